@@ -10,7 +10,11 @@ import msgspec
 
 from emulator.judging.crash_testing.history import UNSEEN, Cut, Followed, History, Led, LostTail, Written
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
+from emulator.topology import broker_name
 from protocol.ids import TopicPartition
+
+ANY_END = -1
+"""Of a leader that took no office: where its log ended then is not told."""
 
 
 class Fate(msgspec.Struct, frozen=True):
@@ -76,12 +80,14 @@ class Fates:
 
     def _fate(self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float = inf) -> Fate:
         """`until_ms`: when the same was written there again."""
-        held, held_ms = (record.epoch, record.broker), record.at_ms
+        epoch = self._epoch_of(topic_partition, record)
+        held, held_ms = (epoch, record.broker), record.at_ms
         by: Led | None = None
-        for led in self._later(topic_partition, record, until_ms):
-            if led.log_end > offset and self._had(topic_partition, offset, record, led.broker, led.at_ms)[0]:
+        for led in self._later(topic_partition, record, epoch, until_ms):
+            reaches = led.log_end > offset or led.log_end == ANY_END
+            if reaches and self._had(topic_partition, offset, record, led.broker, led.at_ms)[0]:
                 held, held_ms, by = (led.epoch, led.broker), led.at_ms, None
-            elif by is None:
+            elif by is None and led.log_end != ANY_END:
                 by = led
         if by is not None:
             _, gone = self._had(topic_partition, offset, record, by.broker, by.at_ms)
@@ -92,19 +98,41 @@ class Fates:
             topic_partition, record, offset, self._committed_ms(topic_partition, offset, record), held, by, gone
         )
 
-    def _later(self, topic_partition: TopicPartition, record: Written, until_ms: float) -> list[Led]:
-        """Who led in a later epoch, or in the same again, from before `until_ms`."""
-        leaders = self._history.leaders.get(topic_partition, [])
+    def _epoch_of(self, topic_partition: TopicPartition, record: Written) -> int:
+        """In which its writer led, told or not."""
+        untold = (
+            led.epoch
+            for led in self._untold(topic_partition)
+            if led.broker == record.broker and led.at_ms <= record.at_ms
+        )
+        return max([record.epoch, *untold])
+
+    def _later(self, topic_partition: TopicPartition, record: Written, epoch: int, until_ms: float) -> list[Led]:
+        """Who led in a later epoch than this, or in the record's again, from before `until_ms`."""
+        leaders = [*self._history.leaders.get(topic_partition, []), *self._untold(topic_partition)]
         later = [
             led
             for led in leaders
             if led.at_ms < until_ms
             and (
-                led.epoch > record.epoch
+                led.epoch > epoch
                 or (led.epoch == record.epoch and led.broker == record.broker and led.at_ms > record.at_ms)
             )
         ]
         return sorted(later, key=lambda led: (led.epoch, led.at_ms))
+
+    def _untold(self, topic_partition: TopicPartition) -> Iterator[Led]:
+        """Who was elected again while it led on in an epoch of the past, and did not hear of it, leads nevertheless."""
+        history = self._history
+        leaders, followers = history.leaders.get(topic_partition, []), history.followers.get(topic_partition, [])
+        known = {led.epoch for led in leaders}
+        for stated in history.states.get(topic_partition, []):
+            broker, epoch = stated.state.leader, stated.state.leader_epoch
+            own = [led.at_ms for led in leaders if led.broker == broker and led.at_ms <= stated.at_ms]
+            ends = [role.at_ms for role in followers if role.broker == broker]
+            ends += history.lives.get(broker_name(broker), []) if broker >= 0 else []
+            if epoch not in known and own and not any(max(own) < at_ms <= stated.at_ms for at_ms in ends):
+                yield Led(stated.at_ms, broker, epoch, ANY_END)
 
     def _had(
         self, topic_partition: TopicPartition, offset: int, record: Written, broker: int, at_ms: float

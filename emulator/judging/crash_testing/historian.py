@@ -47,7 +47,7 @@ from protocol.events import (
 )
 from protocol.ids import TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
-from protocol.znodes import TOPICS, decode_state, decode_topic, state_partition
+from protocol.znodes import CONTROLLER, TOPICS, decode_state, decode_topic, state_partition
 
 Happened = tuple[str, int, int, object, float, Event]
 """(node, incarnation, seq, cause, at_ms, event)"""
@@ -83,6 +83,7 @@ class _Writer:
         self._former: dict[tuple[TopicPartition, int], RoleChanged] = {}
         self._ends: dict[tuple[TopicPartition, int], int] = {}
         self._disconnected: dict[str, float] = {}
+        self._controller_zxid = 0
 
     def add(self, node: str, incarnation: int, seq: int, cause: object, at_ms: float, event: Event) -> None:
         history = self.history
@@ -134,6 +135,8 @@ class _Writer:
                 pass
 
     def _znode(self, node: str, at_ms: float, event: ZnodeChanged) -> None:
+        if event.path == CONTROLLER:
+            self._controller_znode(at_ms, event)
         if event.change == "deleted":
             return
         history, written = self.history, (event.zxid, event.path, event.version)
@@ -152,6 +155,12 @@ class _Writer:
             other = self._committed[written]
             text = f"transaction {event.zxid:#x} wrote {event.data!r} to {event.path} at {node}, {other!r} elsewhere"
             history.contradictions.append(text)
+
+    def _controller_znode(self, at_ms: float, event: ZnodeChanged) -> None:
+        """Each server tells of it; the first that does is the service."""
+        if event.zxid > self._controller_zxid:
+            self._controller_zxid = event.zxid
+            self.history.controller_znode.append((at_ms, event.change))
 
     def _removed(self, topic: str) -> None:
         """What is called so from now on is another topic."""

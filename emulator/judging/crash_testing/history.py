@@ -165,10 +165,11 @@ class History(msgspec.Struct):
     replica was ended by a lost session before it came to it.
 
     `acknowledged`: {(topic_partition, digest): first success of a produce with acks=all}. `attempts`: of each
-    operation. `lives`: when each life of a node began. `away`: when a node lost its connection to the session service,
-    and had it again. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}.
-    `created`: partitions whose first state a controller knows to have written, with its epoch. `contradictions`:
-    transactions that two session servers have committed differently. `unclean`: who said what of unclean election."""
+    operation. `lives`: when each life of a node began. `away`: when a node lost its connection to the session
+    service, and had it again. `controller_znode`: what became of `/controller` (created, changed, deleted), and
+    when. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}. `created`:
+    partitions whose first state a controller knows to have written, with its epoch. `contradictions`: transactions
+    that two session servers have committed differently. `unclean`: who said what of unclean election."""
 
     states: dict[TopicPartition, list[Stated]] = {}
     assignments: dict[TopicPartition, list[Assigned]] = {}
@@ -190,6 +191,7 @@ class History(msgspec.Struct):
     lives: dict[str, list[float]] = {}
     away: dict[str, list[tuple[float, float]]] = {}
     offices: list[Office] = []
+    controller_znode: list[tuple[float, str]] = []
     named: dict[tuple[str, int], list[float]] = {}
     created: set[tuple[TopicPartition, int]] = set()
     contradictions: list[str] = []

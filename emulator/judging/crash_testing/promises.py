@@ -30,13 +30,14 @@ from protocol.ids import TopicPartition
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread,
-    epoch, epoch-order (in a log), controller, or the name of a check that no death excuses (ALWAYS_KEPT). `acks` of a
-    lost record (-1 all); `offset` -1: of none; `value` and `digest` of the record, "" and 0 if it is not one. `broker`,
-    `epoch`: of a leader whose high watermark fell. `unexplained`: copies of a record that no attempt to produce it
-    accounts for. `others`: replicas that hold something else than the final leader; `held`: (broker, epoch, digest) of
-    all batches that begin there. `found`: digests of what a power loss left, if it is no part of what was there.
-    `since_ms`, `until_ms`: when an election was decided; since when a log is back."""
+    """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark,
+    reread, epoch, epoch-order (in a log), epoch-cache (of a batch), controller, or the name of a check that no
+    death excuses (ALWAYS_KEPT). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of
+    the record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell.
+    `unexplained`: copies of a record that no attempt to produce it accounts for. `others`: replicas that hold
+    something else than the final leader; `held`: (broker, epoch, digest) of all batches that begin there.
+    `found`: digests of what a power loss left, if it is no part of what was there. `since_ms`, `until_ms`: when
+    an election was decided; since when a log is back."""
 
     what: str
     text: str

@@ -7,7 +7,7 @@ from emulator.judging.crash_testing.losses import Losses, another_led
 from emulator.judging.crash_testing.partings import Partings
 from emulator.judging.crash_testing.promises import Broken
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still
 from emulator.judging.crash_testing.unclean import UncleanElections
 from emulator.runs.resolve import Resolved
 from protocol.ids import TopicPartition
@@ -72,6 +72,8 @@ class Rules:
                 )
             case "epoch-order":
                 return self.partings.epoch_order(broken)
+            case "epoch-cache":
+                return self._displaced(broken)
             case "high-watermark":
                 return self._led_again(broken)
             case "controller":
@@ -168,6 +170,21 @@ class Rules:
         lives = [led for led in self._led(broken.topic_partition) if led.broker == broken.broker]
         again = sum(led.epoch == broken.epoch for led in lives) > 1
         return "3: a leader that is back in its epoch begins at its checkpoint" if again else ""
+
+    def _displaced(self, broken: Broken) -> str:
+        """It led in a later epoch and wrote nothing. That entry stayed at the log's end, and when a batch of the epoch
+        before came there, it took the entry of its own epoch along, and is where that epoch begins now."""
+        if self.gates.truncates_epochs_beyond_log_end:
+            return ""
+        led = [one for one in self._led(broken.topic_partition) if one.broker == broken.broker]
+        displaced = any(
+            copied.broker == broken.broker
+            and copied.of == broken.epoch
+            and copied.first > broken.offset
+            and any(one.epoch > broken.epoch and one.at_ms <= copied.at_ms for one in led)
+            for copied in self._history.copied.get(broken.topic_partition, [])
+        )
+        return EMPTY_EPOCH if displaced else ""
 
     def _written_again(self, broken: Broken) -> str:
         """The same, and its tail is gone: what it writes now has the epoch of what its followers still hold."""

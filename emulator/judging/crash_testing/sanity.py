@@ -13,7 +13,7 @@ from emulator.machines.session.server import SessionServer
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.topology import broker_name
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.ids import TopicPartition
+from protocol.ids import LeaderEpoch, Offset, TopicPartition
 from protocol.versions import Gates
 
 LATE_MS = 1_000.0
@@ -31,9 +31,14 @@ def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken
                 (batch.first, batch.last, batch.epoch) for batch in truth.logs.get(topic_partition, {}).get(name, [])
             ]
             with world.nodes[name].files.unwatched():
-                found = [*_offsets(log), *_epochs(log, gates), *_disk(log, on_disk)]
+                found = [*_offsets(log), *_epochs(log), *_disk(log, on_disk)]
+                unknown = next(_unknown_epochs(log, gates), None)
             for why in found:
                 yield Broken("sanity", f"{name}: {why}", topic_partition)
+            if unknown is not None:
+                offset, epoch = unknown
+                text = f"{name}: the batch at {offset} is of epoch {epoch}, its epochs are {log.epochs.entries}"
+                yield Broken("epoch-cache", text, topic_partition, offset, broker=number, epoch=epoch)
     yield from _trees(world)
 
 
@@ -56,14 +61,20 @@ def _offsets(log: Log) -> Iterator[str]:
         yield f"the recovery point {log.recovery_point} is beyond the log end {log.log_end}"
 
 
-def _epochs(log: Log, gates: Gates) -> Iterator[str]:
-    """Semantics 3. From 2.0.1 the epochs of batches agree with the cache; epoch 0 may be missing up to 2.5."""
+def _epochs(log: Log) -> Iterator[str]:
+    """Semantics 3."""
     entries = log.epochs.entries
     for before, after in pairwise(entries):
         if after[0] <= before[0] or after[1] < before[1]:
             yield f"its epochs do not rise: {entries}"
     if entries and entries[-1][1] > log.log_end:
         yield f"its epochs {entries} go beyond the log end {log.log_end}"
+
+
+def _unknown_epochs(log: Log, gates: Gates) -> Iterator[tuple[Offset, LeaderEpoch]]:
+    """(base offset, epoch) of batches that the epoch cache takes for another epoch's. Semantics 3: from 2.0.1 they
+    agree; epoch 0 may be missing up to 2.5."""
+    entries = log.epochs.entries
     if not gates.epoch_cache_strict_assign or not gates.has_epoch_cache:
         return
     for segment in log.segments:
@@ -71,7 +82,7 @@ def _epochs(log: Log, gates: Gates) -> Iterator[str]:
             epoch = max((entry[0] for entry in entries if entry[1] <= header.base_offset), default=-1)
             forgotten = epoch == -1 and header.leader_epoch == 0 and gates.recovery_skips_epoch_zero
             if header.magic >= 2 and epoch != header.leader_epoch and not forgotten:
-                yield f"the batch at {header.base_offset} is of epoch {header.leader_epoch}, its epochs are {entries}"
+                yield header.base_offset, header.leader_epoch
 
 
 def _disk(log: Log, on_disk: list[tuple[int, int, int]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from emulator.judging.crash_testing.settled import (
     partition_of,
     state_of,
 )
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still, unseen
 from emulator.machines.broker.reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import bounds
@@ -31,6 +31,10 @@ ORDINARY_EXITS = (ExitKind.STILL_REGISTERED, ExitKind.REGISTRATION_EXPIRED)
 """A broker that is started before its old session has expired exits (11.10)."""
 UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
 LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
+LOOKED_AT_MS = 250.0
+"""By which every broker has looked who was elected: a thread's turn, and a question to the session service."""
+SAME_ANSWERS = 5
+"""So many in a row, and it goes on."""
 COMES_AND_GOES_MS = 10_000.0
 """From the start of a life that will end as the one before did to that end."""
 
@@ -66,6 +70,8 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
     absent = _absent(died, history, gates)
     if one.broker in absent:
         return absent[one.broker]
+    if one.what == "controller":
+        return _deleted_unseen(history, gates)
     if one.topic_partition[1] < 0:
         return ""
     if one.what == "metadata" and not gates.broker_epochs and unseen(history, one.broker):
@@ -87,7 +93,38 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
         or _leader_stuck(died, gates, one.topic_partition, state)
         or _replicas_still(history, gates, one, assigned, state)
         or _larger_than_fetch(died, gates, one, assigned, state)
+        or _asks_for_ever(history, gates, one, assigned, state)
     )
+
+
+def _deleted_unseen(history: History, gates: Gates) -> str:
+    """`/controller` was deleted before those who watch it had looked: they heard that it was created, look, find nobody
+    there, and wait for the next one (semantics 4.2)."""
+    if not gates.session_wait_ends_at_expiry:
+        return ""
+    last = history.controller_znode[-2:]
+    if [change for _, change in last] == ["created", "deleted"] and last[1][0] - last[0][0] < LOOKED_AT_MS:
+        return "4.2: a controller that is deleted before others have looked is followed by none"
+    return ""
+
+
+def _asks_for_ever(
+    history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership
+) -> str:
+    """A replica outside the ISR has led, and written nothing: it asks where an epoch ends that its leader never heard
+    of, cuts to where it stands, and asks again."""
+    if gates.truncates_epochs_beyond_log_end or one.what not in ("isr", "log-end", "high-watermark"):
+        return ""
+    led = history.leaders.get(one.topic_partition, [])
+    for broker in set(assigned) - set(state.isr):
+        answers = [answer for answer in history.settled.get(one.topic_partition, []) if answer.broker == broker]
+        latest = {(answer.leader, answer.to, answer.epoch) for answer in answers[-SAME_ANSWERS:]}
+        if len(answers) < SAME_ANSWERS or len(latest) > 1:
+            continue
+        end = answers[-1].to
+        if any(role.broker == broker and role.log_end == end and role.at_ms < answers[-1].at_ms for role in led):
+            return EMPTY_EPOCH
+    return ""
 
 
 def _absent(died: Over, history: History, gates: Gates) -> dict[int, str]:

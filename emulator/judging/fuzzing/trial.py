@@ -28,6 +28,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.simulated import collector_asleep
 from emulator.scenario import model as m
 from emulator.worlds.simulated.heap import RunTooLong
+from protocol.ids import TopicPartition
 from protocol.versions import Gates
 
 BUG = "bug"
@@ -116,23 +117,33 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
     rules = Rules(run.resolved, history, tails=lost_tails(run.logs.found, run.world.topology))
     isr = {of: stated[-1].state.isr for of, stated in history.states.items() if stated}
     promised = (*broken_promises(truth, history), *broken_recoveries(run.logs.found))
+    # Replicas that hold different batches from some offset on hold fewer copies of each.
     apart = {one.topic_partition: one for one in reversed(promised) if one.what == "divergence"}
     for one in (*promised, *insane(run.world, truth, rules.gates)):
         if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())):
             continue  # nobody promises anything of a replica that has not come back yet
         yield from _told(one.what, rules.allowing(one), one.text)
+    exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}
     for name, anomaly in IN_PEACE.items():
         for found in anomaly(truth):
-            # Replicas that hold different batches from some offset on hold fewer copies of each.
-            parted = apart.get(found.topic_partition) if name == TOO_FEW else None
-            rule = rules.allowing(parted) if parted is not None and parted.offset <= found.offset else ""
+            rule = ""
+            if name == TOO_FEW:
+                parted = apart.get(found.topic_partition)
+                if parted is not None and parted.offset <= found.offset:
+                    rule = rules.allowing(parted)
+                rule = rule or _standing_still(run, history, rules.gates, found.topic_partition)
             yield from _told(name, rule, found.text)
     for event in further(entries, history, rules.gates):
         yield from _told(event.what, event.rule, event.text)
-    exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}
     for rule, end in exits.items():
         yield from _told("exit", rule, f"{end.node} ended by itself: {end.reason}")
     yield from _unsettled(run, history, rules.gates, exits)
+
+
+def _standing_still(run: Over, history: History, gates: Gates, topic_partition: TopicPartition) -> str:
+    """Why a replica of the partition does not copy what it lacks."""
+    found = (one for one in run.unsettled if one.topic_partition == topic_partition)
+    return next(filter(None, (unsettled_rule(run, history, gates, one) for one in found)), "")
 
 
 def _unsettled(run: Over, history: History, gates: Gates, exits: Container[str]) -> Iterator[Broken]:
@@ -141,6 +152,8 @@ def _unsettled(run: Over, history: History, gates: Gates, exits: Container[str])
     unexplained = True
     for one in found:
         rule = _rule(one, gates) or unsettled_rule(run, history, gates, one)
+        if rule and one.what == "controller":
+            return  # and nobody sees to the rest
         if rule and rule not in exits:
             yield from _told("settled", rule, one.text)
         elif not rule and unexplained:
