@@ -4,6 +4,7 @@
 
 Hunts of LOT runs (`faultline fuzz`, without making finds small), of the versions of VERSIONS in turn, each with a seed
 of its own. Every finished one is kept in results/safe_fuzz.json, and a call that was cut short goes on behind the last.
+What had no rule is played again by each call, and kept apart once it shows nothing, or something with a rule.
 `faultline fuzz --kafka-version V --seed S --runs N` shows a hunt again. Exits with 1 if something has no rule (its
 scenario is told), 70 if a run met a bug of ours.
 """
@@ -43,7 +44,8 @@ class Unexplained(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One hunt. `explained`: {promise and rule: in how many runs}; `failures`: runs that did not come to their end."""
+    """One hunt. `explained`: {promise and rule: in how many runs}; `failures`: runs that did not come to their end.
+    `mended`: what had no rule when it was hunted, and would not be told so any more."""
 
     kafka: str
     seed: int
@@ -54,6 +56,7 @@ class Row(msgspec.Struct, frozen=True):
     bugs: dict[str, str]
     simulated_s: float
     took_s: float
+    mended: list[Unexplained] = []
 
 
 def measured(asked: FuzzAsked, runs: int) -> Row:
@@ -85,20 +88,43 @@ def before() -> list[Row]:
     return msgspec.json.decode(RESULTS.read_bytes(), type=list[Row]) if RESULTS.exists() else []
 
 
+def unexplained_still(one: Unexplained) -> bool:
+    """Its run is played as it was drawn, by what we are now."""
+    from emulator.judging.fuzzing.files import read
+    from emulator.judging.fuzzing.trial import BUG, NO_RULE, tried
+
+    scenario = read(one.drawn, "safe_fuzz")
+    assert scenario is not None, one.drawn
+    return any(broken.rule == NO_RULE or broken.what == BUG for broken in tried(scenario, one.number).broken)
+
+
+def looked_at_again(row: Row) -> Row:
+    """With what is mended since kept apart."""
+    open_ = [one for one in row.unexplained if unexplained_still(one)]
+    mended = [one for one in row.unexplained if one not in open_]
+    return msgspec.structs.replace(row, unexplained=open_, mended=[*row.mended, *mended])
+
+
+def written(rows: list[Row]) -> None:
+    """To results/."""
+    RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
+
+
 def main(arguments: list[str]) -> int:
     """Hunt what is left to hunt, with native machines where `make fast` has made them."""
     use()
     from emulator.judging.fuzzing.hunt import FuzzAsked
 
-    wanted, rows = int(arguments[0]) if arguments else RUNS, before()
+    wanted, rows = int(arguments[0]) if arguments else RUNS, [looked_at_again(row) for row in before()]
     while (played := sum(row.runs for row in rows)) < wanted:
         number = len(rows)
         asked = FuzzAsked(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
         row = measured(asked, min(LOT, wanted - played))
         rows.append(row)
-        RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(rows), indent=1) + b"\n")
+        written(rows)
         told = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
         print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {told}", flush=True)
+    written(rows)
     for row in rows:
         for one in row.unexplained:
             print(f"\n{row.kafka}, seed {row.seed}, run {one.number}: {one.what}: {one.text}\n{one.drawn}")

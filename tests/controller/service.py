@@ -39,6 +39,8 @@ class Service:
         self.history: list[tuple[str, bytes, int]] = []
         """Every write of data: path, content, version after it."""
         self.requests: list[SessionRequest] = []
+        self.elsewhere: set[int] = set()
+        """Sessions that are taken to be at another server: their multis are refused."""
 
     def request(self, session: int, request: SessionRequest) -> SessionResponse:
         self.requests.append(request)
@@ -46,6 +48,10 @@ class Service:
             assert len(request.ops) == 1, "several operations at once are a multi"
             result = self.apply(session, request.ops[0])
             return SessionResponse([result], result.error)
+        if session in self.elsewhere:
+            after = [OpResult(error=SessionError.RUNTIME_INCONSISTENCY)] * (len(request.ops) - 1)
+            moved = SessionError.SESSION_MOVED
+            return SessionResponse([OpResult(error=moved), *after], moved)
         saved = {path: Znode(**vars(znode)) for path, znode in self.znodes.items()}
         noted, fired = len(self.history), len(self.fired)
         watches = {key: set(sessions) for key, sessions in self.watches.items()}

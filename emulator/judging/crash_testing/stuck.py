@@ -71,7 +71,7 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
     if one.broker in absent:
         return absent[one.broker]
     if one.what == "controller":
-        return _deleted_unseen(history, gates)
+        return deleted_unseen(history, gates)
     if one.topic_partition[1] < 0:
         return ""
     if one.what == "metadata" and not gates.broker_epochs and unseen(history, one.broker):
@@ -93,11 +93,11 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
         or _leader_stuck(died, gates, one.topic_partition, state)
         or _replicas_still(history, gates, one, assigned, state)
         or _larger_than_fetch(died, gates, one, assigned, state)
-        or _asks_for_ever(history, gates, one, assigned, state)
+        or asks_for_ever(history, gates, one, assigned, state)
     )
 
 
-def _deleted_unseen(history: History, gates: Gates) -> str:
+def deleted_unseen(history: History, gates: Gates) -> str:
     """`/controller` was deleted before those who watch it had looked: they heard that it was created, look, find nobody
     there, and wait for the next one (semantics 4.2)."""
     if not gates.session_wait_ends_at_expiry:
@@ -108,7 +108,7 @@ def _deleted_unseen(history: History, gates: Gates) -> str:
     return ""
 
 
-def _asks_for_ever(
+def asks_for_ever(
     history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership
 ) -> str:
     """A replica outside the ISR has led, and written nothing: it asks where an epoch ends that its leader never heard

@@ -100,7 +100,9 @@ class Clients:
     ) -> None:
         client = self._clients[connection]
         if client.session:
-            quorum.touch(now, client.session)
+            if not quorum.touch(now, client.session) and _only_looks(message):
+                self._close(out, client)
+                return
         elif not isinstance(message, ConnectRequest) or client.pending:
             self._close(out, client)
             return
@@ -295,3 +297,10 @@ class Clients:
     def _close(self, out: Outbox, client: Client) -> None:
         out.close(client.connection)
         self.lost(client.connection)
+
+
+def _only_looks(message: Message) -> bool:
+    """Nothing is proposed. What is, is answered when the proposal has come back (`_answer`)."""
+    if isinstance(message, SessionRequest):
+        return not any(isinstance(op, _WRITES) for op in message.ops)
+    return isinstance(message, PingRequest | SetWatchesRequest)

@@ -168,8 +168,9 @@ class Following:
     def catch_up(self, now: Now, out: Outbox, request: int) -> None:
         out.send(self._connection, CatchUp(request))
 
-    def touch(self, now: Now, session: int) -> None:
+    def touch(self, now: Now, session: int) -> bool:
         self._touched[session] = None
+        return True
 
     # --- private --------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from protocol.messages.ensemble import (
     Transaction,
     UpToDate,
 )
+from protocol.messages.session import SessionError
 from protocol.outbox import Outbox
 
 PORT_OPENS_MAX_MS = 2.0
@@ -174,8 +175,9 @@ class Leading:
         assert self.broadcast is not None, "clients are served by an established leader"
         self.broadcast.catch_up(now, out, 0, request)
 
-    def touch(self, now: Now, session: int) -> None:
+    def touch(self, now: Now, session: int) -> bool:
         self._tracker.touch(session, now.mono_ms)
+        return self._tracker.refuses(session, self._me) != SessionError.SESSION_MOVED
 
     # --- discovery ------------------------------------------------------------------------------------------
 

@@ -61,8 +61,8 @@ class Quorum(Protocol):
 
     def catch_up(self, now: Now, out: Outbox, request: int) -> None: ...
 
-    def touch(self, now: Now, session: int) -> None:
-        """A sign of life of a client of ours."""
+    def touch(self, now: Now, session: int) -> bool:
+        """A sign of life of a client of ours. False: as the leader we take its session to be at another server."""
 
 
 class Replica:

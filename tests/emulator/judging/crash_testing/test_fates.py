@@ -1,11 +1,13 @@
 """What became of single records."""
 
+import pytest
+
 from emulator.judging.crash_testing.fates import Fates
-from emulator.judging.crash_testing.history import Led, LostTail, Written
+from emulator.judging.crash_testing.history import Followed, Led, LostTail, Stated, Written
 from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.rules import gates_of
-from tests.emulator.judging.crash_testing.traces import COPIED, TOPIC_PARTITION, C, committed
+from tests.emulator.judging.crash_testing.traces import COPIED, TOPIC_PARTITION, C, committed, stated
 
 
 def test_who_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:
@@ -21,3 +23,42 @@ def test_who_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:
     fates = Fates(history, ReplicaLogs(gates, history, [tail])).replaced(TOPIC_PARTITION, 2)
     assert [fate.record for fate in fates] == [C]
     assert fates[0].by == Led(8.5, 0, 0, 2) and fates[0].gone == tail
+
+
+def fates_of(states: list[Stated], **more: object) -> Fates:
+    """broker-0 leads in epoch 1, broker-1 is elected in epoch 2 and leads, broker-0 is elected again in epoch 3. Later
+    it loses its log."""
+    history = committed(
+        written={TOPIC_PARTITION: [Written(4, 0, 1, 2, 2, 7), Written(15, 0, 1, 3, 3, 8)]},
+        copied={},
+        states={TOPIC_PARTITION: states},
+        **{"leaders": {TOPIC_PARTITION: [Led(1, 0, 1, 0), Led(5, 1, 2, 2), Led(30, 0, 5, 0)]}, **more},
+    )
+    gates = gates_of(resolved_for("kip-966", "2.8"))
+    return Fates(history, ReplicaLogs(gates, history, [LostTail(29, 0, TOPIC_PARTITION, 0, 3, True)]))
+
+
+ELECTED_AGAIN = [stated(5, 1, 2, (0, 1), 1), stated(10, 0, 3, (0,), 2), stated(29.5, 0, 5, (0,), 4)]
+
+
+def test_who_is_elected_again_and_does_not_hear_of_it_leads() -> None:
+    """What it wrote in its epoch of the past is what the partition holds; so is what it writes from then on."""
+    fates = fates_of(ELECTED_AGAIN)
+    for offset, digest in ((2, 7), (3, 8)):
+        [fate] = fates.of(TOPIC_PARTITION, offset, digest)
+        assert fate.held == (3, 0)
+        assert fate.by == Led(30, 0, 5, 0)
+        assert isinstance(fate.gone, LostTail) and fate.gone.disk
+
+
+@pytest.mark.parametrize(
+    ("states", "more"),
+    [
+        ([stated(5, 1, 2, (0, 1), 1), stated(29.5, 0, 5, (0,), 4)], {}),  # it was not
+        (ELECTED_AGAIN, {"followers": {TOPIC_PARTITION: [Followed(7, 0, 1, 2)]}}),  # it led no more
+        (ELECTED_AGAIN, {"lives": {"broker-0": [0.5, 8.0]}}),  # nor in this life
+    ],
+)
+def test_otherwise_the_next_leader_went_without_it(states: list[Stated], more: dict[str, object]) -> None:
+    [fate] = fates_of(states, **more).of(TOPIC_PARTITION, 2, 7)
+    assert fate.by == Led(5, 1, 2, 2)

@@ -25,6 +25,7 @@ from emulator.judging.crash_testing.promises import Broken, broken_promises, bro
 from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.rules import LEFT_BEHIND, gates_of
+from emulator.judging.crash_testing.stopped import EMPTY_EPOCH
 from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Truth, Write
 from emulator.scenario import model as m
@@ -552,3 +553,27 @@ def test_a_log_that_was_being_thrown_away_may_be_back_after_a_power_loss(
     assert bool(rules("leader-crash", "2.8", history).allowing(one)) is allowed
     other = Broken("recovery", "", TOPIC_PARTITION, broker=1, found=found, since_ms=20)
     assert rules("leader-crash", "2.8", history).allowing(other) == "", "it never held any of it"
+
+
+DISPLACED = Broken("epoch-cache", "", TOPIC_PARTITION, 2, broker=0, epoch=1)
+"""broker-0 holds a batch of epoch 1 at 2, and takes it for another epoch's."""
+
+
+@pytest.mark.parametrize(
+    ("version", "led", "copied", "allowed"),
+    [
+        ("2.3", Led(5, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), True),
+        ("2.6", Led(5, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # mended
+        ("2.3", Led(5, 1, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # another led
+        ("2.3", Led(10, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # later
+        ("2.3", Led(5, 0, 1, 5), Written(9, 0, 5, 5, 5, 7, 1), False),  # in no later epoch
+        ("2.3", Led(5, 0, 2, 5), Written(9, 0, 5, 5, 5, 7, 5), False),  # what came then was of another epoch
+        ("2.3", Led(5, 0, 2, 5), Written(9, 0, 5, 1, 1, 7, 1), False),  # below
+    ],
+)
+def test_an_epoch_in_which_nothing_was_written_takes_the_one_before_along(
+    version: str, led: Led, copied: Written, allowed: bool
+) -> None:
+    """KAFKA-10706."""
+    history = History(leaders={TOPIC_PARTITION: [led]}, copied={TOPIC_PARTITION: [copied]})
+    assert rules("min-insync", version, history).allowing(DISPLACED) == (EMPTY_EPOCH if allowed else "")

@@ -2,9 +2,10 @@
 
 import pytest
 
-from emulator.judging.crash_testing.history import Followed, History, Led, Office, Stopped
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
-from emulator.judging.crash_testing.stuck import exit_rule, never_told
+from emulator.judging.crash_testing.history import Followed, History, Led, Office, Settled, Stopped
+from emulator.judging.crash_testing.settled import Unsettled
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still, unseen
+from emulator.judging.crash_testing.stuck import asks_for_ever, deleted_unseen, exit_rule, never_told
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
 from protocol.versions import gates_for
@@ -170,3 +171,52 @@ def test_a_state_that_was_written_again_is_known() -> None:
         )
         == ""
     )
+
+
+# --- a replica that asks for ever ---
+
+OUT = Leadership(BrokerId(1), LeaderEpoch(3), brokers(1), ControllerEpoch(1), 4)
+"""broker-0 is not in sync."""
+SAME = [Settled(at_ms, 0, 1, 4, 1, True) for at_ms in (10.0, 11.0, 12.0, 13.0, 14.0)]
+
+
+@pytest.mark.parametrize(
+    ("version", "led", "answers", "what", "allowed"),
+    [
+        ("2.3", Led(5, 0, 2, 4), SAME, "isr", True),
+        ("2.6", Led(5, 0, 2, 4), SAME, "isr", False),  # mended
+        ("2.3", Led(5, 1, 2, 4), SAME, "isr", False),  # it never led
+        ("2.3", Led(5, 0, 2, 3), SAME, "isr", False),  # and wrote something
+        ("2.3", Led(5, 0, 2, 4), SAME[1:], "isr", False),  # not often enough to tell
+        ("2.3", Led(5, 0, 2, 4), [*SAME, Settled(15.0, 0, 1, 6, 3, True)], "isr", False),  # it was told something else
+        ("2.3", Led(5, 0, 2, 4), SAME, "settings", False),
+    ],
+)
+def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
+    version: str, led: Led, answers: list[Settled], what: str, allowed: bool
+) -> None:
+    """KAFKA-10706."""
+    history = History(leaders={TOPIC_PARTITION: [led]}, settled={TOPIC_PARTITION: answers})
+    one = Unsettled(what, "", TOPIC_PARTITION)
+    assert asks_for_ever(history, gates_for(version), one, (0, 1), OUT) == (EMPTY_EPOCH if allowed else "")
+
+
+# --- a cluster without a controller ---
+
+
+@pytest.mark.parametrize(
+    ("version", "changes", "allowed"),
+    [
+        ("2.8", [(1.0, "created"), (50.0, "deleted"), (52.0, "created"), (53.0, "deleted")], True),
+        ("1.0", [(52.0, "created"), (53.0, "deleted")], False),  # whoever looks elects
+        ("2.8", [(52.0, "created"), (900.0, "deleted")], False),  # all have looked, and hear of it
+        ("2.8", [(52.0, "created"), (53.0, "deleted"), (54.0, "created")], False),
+        ("2.8", [(52.0, "changed"), (53.0, "deleted")], False),
+        ("2.8", [], False),
+    ],
+)
+def test_a_controller_that_is_gone_before_anybody_looked_has_no_successor(
+    version: str, changes: list[tuple[float, str]], allowed: bool
+) -> None:
+    told = deleted_unseen(History(controller_znode=changes), gates_for(version))
+    assert told.startswith("4.2") is allowed

@@ -12,6 +12,7 @@ from emulator.judging.fuzzing.trial import NO_RULE, tried
 FOUND = Path(__file__).parent / "found"
 STEPS_MAX = 12
 MENDED = {
+    "kafka-10706": "2.6",
     "kafka-1367": "0.10.2",
     "kafka-14140": "",
     "kafka-2729": "2.8",

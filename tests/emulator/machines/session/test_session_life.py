@@ -75,10 +75,10 @@ def test_a_session_moves_to_another_server_with_its_ephemerals() -> None:
     assert ensemble.ended() == []
 
 
-def taken_to_be_elsewhere() -> tuple[Ensemble, ClientNode]:
-    """A client at session-0, of which the leader thinks that it has gone to session-1 (it had tried there before)."""
+def taken_to_be_elsewhere(server: str = "session-0") -> tuple[Ensemble, ClientNode]:
+    """A client at `server`, of which the leader thinks that it has gone to session-1 (it had tried there before)."""
     ensemble = Ensemble(3).launch()
-    client = ensemble.add_client("a", ["session-0"])
+    client = ensemble.add_client("a", [server])
     leader = ensemble.server("session-2")._leading
     assert leader is not None and leader.broadcast is not None
     leader.broadcast.tracker.moved(client.client.session_id, 1)
@@ -104,6 +104,14 @@ def test_a_multi_of_a_session_that_is_taken_to_be_elsewhere_is_refused() -> None
             SessionError.SESSION_MOVED, SessionError.RUNTIME_INCONSISTENCY
         ]  # fmt: skip
     assert client.states == ["connected"]
+
+
+@pytest.mark.parametrize(("server", "states"), [("session-0", 1), ("session-2", 3)])
+def test_the_leader_looks_where_a_session_is_also_when_its_own_client_only_pings(server: str, states: int) -> None:
+    """PrepRequestProcessor, which followers have for nobody."""
+    ensemble, client = taken_to_be_elsewhere(server)
+    ensemble.world.run_for(6_000)
+    assert client.states == ["connected", "disconnected", "connected"][:states]
 
 
 def test_a_session_is_closed_wherever_it_is_taken_to_be() -> None:
