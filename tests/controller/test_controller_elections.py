@@ -292,8 +292,8 @@ def test_stopping_ends_the_term() -> None:
     assert not node.connections
 
 
-def test_a_controller_whose_session_is_taken_to_be_elsewhere_drops_what_it_was_doing_and_stays() -> None:
-    """Semantics 5.2: each of its checked writes fails (KeeperException), until the session is known to be here again."""
+def test_a_controller_whose_session_is_taken_to_be_elsewhere_drops_its_work_and_stays() -> None:
+    """Semantics 5.2: each of its checked writes fails (KeeperException) until the session is known to be here again."""
     c = Cluster(version="2.3")
     c.start(2, 0, 1)
     c.create_topic("t", (0, 1, 2))
