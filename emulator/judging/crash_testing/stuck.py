@@ -108,9 +108,7 @@ def deleted_unseen(history: History, gates: Gates) -> str:
     return ""
 
 
-def asks_for_ever(
-    history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership
-) -> str:
+def asks_for_ever(history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership) -> str:
     """A replica outside the ISR has led, and written nothing: it asks where an epoch ends that its leader never heard
     of, cuts to where it stands, and asks again."""
     if gates.truncates_epochs_beyond_log_end or one.what not in ("isr", "log-end", "high-watermark"):

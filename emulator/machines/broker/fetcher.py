@@ -122,15 +122,16 @@ class ReplicaFetcher:
             return
         self._out_of_range.tell()
         now_ms = self._context.now.mono_ms
-        if not self._truncating.has_asked:
+        has_asked = self._truncating.has_asked
+        if not has_asked:
             self._truncating.truncate_without_asking(now_ms)
-            questions = [one for one in self._followed.ready(now_ms) if one[1].truncating]
-            if questions:
-                self._truncating.ask_epochs(questions)
-                return
-        self._truncating.has_asked = False
         ready = self._followed.ready(now_ms)
-        settled = [one for one in ready if not one[1].truncating]
+        questions = [one for one in ready if one[1].truncating]
+        if questions and not has_asked:
+            self._truncating.ask_epochs(questions)
+            return
+        self._truncating.has_asked = False
+        settled = [one for one in ready if not one[1].truncating] if questions else ready
         if self._out_of_range:
             self._out_of_range.ask_first()
         elif settled:
