@@ -2,10 +2,12 @@
 have no leader, a replica stand still. An empty answer: none does."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from emulator.judging.crash_testing.attendant import Exited
 from emulator.judging.crash_testing.history import History
+from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR
 from emulator.judging.crash_testing.settled import (
     Unsettled,
     assignments,
@@ -94,6 +96,7 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
         or _replicas_still(history, gates, one, assigned, state)
         or _larger_than_fetch(died, gates, one, assigned, state)
         or asks_for_ever(history, gates, one, assigned, state)
+        or decided_behind(history, gates, one.topic_partition)
     )
 
 
@@ -106,6 +109,22 @@ def deleted_unseen(history: History, gates: Gates) -> str:
     if [change for _, change in last] == ["created", "deleted"] and last[1][0] - last[0][0] < LOOKED_AT_MS:
         return "4.2: a controller that is deleted before others have looked is followed by none"
     return ""
+
+
+def decided_behind(history: History, gates: Gates, topic_partition: TopicPartition) -> str:
+    """A controller of the past decided last: the one in office goes by what it has read, and tells nobody."""
+    if gates.controller_epoch_multi:
+        return ""
+    decided = [
+        after
+        for before, after in pairwise(history.states.get(topic_partition, []))
+        if after.state.leader_epoch > before.state.leader_epoch
+    ]
+    if not decided:
+        return ""
+    last = decided[-1]
+    behind = any(office.epoch > last.state.controller_epoch and office.at_ms < last.at_ms for office in history.offices)
+    return BEHIND_ITS_SUCCESSOR if behind else ""
 
 
 def asks_for_ever(history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership) -> str:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from emulator.judging.crash_testing.history import Followed, History, Led, Office, Settled, Stopped
+from emulator.judging.crash_testing.history import Followed, History, Led, Office, Settled, Stated, Stopped
+from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR
 from emulator.judging.crash_testing.settled import Unsettled
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still, unseen
-from emulator.judging.crash_testing.stuck import asks_for_ever, deleted_unseen, exit_rule, never_told
+from emulator.judging.crash_testing.stuck import asks_for_ever, decided_behind, deleted_unseen, exit_rule, never_told
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
 from protocol.versions import gates_for
@@ -199,6 +200,26 @@ def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
     history = History(leaders={TOPIC_PARTITION: [led]}, settled={TOPIC_PARTITION: answers})
     one = Unsettled(what, "", TOPIC_PARTITION)
     assert asks_for_ever(history, gates_for(version), one, (0, 1), OUT) == (EMPTY_EPOCH if allowed else "")
+
+
+# --- a partition of which a controller of the past decided ---
+
+
+@pytest.mark.parametrize(
+    ("version", "states", "allowed"),
+    [
+        ("2.0.1", [stated(1, 0, 0, (0, 1), 0), stated(30, 1, 1, (1,), 1)], True),
+        ("2.1", [stated(1, 0, 0, (0, 1), 0), stated(30, 1, 1, (1,), 1)], False),  # mended
+        ("2.0.1", [stated(1, 0, 0, (0, 1), 0), stated(19, 1, 1, (1,), 1)], False),  # its successor has read it
+        ("2.0.1", [stated(1, 0, 0, (0, 1), 0), stated(30, 0, 0, (0,), 1)], False),  # its leader's
+        ("2.0.1", [stated(30, 1, 1, (1,), 1)], False),
+        ("2.0.1", [], False),
+    ],
+)
+def test_what_a_controller_of_the_past_decided_nobody_tells(version: str, states: list[Stated], allowed: bool) -> None:
+    """KAFKA-6082."""
+    history = History(states={TOPIC_PARTITION: states}, offices=[Office(0.5, "broker-1", 1), Office(20, "broker-2", 2)])
+    assert decided_behind(history, gates_for(version), TOPIC_PARTITION) == (BEHIND_ITS_SUCCESSOR if allowed else "")
 
 
 # --- a cluster without a controller ---
