@@ -21,6 +21,7 @@ def gates_of(resolved: Resolved) -> Gates:
 
 BEHIND_ITS_SUCCESSOR = "4.3 (KAFKA-6082): a controller's writes do not depend on its epoch"
 COPIED_FROM_THE_PAST = "8 (KAFKA-6880): a follower copied from a leader of the past what that one then cut off"
+EMPTY_EPOCH_ON_FETCH = "2.1: who cuts as it fetches drops no entry of an epoch in which nothing was written"
 LEFT_BEHIND = "4.5: a replica that is moved away while its broker is dead is told nothing, and stays"
 
 
@@ -174,7 +175,7 @@ class Rules:
     def _displaced(self, broken: Broken) -> str:
         """It led in a later epoch and wrote nothing. That entry stayed at the log's end, and when a batch of the epoch
         before came there, it took the entry of its own epoch along, and is where that epoch begins now."""
-        if self.gates.truncates_epochs_beyond_log_end:
+        if self.gates.truncates_epochs_beyond_log_end and not self.gates.truncates_on_fetch:
             return ""
         led = [one for one in self._led(broken.topic_partition) if one.broker == broken.broker]
         displaced = any(
@@ -184,7 +185,9 @@ class Rules:
             and any(one.epoch > broken.epoch and one.at_ms <= copied.at_ms for one in led)
             for copied in self._history.copied.get(broken.topic_partition, [])
         )
-        return EMPTY_EPOCH if displaced else ""
+        if not displaced:
+            return ""
+        return EMPTY_EPOCH_ON_FETCH if self.gates.truncates_on_fetch else EMPTY_EPOCH
 
     def _written_again(self, broken: Broken) -> str:
         """The same, and its tail is gone: what it writes now has the epoch of what its followers still hold."""

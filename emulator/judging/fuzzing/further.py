@@ -5,6 +5,7 @@ none.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import inf
 
 import msgspec
@@ -23,7 +24,7 @@ from protocol.events import (
     NodeStopped,
     ZnodeChanged,
 )
-from protocol.ids import BrokerId, TopicPartition, topic_partition_text
+from protocol.ids import BrokerId, LeaderEpoch, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason
 from protocol.versions import Gates
 from protocol.znodes import BROKER_IDS, CONTROLLER, decode_controller
@@ -102,28 +103,35 @@ def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Ite
     """What is told, and whether the leader has asked for it since the controller took office."""
     for office in _quiet_offices(events, end_ms):
         for topic_partition, stated in history.states.items():
-            for before, state, until_ms in _lasting(stated, office.until_ms):
+            for state, until_ms in _lasting(stated, office.until_ms):
                 begun_ms, dead = max(state.at_ms, office.since_ms), office.absent.intersection(state.state.isr)
                 lasted_ms = min(until_ms, office.until_ms) - begun_ms
                 if dead and lasted_ms > DEAD_MS and state.state.leader in office.registered:
-                    joined = state.at_ms > office.since_ms and dead <= _joined(before, state)
+                    joined = dead <= _joined(stated, state, office.since_ms)
                     what = "lets it into" if joined else "leaves it in"
                     where = topic_partition_text(*topic_partition)
                     names = ", ".join(map(node_name, sorted(dead)))
                     yield f"{names} is dead, and {office.node}, the new controller, {what} the ISR of {where}", joined
 
 
-def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[Stated | None, Stated, float]]:
-    """(the state before, a state, until when it was one)"""
+def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[Stated, float]]:
+    """(a state, until when it was one)"""
     ends = [*(following.at_ms for following in stated[1:]), end_ms]
-    yield from zip((None, *stated), stated, ends, strict=False)
+    yield from zip(stated, ends, strict=True)
 
 
-def _joined(before: Stated | None, now: Stated) -> set[BrokerId]:
-    """Whom the leader has asked for: it changes neither leader nor epoch."""
-    if before is None or (before.state.leader, before.state.leader_epoch) != (now.state.leader, now.state.leader_epoch):
-        return set()
-    return set(now.state.isr) - set(before.state.isr)
+def _joined(stated: list[Stated], now: Stated, since_ms: float) -> set[BrokerId]:
+    """Who is in this state because its leader has asked for it since then: that changes neither leader nor epoch."""
+    led = (now.state.leader, now.state.leader_epoch)
+    joined: set[BrokerId] = set()
+    for before, after in pairwise(stated):
+        if since_ms < after.at_ms <= now.at_ms and led == _led(before) == _led(after):
+            joined |= set(after.state.isr) - set(before.state.isr)
+    return joined & set(now.state.isr)
+
+
+def _led(stated: Stated) -> tuple[BrokerId, LeaderEpoch]:
+    return stated.state.leader, stated.state.leader_epoch
 
 
 def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:

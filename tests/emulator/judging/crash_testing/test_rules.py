@@ -24,7 +24,7 @@ from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
 from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.rules import LEFT_BEHIND, gates_of
+from emulator.judging.crash_testing.rules import EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
 from emulator.judging.crash_testing.stopped import EMPTY_EPOCH
 from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Truth, Write
@@ -577,3 +577,5 @@ def test_an_epoch_in_which_nothing_was_written_takes_the_one_before_along(
     """KAFKA-10706."""
     history = History(leaders={TOPIC_PARTITION: [led]}, copied={TOPIC_PARTITION: [copied]})
     assert rules("min-insync", version, history).allowing(DISPLACED) == (EMPTY_EPOCH if allowed else "")
+    on_fetch = rules("min-insync", "2.8", history).allowing(DISPLACED)
+    assert on_fetch == (EMPTY_EPOCH_ON_FETCH if allowed or version == "2.6" else ""), "it cuts nothing at first"
