@@ -69,9 +69,9 @@ def exit_rule(gates: Gates, kind: str) -> str:
 
 def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -> str:
     """Why Kafka would not settle there either; "" if it would."""
-    absent = _absent(died, history, gates)
-    if one.broker in absent:
-        return absent[one.broker]
+    gone = absent(died, history, gates)
+    if one.broker in gone:
+        return gone[one.broker]
     if one.what == "controller":
         return deleted_unseen(history, gates)
     if one.topic_partition[1] < 0:
@@ -83,8 +83,8 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
         return ""
     assigned = assignments(tree).get(one.topic_partition, ())
     for broker in assigned:
-        if broker in absent:
-            return absent[broker]
+        if broker in gone:
+            return gone[broker]
     state = state_of(tree, one.topic_partition)
     if state is None:
         return ""
@@ -144,7 +144,7 @@ def asks_for_ever(history: History, gates: Gates, one: Unsettled, assigned: Sequ
     return ""
 
 
-def _absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
+def absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
     """Brokers that cannot be there, by a rule, or come and go."""
     found: dict[int, str] = {}
     for number in brokers_of(died.world):

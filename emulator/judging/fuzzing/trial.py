@@ -16,7 +16,7 @@ from emulator.judging.crash_testing.promises import broken_promises, broken_reco
 from emulator.judging.crash_testing.rules import Rules
 from emulator.judging.crash_testing.sanity import insane
 from emulator.judging.crash_testing.settled import Unsettled
-from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
+from emulator.judging.crash_testing.stuck import absent, exit_rule, unsettled_rule
 from emulator.judging.fuzzing.coverage import reached_by
 from emulator.judging.fuzzing.further import further
 from emulator.judging.fuzzing.playing import Over, play_schedule
@@ -117,11 +117,12 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
     rules = Rules(run.resolved, history, tails=lost_tails(run.logs.found, run.world.topology))
     isr = {of: stated[-1].state.isr for of, stated in history.states.items() if stated}
     promised = (*broken_promises(truth, history), *broken_recoveries(run.logs.found))
+    gone = absent(run, history, rules.gates).keys()
     # Replicas that hold different batches from some offset on hold fewer copies of each.
     apart = {one.topic_partition: one for one in reversed(promised) if one.what == "divergence"}
     for one in (*promised, *insane(run.world, truth, rules.gates)):
-        if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())):
-            continue  # nobody promises anything of a replica that has not come back yet
+        if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())) - gone:
+            continue  # nobody promises anything of a replica that has not come back yet, or cannot
         yield from _told(one.what, rules.allowing(one), one.text)
     exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}
     for name, anomaly in IN_PEACE.items():
