@@ -218,12 +218,14 @@ class Partings:
         ]
         if not settled:
             return
-        theirs, differs = self._theirs(topic_partition, offset, role, settled[-1].at_ms)
+        last = settled[-1]
+        decided_ms = last.at_ms if last.answered else self._led_ms(topic_partition, role, last.at_ms)
+        theirs, differs = self._theirs(topic_partition, offset, role, decided_ms)
         if differs:
             right = self._right(topic_partition, offset, role, settled)
             why = f"its high watermark was {role.high_watermark}"
-            if settled[-1].answered:
-                why = f"it was answered that they are the same up to {settled[-1].to}"
+            if last.answered:
+                why = f"it was answered that they are the same up to {last.to}"
             yield Kept(record, until_ms, role, theirs, parting_rule(self._gates) if right else "", why)
 
     def _theirs(
@@ -233,6 +235,15 @@ class Partings:
         own, theirs = (self._logs.at(topic_partition, offset, broker, at_ms) for broker in (role.broker, role.leader))
         same = len(own) == len(theirs) and all(_same(*pair) for pair in zip(own, theirs, strict=True))
         return theirs, not same
+
+    def _led_ms(self, topic_partition: TopicPartition, role: Followed, at_ms: float) -> float:
+        """Then, or when its leader took office, if it was told later: until then that one may have cut its log."""
+        led = [
+            one.at_ms
+            for one in self._history.leaders.get(topic_partition, [])
+            if (one.broker, one.epoch) == (role.leader, role.epoch) and at_ms < one.at_ms <= role.until_ms
+        ]
+        return min(led, default=at_ms)
 
     def _right(self, topic_partition: TopicPartition, offset: int, role: Followed, settled: list[Settled]) -> bool:
         """By the version's rule, what lies at `offset` is taken for the same: it is below where it would fetch if it is
