@@ -25,6 +25,7 @@ from emulator.last_resort import ended
 
 if TYPE_CHECKING:
     from emulator.judging.fuzzing.hunt import FuzzAsked
+    from emulator.judging.fuzzing.trial import Broken
 
 RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
 RUNS = 100_000
@@ -62,14 +63,13 @@ class Row(msgspec.Struct, frozen=True):
 def measured(asked: FuzzAsked, runs: int) -> Row:
     """Hunt."""
     from emulator.judging.fuzzing.hunt import Hunt, hunted
-    from emulator.judging.fuzzing.trial import BUG, NO_RULE
 
     hunt, began_s = Hunt(), perf_counter()
     with closing(hunted(asked, hunt, runs)) as found:
         for _ in found:
             pass
     took_s = round(perf_counter() - began_s, 1)
-    open_ = [find for find in hunt.finds if find.rule == NO_RULE or find.what == BUG]
+    open_ = [find for find in hunt.finds if no_rule_allows(find.broken)]
     return Row(
         kafka=asked.version,
         seed=asked.seed,
@@ -88,14 +88,21 @@ def before() -> list[Row]:
     return msgspec.json.decode(RESULTS.read_bytes(), type=list[Row]) if RESULTS.exists() else []
 
 
+def no_rule_allows(broken: Broken) -> bool:
+    """Or it is a bug of ours."""
+    from emulator.judging.fuzzing.trial import BUG, NO_RULE
+
+    return broken.rule == NO_RULE or broken.what == BUG
+
+
 def unexplained_still(one: Unexplained) -> bool:
     """Its run is played as it was drawn, by what we are now."""
     from emulator.judging.fuzzing.files import read
-    from emulator.judging.fuzzing.trial import BUG, NO_RULE, tried
+    from emulator.judging.fuzzing.trial import tried
 
     scenario = read(one.drawn, "safe_fuzz")
     assert scenario is not None, one.drawn
-    return any(broken.rule == NO_RULE or broken.what == BUG for broken in tried(scenario, one.number).broken)
+    return any(map(no_rule_allows, tried(scenario, one.number).broken))
 
 
 def looked_at_again(row: Row) -> Row:
@@ -116,6 +123,7 @@ def main(arguments: list[str]) -> int:
     from emulator.judging.fuzzing.hunt import FuzzAsked
 
     wanted, rows = int(arguments[0]) if arguments else RUNS, [looked_at_again(row) for row in before()]
+    written(rows)
     while (played := sum(row.runs for row in rows)) < wanted:
         number = len(rows)
         asked = FuzzAsked(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
@@ -124,7 +132,6 @@ def main(arguments: list[str]) -> int:
         written(rows)
         told = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
         print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {told}", flush=True)
-    written(rows)
     for row in rows:
         for one in row.unexplained:
             print(f"\n{row.kafka}, seed {row.seed}, run {one.number}: {one.what}: {one.text}\n{one.drawn}")

@@ -80,10 +80,12 @@ class Fates:
 
     def _fate(self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float = inf) -> Fate:
         """`until_ms`: when the same was written there again."""
-        epoch = self._epoch_of(topic_partition, record)
+        untold = list(self._untold(topic_partition))
+        own = [led.epoch for led in untold if led.broker == record.broker and led.at_ms <= record.at_ms]
+        epoch = max([record.epoch, *own])  # in which its writer led, told or not
         held, held_ms = (epoch, record.broker), record.at_ms
         by: Led | None = None
-        for led in self._later(topic_partition, record, epoch, until_ms):
+        for led in self._later(topic_partition, record, epoch, until_ms, untold):
             reaches = led.log_end > offset or led.log_end == ANY_END
             if reaches and self._had(topic_partition, offset, record, led.broker, led.at_ms)[0]:
                 held, held_ms, by = (led.epoch, led.broker), led.at_ms, None
@@ -98,18 +100,11 @@ class Fates:
             topic_partition, record, offset, self._committed_ms(topic_partition, offset, record), held, by, gone
         )
 
-    def _epoch_of(self, topic_partition: TopicPartition, record: Written) -> int:
-        """In which its writer led, told or not."""
-        untold = (
-            led.epoch
-            for led in self._untold(topic_partition)
-            if led.broker == record.broker and led.at_ms <= record.at_ms
-        )
-        return max([record.epoch, *untold])
-
-    def _later(self, topic_partition: TopicPartition, record: Written, epoch: int, until_ms: float) -> list[Led]:
+    def _later(
+        self, topic_partition: TopicPartition, record: Written, epoch: int, until_ms: float, untold: list[Led]
+    ) -> list[Led]:
         """Who led in a later epoch than this, or in the record's again, from before `until_ms`."""
-        leaders = [*self._history.leaders.get(topic_partition, []), *self._untold(topic_partition)]
+        leaders = [*self._history.leaders.get(topic_partition, []), *untold]
         later = [
             led
             for led in leaders
@@ -128,10 +123,12 @@ class Fates:
         known = {led.epoch for led in leaders}
         for stated in history.states.get(topic_partition, []):
             broker, epoch = stated.state.leader, stated.state.leader_epoch
+            if broker < 0 or epoch in known:
+                continue
             own = [led.at_ms for led in leaders if led.broker == broker and led.at_ms <= stated.at_ms]
             ends = [role.at_ms for role in followers if role.broker == broker]
-            ends += history.lives.get(broker_name(broker), []) if broker >= 0 else []
-            if epoch not in known and own and not any(max(own) < at_ms <= stated.at_ms for at_ms in ends):
+            ends += history.lives.get(broker_name(broker), [])
+            if own and not any(max(own) < at_ms <= stated.at_ms for at_ms in ends):
                 yield Led(stated.at_ms, broker, epoch, ANY_END)
 
     def _had(

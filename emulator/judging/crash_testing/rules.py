@@ -7,7 +7,7 @@ from emulator.judging.crash_testing.losses import Losses, another_led
 from emulator.judging.crash_testing.partings import Partings
 from emulator.judging.crash_testing.promises import Broken
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still
 from emulator.judging.crash_testing.unclean import UncleanElections
 from emulator.runs.resolve import Resolved
 from protocol.ids import TopicPartition
@@ -21,6 +21,7 @@ def gates_of(resolved: Resolved) -> Gates:
 
 BEHIND_ITS_SUCCESSOR = "4.3 (KAFKA-6082): a controller's writes do not depend on its epoch"
 COPIED_FROM_THE_PAST = "8 (KAFKA-6880): a follower copied from a leader of the past what that one then cut off"
+EMPTY_EPOCH = "8 (KAFKA-10706): the entry of an epoch in which nothing was written stays in the cache"
 EMPTY_EPOCH_ON_FETCH = "2.1: who cuts as it fetches drops no entry of an epoch in which nothing was written"
 LEFT_BEHIND = "4.5: a replica that is moved away while its broker is dead is told nothing, and stays"
 

@@ -11,7 +11,6 @@ from protocol.ids import TopicPartition
 from protocol.kinds import IgnoredReason
 from protocol.versions import Gates
 
-EMPTY_EPOCH = "8 (KAFKA-10706): the entry of an epoch in which nothing was written stays in the cache"
 HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows nobody"
 EARLIER_LIFE = "8 (KAFKA-7235): orders are for a broker, not for a life of it"
 FENCED = "FENCED_LEADER_EPOCH"

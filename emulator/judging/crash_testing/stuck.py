@@ -7,7 +7,7 @@ from typing import Protocol
 
 from emulator.judging.crash_testing.attendant import Exited
 from emulator.judging.crash_testing.history import History
-from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR
+from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.crash_testing.settled import (
     Unsettled,
     assignments,
@@ -17,7 +17,7 @@ from emulator.judging.crash_testing.settled import (
     partition_of,
     state_of,
 )
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still, unseen
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.machines.broker.reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import bounds

@@ -76,8 +76,8 @@ class SessionTracker:
 
     def touch(self, session: int, now_ms: float) -> bool:
         """A sign of life; whether the session lives. A time only ever moves forward."""
-        tracked = self._tracked.get(session)
-        if tracked is None or tracked.closing:
+        tracked = self._living(session)
+        if tracked is None:
             return False
         expires_ms = bucket_ms(now_ms + tracked.timeout_ms, self._tick_time_ms, self._phase_ms)
         tracked.expires_ms = max(tracked.expires_ms, expires_ms)
@@ -89,8 +89,8 @@ class SessionTracker:
 
     def refuses(self, session: int, server: int) -> int:
         """For a request of `session` that came through `server`: 0, or the session error it gets."""
-        tracked = self._tracked.get(session)
-        if tracked is None or tracked.closing:
+        tracked = self._living(session)
+        if tracked is None:
             return SessionError.SESSION_EXPIRED
         if tracked.server == -1:
             tracked.server = server
@@ -98,8 +98,11 @@ class SessionTracker:
 
     def refuses_to_close(self, session: int) -> int:
         """The same for its end: whoever expires a session is not its server either (PrepRequestProcessor)."""
+        return SessionError.SESSION_EXPIRED if self._living(session) is None else 0
+
+    def _living(self, session: int) -> _Tracked | None:
         tracked = self._tracked.get(session)
-        return SessionError.SESSION_EXPIRED if tracked is None or tracked.closing else 0
+        return None if tracked is None or tracked.closing else tracked
 
     def closing(self, session: int) -> None:
         """Its end is proposed: no touch saves it any more."""

@@ -24,8 +24,7 @@ from emulator.judging.crash_testing.plan import resolved_for
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
 from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.rules import EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
-from emulator.judging.crash_testing.stopped import EMPTY_EPOCH
+from emulator.judging.crash_testing.rules import EMPTY_EPOCH, EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
 from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Truth, Write
 from emulator.scenario import model as m

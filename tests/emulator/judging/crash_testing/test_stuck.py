@@ -3,9 +3,9 @@
 import pytest
 
 from emulator.judging.crash_testing.history import Followed, History, Led, Office, Settled, Stated, Stopped
-from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR
+from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.crash_testing.settled import Unsettled
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, EMPTY_EPOCH, HALF_WAY, still, unseen
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.judging.crash_testing.stuck import asks_for_ever, decided_behind, deleted_unseen, exit_rule, never_told
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
