@@ -58,11 +58,24 @@ def _train(java: Java, scratch: Path, classes: Path) -> None:
     noting = ("-Xshare:off", f"-XX:DumpLoadedClassList={classes}")
     with start_gateway(java, scratch / "spark", archived_classes=False, jvm_options=noting) as gateway:
         session = spark_session(gateway)
-        train(session, scratch)
+        _audit(session, scratch)
         session.conf.set("spark.sql.codegen.wholeStage", "true")  # the classes of larger audits too
         session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
         train(session, scratch)
         session.stop()
+
+
+def _audit(session: SparkSession, scratch: Path) -> None:
+    """An audit as a run of ordinary size has it."""
+    from audit.ahead import Ahead
+    from audit.checks.registry import CHECKS
+    from audit.run import audit_runs
+    from audit.warm_up import tiny_run
+
+    checks = tuple(CHECKS.values())
+    ahead = Ahead(session, scratch / "warm-up", checks)
+    [verdict] = audit_runs(session, [tiny_run(scratch)], scratch=str(scratch), checks=checks, ahead=ahead)
+    assert verdict.valid is True, verdict
 
 
 def train(session: SparkSession, scratch: Path) -> None:

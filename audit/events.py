@@ -56,6 +56,9 @@ FILE = "_file"
 KEY = "_key"
 """What the line's run is called here (`run_key`); its field `run` is what it calls itself."""
 
+LINE = "_line"
+"""Its text."""
+
 PROBLEM = "problem"
 """Why a line is no event; null: it is one."""
 
@@ -90,8 +93,27 @@ def read_lines(
         .json(paths)
         .withColumns({KEY: _run_column(runs), FILE: F.col("_metadata.file_name")})
     )
-    wanted_here = [F.col(KEY).alias("run") if name == "run" else F.col(name) for name in columns]
-    return lines.select(*wanted_here, problem_of(lines, runs).alias(PROBLEM))
+    return _as_asked(lines, runs, columns)
+
+
+def typed_text(text: DataFrame, run: RunDirectory, columns: Sequence[str] = tuple(FIELDS)) -> DataFrame:
+    """What `read_lines` gives of `run` alone, of its lines as `text`: FILE, the name of a line's file, and LINE."""
+    return _as_asked(_parsed(text.withColumn(KEY, _run_column([run])), (*ENVELOPE, *columns)), [run], columns)
+
+
+def _as_asked(lines: DataFrame, runs: Sequence[RunDirectory], columns: Sequence[str]) -> DataFrame:
+    wanted = [F.col(KEY).alias("run") if name == "run" else F.col(name) for name in columns]
+    return lines.select(*wanted, problem_of(lines, runs).alias(PROBLEM))
+
+
+def _parsed(text: DataFrame, columns: Iterable[str] = FIELDS) -> DataFrame:
+    """KEY, FILE and LINE of `text`, and the fields of its lines that are not empty."""
+    schema = spark_schema(dict.fromkeys(columns)).add(UNPARSED, T.StringType())
+    parsed = F.from_json(LINE, schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
+    lines = text.where(F.trim(LINE) != "").select(KEY, FILE, LINE, parsed.alias("parsed"))
+    # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
+    strictly = F.expr(f"IF(is_valid_utf8({LINE}), `{UNPARSED}`, {LINE})")
+    return lines.select(KEY, FILE, LINE, "parsed.*").withColumn(UNPARSED, strictly)
 
 
 def read_events(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFrame:
@@ -107,19 +129,14 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     Reads the files once more, as text: a line that is JSON but no event has lost its text in `read_lines`.
     """
     paths = [path for run in runs for wire in (False, True) for path in run.paths(wire=wire)]
-    schema = spark_schema(FIELDS).add(UNPARSED, T.StringType())
-    parsed = F.from_json("value", schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
-    text = spark.read.option(LONGEST_LINE, LINE_BYTES_MAX).text(paths).where(F.trim("value") != "")
     file = F.col("_metadata.file_name").alias(FILE)
-    about = (_run_column(runs).alias(KEY), file, F.col("value").alias("_line"))
-    lines = text.select(*about, parsed.alias("parsed")).select(KEY, FILE, "_line", "parsed.*")
-    # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
-    lines = lines.withColumn(UNPARSED, F.expr(f"IF(is_valid_utf8(_line), `{UNPARSED}`, _line)"))
+    text = spark.read.option(LONGEST_LINE, LINE_BYTES_MAX).text(paths)
+    lines = _parsed(text.select(_run_column(runs).alias(KEY), file, F.col("value").alias(LINE)))
     reasons = lines.select(
         F.col(KEY).alias("run"),
         F.col(FILE).alias("file"),
         problem_of(lines, runs).alias("reason"),
-        F.expr(f"left(make_valid_utf8(_line), {LINE_SHOWN_MAX})").alias("line"),
+        F.expr(f"left(make_valid_utf8({LINE}), {LINE_SHOWN_MAX})").alias("line"),
     )
     return reasons.where(F.col("reason").isNotNull())
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
-from audit.events import PROBLEM, read_lines, run_key, spark_schema
+from audit.events import PROBLEM, run_key, spark_schema
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.lives import OF_LOGS, Lives, lives_in_files, lives_in_rows
@@ -239,13 +239,13 @@ class Facts(NamedTuple):
         return self.spark.sql(query if self.small else query.replace("--big ", ""))
 
 
-def prepare(spark: SparkSession, runs: Sequence[RunDirectory], scratch: str | None) -> Facts:
-    """Parse the runs' events and make the tables, which are views of the session from now on.
+def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, scratch: str | None) -> Facts:
+    """Make the tables, which are views of the session from now on, of the runs' `lines` with COLUMNS.
 
     `scratch`: a directory that all executors reach, for what may not fit in memory; None: the runs are small, and
     nothing is read before somebody asks.
     """
-    lines = read_lines(spark, runs, COLUMNS).withColumn("family", _family())
+    lines = lines.withColumn("family", _family())
     lines = _in_memory(lines) if scratch is None else _in_files(spark, lines, runs, f"{scratch}/lines")
     facts = Facts(spark, lines, small=scratch is None)
     lines.createOrReplaceTempView("lines")

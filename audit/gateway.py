@@ -57,12 +57,17 @@ OPENED_TO_SPARK = (
 # what one session of a day can want. "steady" is Java's full compiler with the parallel collector: two to
 # three times the events per second once it is warm; its 240 MB for compiled code are Java's own default.
 COMPILED_CODE_BYTES = 192 * 2**20
+CLASSES_BYTES = 256 * 2**20
+YOUNG_MIB = 400
 Tuning = Literal["quick", "steady"]
 TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
     "quick": (
         "-XX:TieredStopAtLevel=1",
         f"-XX:ReservedCodeCacheSize={COMPILED_CODE_BYTES}",
         "-XX:+UseSerialGC",
+        # Plans are garbage at once, and classes are never unloaded: who begins small collects both over and over.
+        f"-Xmn{YOUNG_MIB}m",
+        f"-XX:MetaspaceSize={CLASSES_BYTES}",
     ),
     "steady": ("-XX:+UseParallelGC",),
 }
@@ -334,6 +339,8 @@ def _disconnect(client: Any) -> None:
     from pyspark.sql import SparkSession
 
     if SparkContext._gateway is client:
+        if (context := SparkContext._active_spark_context) is not None:
+            _let_accumulators_end(context)
         if (session := SparkSession._instantiatedSession) is not None:
             # A virtual machine that died has nothing left to stop.
             with contextlib.suppress(Py4JError, OSError):
@@ -344,3 +351,12 @@ def _disconnect(client: Any) -> None:
         SparkContext._jvm = None
     with contextlib.suppress(Py4JError, OSError):
         client.shutdown()
+
+
+def _let_accumulators_end(context: Any) -> None:
+    """Tasks in Python report to a server of pyspark's, which looks once a second whether it is wanted still, and calls
+    the end of the machine an error. Nobody waits for it."""
+    server, context._accumulatorServer = context._accumulatorServer, None
+    if server is not None:
+        server.handle_error = lambda *_: None
+        threading.Thread(target=server.shutdown, daemon=True, name="accumulators-end").start()

@@ -1,11 +1,4 @@
-"""All checks on all runs as a few Spark queries, asked at once, with one small answer.
-
-The answer's rows are (`run`, `check`, `kind`, ...):
-- `violation`: the first of each check and run, with `total` (how many there are) and `by_acks`;
-- `missing`: places that cannot be judged, bounded likewise;
-- `counts`: events of each name and node, with the first and last sequence number; broken lines by reason;
-- `doubt`: events that contradict one another (`audit.doubts`);
-- `note`: events that tell about the run itself (faults, deaths, timers, steps), at most NOTES_MAX.
+"""All checks on all runs as a few Spark queries (`audit.questions`), asked at once, with one small answer.
 
 A check whose computation fails takes nobody along: the query is run again for each check alone, and the one that fails
 says *unknown*, with the reason.
@@ -21,26 +14,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from audit.checks.check import Check
-from audit.doubts import doubts
-from audit.events import PROBLEM, read_lines, run_key
-from audit.facts import SMALL_MAX_BYTES, Facts, prepare
+from audit.events import read_lines, run_key
+from audit.facts import COLUMNS, SMALL_MAX_BYTES, Facts, prepare
 from audit.input import RunDirectory
-from audit.side_by_side import AT_ONCE_MAX, side_by_side
+from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions, questions_apart
+from audit.side_by_side import side_by_side
 from audit.tuning import tuned
-from emulator.judging.findings import ACKS, ALLOWED, SEQ_MODULUS, EventCount, Findings, Judged, Note, add_row
+from emulator.judging.findings import Findings, Judged, add_row
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 EVIDENCE_MAX = 20
-NOTES_MAX = 5_000
-CHECKS_A_QUERY = 8
-"""About as many: of fewer each query's own cost is felt, of more that of its length (docs/audit-cost.md)."""
 
-NOTED = (
-    *("node_started", "node_stopped", "timer_lateness", "machine_fault", "scenario_step"),
-    *("fault_asked", "fault_in_force", "fault_healed", "fault_lasted", "fault_tried", "fault_traffic"),
-)
+Rows = list[Mapping[str, Any]]
 
 
 def judge(
@@ -54,241 +41,54 @@ def judge(
     that are told, of each check and run."""
     small = sum(run.size_bytes for run in runs) <= SMALL_MAX_BYTES
     with tuned(spark, small):
-        facts = prepare(spark, runs, None if small else scratch)
-        wire = _wire_view(spark, runs)
-        about = [_COUNTS, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
-        about.append(_DOUBTS.format(doubts=doubts(small)))
+        facts = prepare(spark, runs, read_lines(spark, runs, COLUMNS), None if small else scratch)
+        if wire := any(run.paths(wire=True) for run in runs):
+            read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         crashed: dict[str, str] = {}
         try:
-            rows = _collect(facts, _dealt([*map(_rows_of, checks)], about, evidence_max))
+            rows = _answers(facts, questions(checks, evidence_max, small=small, wire=wire))
         except PySparkException:
-            rows = _collect(facts, [about])
-            for check in checks:
+            about, apart = questions_apart(checks, evidence_max, small=small, wire=wire)
+            rows = _answers(facts, [about])
+            for check, query in zip(checks, apart, strict=True):
                 try:
-                    rows += _collect(facts, [[_bounded([_rows_of(check)], evidence_max)]])
+                    rows += _answers(facts, [query])
                 except PySparkException as error:
                     crashed[check.name] = str(error).splitlines()[0]
-        values = _values(facts, rows)
-    keys = [run_key(run, runs) for run in runs]
-    judged = {key: Judged({check.name: Findings() for check in checks}, [], []) for key in keys}
-    for row in rows:
-        add_row(judged[row["run"]], row, values)
-    for of_run in judged.values():
-        of_run.notes.sort(key=lambda note: (note.at_ms, note.node, note.incarnation, note.seq))
+        values = values_of(rows, spark.table("invocations"))
+    judged = judged_by(rows, values, checks, [run_key(run, runs) for run in runs])
+    for of_run in judged:
         for name, reason in crashed.items():
             of_run.findings[name].crashed = reason
-    return [judged[key] for key in keys]
+    return judged
 
 
-def _rows_of(check: Check) -> str:
-    rows = f"""
-SELECT run, '{check.name}' AS check, 'violation' AS kind, topic, partition, offset, text, details
-FROM ({check.violations})"""
-    if check.evidence:
-        rows += f"""
-UNION ALL
-SELECT run, '{check.name}', 'missing', topic, partition, -1L, text, '{{}}' FROM ({check.evidence})"""
-    if check.counted:
-        rows += f"""
-UNION ALL
-SELECT run, '{check.name}', 'counted', '', -1L, -1L, '', '{{}}' FROM ({check.counted})"""
-    return rows
+def rows_of(answer: DataFrame) -> Rows:
+    return [row.asDict() for row in answer.collect()]
 
 
-def _dealt(checks: Sequence[str], about: Sequence[str], rows_max: int) -> list[list[str]]:
-    """The parts of each query: what asks for the rows of checks and what asks `about` the run, dealt out evenly."""
-    queries = max(1, min(AT_ONCE_MAX, (len(checks) + len(about)) // CHECKS_A_QUERY))
-    return [
-        [*([_bounded(some, rows_max)] if (some := checks[k::queries]) else []), *about[k::queries]]
-        for k in range(queries)
-    ]
-
-
-def _bounded(checks: Sequence[str], rows_max: int) -> str:
-    """The first rows of each run, check and kind, with their number; no violations at places that cannot be judged.
-    `checks`: each asks for all rows of one."""
-    rows = "\nUNION ALL\n".join(checks)
-    by_acks = ", ".join(
-        f"count_if(get_json_object(details, '$.acks') = '{acks}') OVER kind AS acks_{name}"
-        for name, acks in ACKS.items()
-    )
-    by_rule = ", ".join(
-        f"count_if(get_json_object(details, '$.allowed') = '{rule}') OVER kind AS allowed_{name}"
-        for name, rule in ALLOWED.items()
-    )
-    numbers = ", ".join(("total", *(f"acks_{name}" for name in ACKS), *(f"allowed_{name}" for name in ALLOWED)))
-    return f"""
-SELECT run, check, kind, topic, partition, offset, text, details, to_json(struct({numbers})) AS numbers
-FROM (
-  SELECT *, row_number() OVER (PARTITION BY run, check, kind ORDER BY topic, partition, offset, text) AS rank,
-    count(*) OVER kind AS total, {by_acks}, {by_rule}
-  FROM (
-    SELECT *, max(kind = 'missing') OVER (PARTITION BY run, check, topic, partition) AS unjudged
-    -- Every window below lies within (run, check): the rows move once. In a small run they do not move at all: a union
-    -- that is left in parts is a task for each, and each task is handed the plan of all checks.
-    FROM (SELECT /*gather*/ /*spread(run, check)*/ * FROM ({rows}))
-  )
-  WHERE kind = 'missing' OR NOT unjudged
-  WINDOW kind AS (PARTITION BY run, check, kind)
-)
-WHERE rank <= {rows_max}
-"""
-
-
-def _as_answer(kind: str, shape: type[msgspec.Struct], rows: str, numbers: str = "'{}'") -> str:
-    fields = ", ".join(shape.__struct_fields__)
-    return f"""
-SELECT run, '' AS check, '{kind}' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
-  to_json(struct({fields})) AS details, {numbers} AS numbers
-FROM ({rows})"""
-
-
-# Of a broken line nothing is believed: its numbers may be none.
-_OF_EVENTS = ", ".join(f"IF({PROBLEM} IS NULL, {name}, NULL) AS {name}" for name in ("node", "incarnation", "event"))
-_SPAN = ", ".join(
-    f"{pick}(IF({PROBLEM} IS NULL, {field}, NULL)) AS {name}"
-    for pick, field, name in (
-        *(("min", "seq", "first_seq"), ("max", "seq", "last_seq")),
-        *(("min", "at_ms", "first_ms"), ("max", "at_ms", "last_ms")),
-        ("sum", f"pmod(seq, {SEQ_MODULUS})", "seq_sum"),
-        ("sum", f"pmod(seq, {SEQ_MODULUS}) * pmod(seq, {SEQ_MODULUS}) % {SEQ_MODULUS}", "seq_squares"),
-    )
-)
-
-_COUNTS = _as_answer(
-    "counts",
-    EventCount,
-    f"""
-  SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
-    count_if(kind = 'produce' AND outcome = 'ok') AS acknowledged,
-    count_if(coalesce(as_leader, leading)) AS led,
-    count_if(kind = 'produce' AND outcome = 'ok' AND acks = -1) AS acknowledged_by_all,
-    count_if(event = 'operation_invoked' AND kind = 'produce') AS begun,
-    count_if(event = 'operation_ended' AND kind = 'produce') AS ended,
-    count_if(kind = 'commit' AND outcome = 'ok') AS commits, count_if(kind = 'committed' AND outcome = 'ok') AS looks
-  FROM lines GROUP BY ALL""",
-)
-
-_WIRE_COUNTS = _as_answer(
-    "counts",
-    EventCount,
-    f"""
-  SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
-    0L AS acknowledged, 0L AS led, 0L AS acknowledged_by_all, 0L AS begun, 0L AS ended,
-    0L AS commits, 0L AS looks
-  FROM wire_lines GROUP BY ALL""",
-)
-
-# A process tells every few seconds how late its timers were: those reports are one note, its last with the counts of
-# all, or a long run would consist of them.
-_NOTES = _as_answer(
-    "note",
-    Note,
-    f"""
-  SELECT * FROM (
-    SELECT *,
-      row_number() OVER (PARTITION BY run ORDER BY event = 'role_changed', at_ms, node, incarnation, seq) AS rank,
-      count_if(event != 'role_changed') OVER (PARTITION BY run) AS total
-    FROM (
-      SELECT * EXCEPT (max_ms, buckets, last_seq, max_ms_of_all, buckets_of_all),
-        coalesce(max_ms_of_all, max_ms) AS max_ms, coalesce(buckets_of_all, buckets) AS buckets
-      FROM (
-        SELECT *, max(seq) OVER reports AS last_seq,
-          CASE WHEN event = 'timer_lateness' THEN max(max_ms) OVER reports END AS max_ms_of_all,
-          CASE WHEN event = 'timer_lateness' THEN concat_ws(' ', collect_list(buckets) OVER reports) END
-            AS buckets_of_all
-        FROM rest
-        WHERE event IN ({", ".join(repr(name) for name in NOTED)}) OR (event = 'role_changed' AND role = 'leader')
-        WINDOW reports AS (PARTITION BY run, node, incarnation, event)
-      )
-      WHERE event != 'timer_lateness' OR seq = last_seq
-    )
-  )
-  WHERE rank <= {NOTES_MAX}""",
-    numbers="to_json(struct(total))",
-)
-
-# From a produce that failed until the same client's next one ended: as long as it knew nothing better; and since when,
-# where none followed (`since_ms`; the run's end is known elsewhere). Where no produce failed there is nothing to put
-# into order.
-_UNAVAILABLE = """
-SELECT run, '' AS check, 'unavailable' AS kind, '' AS topic, -1L AS partition, -1L AS offset, node AS text,
-  '{}' AS details,
-  to_json(struct(
-    coalesce(sum(next_ms - at_ms), 0D) AS ms, max(CASE WHEN next_ms IS NULL THEN at_ms END) AS since_ms,
-    max(next_ms) AS again_ms
-  )) AS numbers
-FROM (
-  SELECT /*few(failing)*/ run, node, outcome, at_ms,
-    lead(at_ms) OVER (PARTITION BY run, node ORDER BY incarnation, seq) AS next_ms
-  FROM operations
-  --big LEFT SEMI JOIN (SELECT DISTINCT run, node FROM operations WHERE kind = 'produce' AND outcome != 'ok') AS failing
-  --big USING (run, node)
-  WHERE kind = 'produce'
-)
-WHERE outcome != 'ok' GROUP BY run, node
-"""
-
-
-# What became of produces whose outcome their clients never knew: the final leader's log tells.
-_UNKNOWN_OUTCOMES = """
-SELECT run, '' AS check, 'unknown-outcomes' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
-  '{}' AS details,
-  to_json(struct(count_if(there) AS in_log, count_if(told AND NOT there) AS not_in_log, count_if(NOT told) AS open))
-    AS numbers
-FROM (
-  SELECT /*few(unsure)*/ unsure.run, unsure.operation, max(log.run IS NOT NULL) AS there,
-    max(led.run IS NOT NULL) AS told
-  FROM (SELECT * FROM operations WHERE kind = 'produce' AND outcome = 'unknown' AND NOT gone) AS unsure
-  LEFT JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
-    ON unsure.run = log.run AND unsure.topic = log.topic AND unsure.partition = log.partition
-    AND unsure.digest = log.digest
-  LEFT JOIN (SELECT DISTINCT run, topic, partition FROM log_ranges WHERE leads) AS led
-    ON unsure.run = led.run AND unsure.topic = led.topic AND unsure.partition = led.partition
-  GROUP BY unsure.run, unsure.operation
-)
-GROUP BY run
-"""
-
-# How long two were in one office, used or not; and since when, where it lasted to the run's end.
-_TWO_AT_ONCE = """
-SELECT run, '' AS check, 'two-at-once' AS kind, '' AS topic, -1L AS partition, -1L AS offset, office AS text,
-  '{}' AS details,
-  to_json(struct(
-    coalesce(max(to_ms - from_ms), 0D) AS ms, min(CASE WHEN to_ms IS NULL THEN from_ms END) AS since_ms
-  )) AS numbers
-FROM overlaps GROUP BY run, office
-"""
-
-_DOUBTS = """
-SELECT run, '' AS check, 'doubt' AS kind, '' AS topic, -1L AS partition, -1L AS offset, text, '{{}}' AS details,
-  '{{}}' AS numbers
-FROM ({doubts})"""
-
-
-def _wire_view(spark: SparkSession, runs: Sequence[RunDirectory]) -> bool:
-    if not any(run.paths(wire=True) for run in runs):
-        return False
-    lines = read_lines(spark, runs, ("run", "node", "incarnation", "event", "seq", "at_ms"), wire=True)
-    lines.createOrReplaceTempView("wire_lines")
-    return True
-
-
-def _collect(facts: Facts, queries: Sequence[Sequence[str]]) -> list[Mapping[str, Any]]:
-    """All rows of all parts of all queries."""
-
-    def of(parts: Sequence[str]) -> list[Mapping[str, Any]]:
-        united = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
-        return [row.asDict() for row in facts.sql(f"SELECT /*gather*/ * FROM ({united})").collect()]
-
-    return [row for rows in side_by_side(of, queries) for row in rows]
-
-
-def _values(facts: Facts, rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+def values_of(rows: Rows, invocations: DataFrame) -> dict[tuple[str, str], str]:
     """{(run, operation): the value it was to write} of the violations that name an operation."""
     violations = (msgspec.json.decode(row["details"]) for row in rows if row["kind"] == "violation")
     operations = sorted({details["operation"] for details in violations if "operation" in details})
     if not operations:
         return {}
-    told = facts.spark.table("invocations").where(F.col("operation").isin(operations))
-    return {(row["run"], row["operation"]): row["value"] for row in told.select("run", "operation", "value").collect()}
+    told = invocations.where(F.col("operation").isin(operations)).select("run", "operation", "value")
+    return {(row["run"], row["operation"]): row["value"] for row in told.collect()}
+
+
+def judged_by(
+    rows: Rows, values: Mapping[tuple[str, str], str], checks: Sequence[Check], runs: Sequence[str]
+) -> list[Judged]:
+    """What the rows say of each run, in the order of `runs`, which are their keys."""
+    judged = {key: Judged({check.name: Findings() for check in checks}, [], []) for key in runs}
+    for row in rows:
+        add_row(judged[row["run"]], row, values)
+    for of_run in judged.values():
+        of_run.notes.sort(key=lambda note: (note.at_ms, note.node, note.incarnation, note.seq))
+    return [judged[key] for key in runs]
+
+
+def _answers(facts: Facts, queries: Sequence[str]) -> Rows:
+    """All rows of all queries, which are planned and run at once."""
+    return [row for rows in side_by_side(lambda query: rows_of(facts.sql(query)), queries) for row in rows]

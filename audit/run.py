@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from audit.ahead import Ahead
 from audit.checks.check import Check
 from audit.checks.registry import CHECKS
 from audit.expected import Expected, expected_of
@@ -40,6 +41,7 @@ def audit_runs(
     scratch: str,
     checks: Sequence[Check] = tuple(CHECKS.values()),
     evidence_max: int = EVIDENCE_MAX,
+    ahead: Ahead | None = None,
 ) -> list[Verdict]:
     """Verdicts of `runs` (directories or globs), in their order. Writes nothing but quarantine.jsonl, where needed.
 
@@ -47,6 +49,7 @@ def audit_runs(
         expected: what the scenario expects of the run at a path; None: read from the run (`audit.expected`).
         scratch: a directory for what does not fit in memory, reachable by all executors.
         evidence_max: violations that a verdict tells, of each check; it counts all of them.
+        ahead: the same checks of this one run, planned before.
 
     Raises:
         AuditInputError: not a run.
@@ -54,7 +57,9 @@ def audit_runs(
     began = time.monotonic()
     directories = find_runs(runs)
     wanted = [(expected or expected_of)(run.path) for run in directories]
-    judged = judge(spark, directories, checks, scratch, evidence_max)
+    judged = ahead.judge(directories) if ahead is not None else None
+    if judged is None:
+        judged = judge(spark, directories, checks, scratch, evidence_max)
     set_aside = quarantine(spark, directories, [of_run.counts for of_run in judged])
     verdicts = [
         _verdict(run, want, of_run, aside, checks)

@@ -39,6 +39,9 @@ def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
             "spark.sql.shuffle.partitions": "1",
             "spark.sql.autoBroadcastJoinThreshold": "-1",
             "spark.sql.join.preferSortMergeJoin": "false",
+            # Tables in one partition are joined as they are, and hashed, only where they are known to be small.
+            "spark.sql.defaultSizeInBytes": "1",
+            "spark.sql.maxSinglePartitionBytes": str(2**63 - 1),
             # What these find out saves reading, of which there is little here.
             "spark.sql.constraintPropagation.enabled": "false",
             "spark.sql.optimizer.excludedRules": ",".join(LEFT_OUT),

@@ -38,9 +38,20 @@ _EVENTS: tuple[e.Event, ...] = (
 def warm_up(spark: SparkSession, scratch: Path, enough: Callable[[], bool] = lambda: False) -> None:
     """Audit a run of a few events, made in `scratch` (an existing directory), until it is `enough`."""
     from audit.checks.registry import CHECKS
-    from audit.judging import CHECKS_A_QUERY
+    from audit.questions import CHECKS_A_QUERY
     from audit.run import audit_runs
 
+    run = tiny_run(scratch)
+    checks = tuple(CHECKS.values())
+    for first in range(0, len(checks), CHECKS_A_QUERY):
+        if enough():
+            return
+        [verdict] = audit_runs(spark, [run], scratch=str(scratch), checks=checks[first : first + CHECKS_A_QUERY])
+        assert verdict.valid is True, verdict
+
+
+def tiny_run(scratch: Path) -> Path:
+    """The directory of a run of a few events, of both levels."""
     run = scratch / "warm-up"
     (run / "events").mkdir(parents=True, exist_ok=True)
     lines: dict[bool, list[bytes]] = {False: [], True: []}
@@ -53,9 +64,4 @@ def warm_up(spark: SparkSession, scratch: Path, enough: Callable[[], bool] = lam
         lines[event.LEVEL == "wire"].append(msgspec.json.encode(envelope | msgspec.to_builtins(event)) + b"\n")
     (run / "events" / "broker-0.1.jsonl").write_bytes(b"".join(lines[False]))
     (run / "events" / "broker-0.1.wire.jsonl").write_bytes(b"".join(lines[True]))
-    checks = tuple(CHECKS.values())
-    for first in range(0, len(checks), CHECKS_A_QUERY):
-        if enough():
-            return
-        [verdict] = audit_runs(spark, [run], scratch=str(scratch), checks=checks[first : first + CHECKS_A_QUERY])
-        assert verdict.valid is True, verdict
+    return run

@@ -2,7 +2,7 @@
 
 A check is two queries over the tables of `audit.facts`. `violations` gives one row per violation: VIOLATION_COLUMNS.
 `evidence` gives one row per place that cannot be judged: EVIDENCE_COLUMNS; a violation at such a place is not
-reported, because what is missing may be what would refute it. `audit.judging` runs those of all checks as one query.
+reported, because what is missing may be what would refute it. `audit.judging` runs those of all checks at once.
 
 They are SQL text because a run of ordinary size should be judged in a second or two: one text is parsed and analysed
 once, while the same query built from column objects costs thousands of calls into Java, more than the query itself.

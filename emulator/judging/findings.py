@@ -122,7 +122,7 @@ class Judged(msgspec.Struct):
 
 
 def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], str]) -> None:
-    """Put one row of the answer (`audit.judging`) where it belongs. `values`: {(run, operation): what it wrote}."""
+    """Put one row of the answer (`audit.questions`) where it belongs. `values`: {(run, operation): what it wrote}."""
     details, numbers = row["details"], msgspec.json.decode(row["numbers"])
     match row["kind"]:
         case "counts":

@@ -1,4 +1,4 @@
-"""Spark's machine for one run: started ahead of need, warmed up while the cluster is at work.
+"""Spark's machine for one run: started ahead of need; while the cluster is at work it plans the audit, and warms up.
 
 Nothing that befalls it costs the run anything but its verdict: what was played is kept, and is *unknown* with the
 reason."""
@@ -21,18 +21,21 @@ class SparkMissing(Exception):
 
 
 class Spark:
-    """`problem`: why it will not judge; "" as far as is known. Raises SparkMissing."""
+    """`run`: the directory of what it will judge. `problem`: why it will not; "" as far as is known. Raises
+    SparkMissing."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, run: Path, scratch: Path) -> None:
         from audit.session import NoJavaError, find_java, start_gateway
 
         try:
             java = find_java(os.environ)
         except NoJavaError as error:
             raise SparkMissing(f"{error} Or play without a verdict: --audit none") from error
+        self._run = run
         self._scratch = scratch
         self._gateway = start_gateway(java, self._scratch, background=True)
         self._session: Any = None
+        self._ahead: Any = None
         self._abandoned = False
         self._hurried = False
         self._began = time.monotonic()
@@ -40,13 +43,16 @@ class Spark:
         self.problem = ""
 
     def warm_up(self) -> None:
-        """Open the session and run what the audit will run, on nothing, so that it is quick afterwards."""
+        """Open the session, plan the audit, and run what it will run, on nothing, so that it is quick afterwards."""
+        from audit.ahead import Ahead
+        from audit.checks.registry import CHECKS
         from audit.session import GatewayError, spark_faults, spark_session
         from audit.warm_up import warm_up
 
         try:
             with spark_faults(self._gateway):
                 self._session = spark_session(self._gateway, app_name="faultline")
+                self._ahead = Ahead(self._session, self._run, tuple(CHECKS.values()))
                 warm_up(self._session, self._scratch, enough=lambda: self._hurried)
         except Exception as error:
             if not (self._abandoned or isinstance(error, GatewayError | OSError)):
@@ -86,7 +92,7 @@ class Spark:
         if not self.problem:
             try:
                 with spark_faults(self._gateway):
-                    [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch))
+                    [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch), ahead=self._ahead)
                     return verdict
             except (GatewayError, AuditInputError) as error:
                 self.problem = str(error)
@@ -114,7 +120,7 @@ def spark_ahead(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
         yield None
         return
     with scratch(directory) as own:
-        spark = Spark(own)
+        spark = Spark(directory, own)
         try:
             yield spark
         finally:

@@ -37,7 +37,7 @@ def java(monkeypatch: pytest.MonkeyPatch) -> Java:
 
 
 def test_what_is_warmed_up_for_nothing_ends_at_once_whatever_it_says(java: Java, tmp_path: Path) -> None:
-    spark = Spark(tmp_path)
+    spark = Spark(tmp_path, tmp_path)
     warming = threading.Thread(target=spark.warm_up)
     warming.start()
     spark.abandon()
@@ -49,7 +49,7 @@ def test_what_is_warmed_up_for_nothing_ends_at_once_whatever_it_says(java: Java,
 def test_a_bug_of_ours_is_one_while_it_is_wanted(java: Java, tmp_path: Path) -> None:
     java.kill()
     with pytest.raises(RuntimeError, match="an answer of nobody"):
-        Spark(tmp_path).warm_up()
+        Spark(tmp_path, tmp_path).warm_up()
 
 
 def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monke
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     run = tmp_path / "run"
     (run / "events").mkdir(parents=True)
-    spark = Spark(tmp_path / "scratch")
+    spark = Spark(run, tmp_path / "scratch")
     try:
         spark.warm_up()
         verdict, code = spark.judge(run, "x", 0.0, 0.0)
