@@ -50,6 +50,8 @@ def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
         wanted = {
             "spark.sql.codegen.wholeStage": "true",
             "spark.sql.codegen.factoryMode": "FALLBACK",
+            # Java never compiles a longer method, so what Spark makes of a whole stage would be interpreted.
+            "spark.sql.codegen.hugeMethodLimit": "8000",
             "spark.sql.adaptive.enabled": "true",
             "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "16m",  # hashed, not sorted; more might not fit
             "spark.sql.shuffle.partitions": str(2 * cores),
