@@ -9,6 +9,7 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - `rest`: every event that is rare: roles, controllers, nodes, faults, steps, ...
 - `logs`: what every replica's log holds at the end, folded from its appends and cuts (LOGS)
 - `log_ranges`: the same by replica and leader epoch, in numbers (LOG_RANGES)
+- `unreadable`: logs that their events do not tell (`audit.checks.log_evidence`)
 - `overlaps`: windows in which two nodes held one office (`audit.offices`)
 - `states`: what the session service committed about partitions (`audit.states`)
 - what clients were given: `leaps`, `lost_reads`, `doubtful_turns`; what their groups committed: `group_operations`
@@ -31,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
+from audit.checks.log_evidence import UNREADABLE
 from audit.events import PROBLEM, run_key, spark_schema
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
@@ -213,7 +215,7 @@ FLOORS: tuple[dict[str, str], ...] = (
         "leaps": LEAPS,
         "group_operations": GROUP_OPERATIONS,
     },
-    {"lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING},
+    {"unreadable": UNREADABLE, "lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING},
     {"promised": PROMISED, "doubtful_turns": DOUBTFUL_TURNS},
 )
 """{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what

@@ -1,11 +1,14 @@
 """Whether a replica's log can be judged: its events must tell all of it.
 
 A log whose surviving batches do not follow one another from where it begins, or do not reach a log end that was seen,
-has lost events (a process that was killed before it wrote them): checks that read it cannot say.
+has lost events (a process that was killed before it wrote them): checks that read it cannot say. Half of all checks ask
+for it, so it is a table of its own, `unreadable` (`audit.facts`): a row for each log that is not told (`of_replica`),
+of which the final leader's is also `of_leader`, and one for each partition that nobody is told to have led
+(`of_leader`).
 """
 
-_UNREADABLE = """
-SELECT run, topic, partition,
+UNREADABLE = """
+SELECT run, topic, partition, true AS of_replica, leads AS of_leader,
   CASE WHEN first_offset != begins
     THEN format_string('the events of %s tell its log from offset %d, but it begins at %d', node, first_offset, begins)
     WHEN records != log_end - first_offset
@@ -17,26 +20,24 @@ SELECT run, topic, partition,
       node, first_offset, log_end)
   END AS text
 FROM (
-  SELECT run, node, topic, partition,
+  SELECT run, node, topic, partition, leads,
     max(begins) AS begins,
     sum(records) AS records,
     bit_xor(ends) AS ends,
     min(first_offset) AS first_offset,
     coalesce(max(log_end), max(begins)) AS log_end,
     coalesce(max(bound), 0) AS bound
-  FROM log_ranges WHERE {which} GROUP BY run, node, topic, partition
+  FROM log_ranges GROUP BY run, node, topic, partition, leads
 )
 WHERE records != log_end - first_offset OR log_end < bound OR first_offset != begins
   OR (first_offset IS NOT NULL AND ends != xxhash64(first_offset) ^ xxhash64(log_end))
-"""
-
-UNREADABLE_LOGS = _UNREADABLE.format(which="true")
-"""Evidence rows: one per replica whose events do not tell its log."""
-
-UNREADABLE_LEADERS = f"""
-{_UNREADABLE.format(which="leads")}
 UNION ALL
-SELECT run, topic, partition, 'no event tells who led this partition, or its log is not told' AS text
+SELECT run, topic, partition, false, true, 'no event tells who led this partition, or its log is not told'
 FROM log_ranges GROUP BY run, topic, partition HAVING NOT max(leads)
 """
+
+UNREADABLE_LOGS = "SELECT run, topic, partition, text FROM unreadable WHERE of_replica"
+"""Evidence rows: one per replica whose events do not tell its log."""
+
+UNREADABLE_LEADERS = "SELECT run, topic, partition, text FROM unreadable WHERE of_leader"
 """Evidence rows: one per partition whose final leader's log is not told, or that never had a leader."""
