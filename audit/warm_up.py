@@ -1,8 +1,8 @@
 """Makes a fresh Spark session quick: audits of a tiny run, so that the real one meets loaded classes.
 
-The first query of a virtual machine takes several times as long as the second. A run that starts its machine early
-warms it up while its cluster is still at work, by some checks at a time: when the cluster has ended, the real audit
-need not wait for more, for what it asks warms as well.
+The first query of a virtual machine takes several times as long as the second. A run that starts its machine early has
+it plan the real audit (`audit.ahead`), and warms it up in what time is left while its cluster is at work, by some
+checks at a time: when the cluster has ended, the real audit need not wait for more, for what it asks warms as well.
 """
 
 from __future__ import annotations
