@@ -12,8 +12,6 @@ by `Ahead.judge`, and judged as any other.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +48,6 @@ class Ahead:
     ) -> None:
         self._spark = spark
         self._checks = checks
-        spark.sparkContext.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)  # by default any `python3`
         self._run = RunDirectory(run.resolve(), ())
         self.problem = ""
         with tuned(spark, small=True):
@@ -89,7 +86,7 @@ class Ahead:
             return None
         with tuned(self._spark, small=True):
             try:
-                rows = [row for rows in side_by_side(rows_of, self._answers) for row in rows]
+                rows = rows_of(lambda answer: answer, self._answers)
                 values = values_of(rows, self._invocations)
             except PySparkException as error:
                 self.problem = str(error).splitlines()[0]

@@ -73,6 +73,11 @@ def spark_schema(fields: Iterable[str] = FIELDS) -> T.StructType:
 EVENT_SCHEMA = spark_schema()
 
 
+def _line_schema(columns: Iterable[str]) -> T.StructType:
+    """What is parsed of a line: the envelope, `columns`, and UNPARSED."""
+    return spark_schema(dict.fromkeys((*ENVELOPE, *columns))).add(UNPARSED, T.StringType())
+
+
 def read_lines(
     spark: SparkSession, runs: Sequence[RunDirectory], columns: Sequence[str] = tuple(FIELDS), *, wire: bool = False
 ) -> DataFrame:
@@ -80,8 +85,7 @@ def read_lines(
 
     `wire`: the wire level's files instead of the others. Only `columns` are parsed; the envelope always is.
     """
-    wanted = dict.fromkeys((*ENVELOPE, *columns))
-    schema = spark_schema(wanted).add(UNPARSED, T.StringType())
+    schema = _line_schema(columns)
     paths = [path for run in runs for path in run.paths(wire=wire)]
     if not paths:
         return spark.createDataFrame([], schema).select(*columns, F.lit(None).cast("string").alias(PROBLEM))
@@ -96,9 +100,9 @@ def read_lines(
     return _as_asked(lines, runs, columns)
 
 
-def typed_text(text: DataFrame, run: RunDirectory, columns: Sequence[str] = tuple(FIELDS)) -> DataFrame:
+def typed_text(text: DataFrame, run: RunDirectory, columns: Sequence[str]) -> DataFrame:
     """What `read_lines` gives of `run` alone, of its lines as `text`: FILE, the name of a line's file, and LINE."""
-    return _as_asked(_parsed(text.withColumn(KEY, _run_column([run])), (*ENVELOPE, *columns)), [run], columns)
+    return _as_asked(_parsed(text.withColumn(KEY, _run_column([run])), columns), [run], columns)
 
 
 def _as_asked(lines: DataFrame, runs: Sequence[RunDirectory], columns: Sequence[str]) -> DataFrame:
@@ -107,9 +111,8 @@ def _as_asked(lines: DataFrame, runs: Sequence[RunDirectory], columns: Sequence[
 
 
 def _parsed(text: DataFrame, columns: Iterable[str] = FIELDS) -> DataFrame:
-    """KEY, FILE and LINE of `text`, and the fields of its lines that are not empty."""
-    schema = spark_schema(dict.fromkeys(columns)).add(UNPARSED, T.StringType())
-    parsed = F.from_json(LINE, schema, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
+    """KEY, FILE and LINE of `text`, and `columns` and the envelope of its lines that are not empty."""
+    parsed = F.from_json(LINE, _line_schema(columns), {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
     lines = text.where(F.trim(LINE) != "").select(KEY, FILE, LINE, parsed.alias("parsed"))
     # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
     strictly = F.expr(f"IF(is_valid_utf8({LINE}), `{UNPARSED}`, {LINE})")

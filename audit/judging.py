@@ -6,7 +6,7 @@ says *unknown*, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import read_lines, run_key
-from audit.facts import COLUMNS, SMALL_MAX_BYTES, Facts, prepare
+from audit.facts import COLUMNS, SMALL_MAX_BYTES, prepare
 from audit.input import RunDirectory
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions, questions_apart
-from audit.side_by_side import side_by_side
+from audit.side_by_side import Asked, side_by_side
 from audit.tuning import tuned
 from emulator.judging.findings import Findings, Judged, add_row
 
@@ -46,13 +46,13 @@ def judge(
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         crashed: dict[str, str] = {}
         try:
-            rows = _answers(facts, questions(checks, evidence_max, small=small, wire=wire))
+            rows = rows_of(facts.sql, questions(checks, evidence_max, small=small, wire=wire))
         except PySparkException:
             about, apart = questions_apart(checks, evidence_max, small=small, wire=wire)
-            rows = _answers(facts, [about])
+            rows = rows_of(facts.sql, [about])
             for check, query in zip(checks, apart, strict=True):
                 try:
-                    rows += _answers(facts, [query])
+                    rows += rows_of(facts.sql, [query])
                 except PySparkException as error:
                     crashed[check.name] = str(error).splitlines()[0]
         values = values_of(rows, spark.table("invocations"))
@@ -63,8 +63,13 @@ def judge(
     return judged
 
 
-def rows_of(answer: DataFrame) -> Rows:
-    return [row.asDict() for row in answer.collect()]
+def rows_of(answer: Callable[[Asked], DataFrame], asked: Sequence[Asked]) -> Rows:
+    """All rows of the `answer` to each; they are planned, as far as they are not, and run at once."""
+
+    def told(one: Asked) -> Rows:
+        return [row.asDict() for row in answer(one).collect()]
+
+    return [row for rows in side_by_side(told, asked) for row in rows]
 
 
 def values_of(rows: Rows, invocations: DataFrame) -> dict[tuple[str, str], str]:
@@ -87,8 +92,3 @@ def judged_by(
     for of_run in judged.values():
         of_run.notes.sort(key=lambda note: (note.at_ms, note.node, note.incarnation, note.seq))
     return [judged[key] for key in runs]
-
-
-def _answers(facts: Facts, queries: Sequence[str]) -> Rows:
-    """All rows of all queries, which are planned and run at once."""
-    return [row for rows in side_by_side(lambda query: rows_of(facts.sql(query)), queries) for row in rows]

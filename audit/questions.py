@@ -40,17 +40,18 @@ def questions(checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool
     rows, about = [*map(_rows_of, checks)], _about(small=small, wire=wire)
     queries = max(1, min(AT_ONCE_MAX, (len(rows) + len(about)) // CHECKS_A_QUERY))
     return [
-        united([*([_bounded(some, rows_max)] if (some := rows[k::queries]) else []), *about[k::queries]])
+        _united([*([_bounded(some, rows_max)] if (some := rows[k::queries]) else []), *about[k::queries]])
         for k in range(queries)
     ]
 
 
 def questions_apart(checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool) -> tuple[str, list[str]]:
     """The same with a query for each check: (about the run itself, one for each)."""
-    return united(_about(small=small, wire=wire)), [united([_bounded([_rows_of(check)], rows_max)]) for check in checks]
+    apart = [_united([_bounded([_rows_of(check)], rows_max)]) for check in checks]
+    return _united(_about(small=small, wire=wire)), apart
 
 
-def united(parts: Sequence[str]) -> str:
+def _united(parts: Sequence[str]) -> str:
     """One query for the rows of all."""
     rows = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
     return f"SELECT /*gather*/ * FROM ({rows})"

@@ -7,6 +7,8 @@ audited.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -89,7 +91,9 @@ def spark_session(
     for key, value in {**_settings(gateway), **(settings or {})}.items():
         conf.set(key, value)
     try:
-        return SparkSession(SparkContext(conf=conf, gateway=client))
+        context = SparkContext(conf=conf, gateway=client)
+        context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)  # by default any `python3`
+        return SparkSession(context)
     except Py4JError as error:
         reason = f"Spark did not start on {gateway.master}: {_first_line(error)}."
         raise GatewayError(reason + gateway.log_tail()) from error

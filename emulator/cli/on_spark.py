@@ -7,7 +7,6 @@ so on) must be installed for the Python there (PYSPARK_PYTHON; by default the on
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import zipfile
@@ -66,7 +65,6 @@ def on_context(
     """Of a Spark context: called as `all_cores` is. Raises NotOnSpark."""
     from pyspark.errors import PythonException
 
-    context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
     told = context.broadcast(told_to(make, asked))
     play_lot = _of_lot()
     cores = max(1, context.defaultParallelism)

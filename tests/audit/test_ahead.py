@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from protocol import events as e
 from tests.audit.trace import Trace
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 FEW = (CHECKS["lost-acknowledged"], CHECKS["dual-leader"])
 
@@ -133,14 +134,10 @@ def test_a_line_is_read_as_an_audit_reads_it_or_called_no_event(spark: SparkSess
     ahead = Ahead(spark, run.path, FEW)
     columns = ("run", "node", "incarnation", "seq", "at_ms", "event", "topic", "base_offset", "operation", "az")
 
-    def counted(lines: object) -> dict[tuple[object, ...], int]:
-        counts: dict[tuple[object, ...], int] = {}
-        for row in lines.collect():  # type: ignore[attr-defined]
-            key = tuple(map(repr, row))
-            counts[key] = counts.get(key, 0) + 1
-        return counts
+    def counted(lines: DataFrame) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(map(repr, row)) for row in lines.collect())
 
     usual = counted(read_lines(spark, [run], columns).where(f"{PROBLEM} IS NULL"))
     here = counted(ahead.lines(columns).where(f"{PROBLEM} IS NULL"))
-    assert sum(here.values()) > len(lines)
-    assert {row: n for row, n in here.items() if n > usual.get(row, 0)} == {}
+    assert here.total() > len(lines)
+    assert here - usual == Counter()

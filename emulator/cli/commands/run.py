@@ -156,7 +156,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             return HELD
         played_s = round(time.monotonic() - began, 3)
         with Progress(console, said="Spark judges"):
-            verdict, code = spark.judge(directory, resolved.scenario.id, began, played_s)
+            verdict, code = spark.judge(resolved.scenario.id, began, played_s)
     options.for_machines.write([verdict])
     if options.json:
         print(msgspec.json.encode(verdict).decode())

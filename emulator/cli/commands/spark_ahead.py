@@ -71,20 +71,20 @@ class Spark:
         self._hurried = True
         self._gateway.to_foreground()
 
-    def judge(self, directory: Path, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
+    def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
         """The verdict as JSON, written to the run's directory with the report, and its exit code."""
         from audit.report import write_report
         from audit.run import write_verdict
 
-        verdict = self._verdict(directory, scenario)
+        verdict = self._verdict(scenario)
         verdict.measures["played_s"] = played_s
         verdict.measures["spark_ready_s"] = self.ready_s
         verdict.measures["wall_s"] = round(time.monotonic() - began, 3)
-        write_verdict(verdict, directory)
-        write_report(directory)
+        write_verdict(verdict, self._run)
+        write_report(self._run)
         return msgspec.to_builtins(verdict), verdict.exit_code
 
-    def _verdict(self, directory: Path, scenario: str) -> Verdict:
+    def _verdict(self, scenario: str) -> Verdict:
         from audit.input import AuditInputError
         from audit.run import audit_runs
         from audit.session import GatewayError, spark_faults
@@ -92,12 +92,12 @@ class Spark:
         if not self.problem:
             try:
                 with spark_faults(self._gateway):
-                    [verdict] = audit_runs(self._session, [directory], scratch=str(self._scratch), ahead=self._ahead)
+                    [verdict] = audit_runs(self._session, [self._run], scratch=str(self._scratch), ahead=self._ahead)
                     return verdict
             except (GatewayError, AuditInputError) as error:
                 self.problem = str(error)
         return Verdict(
-            run=directory.name,
+            run=self._run.name,
             scenario=scenario,
             world="network",
             valid="unknown",
@@ -105,7 +105,7 @@ class Spark:
             faults=[],
             checks={},
             measures={},
-            unknown_because=[f"Spark did not judge it: {self.problem}; faultline audit {directory} tries again"],
+            unknown_because=[f"Spark did not judge it: {self.problem}; faultline audit {self._run} tries again"],
         )
 
     def close(self) -> None:

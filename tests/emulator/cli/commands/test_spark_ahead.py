@@ -64,7 +64,7 @@ def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monke
     spark = Spark(run, tmp_path / "scratch")
     try:
         spark.warm_up()
-        verdict, code = spark.judge(run, "x", 0.0, 0.0)
+        verdict, code = spark.judge("x", 0.0, 0.0)
     finally:
         spark.close()
     assert (code, verdict["valid"]) == (3, "unknown")
