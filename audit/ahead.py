@@ -26,6 +26,7 @@ from audit.input import RunDirectory
 from audit.judging import EVIDENCE_MAX, judged_by, rows_of, values_of
 from audit.lives import lives_in_files
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions
+from audit.session import first_line
 from audit.side_by_side import side_by_side
 from audit.tuning import tuned
 from emulator.judging.findings import Judged
@@ -55,7 +56,7 @@ class Ahead:
                 # Who will read starts meanwhile: a Python, which is used again.
                 side_by_side(lambda do: do(), [lambda: self._plan(evidence_max), self._wake])
             except PySparkException as error:
-                self.problem = str(error).splitlines()[0]
+                self.problem = first_line(error)
 
     def _wake(self) -> None:
         self._read(wire=False).collect()
@@ -89,7 +90,7 @@ class Ahead:
                 rows = rows_of(lambda answer: answer, self._answers)
                 values = values_of(rows, self._invocations)
             except PySparkException as error:
-                self.problem = str(error).splitlines()[0]
+                self.problem = first_line(error)
                 return None  # what is the matter is told by who asks in the usual way
         [judged] = judged_by(rows, values, self._checks, [self._run.name])
         return None if any(count.problem is not None for count in judged.counts) else [judged]

@@ -18,6 +18,7 @@ from audit.events import read_lines, run_key
 from audit.facts import COLUMNS, SMALL_MAX_BYTES, prepare
 from audit.input import RunDirectory
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions, questions_apart
+from audit.session import first_line
 from audit.side_by_side import Asked, side_by_side
 from audit.tuning import tuned
 from emulator.judging.findings import Findings, Judged, add_row
@@ -54,7 +55,7 @@ def judge(
                 try:
                     rows += rows_of(facts.sql, [query])
                 except PySparkException as error:
-                    crashed[check.name] = str(error).splitlines()[0]
+                    crashed[check.name] = first_line(error)
         values = values_of(rows, spark.table("invocations"))
     judged = judged_by(rows, values, checks, [run_key(run, runs) for run in runs])
     for of_run in judged:

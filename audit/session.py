@@ -27,6 +27,7 @@ __all__ = [
     "SparkFailed",
     "Tuning",
     "find_java",
+    "first_line",
     "spark_faults",
     "spark_is_taken",
     "spark_session",
@@ -95,7 +96,7 @@ def spark_session(
         context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)  # by default any `python3`
         return SparkSession(context)
     except Py4JError as error:
-        reason = f"Spark did not start on {gateway.master}: {_first_line(error)}."
+        reason = f"Spark did not start on {gateway.master}: {first_line(error)}."
         raise GatewayError(reason + gateway.log_tail()) from error
 
 
@@ -118,7 +119,7 @@ def spark_faults(gateway: Gateway) -> Iterator[None]:
         code = gateway.process.poll()
         if code is not None:
             raise SparkFailed(f"Java ended with code {code} while Spark worked.{gateway.log_tail()}") from error
-        raise SparkFailed(f"Spark could not do it: {_first_line(error)}") from error
+        raise SparkFailed(f"Spark could not do it: {first_line(error)}") from error
 
 
 def _settings(gateway: Gateway) -> dict[str, str]:
@@ -133,7 +134,7 @@ def _settings(gateway: Gateway) -> dict[str, str]:
     return settings
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """What Spark says of it, and the word of the operating system below, such as that a disk is full."""
     java_exception: Any = getattr(error, "java_exception", None)
     text = str(java_exception.toString()) if java_exception is not None else str(error)

@@ -10,6 +10,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from protocol.numbers import number_in
+
 PROC: Final = Path("/proc")
 DEAD_STATES: Final = ("Z", "X", "x")
 """Of /proc/PID/stat: nobody has waited for it yet, but it is dead."""
@@ -35,9 +37,8 @@ class Identity(msgspec.Struct, frozen=True):
 def identity_from(text: str) -> Identity | None:
     """Of `Identity.text`; None for any other text."""
     parts = text.split("-", 4)
-    if len(parts) != 5 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-        return None
-    return Identity(int(parts[0]), int(parts[1]), *parts[2:])
+    pid, ticks = (number_in(part) for part in parts[:2]) if len(parts) == 5 else (None, None)
+    return None if pid is None or ticks is None else Identity(pid, ticks, *parts[2:])
 
 
 def began(stat: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""What travels. Reading order: `ids`, `errors`, `kinds`, `versions` (the gates), `messages`, `purposes`,
+"""What travels. Reading order: `numbers`, `ids`, `errors`, `kinds`, `versions` (the gates), `messages`, `purposes`,
 `conversations` (what is heard where), `link_rules`, `hardware`, `undecodable`, `frame`, `framing`, `records`,
 `znodes`, `events`, `machine` (inputs and effects), `outbox` (whose they are), `ready_queue`, `waiting` and `work`
 (what waits, written as if it blocked), `chance`, `lateness`. All pure.

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NewType
 
+from protocol.numbers import number_in
+
 TopicPartition = tuple[str, int]
 """Topic and partition number: ("t", 0) is written t-0."""
 
@@ -81,5 +83,6 @@ def partitions_text(topic_partitions: Iterable[TopicPartition]) -> str:
 
 def topic_partition_of(text: str) -> TopicPartition | None:
     """The other way round; None: no partition is called so."""
-    topic, _, number = text.rpartition("-")
-    return (topic, int(number)) if topic and number.isdigit() else None
+    topic, _, last = text.rpartition("-")
+    number = number_in(last)
+    return (topic, number) if topic and number is not None else None

@@ -4,15 +4,14 @@ Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `Unr
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset, TopicPartition
+from protocol.numbers import number_in
 from protocol.undecodable import UNDECODABLE, why
 
-NUMBER_DIGITS_MAX: Final = 18
-"""Of a znode's name that is a number: it fits into 64 bits."""
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 BROKER_IDS = "/brokers/ids"
@@ -89,16 +88,15 @@ def consumer_offset_path(group: str, topic: str, partition: int) -> str:
 def state_partition(path: str) -> TopicPartition | None:
     """The partition whose state znode `path` is: the inverse of `state_path`."""
     parts = path.split("/")
-    if len(parts) == 7 and path == state_path(parts[3], int(parts[5]) if parts[5].isdigit() else -1):
-        return (parts[3], int(parts[5]))
-    return None
+    number = number_in(parts[5]) if len(parts) == 7 else None
+    return (parts[3], number) if number is not None and path == state_path(parts[3], number) else None
 
 
 def numbers_in(children: Iterable[str], prefix: str = "") -> list[int]:
     """The numbers that children of this prefix are called by, ascending. Others are nobody's whom we know: a session's
     client may create what it likes."""
-    names = [child.removeprefix(prefix) for child in children if child.startswith(prefix)]
-    return sorted(int(name) for name in names if name.isascii() and name.isdecimal() and len(name) <= NUMBER_DIGITS_MAX)
+    numbers = (number_in(child.removeprefix(prefix)) for child in children if child.startswith(prefix))
+    return sorted(number for number in numbers if number is not None)
 
 
 def brokers_in(children: Iterable[str]) -> list[BrokerId]:

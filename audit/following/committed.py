@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from audit.following.event import Event
+from protocol.numbers import number_in
 
 CHANGES_MAX: Final = 20_000
 EPOCH_PATH: Final = "/controller_epoch"
@@ -120,9 +121,10 @@ def _change_of(event: Event) -> _Change | None:
     path, data, zxid = event.path or "", event.data or "", event.zxid or 0
     gone, created = event.change == "deleted", event.change == "created"
     if path == EPOCH_PATH:
-        if not data.isdecimal():
+        epoch = number_in(data)
+        if epoch is None:
             return None
-        return _Change(zxid, False, path, gone, created, 0, int(data), event.at_ms, event.name)
+        return _Change(zxid, False, path, gone, created, 0, epoch, event.at_ms, event.name)
     try:
         state = msgspec.json.decode(data, type=_State) if data else _State()
     except msgspec.DecodeError:

@@ -14,6 +14,7 @@ from typing import Any
 from audit.input import RunDirectory
 from emulator.regular_files import lines_of, open_regular
 from protocol.events.reading import LINE_BYTES_MAX, event_in
+from protocol.numbers import number_in
 
 READ_MAX_BYTES = 48 << 20
 
@@ -62,8 +63,7 @@ def _kept(lines: Iterable[bytes], one_in: int) -> Iterator[bytes]:
         if name in NOT_DRAWN:
             continue
         if one_in > 1 and name in OF_OPERATIONS:
-            number = _text_after(line, _OPERATION).rpartition(b":")[2]
-            if number.isdigit() and int(number) % one_in:
+            if (number_in(_text_after(line, _OPERATION).rpartition(b":")[2]) or 0) % one_in:
                 continue
         elif one_in > 1 and name in FREQUENT:
             series = name, _place(line)

@@ -21,6 +21,7 @@ from protocol.messages.status import (
     WaitingStatus,
     WorkloadStatus,
 )
+from protocol.numbers import number_in
 
 
 class Life(msgspec.Struct, frozen=True):
@@ -157,8 +158,9 @@ def as_json(status: ClusterStatus) -> dict[str, Any]:
 
 def partition_order(place: str) -> tuple[str, int]:
     """t-2 before t-10."""
-    topic, _, number = place.rpartition("-")
-    return topic, int(number) if number.isdigit() else -1
+    topic, _, last = place.rpartition("-")
+    number = number_in(last)
+    return topic, -1 if number is None else number
 
 
 # --- its parts ------------------------------------------------------------------------------------------------------

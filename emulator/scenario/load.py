@@ -14,6 +14,7 @@ from emulator.settings.registry import found as known_setting
 from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.ids import ID_CHARACTERS_MAX, can_be_id
+from protocol.numbers import number_in
 from protocol.versions import DEFAULT_VERSION
 
 KEYS = (
@@ -191,13 +192,14 @@ def _nodes(reader: StepReader, node: Node) -> Topology:
     if len(pairs) > MAX_NODES:
         reader.problem(node, f"at most {MAX_NODES} nodes")
     for name, key, value in pairs:
-        stem, _, number = name.rpartition("-")
-        if stem not in ROLES or not number.isdigit():
+        stem, _, last = name.rpartition("-")
+        number = number_in(last)
+        if stem not in ROLES or number is None:
             reader.problem(
                 key, f"a node is called after its role and number, as broker-0; got {name!r}{nearest(stem, ROLES)}"
             )
             continue
-        if stem == "broker" and int(number) >= DEDICATED_FROM:
+        if stem == "broker" and number >= DEDICATED_FROM:
             higher = "dedicated controllers have those from there"
             reader.problem(key, f"a broker's number is below {DEDICATED_FROM}; {higher}")
             continue
@@ -210,6 +212,6 @@ def _nodes(reader: StepReader, node: Node) -> Topology:
             if given is None
             else reader.each(given, "roles", lambda n: reader.word(n, "role", ROLES), single=True)
         )
-        found.append(ClusterNode(name, roles, int(number), az or ""))
+        found.append(ClusterNode(name, roles, number, az or ""))
     observer = [n for n in three_azs().nodes if "observer" in n.roles]
     return Topology(tuple([*found, *observer]))

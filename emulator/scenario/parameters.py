@@ -19,6 +19,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from emulator.scenario.document import Reader, nearest
 from emulator.scenario.verbs import VERBS
+from protocol.numbers import number_in
 
 WHOLE: Final = ("topology", "network")
 """Keys of the file itself; all others are verbs."""
@@ -132,8 +133,9 @@ def _of_verb(steps: Node | None, verb: str) -> Iterator[Node]:
 
 
 def _within(node: Node | None, key: str) -> Node | None:
-    if isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):
-        item: Node = node.value[int(key)]
+    index = number_in(key) if isinstance(node, SequenceNode) else None
+    if isinstance(node, SequenceNode) and index is not None and index < len(node.value):
+        item: Node = node.value[index]
         return item
     pairs = node.value if isinstance(node, MappingNode) else ()
     return next((value for name, value in pairs if name.value == key), None)

@@ -18,6 +18,7 @@ from emulator.storage.log_directory import directory_names
 from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier_of, is_group, machines_named
 from protocol import purposes
 from protocol.ids import TOPIC_CHARACTERS_MAX, BrokerId, can_be_topic, topic_partition_of
+from protocol.numbers import number_in
 
 T = TypeVar("T")
 
@@ -157,7 +158,7 @@ class StepReader(Reader):
         given = self.text(node, what)
         if given is None:
             return None
-        name = f"{prefix}{given}" if given.isdigit() else given
+        name = f"{prefix}{given}" if number_in(given) is not None else given
         if name not in known:
             self.problem(node, f"unknown {what} {given!r}{nearest(name, known)}")
             return None

@@ -14,6 +14,7 @@ import msgspec
 from emulator.settings.properties import Entry, NotProperties, read_properties
 from emulator.settings.registry import A_SETTING_OF, BY_SCOPE
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
+from protocol.numbers import number_in
 
 WORDS: Final = {"broker": BROKER, "topic": TOPIC, "producer": PRODUCER, "consumer": CONSUMER, "zookeeper": ENSEMBLE}
 """What may stand before a file's name: the kind of its settings."""
@@ -91,9 +92,10 @@ def _broker_id(name: str, entry: Entry) -> int | None:
     value = entry.value.strip()
     if value == "-1" or "${" in value:
         return None
-    if not (value.isascii() and value.isdecimal()):
+    broker = number_in(value)
+    if broker is None:
         raise UnusableFile(f"{name}:{entry.line}: broker.id: expected a whole number, got {entry.value!r}")
-    return int(value)
+    return broker
 
 
 def _scope_of(name: str, keys: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from emulator.regular_files import read_regular
+from protocol.numbers import number_in
 
 JOURNAL = ".synced"
 
@@ -45,8 +46,8 @@ class SyncedJournal:
         found: dict[str, int] = {}
         for line in text.splitlines(keepends=True):
             size, _, path = line.partition(b" ")
-            if path.endswith(b"\n") and size.isdigit():
-                found[path[:-1].decode(errors="surrogateescape")] = int(size)
+            if path.endswith(b"\n") and (size_bytes := number_in(size)) is not None:
+                found[path[:-1].decode(errors="surrogateescape")] = size_bytes
         return {path: size for path, size in found.items() if size}
 
     def close(self) -> None:

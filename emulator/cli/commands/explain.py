@@ -12,6 +12,7 @@ from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.events import Line, NoEvents, TooManyEvents, by_topic_partition, read
 from protocol.errors import error_name
 from protocol.ids import topic_partition_text
+from protocol.numbers import number_in
 
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
@@ -76,8 +77,8 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     sent = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["value"] == subject}
     if sent:
         lives = {topic_partition: _life_of_value(there, sent) for topic_partition, there in of_each.items()}
-    elif subject.lstrip("-").isdigit():
-        lives = {topic_partition: _life_of_offset(there, int(subject)) for topic_partition, there in of_each.items()}
+    elif (offset := number_in(subject)) is not None:
+        lives = {topic_partition: _life_of_offset(there, offset) for topic_partition, there in of_each.items()}
     else:
         return {}
     told = {

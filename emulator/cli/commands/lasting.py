@@ -3,13 +3,14 @@
 from typing import Final
 
 from emulator.judging.campaigns.space import UnusableSpace
+from protocol.numbers import number_in
 
 UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 def seconds_of(lasting: str) -> float:
     """Raises UnusableSpace."""
-    number, unit = lasting[:-1], lasting[-1:]
-    if unit not in UNITS_S or not number.isdecimal() or not int(number):
+    number, unit = number_in(lasting[:-1]), lasting[-1:]
+    if unit not in UNITS_S or not number:
         raise UnusableSpace(f"--for {lasting!r}: expected a time such as 90s, 10m or 1h")
-    return float(int(number) * UNITS_S[unit])
+    return float(number * UNITS_S[unit])

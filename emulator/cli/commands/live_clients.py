@@ -37,6 +37,10 @@ MARKED = "marked for deletion"
 ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 
 
+class UnusableBrokers(ValueError):
+    """A text that names no brokers."""
+
+
 def create_topic_command(
     asking: Asking,
     topic: str,
@@ -50,17 +54,17 @@ def create_topic_command(
     try:
         brokers = [brokers_of(text) for text in assignment]
         given = settings_of(asking, TOPIC, files) | settings_given(settings)
-    except (*UNUSABLE_SCENARIO, NoRun, NoCluster) as error:
+    except (*UNUSABLE_SCENARIO, UnusableBrokers, NoRun, NoCluster) as error:
         return refused(asking.command, str(error))
     return ask_cluster(asking, CreateTopic(topic, brokers, partitions, replicas, given), show_topics)
 
 
 def brokers_of(text: str) -> list[BrokerId]:
-    """Raises ValueError."""
+    """Raises UnusableBrokers."""
     try:
         return [BrokerId(int(broker)) for broker in text.split(",")]
     except ValueError:
-        raise ValueError(f"{text!r}: numbers of brokers, such as 0,1,2") from None
+        raise UnusableBrokers(f"{text!r}: numbers of brokers, such as 0,1,2") from None
 
 
 def describe_topic_command(asking: Asking, topic: str) -> int:

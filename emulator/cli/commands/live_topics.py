@@ -42,14 +42,15 @@ def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], rem
 
 def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
     """`broker`: as `broker-1` or `1`, or `all`."""
-    number = broker.removeprefix("broker-")
     try:
         given = settings_given(settings)
-        if broker != "all" and not (number.isascii() and number.isdigit()):
-            raise ValueError(f"no broker {broker!r}: a broker such as broker-0, or all")
     except ValueError as error:
         return refused(asking.command, error)
-    ask = AlterBroker(None if broker == "all" else BrokerId(int(number)), given, list(removed))
+    try:
+        number = None if broker == "all" else BrokerId(int(broker.removeprefix("broker-")))
+    except ValueError:
+        return refused(asking.command, f"no broker {broker!r}: a broker such as broker-0, or all")
+    ask = AlterBroker(number, given, list(removed))
     return ask_cluster(asking, ask, _show_altered)
 
 

@@ -12,6 +12,7 @@ from emulator.cluster import requests as r
 from emulator.cluster.http.link_bodies import AnyLinkBody, Place, link_fault
 from emulator.cluster.http.route import AUDIT, DESCRIPTION, Method, Nothing, Route, route_of, struct_of
 from emulator.faults.machines import LIVE_FAULTS, MachineStep
+from protocol.numbers import number_in
 
 READY_WAIT_S: Final = 0.5
 """Who waits for a container asks again, and gives each request a second."""
@@ -41,7 +42,7 @@ class _OfLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def _heal_one(inputs: Any, _body: None) -> r.Heal:
     prefix, _, number = inputs.fault.partition("-")
-    if prefix != "rule" or not number.isdecimal():
+    if prefix != "rule" or number_in(number) is None:
         raise r.NotThere(f"no fault {inputs.fault!r}; they are called rule-1, rule-2, ...: GET /v1/faults")
     return r.Heal([inputs.fault])
 

@@ -6,6 +6,7 @@ from emulator.judging.oracle.promises import Allowances
 from emulator.judging.oracle.truth import Truth, Write
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from protocol.ids import TopicPartition
+from protocol.numbers import number_in
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 
@@ -115,4 +116,5 @@ def _asked(write: Write) -> tuple[str, int, int]:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdecimal() else -1
+    number = number_in(text)
+    return -1 if number is None else number

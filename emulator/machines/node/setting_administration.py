@@ -44,6 +44,7 @@ from protocol.messages.configuration import (
     SettingSynonym,
 )
 from protocol.messages.session import Create, Exists, GetData, SessionError, SetData
+from protocol.numbers import number_in
 from protocol.znodes import (
     BROKERS_CHANGED,
     CONFIG_CHANGE_PREFIX,
@@ -139,10 +140,11 @@ class SettingAdministration:
         """False: it means all of them. Raises Unalterable."""
         if not name and self._gates.settings_change_while_running:
             return False
-        if not name.removeprefix("-").isdecimal():
+        number = number_in(name.removeprefix("-"))
+        if number is None:
             raise Unalterable(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
         here = self._context.broker
-        if int(name) != here:
+        if name != str(here) and (name.startswith("-") or number != here):
             why = f"Unexpected broker id, expected {here}{other}, but received {name}"
             raise Unalterable(ErrorCode.INVALID_REQUEST, why)
         return True

@@ -18,6 +18,7 @@ from emulator.scenario.observations.alignment import Difference
 from emulator.scenario.observations.comparable import Comparable, comparable, same
 from emulator.scenario.observations.compare import compare_reduced
 from emulator.scenario.observations.model import Entry, Observations
+from protocol.numbers import number_in
 
 MAX_RACES = 7
 """In one scenario: all combinations are tried, 2 ** 7 of them."""
@@ -144,7 +145,7 @@ def _outcomes(recording: Observations, races: Sequence[Race]) -> Iterator[tuple[
 
 
 def _replace(entry: Entry, substitution: Substitution) -> bool:
-    *path, last = (int(part) if part.isdigit() else part for part in substitution.leaf.split("."))
+    *path, last = (_part(word) for word in substitution.leaf.split("."))
     inside: Any = entry
     for part in path:
         if not _has(inside, part):
@@ -154,6 +155,11 @@ def _replace(entry: Entry, substitution: Substitution) -> bool:
         return False
     inside[last] = substitution.instead
     return True
+
+
+def _part(word: str) -> int | str:
+    index = number_in(word)
+    return word if index is None else index
 
 
 def _has(inside: Any, part: int | str) -> bool:

@@ -15,6 +15,7 @@ from emulator.topology import DEDICATED_FROM
 from emulator.topology import Node as ClusterNode
 from emulator.worlds.cluster_file.interpolation import NotInterpolated, interpolate
 from emulator.worlds.cluster_file.networks import name_on, networks_of
+from protocol.numbers import number_in
 
 ROLES_LABEL, AZ_LABEL = "faultline.roles", "faultline.az"
 LABELS: Final = (ROLES_LABEL, AZ_LABEL)
@@ -146,11 +147,12 @@ def _check_labels(reader: ComposeReader, labels: dict[str, Entry]) -> None:
 
 
 def _node(reader: ComposeReader, name: str, place: Node, labels: dict[str, Entry]) -> ClusterNode | None:
-    stem, _, number = name.rpartition("-")
-    if stem not in ROLES or not (number.isdecimal() and number == str(int(number))):
+    stem, _, last = name.rpartition("-")
+    number = number_in(last)
+    if stem not in ROLES or number is None or last != str(number):
         reader.problem(place, f"a node is called after its role and number, as broker-0; got {name!r}")
         return None
-    if stem == "broker" and int(number) >= DEDICATED_FROM:
+    if stem == "broker" and number >= DEDICATED_FROM:
         reader.problem(
             place, f"a broker's number is below {DEDICATED_FROM}; dedicated controllers have those from there"
         )

@@ -11,6 +11,7 @@ from typing import Any, Final
 from emulator.topology import Topology
 from emulator.worlds.network.door.place import azs_of_clients
 from emulator.worlds.network.spec import LOOPBACK, Address
+from protocol.numbers import number_in
 
 DOORS: Final = "kafka"
 """The network."""
@@ -57,7 +58,7 @@ def doors_from(topology: Topology, first: str) -> Doors:
     """As compose/kafka/ publishes them: `95` and AZ 1, broker 2: 9512. AZs in their order, outside last. Raises
     UnusablePorts."""
     azs, brokers = azs_of_clients(topology), topology.with_role("broker")
-    if not (first.isascii() and first.isdigit() and 0 < int(first) <= FIRST_MAX):
+    if not 0 < (number_in(first) or 0) <= FIRST_MAX:
         raise UnusablePorts(f"{PORTS}={first!r}: the first figures of ports, 1 to {FIRST_MAX}")
     if len(azs) > FIGURE or len(brokers) > FIGURE:
         raise UnusablePorts(f"{PORTS}: at most {FIGURE - 1} AZs and {FIGURE} brokers")

@@ -20,6 +20,7 @@ from emulator.worlds.network.agent import NODE_PORT
 from emulator.worlds.network.agent_engine import AgentEngine
 from emulator.worlds.network.spec import Address
 from emulator.worlds.packet_filter.driver import Namespace
+from protocol.numbers import number_in
 
 PREFIX: Final = "faultline"
 CLUSTERS_MAX: Final = 250
@@ -202,8 +203,7 @@ def _names_of(number: int) -> list[str]:
 
 
 def _number_of(name: str) -> int:
-    number = name.removeprefix(f"{PREFIX}-").partition("-")[0]
-    return int(number) if number.isdigit() else 0
+    return number_in(name.removeprefix(f"{PREFIX}-").partition("-")[0]) or 0
 
 
 def _free_number() -> int:
@@ -236,7 +236,8 @@ def _ip(lines: Sequence[str], namespace: str = "") -> None:
         timeout=TOOL_LIMIT_S, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        raise NamespaceError(f"{namespace or 'this machine'}: {done.stderr.strip().splitlines()[0]}")
+        said = done.stderr.strip().splitlines() or [f"ip ended with code {done.returncode}"]
+        raise NamespaceError(f"{namespace or 'this machine'}: {said[0]}")
 
 
 def _output(*words: str) -> str:

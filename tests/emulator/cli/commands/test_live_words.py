@@ -9,9 +9,9 @@ from rich.console import Console
 
 from emulator.cli.commands import live_clients, live_topics
 from emulator.cli.commands.live_asking import Asking
-from emulator.cli.commands.live_clients import produce_command
+from emulator.cli.commands.live_clients import create_topic_command, produce_command
 from emulator.cli.commands.live_faults import machine_command
-from emulator.cli.commands.live_topics import reassign_command
+from emulator.cli.commands.live_topics import add_partitions_command, alter_broker_command, reassign_command
 from emulator.cluster.requests import VALUES_MAX, Ask, Produce, Reassign
 from protocol.ids import BrokerId
 from tests.ids import brokers
@@ -119,3 +119,14 @@ def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.Captur
         "  broker-0 does not know it",
         "u-0: leader -1, epoch 4, replicas 0,1, in sync 1",
     ]
+
+
+@pytest.mark.parametrize("brokers_", ["", "x", "0,", "²", "9" * 5_000])
+def test_brokers_that_are_none_are_refused_in_one_line(
+    brokers_: str, asked: list[Ask], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert create_topic_command(Asking("topic create"), "t", [brokers_], 0, 0, (), ()) == 2
+    assert add_partitions_command(Asking("topic add-partitions"), "t", 2, [brokers_]) == 2
+    assert reassign_command(Asking("reassign"), [f"t-0={brokers_}"]) == 2
+    assert alter_broker_command(Asking("broker alter"), brokers_, ["log.retention.ms=1"], ()) == 2
+    assert asked == [] and len(capsys.readouterr().err.splitlines()) == 4
