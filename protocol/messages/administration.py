@@ -24,6 +24,7 @@ from protocol.messages.base import (
     register,
     unit,
 )
+from protocol.messages.configuration import DescribedSetting
 
 TOPICS_MAX = 1_000
 PARTITIONS_MAX = 10_000
@@ -61,13 +62,14 @@ class CreateTopicsRequest(Message):
 
 
 class TopicResult(msgspec.Struct, omit_defaults=True):
-    """`message`: of an error, for people. `partitions`, `replication_factor`: of a new topic."""
+    """`message`: of an error, for people. `partitions`, `replication_factor`, `settings`: of a new topic."""
 
     topic: str
     error: ErrorField = 0
     message: str = ""
     partitions: Int32 = -1
     replication_factor: Int32 = -1
+    settings: list[DescribedSetting] = []
 
 
 @register

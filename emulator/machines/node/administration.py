@@ -27,12 +27,14 @@ def administration_of(
 ) -> Takes:
     """`placing`: the chance that places replicas. `file`: what the broker's server.properties says."""
     context, metadata = broker.context, broker.metadata
-    topics = TopicAdministration(context, metadata, lambda: controller.active, placing, procedures)
     partitions = PartitionAdministration(
         context, metadata, lambda: controller.active, controller.is_being_deleted, procedures
     )
     leaders = LeaderAdministration(context, metadata, controller, procedures)
     settings = SettingAdministration(context, metadata, broker.dynamic, file, procedures)
+    topics = TopicAdministration(
+        context, metadata, lambda: controller.active, placing, settings.of_new_topic, procedures
+    )
     takes: dict[type[Message], Takes] = {
         administration.CreateTopicsRequest: topics.takes,
         administration.DeleteTopicsRequest: topics.takes,

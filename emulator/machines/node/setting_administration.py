@@ -83,6 +83,10 @@ class SettingAdministration:
 
     # --- told ---
 
+    def of_new_topic(self, own: Mapping[str, str]) -> list[DescribedSetting]:
+        """`own`: what it was made with."""
+        return [_told(about, synonyms=False, documentation=False) for about in describe_topic(self._brokers(), own)]
+
     def describe(self, request: Request) -> None:
         """A DescribeConfigs."""
         asked = request.message

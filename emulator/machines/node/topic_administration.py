@@ -4,7 +4,7 @@ Topics are written into the session service like any admin tool's, one after the
 broker's own metadata show what came of it, or the time is over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from controller.session_calls import Procedure, Procedures, perform
 from emulator.machines.broker.context import BrokerContext
@@ -25,6 +25,7 @@ from protocol.messages.administration import (
     NewTopic,
     TopicResult,
 )
+from protocol.messages.configuration import DescribedSetting
 from protocol.messages.session import Create, SessionError
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.znodes import delete_topic_path
@@ -34,7 +35,8 @@ FIRST_WITH_DISABLED = 3
 
 
 class TopicAdministration:
-    """`active`: whether this node is the controller. `placing`: the chance that places replicas."""
+    """`active`: whether this node is the controller. `placing`: the chance that places replicas. `described`: the
+    settings of a topic that is made with some of its own."""
 
     def __init__(
         self,
@@ -42,12 +44,14 @@ class TopicAdministration:
         metadata: MetadataCache,
         active: Callable[[], bool],
         placing: Callable[[], Chance],
+        described: Callable[[Mapping[str, str]], list[DescribedSetting]],
         procedures: Procedures,
     ) -> None:
         self._context = context
         self._metadata = metadata
         self._active = active
         self._placing = placing
+        self._described = described
         self._work = AdministrationWork("topic-administration", context, metadata, procedures)
 
     def takes(self, request: Request) -> None:
@@ -107,7 +111,7 @@ class TopicAdministration:
         )  # fmt: skip
         if made.error:
             return TopicResult(one.topic, made.error, made.why)
-        return TopicResult(one.topic, ErrorCode.NONE, "", partitions, factor)
+        return TopicResult(one.topic, ErrorCode.NONE, "", partitions, factor, self._described(configs))
 
     def _refused(self, one: NewTopic) -> TopicResult | None:
         """What is wrong with it, whatever there is."""

@@ -28,18 +28,25 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 
 FIRST_WITH_A_SAY: Final = 4
 """Version of METADATA from which on a client says whether topics may be made."""
+FIRST_THAT_NAMES_ITSELF: Final = 3
+"""Version of APIVERSIONS of brokers that tell its versions to who asked in another."""
 
 
 def api_versions(asked: Asked, spoken: dict[int, Range]) -> bytes:
-    """Who asks in a version that is not spoken is told so in version 0, and what is (KIP-511)."""
-    keys = [
-        part(asked.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
-        for key, range_ in spoken.items()
-    ]
-    if asked.body is None:
-        refused = response(asked.api, error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=keys)
-        return write_response(asked, refused, version=0)
-    return write_response(asked, response(asked.api, error_code=ErrorCode.NONE, api_keys=keys))
+    """Who asks in a version that is not spoken is told so in version 0, and from 2.4 on in which to ask (KIP-511)."""
+
+    def told(spoken: dict[int, Range], error: ErrorCode) -> Any:
+        keys = [
+            part(asked.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
+            for key, range_ in spoken.items()
+        ]
+        return response(asked.api, error_code=error, api_keys=keys)
+
+    if asked.body is not None:
+        return write_response(asked, told(spoken, ErrorCode.NONE))
+    this = spoken[asked.api]
+    where = {asked.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
+    return write_response(asked, told(where, ErrorCode.UNSUPPORTED_VERSION), version=0)
 
 
 def sasl_refused(asked: Asked) -> Any:
@@ -133,7 +140,18 @@ def create_topics_answer(asked: Asked, answer: CreateTopicsResponse) -> Any:
             error_message=one.message or None,
             num_partitions=one.partitions,
             replication_factor=one.replication_factor,
-            configs=None,
+            configs=[  # never null, which Java's client would not survive
+                part(
+                    asked.api,
+                    "CreatableTopicResult.CreatableTopicConfigs",
+                    name=setting.name,
+                    value=setting.value,
+                    read_only=setting.read_only,
+                    config_source=setting.source,
+                    is_sensitive=setting.sensitive,
+                )
+                for setting in one.settings
+            ],
         )
         for one in answer.topics
     ]

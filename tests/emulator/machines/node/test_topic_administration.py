@@ -1,5 +1,6 @@
 """CreateTopics and DeleteTopics as the controller's broker takes them (Kafka's AdminManager)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -19,9 +20,15 @@ from protocol.messages.administration import (
     TopicResult,
 )
 from protocol.messages.base import Message
+from protocol.messages.configuration import DescribedSetting
 from protocol.znodes import decode_topic
 from tests.emulator.machines.broker.harness import Bench, state
 from tests.emulator.machines.node.test_topic_creation import Calls
+
+
+def described(own: Mapping[str, str]) -> list[DescribedSetting]:
+    """A topic's own settings alone."""
+    return [DescribedSetting(name, value, 1, 2) for name, value in own.items()]
 
 
 class Admin(Bench):
@@ -32,7 +39,7 @@ class Admin(Bench):
         self.calls = Calls(brokers=3)
         self.update_metadata(state(0))
         topics = TopicAdministration(
-            self.context, self.broker.metadata, lambda: active, lambda: Chance(1), Procedures(self.calls)
+            self.context, self.broker.metadata, lambda: active, lambda: Chance(1), described, Procedures(self.calls)
         )
         self.broker.administers = topics.takes
 
@@ -57,7 +64,8 @@ def test_a_topic_is_there_once_each_partition_has_a_leader_here() -> None:
     admin.update_metadata(state(0, topic_partition=("new", 0)))
     assert admin.waits(asked)
     admin.update_metadata(state(1, topic_partition=("new", 1)))
-    assert admin.results(asked) == [TopicResult("new", 0, "", 2, 3)]
+    settings = described({"min.insync.replicas": "2"})
+    assert admin.results(asked) == [TopicResult("new", 0, "", 2, 3, settings)]
     assert not admin.broker.metadata.waiting
 
 

@@ -55,7 +55,12 @@ ANSWERS: dict[int, Message] = {
     ),
     16: membership.ListGroupsResponse(0, [membership.ListedGroup("g", "consumer", "Stable")]),
     42: membership.DeleteGroupsResponse([membership.DeletedGroup("g", 0)]),
-    19: administration.CreateTopicsResponse([administration.TopicResult("t", 36, "it exists")]),
+    19: administration.CreateTopicsResponse(
+        [
+            administration.TopicResult("t", 36, "it exists"),
+            administration.TopicResult("u", 0, "", 1, 1, [configuration.DescribedSetting("flush.ms", "7", 1, 5)]),
+        ]
+    ),
     20: administration.DeleteTopicsResponse([administration.TopicResult("t", 3)]),
     22: replication.InitProducerIdResponse(0, 4711, 0),
     32: configuration.DescribeConfigsResponse(
@@ -182,6 +187,15 @@ def test_a_request_is_one_message_and_its_answer_is_read(api: int, version: int)
     assert read.header.correlation_id == 11
 
 
+@pytest.mark.parametrize("version", [5, 6])
+def test_the_settings_of_new_topics_are_a_list_always(version: int) -> None:
+    """Java's admin client does not look whether there is one."""
+    answer = answer_to(codec.read_request(frame(19, version), SPOKEN), ANSWERS[19], PLACE)
+    exists, made = codec._RESPONSES[19].decode(answer[4:], version=version, header=True).topics
+    assert exists.configs == []
+    assert [(one.name, one.value, one.config_source) for one in made.configs] == [("flush.ms", "7", 1)]
+
+
 def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
     request = requests(1)
     topic = request.FetchTopic
@@ -193,13 +207,16 @@ def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
         message_of(codec.read_request(bytes(asked.encode(header=True)), SPOKEN), SPOKEN, 2)
 
 
-def test_what_apis_are_spoken_is_told_in_version_0_to_who_asks_in_a_later_one() -> None:
-    asked = codec.read_request(frame(18, 4), SPOKEN)
-    answer = message_of(asked, SPOKEN, 2)
+@pytest.mark.parametrize(("kafka", "told"), [("2.8", {18: (0, 3)}), ("2.4", {18: (0, 3)}), ("2.3", {})])
+def test_who_asks_for_versions_in_a_later_one_is_told_in_version_0_in_which_to(
+    kafka: str, told: dict[int, tuple[int, int]]
+) -> None:
+    spoken = apis_of(gates_for(kafka))
+    answer = message_of(codec.read_request(frame(18, 4), spoken), spoken, 2)
     assert isinstance(answer, AnsweredHere)
     read = codec._RESPONSES[18].decode(answer.frame[4:], version=0, header=True)
     assert read.error_code == 35
-    assert {one.api_key: (one.min_version, one.max_version) for one in read.api_keys} == SPOKEN
+    assert {one.api_key: (one.min_version, one.max_version) for one in read.api_keys} == told
 
 
 def test_records_of_another_format_are_refused_and_so_are_transactions() -> None:
