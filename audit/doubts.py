@@ -84,6 +84,23 @@ FROM loaded LEFT ANTI JOIN (
 GROUP BY run, node, incarnation
 """
 
+_UNAPPENDED = """
+-- What was acknowledged at an offset somebody appended. Where nobody is told to have led, nothing is told of logs.
+SELECT run, format_string('%d records were acknowledged that no replica is told to have appended, such as the one at '
+  'offset %d of %s-%d', count(*), min(place).offset, min(place).topic, min(place).partition) AS text
+FROM (
+  SELECT o.run, struct(o.topic, o.partition, o.offset) AS place
+  FROM operations AS o
+  LEFT SEMI JOIN (SELECT DISTINCT run, topic, partition FROM log_ranges WHERE leads) AS led
+    ON o.run = led.run AND o.topic = led.topic AND o.partition = led.partition
+  LEFT ANTI JOIN appends
+    ON o.run = appends.run AND o.topic = appends.topic AND o.partition = appends.partition
+    AND o.digest = appends.digest AND o.offset BETWEEN appends.base_offset AND appends.last_offset
+  WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.offset >= 0 AND NOT o.gone
+)
+GROUP BY run
+"""
+
 _CLOCK = """
 -- Numbers go up within a life, and so does its clock. Where lines are many, it is looked at between blocks of them.
 SELECT run, format_string('the clock of %s went back in its life %d, by %d ms at %d ms', node, incarnation,
@@ -108,5 +125,6 @@ CLOCK_BLOCK = 4_096
 
 def doubts(small: bool) -> str:
     """Rows `run`, `text`. `small`: of runs in which every line can be looked at by itself."""
-    parts = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _CLOCK.format(block=1 if small else CLOCK_BLOCK), clocks(small))
+    clock = _CLOCK.format(block=1 if small else CLOCK_BLOCK)
+    parts = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, clock, clocks(small))
     return " UNION ALL ".join(f"SELECT run, text FROM ({part})" for part in parts)

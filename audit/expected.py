@@ -1,8 +1,9 @@
 """What a run's scenario expects of it, read from the run's directory.
 
-A run that was played has scenario.yaml (as resolved) and observations.json; what it expects is then judged by
-`emulator.scenario.expect`. A cluster that was just used has neither: its checks are expected to hold. A run that has
-a scenario but no observations was cut short, and cannot be more than unknown.
+A run that was played has scenario.yaml (as resolved), settings.json and observations.json; what it expects is then
+judged by `emulator.scenario.expect`. A cluster that was just used has no scenario and no observations: its checks are
+expected to hold. A run that has a scenario but no observations was cut short; that, and one that lacks another of the
+three, cannot be more than unknown.
 """
 
 from __future__ import annotations
@@ -117,8 +118,10 @@ def expected_of(run: Path) -> Expected:
     processes = settings.processes or tuple(settings.nodes)
     script = run / "scenario.yaml"
     if not os.path.lexists(script):
+        why = "there is no scenario.yaml, and observations.json is of a run that played one"
         return Expected(
-            world=world, timer_limit_ms=limit_ms, account=account, speed=settings.speed, processes=processes
+            world=world, timer_limit_ms=limit_ms, account=account, speed=settings.speed, processes=processes,
+            unfinished=why if os.path.lexists(run / "observations.json") else "",
         )
     from emulator.faults.rules import KINDS
     from emulator.judging.equal import equal_recording
@@ -149,6 +152,7 @@ def expected_of(run: Path) -> Expected:
         observations = files.load(run / "observations.json", follow=False)
     except Malformed as error:
         raise AuditInputError(str(error)) from error
+    unsettled = "there is no settings.json: the run's processes and settings are not known"
     version, nodes = version_name(observations.kafka), settings.nodes
     wanted = scenario.violations_expected(version)
     return msgspec.structs.replace(
@@ -160,6 +164,7 @@ def expected_of(run: Path) -> Expected:
         all_violations=scenario.as_recorded and bool(equal_recording(scenario, version, observations)),
         exits=frozenset(scenario.exits_expected(version)),
         over=True,
+        unfinished="" if os.path.lexists(run / "settings.json") else unsettled,
         link_faults=sum(entry.get("do") in KINDS for entry in observations.timeline),
         missed=tuple(missed_waits(scenario.steps, observations.timeline)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),

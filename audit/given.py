@@ -3,16 +3,13 @@ none, and is made once, whoever asks for it.
 
 - `leaps`: batches that an operation was given and that do not begin right behind the one before, where it has not left
   its position in between; `before`: the last offset of that one, `giver`, `epoch`: who gave it, in which leader epoch
-- `lost_reads`: batches that the final leader does not hold where they were read, by whomever; `readers`: their
-  operations, the first READERS_MAX of them
+- `lost_reads`: batches that the final leader does not hold where they were read, by whomever
 - `doubtful_turns`: all that those operations were given that are in one of the two; `stretch`: how often they had left
   their position before
 - `group_operations`: commits and looks (`kind`: commit, committed) of groups, by `group_id`: `asked`: the offset to
   commit, `offset`: what was committed or found, when each was begun and ended, by the clock and by the number in its
   node's life; `outcome` null: it has not ended
 """
-
-READERS_MAX = 100
 
 _TURNS = """
   SELECT run, operation, topic, partition, incarnation, seq, at_ms, base_offset, last_offset, leader_epoch, broker,
@@ -43,7 +40,7 @@ LOST_READS = f"""
 SELECT r.*
 FROM (
   SELECT run, topic, partition, base_offset, digest, min(leader_epoch) AS leader_epoch, count(*) AS times,
-    min(at_ms) AS first_ms, max(at_ms) AS last_ms, slice(collect_set(operation), 1, {READERS_MAX}) AS readers
+    min(at_ms) AS first_ms, max(at_ms) AS last_ms
   FROM reads WHERE NOT gone GROUP BY run, topic, partition, base_offset, digest
 ) AS r
 LEFT ANTI JOIN ({HAD}) AS log
@@ -54,7 +51,10 @@ LEFT ANTI JOIN ({HAD}) AS log
 DOUBTFUL_TURNS = f"""
 WITH doubtful AS (
   SELECT run, operation, topic, partition FROM leaps
-  UNION SELECT run, explode(readers), topic, partition FROM lost_reads
+  UNION SELECT run, operation, topic, partition
+  FROM (SELECT * FROM reads WHERE NOT gone) LEFT SEMI JOIN (
+    SELECT run, topic, partition, base_offset, digest FROM lost_reads) AS lost_reads
+  USING (run, topic, partition, base_offset, digest)
 )
 SELECT * FROM (
   SELECT /*few(doubtful)*/ turns.*, count_if(base_offset IS NULL) OVER (

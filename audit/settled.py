@@ -11,16 +11,16 @@ given. `stalled_ms`: how long a request between brokers may be waited for that n
 controller for another ISR (AlterIsr, from inter.broker.protocol.version 2.7 on) waits request.timeout.ms; where links
 were broken (`links_broken`), everybody may sit on a dead connection for that long, or for replica.socket.timeout.ms.
 
-LASTING gives the table `lasting`: each committed state of a partition, how long it lasted in peace, and the replicas
-that the partition is assigned in the end. WAITING gives `waiting`: clients' requests that were waited for in a peace
-that was long enough, how long, and for how long they may be. PROMISED gives `promised`: records acknowledged with
-acks=all in partitions that had a leader in the end, and peace for long enough, with the least min.insync.replicas that
-any broker told of the partition.
+LASTING gives the table `lasting`: each committed state of a partition, how long it lasted in peace, the replicas that
+the partition is assigned in the end, and since when it is in that state, in peace, and they are (`assigned_ms`).
+WAITING gives `waiting`: clients' requests that were waited for in a peace that was long enough, how long, and for how
+long they may be. PROMISED gives `promised`: records acknowledged with acks=all in partitions that had a leader in the
+end, and peace for long enough, with the least min.insync.replicas that any broker told of the partition.
 """
 
 from __future__ import annotations
 
-from audit.states import ALTERED_MIN_INSYNC
+from audit.states import ALTERED_LEAST, ALTERED_MIN_INSYNC
 
 _DISTURBING = (
     "'fault_asked', 'fault_in_force', 'fault_healed', 'fault_tried', 'fault_traffic', 'machine_fault', "
@@ -48,9 +48,17 @@ def _given(name: str, before: int, after: int) -> str:
 SETTLED = f"""
 WITH broken AS (
   SELECT run FROM (
-    SELECT run, max_by(what, struct(at_ms, seq)) AS last FROM rest WHERE event = 'machine_fault' GROUP BY run, target
+    SELECT run, max_by(what, struct(at_ms, seq)) AS last FROM rest
+    WHERE event = 'machine_fault' AND what NOT IN ('slow-disk', 'clock-jump') GROUP BY run, target
   )
   WHERE last NOT IN ('start', 'resume')
+  UNION ALL
+  -- no timer goes by a wall clock, so one that jumped breaks nothing
+  SELECT run FROM (
+    SELECT run, max_by(operation_ms + fsync_ms, struct(at_ms, seq)) AS slower_ms FROM rest
+    WHERE event = 'hardware_changed' GROUP BY run, target
+  )
+  WHERE slower_ms > 0
   UNION ALL
   SELECT run FROM (
     SELECT run, node, incarnation, rule, max(event = 'fault_healed') AS healed,
@@ -81,7 +89,8 @@ LASTING = r"""
 -- `last`: nothing followed it; `peace_ms`: how long the peace lasted
 SELECT settled.run, states.topic, states.partition, leader, isr, replicas, session_ms, lag_ms, stalled_ms,
   until_ms IS NULL AS last, coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms,
-  greatest(at_ms, since_ms) AS from_ms, end_ms - since_ms AS peace_ms
+  greatest(at_ms, since_ms) AS from_ms, end_ms - since_ms AS peace_ms,
+  greatest(at_ms, since_ms, assigned_ms) AS assigned_ms
 FROM (
   SELECT run, zxid, change, at_ms, lead(at_ms) OVER (PARTITION BY run, path ORDER BY zxid) AS until_ms,
     CAST(get_json_object(data, '$.leader') AS BIGINT) AS leader,
@@ -96,9 +105,9 @@ FROM (
 ) AS states
 JOIN settled ON states.run = settled.run
 LEFT JOIN (
-  SELECT run, topic, try_cast(number AS BIGINT) AS partition, replicas
+  SELECT run, topic, try_cast(number AS BIGINT) AS partition, replicas, assigned_ms
   FROM (
-    SELECT run, substring_index(path, '/', -1) AS topic, explode(from_json(get_json_object(
+    SELECT run, substring_index(path, '/', -1) AS topic, max(at_ms) AS assigned_ms, explode(from_json(get_json_object(
       max_by(data, zxid), '$.partitions'), 'MAP<STRING, ARRAY<BIGINT>>')) AS (number, replicas)
     FROM rest WHERE event = 'znode_changed' AND change != 'deleted' AND path RLIKE '^/brokers/topics/[^/]+$'
     GROUP BY run, path
@@ -145,7 +154,7 @@ FROM (
 PROMISED = f"""
 -- what a change of settings may have made of it counts with its least value
 SELECT o.run, o.topic, o.partition, o.operation, o.offset, o.digest, o.at_ms, replicas,
-  least(told.least, altered.least, size(replicas)) AS least
+  least(told.least, {ALTERED_LEAST.format(topic="o.topic")}, size(replicas)) AS least
 FROM operations AS o
 JOIN (
   SELECT run, topic, partition, replicas FROM lasting

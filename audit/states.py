@@ -31,12 +31,35 @@ WHERE change != 'deleted'
 WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
 """
 
-_GIVEN = "regexp_extract(config, '(?:^| )min[.]insync[.]replicas=([0-9]+)', 1)"
+def _given(settings: str) -> str:
+    given = f"regexp_extract({settings}, '(?:^| )min[.]insync[.]replicas=([0-9]+)', 1)"
+    return f"try_cast(nullif({given}, '') AS BIGINT)"
+
 
 ALTERED_MIN_INSYNC = f"""
-      SELECT run, min(coalesce(try_cast({_GIVEN} AS BIGINT), 1L)) AS least
-      FROM rest WHERE event IN ('topic_configured', 'broker_configured') GROUP BY run"""
-"""The least that a change of settings may have made of min.insync.replicas, in runs that have one."""
+      SELECT run, min(IF(altered IS NULL, least, NULL)) AS of_brokers,
+        map_from_entries(filter(collect_list(struct(altered, least)), one -> one.altered IS NOT NULL)) AS of_topics
+      FROM (
+        -- who has none of its own any more goes by what the brokers began with
+        SELECT run, altered, min(coalesce(given, began, 1L)) AS least
+        FROM (
+          SELECT run, event, IF(event = 'topic_configured', topic, NULL) AS altered, {_given("config")} AS given,
+            min(IF(event = 'node_started', coalesce({_given("settings")}, 1L), NULL)) OVER of_run AS began,
+            max(event = 'broker_configured' AND {_given("config")} IS NOT NULL) OVER of_run AS by_brokers
+          FROM rest
+          WHERE event IN ('topic_configured', 'broker_configured')
+            OR (event = 'node_started' AND roles LIKE '%broker%')
+          WINDOW of_run AS (PARTITION BY run)
+        )
+        WHERE event = 'topic_configured' OR (event = 'broker_configured' AND by_brokers)
+        GROUP BY run, altered
+      )
+      GROUP BY run"""
+"""The least that changes of settings may have made of min.insync.replicas: of each topic that was altered
+(`of_topics`), and of all (`of_brokers`), where somebody changed it for brokers. A row for each run that has one."""
+
+ALTERED_LEAST = "try_element_at(of_topics, {topic}), of_brokers"
+"""Of one topic, as arguments of least(), which leaves out what is null."""
 
 SMALL_ISRS = f"""
 SELECT run, node, topic, partition, in_sync, high_watermark, from_ms, until_ms, least AS min_insync_replicas
@@ -45,7 +68,7 @@ FROM (
     PARTITION BY run, node, topic, partition ORDER BY incarnation, seq
     ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS until_ms
   FROM (
-    SELECT believed.*, least(min_insync_replicas, altered.least) AS least
+    SELECT believed.*, least(min_insync_replicas, {ALTERED_LEAST.format(topic="topic")}) AS least
     FROM (
       SELECT run, node, topic, partition, incarnation, seq, at_ms, high_watermark, min_insync_replicas,
         CASE WHEN event = 'isr_change_asked' THEN size(split(now, ','))

@@ -1,10 +1,11 @@
 """Duplicate: one produced batch that lies in the log more often than it was produced.
 
 Retries send the same bytes, so every copy of a batch has one digest, and is what an attempt left behind. In the final
-leader's log the records under a digest must not be more than the operations that ended with it (two operations may have
-equal bytes; one that is told to have ended twice is one). Without idempotence Kafka allows duplicates whenever an
-answer was lost; with it, never (KIP-98): `idempotent` is in every row, beside how many copies and attempts there are.
-What coordinators write into `__consumer_offsets` nobody has produced: an offset that is committed twice is there twice.
+leader's log the records under a digest must not be more than the operations that ended with it, and did not fail for
+certain (two operations may have equal bytes; one that is told to have ended twice is one). Without idempotence Kafka
+allows duplicates whenever an answer was lost; with it, never (KIP-98): `idempotent` is in every row, beside how many
+copies and attempts there are. What coordinators write into `__consumer_offsets` nobody has produced: an offset that is
+committed twice is there twice.
 """
 
 from audit.checks.check import Check
@@ -30,7 +31,7 @@ FROM (
       FROM logs WHERE leads AND base_offset IS NOT NULL AND topic <> '__consumer_offsets'
       GROUP BY run, topic, partition, digest HAVING count(*) > 1
     ) AS c
-    LEFT JOIN (SELECT * FROM operations WHERE kind = 'produce') AS o
+    LEFT JOIN (SELECT * FROM operations WHERE kind = 'produce' AND outcome != 'failed') AS o
       ON o.run = c.run AND o.topic = c.topic AND o.partition = c.partition AND o.digest = c.digest
     GROUP BY ALL
   )

@@ -1,10 +1,11 @@
 """Whether a replica's log can be judged: its events must tell all of it.
 
 A log whose surviving batches do not follow one another from where it begins, or do not reach a log end that was seen,
-has lost events (a process that was killed before it wrote them): checks that read it cannot say. Half of all checks ask
-for it, so it is a table of its own, `unreadable` (`audit.facts`): a row for each log that is not told (`of_replica`),
-of which the final leader's is also `of_leader`, and one for each partition that nobody is told to have led
-(`of_leader`).
+has lost events (a process that was killed before it wrote them): checks that read it cannot say. Nor can those that
+ask what is left of a record where the final leader's disk was lost, or what was not synced of it, and it has not
+started since. Half of all checks ask for it, so it is a table of its own, `unreadable` (`audit.facts`): a row for each
+log that is not told (`of_replica`), of which the final leader's is also `of_leader`, and one for each partition that
+nobody is told to have led, or whose leader's disk was lost (`of_leader`).
 """
 
 UNREADABLE = """
@@ -31,6 +32,15 @@ FROM (
 )
 WHERE records != log_end - first_offset OR log_end < bound OR first_offset != begins
   OR (first_offset IS NOT NULL AND ends != xxhash64(first_offset) ^ xxhash64(log_end))
+UNION ALL
+SELECT led.run, topic, partition, false, true,
+  format_string('nothing tells what is left of the log of %s since its %s', led.node, dead.what)
+FROM (SELECT DISTINCT run, node, topic, partition FROM log_ranges WHERE leads) AS led
+JOIN (
+  SELECT run, target AS node, max_by(what, struct(at_ms, seq)) AS what FROM rest
+  WHERE event = 'machine_fault' AND what IN ('power-loss', 'lose-disk', 'lose-unsynced', 'start')
+  GROUP BY run, target HAVING max_by(what, struct(at_ms, seq)) != 'start'
+) AS dead ON led.run = dead.run AND led.node = dead.node
 UNION ALL
 SELECT run, topic, partition, false, true, 'no event tells who led this partition, or its log is not told'
 FROM log_ranges GROUP BY run, topic, partition HAVING NOT max(leads)

@@ -50,8 +50,9 @@ FROM (
       AND had.digest = lost.digest AND lost.offset BETWEEN had.base_offset AND had.last_offset
     LEFT JOIN (
       SELECT run, node, topic, partition, incarnation, seq, event,
-        CASE event WHEN 'log_created' THEN 0L WHEN 'log_loaded' THEN log_end ELSE least(`to`, log_end) END AS log_end
-      FROM rest WHERE event IN ('log_loaded', 'log_created', 'log_truncated')
+        CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end
+             ELSE least(`to`, log_end) END AS log_end
+      FROM rest WHERE event IN ('log_loaded', 'log_created', 'log_deleted', 'log_truncated')
     ) AS cut
       ON had.run = cut.run AND had.node = cut.node AND had.topic = cut.topic AND had.partition = cut.partition
       AND struct(had.incarnation, had.seq) < struct(cut.incarnation, cut.seq) AND had.last_offset >= cut.log_end

@@ -7,8 +7,8 @@ replica may lag; counted from the last heal, start, or first traffic since (live
 asks the controller for its ISR (2.7 on) comes `request.timeout.ms` on top, for a question whose answer is lost is asked
 again no sooner (semantics 1.6, 11.8); and where links were broken that or `replica.socket.timeout.ms`, for a follower
 may wait so long on a connection that is dead. A row is a state with fewer in-sync replicas than the partition is
-assigned in the end, that lasted longer. Judged only in runs that were left in peace for so long (`audit.settled`),
-otherwise skipped.
+assigned in the end, that lasted longer, counted from when it was assigned those. Judged only in runs that were left in
+peace for so long (`audit.settled`), otherwise skipped.
 """
 
 from audit.checks.check import Check
@@ -21,7 +21,10 @@ SELECT run, topic, partition, -1L AS offset,
   format_string('%s of %s were in sync for %d ms from %d ms on, and all was healed and alive; at most %d ms are needed',
     array_join(isr, ','), array_join(replicas, ','), bigint(lasted_ms), bigint(from_ms), {BOUND}) AS text,
   to_json(struct(isr, replicas, from_ms, lasted_ms, {BOUND} AS bound_ms)) AS details
-FROM lasting
+FROM (
+  SELECT * EXCEPT (from_ms, lasted_ms), assigned_ms AS from_ms, from_ms + lasted_ms - assigned_ms AS lasted_ms
+  FROM lasting
+)
 WHERE size(isr) < size(replicas) AND lasted_ms > {BOUND}
 """
 

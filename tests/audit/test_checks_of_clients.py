@@ -66,7 +66,29 @@ def test_what_was_cut_before_a_restart_was_not_lost_by_it(audit: Audit) -> None:
     assert (check.count, check.allowed) == (1, {})
 
 
+def test_a_log_that_was_moved_away_and_back_was_not_lost_by_a_disk(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=())
+    trace.deleted(0, 1, reason="replica-moved").created(0).leader(0, epoch=1)
+    check = audit(trace).checks["lost-acknowledged"]
+    assert (check.count, check.allowed) == (1, {})
+
+
+@pytest.mark.parametrize("what", ["power-loss", "lose-unsynced", "lose-disk"])
+def test_what_is_left_on_a_leaders_disk_that_was_lost_nobody_knows_before_it_starts(audit: Audit, what: str) -> None:
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).kill("broker-0", what)
+    assert audit(trace).checks["lost-acknowledged"].verdict == "unknown"
+
+
 # --- duplicate: per attempt ---
+
+
+def test_an_operation_that_failed_for_certain_excuses_no_second_copy(audit: Audit) -> None:
+    trace = healthy()
+    for offset in (3, 4):
+        trace.append(0, "d", at=offset, epoch=0, as_leader=True)
+    trace.ended("d", at=4, attempts=2).ended("d", at=-1, outcome="failed", error=87)
+    [one] = audit(trace).checks["duplicate"].evidence
+    assert (one["copies"], one["operations"]) == (2, 1)
 
 
 def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_idempotent(audit: Audit) -> None:
@@ -183,6 +205,23 @@ def test_what_was_read_in_place_of_what_is_there_leaves_it_unseen(audit: Audit) 
     operation = trace.consume(0)
     check = audit(_given(trace, operation, "axc", at=0, epoch=0)).checks["unseen"]
     assert [one["offset"] for one in check.evidence] == [1]
+
+
+def test_of_three_hundred_who_read_what_is_lost_the_one_that_passed_by_is_found(audit: Audit) -> None:
+    trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
+    for broker in range(3):
+        trace.append(broker, "x", at=1, epoch=0, as_leader=broker == 0)
+    operations = [trace.consume(1) for _ in range(300)]
+    for operation in operations:
+        trace.read("x", at=1, epoch=0, high_watermark=2, operation=operation)
+    for broker in (1, 2, 0):
+        trace.truncate(broker, 1, log_end=2)
+    trace.leader(1, epoch=1, followers=(2, 0))
+    for offset, value in enumerate("km", start=1):
+        trace.produce(value, at=offset, epoch=1, leader=1, followers=(2, 0))
+    trace.read("m", at=2, epoch=1, high_watermark=3, broker=1, operation=operations[137])
+    check = audit(trace).checks["unseen"]
+    assert [(one["offset"], one["reader"]) for one in check.evidence] == [(1, operations[137])]
 
 
 def test_where_the_final_leader_is_not_told_nothing_is_known_to_be_unseen(audit: Audit) -> None:

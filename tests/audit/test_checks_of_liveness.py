@@ -112,6 +112,26 @@ def test_peace_begins_with_the_heal(audit: Audit) -> None:
     assert audit(_left(trace, 30_000)).checks["no-leader"].verdict != "violated"
 
 
+@pytest.mark.parametrize(
+    ("word", "takes_ms", "verdict"),
+    [("slow-disk", 0.0, "violated"), ("slow-disk", 1.0, "skipped"), ("clock-jump", 0.0, "violated")],
+)
+def test_a_disk_that_is_slow_is_no_peace_and_one_that_is_as_fast_as_before_is(
+    audit: Audit, word: str, takes_ms: float, verdict: str
+) -> None:
+    trace = _leaderless().kill("broker-1", "slow-disk").emit("injector", e.HardwareChanged("broker-1", 5.0, 0.0, 0.0))
+    trace.kill("broker-1", "slow-disk").emit("injector", e.HardwareChanged("broker-1", takes_ms, 0.0, 0.0))
+    if word == "clock-jump":
+        trace.kill("broker-2", word).emit("injector", e.HardwareChanged("broker-2", 0.0, 0.0, -5000.0))
+    assert audit(_left(trace)).checks["no-leader"].verdict == verdict
+
+
+@pytest.mark.parametrize(("peace_ms", "verdict"), [(20_000, "held"), (LONG_MS, "violated")])
+def test_replicas_are_looked_for_from_when_they_were_assigned(audit: Audit, peace_ms: float, verdict: str) -> None:
+    trace = healthy().assigned(0, 2).state(leader=0, epoch=0, isr=(0, 2)).later(LONG_MS).assigned(0, 1, 2)
+    assert audit(_left(trace, peace_ms)).checks["under-replicated"].verdict == verdict
+
+
 # --- unanswered-request ---
 
 BOUND_MS = 78_000
@@ -183,10 +203,15 @@ def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit, wanting: str
 
 
 def _acknowledged(
-    followers: tuple[int, ...], *, least: int = 2, assigned: tuple[int, ...] = (0, 1, 2), acks: int = -1
+    followers: tuple[int, ...],
+    *,
+    least: int = 2,
+    assigned: tuple[int, ...] = (0, 1, 2),
+    acks: int = -1,
+    settings: str = "",
 ) -> Trace:
     """a on all replicas, b on the leader and these."""
-    trace = Trace("copies").cluster().assigned(*assigned).state(leader=0, epoch=0, isr=assigned)
+    trace = Trace("copies", settings=settings).cluster().assigned(*assigned).state(leader=0, epoch=0, isr=assigned)
     for broker in assigned:
         trace.role(broker, "follower" if broker else "leader", epoch=0, min_insync=least)
     trace.produce("a", at=0, followers=assigned[1:])
@@ -226,6 +251,20 @@ def test_as_many_as_must(audit: Audit, why: str) -> None:
         case _:
             trace = _acknowledged((), acks=1)
     assert audit(_left(trace)).checks["too-few-copies"].verdict == "held"
+
+
+@pytest.mark.parametrize(
+    ("node", "event", "verdict"),
+    [
+        ("broker-0", e.TopicConfigured("u", "min.insync.replicas=1"), "violated"),
+        ("broker-0", e.TopicConfigured("t", "flush.ms=7"), "violated"),
+        ("broker-0", e.BrokerConfigured(-1, "log.cleaner.threads=2", True), "violated"),
+        ("broker-0", e.BrokerConfigured(-1, "min.insync.replicas=1", True), "held"),
+    ],
+)
+def test_only_who_alters_it_makes_it_less(audit: Audit, node: str, event: e.Event, verdict: str) -> None:
+    trace = _acknowledged((), settings="min.insync.replicas=2").emit(node, event)
+    assert audit(_left(trace)).checks["too-few-copies"].verdict == verdict
 
 
 @pytest.mark.parametrize("why", ["short", "nobody leads", "no acks=all"])

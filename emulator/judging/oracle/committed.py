@@ -44,13 +44,15 @@ class State(msgspec.Struct):
 
 
 class Committed:
-    """`states`: in order of their zxids. `missing`: why some are not known; "" if all are."""
+    """`states`: in order of their zxids. `missing`: why some are not known; "" if all are. `assigned_ms`: {topic: when
+    its partitions' replicas were written last}."""
 
     def __init__(self) -> None:
         self._tree = Tree()
         self.states: list[State] = []
         self.missing = ""
         self._controller_epoch = 0
+        self.assigned_ms: dict[str, float] = {}
         self._now_ms = 0.0
         self._newest: dict[str, State] = {}
 
@@ -97,6 +99,8 @@ class Committed:
             return
         if path in self._newest:
             self._newest.pop(path).until_ms = self._now_ms
+        if parent_of(path) == TOPICS:
+            self.assigned_ms[path.removeprefix(f"{TOPICS}/")] = self._now_ms
         if change.kind == "deleted":
             if parent_of(path) == TOPICS:
                 yield path.removeprefix(f"{TOPICS}/")

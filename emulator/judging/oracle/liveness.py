@@ -34,9 +34,14 @@ def no_leader(truth: Truth) -> Iterator[Violation]:
 
 
 def under_replicated(truth: Truth) -> Iterator[Violation]:
+    peace = truth.peace
+    if peace is None:
+        return
     for state, from_ms, lasted_ms in lasting(truth, isr_bound_ms):
         replicas = truth.assignments.get(state.topic_partition, ())
-        if len(state.isr) < len(replicas):
+        assigned_ms = max(from_ms, truth.assigned_ms.get(state.topic_partition[0], 0.0))
+        from_ms, lasted_ms = assigned_ms, lasted_ms - (assigned_ms - from_ms)
+        if len(state.isr) < len(replicas) and lasted_ms > isr_bound_ms(peace):
             isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
             text = (
                 f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, "

@@ -27,6 +27,8 @@ DISTURBING = frozenset((
 ))  # fmt: skip
 TOLD = DISTURBING | {NodeStopped}
 MENDING = ("start", "resume")
+HARDWARE = ("slow-disk", "clock-jump")
+"""What it is like from then on is told apart; no timer goes by a wall clock, so one that jumped breaks nothing."""
 
 
 class Peace(msgspec.Struct, frozen=True):
@@ -45,6 +47,7 @@ class Peace(msgspec.Struct, frozen=True):
 def peace_of(world: SimulatedWorld) -> Peace | None:
     """None: the run ended while something was broken, or somebody dead."""
     last_done: dict[str, str] = {}
+    slower_ms: dict[str, float] = {}
     since_ms = 0.0
     entries = world.trace.entries
     for *_, at_ms, event in entries:
@@ -52,11 +55,13 @@ def peace_of(world: SimulatedWorld) -> Peace | None:
             continue
         if type(event) in DISTURBING:
             since_ms = round(at_ms, PLACES)
-        if isinstance(event, MachineFault):
+        if isinstance(event, MachineFault) and event.what not in HARDWARE:
             last_done[event.target] = event.what
+        elif isinstance(event, HardwareChanged):
+            slower_ms[event.target] = event.operation_ms + event.fsync_ms
         elif isinstance(event, NodeStopped) and event.code != 0:
             return None
-    if not all(what in MENDING for what in last_done.values()):
+    if any(slower_ms.values()) or not all(what in MENDING for what in last_done.values()):
         return None
     if any(node.links.in_force for node in world.nodes.values()):
         return None

@@ -33,6 +33,8 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
 def duplicate(truth: Truth) -> Iterator[Violation]:
     produces: dict[tuple[TopicPartition, int], list[Write]] = {}
     for write in truth.writes:
+        if write.outcome == "failed":
+            continue
         produces.setdefault((write.topic_partition, write.digest), []).append(write)
     final = FinalLogs(truth)
     for topic_partition in truth.logs:

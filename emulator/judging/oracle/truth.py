@@ -108,10 +108,10 @@ class Truth(msgspec.Struct):
     any of them ever held. `unended`: produces that never ended. `reads`: what consumers were given, of each operation
     in order; `lost_positions`: where they could not go on. `of_groups`: what groups committed and found. `reached`: how
     far replicas came. `caches`: of leader epochs, as they are on the disks. `cuts`, `outlived`, `ahead`, `isr_changes`:
-    see `kept`; `logs_found`: at starts. `assignments`: of partitions, in the end; `peace`: see there. `beliefs`: of
-    leaders about their ISRs, `forgotten`: what replicas lacked when they came back, in order of time. `states`: of
-    partitions, as committed; `states_missing`: why not all are known.
-    `roles_seen`: how many replicas ever had a role. `waited`: what clients asked of brokers.
+    see `kept`; `logs_found`: at starts. `assignments`: of partitions, in the end; `assigned_ms`: since when, by topic;
+    `peace`: see there. `beliefs`: of leaders about their ISRs, `forgotten`: what replicas lacked when they came back,
+    in order of time. `states`: of partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how
+    many replicas ever had a role. `waited`: what clients asked of brokers.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -142,6 +142,7 @@ class Truth(msgspec.Struct):
     isr_changes: list[IsrChange] = []
     logs_found: int = 0
     assignments: dict[TopicPartition, tuple[int, ...]] = {}
+    assigned_ms: dict[str, float] = {}
     peace: Peace | None = None
     waited: list[Waited] = []
 
@@ -180,6 +181,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         isr_changes=probe.kept.isr_changes,
         logs_found=probe.kept.found,
         assignments=probe.committed.assignments(),
+        assigned_ms=probe.committed.assigned_ms,
         peace=peace_of(world),
         gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
