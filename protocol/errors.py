@@ -78,6 +78,7 @@ class ErrorCode(IntEnum):
     ELECTION_NOT_NEEDED = 84
     NO_REASSIGNMENT_IN_PROGRESS = 85
     GROUP_SUBSCRIBED_TO_TOPIC = 86
+    INVALID_RECORD = 87
     INVALID_UPDATE_VERSION = 95
 
     @classmethod
@@ -163,6 +164,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.ELECTION_NOT_NEEDED: _T(False, True, False, "the preferred leader leads already"),
     E.NO_REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the partition is not being reassigned"),
     E.GROUP_SUBSCRIBED_TO_TOPIC: _T(False, True, False, "members of the group read that topic"),
+    E.INVALID_RECORD: _T(False, True, False, "a record is not one that the topic takes: it has no key"),
     E.INVALID_UPDATE_VERSION: _T(False, True, False, "the state was changed by somebody else"),
 }
 

@@ -137,6 +137,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     record_magic: int
     """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+), or an older one by log.message.format.version."""
 
+    compacted_topics_need_keys: bool
+    """0.9+ (binary): a record without a key is refused where `cleanup.policy` has compact (semantics 1.8)."""
+    invalid_record_named: bool
+    """2.4+ (binary): what is refused so is INVALID_RECORD, which no client tries again; before, CORRUPT_MESSAGE."""
+
     # --- truncation (IBP; semantics 2.1, table of eras) ---
     truncates_to_high_watermark: bool
     """E0: a follower cuts to its own high watermark on becoming follower."""
@@ -510,6 +515,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         binary=b,
         inter_broker_protocol=p,
         record_magic=magic,
+        compacted_topics_need_keys=bin_since("0.10.2"),
+        invalid_record_named=bin_since("2.4"),
         truncates_to_high_watermark=not ibp_since("0.11"),
         epoch_request_version=epoch_request,
         truncates_on_fetch=ibp_since("2.7"),

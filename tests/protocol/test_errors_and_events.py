@@ -24,7 +24,7 @@ def test_codes_are_kafkas() -> None:
         56: "KAFKA_STORAGE_ERROR", 59: "UNKNOWN_PRODUCER_ID", 70: "FETCH_SESSION_ID_NOT_FOUND",
         71: "INVALID_FETCH_SESSION_EPOCH", 74: "FENCED_LEADER_EPOCH", 75: "UNKNOWN_LEADER_EPOCH",
         77: "STALE_BROKER_EPOCH", 78: "OFFSET_NOT_AVAILABLE", 80: "PREFERRED_LEADER_NOT_AVAILABLE",
-        84: "ELECTION_NOT_NEEDED", 95: "INVALID_UPDATE_VERSION",
+        84: "ELECTION_NOT_NEEDED", 87: "INVALID_RECORD", 95: "INVALID_UPDATE_VERSION",
     }  # fmt: skip
     assert {code: ErrorCode(code).name for code in listed} == listed
     assert {code: error_name(code) for code in listed} == listed

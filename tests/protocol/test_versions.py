@@ -61,6 +61,9 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "forgets_offsets_of_deleted_topics": ("0.10.2", "2.8", BINARY),
     "deletes_old_notifications": ("1.1", "2.8", BINARY),
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
+    # semantics 1.8
+    "compacted_topics_need_keys": ("0.10.2", "2.8", BINARY),
+    "invalid_record_named": ("2.4", "2.8", BINARY),
     # semantics 6, 7, 11.12
     "metadata_keeps_isr_without_leader": ("2.4", "2.8", BINARY),
     "metadata_has_leader_epoch": ("2.1", "2.8", BINARY),

@@ -7,13 +7,13 @@ from emulator.machines.broker.delayed_produce import DelayedProduce, Required
 from emulator.machines.broker.log import CorruptBatch
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.replicas import COMPACTS, Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import Offset
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
-from protocol.records.format import iter_headers, read_header
+from protocol.records.format import iter_headers, read_header, read_records
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.records.types import BatchHeader
 from protocol.work import Work
@@ -23,8 +23,12 @@ Appended = Callable[[list[ProduceResult]], None]
 """Told once what became of each partition."""
 
 
-class _TooLarge(Exception):
-    """A batch (before 0.11: a message) above message.max.bytes."""
+class _Refused(Exception):
+    """What is sound and yet not taken."""
+
+    def __init__(self, error: ErrorCode) -> None:
+        super().__init__(error.name)
+        self.error = error
 
 
 class Appends:
@@ -119,15 +123,15 @@ class Appends:
             headers = self._write(partition, asked.records)
         except CorruptBatch:
             return ProduceResult(*topic_partition, ErrorCode.CORRUPT_MESSAGE), None
-        except _TooLarge:
-            return ProduceResult(*topic_partition, ErrorCode.MESSAGE_TOO_LARGE), None
+        except _Refused as refused:
+            return ProduceResult(*topic_partition, refused.error), None
         except StorageError as error_:
             self._replicas.storage_failed(error_)
             return ProduceResult(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), None
         return ProduceResult(*topic_partition, ErrorCode.NONE, headers[0].base_offset), headers[-1].last_offset + 1
 
     def _write(self, partition: Partition, records: bytes) -> list[BatchHeader]:
-        """One batch, or the messages of an old message set one by one."""
+        """One batch, or the messages of an old message set one by one. Raises CorruptBatch, _Refused, StorageError."""
         log = partition.the_log
         headers: list[BatchHeader] = []
         try:
@@ -137,13 +141,26 @@ class Appends:
         if not entries or sum(header.size_bytes for _, header in entries) != len(records):
             raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
         if max(header.size_bytes for _, header in entries) > partition.settings.message_max_bytes:
-            raise _TooLarge
+            raise _Refused(ErrorCode.MESSAGE_TOO_LARGE)
+        self._want_keys(partition.topic, records, [position for position, _ in entries])
         for position, header in entries:
             data = records if len(entries) == 1 else records[position : position + header.size_bytes]
             placed = log.append_as_leader(data, partition.leader_epoch)
             partition.appended(placed, as_leader=True)
             headers.append(placed)
         return headers
+
+    def _want_keys(self, topic: str, records: bytes, positions: list[int]) -> None:
+        """Where the last record of each key is kept: of each record. Raises CorruptBatch, _Refused."""
+        gates = self._context.gates
+        if not gates.compacted_topics_need_keys or COMPACTS not in self._replicas.cleans_by(topic):
+            return
+        try:
+            keyless = any(record.key is None for position in positions for record in read_records(records, position))
+        except ValueError as error:
+            raise CorruptBatch(str(error)) from error
+        if keyless:
+            raise _Refused(ErrorCode.INVALID_RECORD if gates.invalid_record_named else ErrorCode.CORRUPT_MESSAGE)
 
 
 def _all(produce: ProduceRequest, error: ErrorCode) -> list[ProduceResult]:

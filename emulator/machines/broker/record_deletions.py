@@ -10,7 +10,7 @@ answer waits until every replica whose broker lives has told, or the time is ove
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.replicas import DELETES, Replicas
 from emulator.machines.broker.requests import Request
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
@@ -26,8 +26,6 @@ from protocol.work import Work
 
 Required = dict[int, tuple[Partition, Offset]]
 """{place in the request: (partition, the low watermark that it waits for)}"""
-POLICY = "cleanup.policy"
-DELETES = "delete"
 
 
 class RecordDeletions:
@@ -71,8 +69,7 @@ class RecordDeletions:
         if partition is None or not partition.leads:
             return self._replicas.error_of_stranger(topic_partition), NO_OFFSET
         log, gates = partition.the_log, self._context.gates
-        said = self._replicas.topic_configs.get(asked.topic, {}).get(POLICY, DELETES)
-        policy = [word.strip() for word in said.split(",")]
+        policy = self._replicas.cleans_by(asked.topic)
         if DELETES not in policy and not gates.deletes_records_before_policy:
             return ErrorCode.POLICY_VIOLATION, NO_OFFSET
         offset = log.high_watermark if asked.offset == UP_TO_HIGH_WATERMARK else asked.offset

@@ -37,6 +37,9 @@ from protocol.messages.session import GetData, OpResult, SessionError, SessionRe
 from protocol.work import Work
 from protocol.znodes import UnreadableZnode, decode_config, topic_config_path
 
+CLEANUP_POLICY = "cleanup.policy"
+DELETES, COMPACTS = "delete", "compact"
+
 
 class ReplicaOffline(Exception):
     """A partition without a log, which may be in a log directory that failed: none is made (KIP-112)."""
@@ -94,6 +97,11 @@ class Replicas:
 
     def settings_of(self, topic: str) -> BrokerSettings:
         return with_topic_overrides(self.defaults, self.topic_configs.get(topic, {}))
+
+    def cleans_by(self, topic: str) -> list[str]:
+        """`cleanup.policy`, as the topic itself says it: DELETES, COMPACTS or both."""
+        said = self.topic_configs.get(topic, {}).get(CLEANUP_POLICY, DELETES)
+        return [word.strip() for word in said.split(",")]
 
     def configure(self, topic: str, config: dict[str, str]) -> None:
         """A topic's own settings are these from now on, for its partitions and their logs."""

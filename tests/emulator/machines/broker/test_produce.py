@@ -152,6 +152,36 @@ def test_message_max_bytes_is_a_batchs_bound(version: str) -> None:
     assert outcome(bench, bench.produce(records=several)) == expected
 
 
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [
+        ("0.8.2", ErrorCode.NONE),
+        ("0.10.2", ErrorCode.CORRUPT_MESSAGE),
+        ("2.3", ErrorCode.CORRUPT_MESSAGE),
+        ("2.4", ErrorCode.INVALID_RECORD),
+        ("2.8", ErrorCode.INVALID_RECORD),
+    ],
+)
+def test_a_compacted_topic_wants_keys(version: str, error: int) -> None:
+    """LogValidator.validateKey, 0.9 on; nothing of what holds one record without a key is written."""
+    bench = leader(version, isr=(0,))
+    bench.broker.replicas.configure("t", {"cleanup.policy": "delete, compact"})
+    both = encode([(b"k", b"a", ()), (None, b"b", ())], magic=bench.magic, timestamp_ms=0)
+    assert bench.produced(bench.produce(records=both)).error == error
+    assert bench.log.log_end == (0 if error else 2)
+    keyed = encode([(b"k", b"a", ()), (b"k", None, ())], magic=bench.magic, timestamp_ms=0)
+    assert bench.produced(bench.produce(records=keyed)).error == ErrorCode.NONE
+    bench.broker.replicas.configure("t", {})
+    assert bench.produced(bench.produce(records=both)).error == ErrorCode.NONE
+
+
+def test_of_a_broken_batch_no_keys_are_looked_at() -> None:
+    bench = leader(isr=(0,))
+    bench.broker.replicas.configure("t", {"cleanup.policy": "compact"})
+    data = encode([b"a"], magic=2, timestamp_ms=0)
+    assert outcome(bench, bench.produce(records=data[:-1] + b"?")) == (ErrorCode.CORRUPT_MESSAGE, -1)
+
+
 def test_one_request_for_several_partitions_waits_for_all() -> None:
     bench = leader(isr=(0,))
     bench.leader_and_isr(state(0, isr=(0, 1), topic_partition=("t", 1)))
