@@ -32,6 +32,7 @@ class ErrorCode(IntEnum):
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
     INVALID_TOPIC_EXCEPTION = 17
+    RECORD_LIST_TOO_LARGE = 18
     NOT_ENOUGH_REPLICAS = 19
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
     INVALID_REQUIRED_ACKS = 21
@@ -118,6 +119,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.COORDINATOR_NOT_AVAILABLE: _T(True, False, False, "no coordinator for the group now"),
     E.NOT_COORDINATOR: _T(True, False, False, "this broker does not coordinate the group (any more)"),
     E.INVALID_TOPIC_EXCEPTION: _T(False, True, False, "the topic's name is not allowed"),
+    E.RECORD_LIST_TOO_LARGE: _T(False, True, False, "the batch is larger than a segment of the log may be"),
     E.NOT_ENOUGH_REPLICAS: _T(True, True, False, "fewer in-sync replicas than min.insync.replicas; not written"),
     E.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _T(True, False, False, "the ISR shrank while waiting; the data stays"),
     E.INVALID_REQUIRED_ACKS: _T(False, True, False, "acks is none of 0, 1, -1"),

@@ -143,6 +143,8 @@ class Appends:
         if max(header.size_bytes for _, header in entries) > partition.settings.message_max_bytes:
             raise _Refused(ErrorCode.MESSAGE_TOO_LARGE)
         self._want_keys(partition.topic, records, [position for position, _ in entries])
+        if len(records) > log.settings.segment_bytes:
+            raise _Refused(ErrorCode.RECORD_LIST_TOO_LARGE)
         for position, header in entries:
             data = records if len(entries) == 1 else records[position : position + header.size_bytes]
             placed = log.append_as_leader(data, partition.leader_epoch)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.fetch_state import FetchState, Followed
-from emulator.machines.broker.log import CorruptBatch, OffsetsOutOfOrder
+from emulator.machines.broker.log import CorruptBatch, LargerThanSegment, OffsetsOutOfOrder
 from emulator.machines.broker.out_of_range import OutOfRange
 from emulator.machines.broker.reads import FIRST_WITH_LOG_START
 from emulator.machines.broker.replicas import Replicas
@@ -235,7 +235,7 @@ class ReplicaFetcher:
         except CorruptBatch as error:
             self._followed.delay([topic_partition], str(error))
             return
-        except OffsetsOutOfOrder as error:
+        except (OffsetsOutOfOrder, LargerThanSegment) as error:
             self._failed(topic_partition, str(error))
             return
         except StorageError as error:

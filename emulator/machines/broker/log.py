@@ -30,6 +30,10 @@ class OffsetsOutOfOrder(ValueError):
     """A follower was given batches that do not continue its log."""
 
 
+class LargerThanSegment(ValueError):
+    """A follower was given more at once than a segment may hold: its topic's segment.bytes was made smaller."""
+
+
 LONG_MAX = 2**63 - 1
 """Never."""
 
@@ -179,7 +183,8 @@ class Log:
         return header
 
     def append_as_follower(self, data: bytes) -> list[BatchHeader]:
-        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, CorruptBatch, StorageError."""
+        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, LargerThanSegment,
+        CorruptBatch, StorageError."""
         headers: list[BatchHeader] = []
         position = 0
         expected = self.log_end
@@ -198,6 +203,8 @@ class Log:
             headers.append(header)
             expected = header.last_offset + 1
             position += header.size_bytes
+        if position > self.settings.segment_bytes:
+            raise LargerThanSegment(f"{position} bytes for segments of {self.settings.segment_bytes} bytes")
         if headers:
             self._roll_if_full(len(data)).append_many(data, headers)
             for header in headers:

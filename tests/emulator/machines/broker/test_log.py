@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.machines.broker.log import CorruptBatch, Log, LogSettings, OffsetsOutOfOrder
+from emulator.machines.broker.log import CorruptBatch, LargerThanSegment, Log, LogSettings, OffsetsOutOfOrder
 from emulator.storage.files import DiskFull
 from emulator.storage.memory import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
@@ -58,6 +58,19 @@ def test_a_followers_batch_must_not_begin_before_its_log_end() -> None:
     with pytest.raises(OffsetsOutOfOrder, match="batch at 2 after log end 3"):
         log.append_as_follower(batch("c", base_offset=2, epoch=0) + batch("y", base_offset=2, epoch=0))
     assert values(log) == [(0, "a"), (1, "b")]
+
+
+def test_a_follower_takes_no_more_at_once_than_a_segment_holds() -> None:
+    """Log.append looks at segment.bytes for followers, too: it was smaller than the leader's segment is."""
+    log = new_log()
+    data = batch("a", base_offset=0, epoch=0) + batch("b", base_offset=1, epoch=0)
+    log.settings = LogSettings(len(data) - 1)
+    with pytest.raises(LargerThanSegment):
+        log.append_as_follower(data)
+    assert log.log_end == 0
+    log.settings = LogSettings(len(data))
+    log.append_as_follower(data)
+    assert log.log_end == 2
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6"])

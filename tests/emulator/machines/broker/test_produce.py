@@ -152,6 +152,18 @@ def test_message_max_bytes_is_a_batchs_bound(version: str) -> None:
     assert outcome(bench, bench.produce(records=several)) == expected
 
 
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.8"])
+def test_what_no_segment_can_hold_is_refused(version: str) -> None:
+    """Log.append of each release: a batch, before 0.11 all messages together."""
+    bench = leader(version, isr=(0,))
+    data = encode([b"a" * 100, b"b" * 100], magic=bench.magic, timestamp_ms=0)
+    bench.broker.replicas.configure("t", {"segment.bytes": str(len(data) - 1)})
+    assert outcome(bench, bench.produce(records=data)) == (ErrorCode.RECORD_LIST_TOO_LARGE, -1)
+    assert bench.log.log_end == 0
+    bench.broker.replicas.configure("t", {"segment.bytes": str(len(data))})
+    assert outcome(bench, bench.produce(records=data)) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("version", "error"),
     [
