@@ -355,7 +355,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     metadata_epochs_reliable: bool
     """2.4+ (Metadata v9): clients from 2.4 on go by the epochs of metadata of this broker, and not by older ones'."""
     unknown_replica_answers_not_leader: bool
-    """A replica known from disk that has heard nothing answers 6, not 3."""
+    """2.0+: a broker that has no replica of a partition, and knows of it by metadata alone, answers 6; before, 3
+    (semantics 11.12)."""
+    unknown_replica_answers_epochs_not_leader: bool
+    """2.1+: also who asks where an epoch ends."""
 
     # --- clients and names ---
     idempotence: bool
@@ -611,7 +614,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         metadata_has_leader_epoch=bin_since("2.1"),
         metadata_has_epoch_without_leader=bin_since("2.5"),
         metadata_epochs_reliable=bin_since("2.4"),
-        unknown_replica_answers_not_leader=True,
+        unknown_replica_answers_not_leader=bin_since("2.0.0"),
+        unknown_replica_answers_epochs_not_leader=bin_since("2.1"),
         idempotence=ibp_since("0.11"),
         remembered_batches=1 if not bin_since("1.0") else 5,
         unknown_producer_accepted=bin_since("2.5"),

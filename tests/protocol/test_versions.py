@@ -66,6 +66,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "invalid_record_named": ("2.4", "2.8", BINARY),
     # semantics 6, 7, 11.12
     "metadata_keeps_isr_without_leader": ("2.4", "2.8", BINARY),
+    "unknown_replica_answers_not_leader": ("2.0.0", "2.8", BINARY),
+    "unknown_replica_answers_epochs_not_leader": ("2.1", "2.8", BINARY),
     "metadata_has_leader_epoch": ("2.1", "2.8", BINARY),
     "unknown_producer_accepted": ("2.5", "2.8", BINARY),
     "unknown_producer_named": ("1.0", "2.8", BINARY),

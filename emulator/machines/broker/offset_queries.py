@@ -57,7 +57,7 @@ class OffsetQueries:
     def _epoch_end(self, question: EpochQuestion, *, with_epoch: bool) -> EpochAnswer:
         """By the binary's rule; whether it names an epoch is up to the request's version."""
         topic_partition = (question.topic, question.partition)
-        log, error = self._leaders_log(question.topic, question.partition, question.current_leader_epoch)
+        log, error = self._leaders_log(topic_partition, question.current_leader_epoch, for_epochs=True)
         if log is None:
             return EpochAnswer(*topic_partition, error)
         epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
@@ -65,7 +65,7 @@ class OffsetQueries:
 
     def _offset(self, asked: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
         topic_partition = (asked.topic, asked.partition)
-        log, error = self._leaders_log(asked.topic, asked.partition, asked.current_leader_epoch)
+        log, error = self._leaders_log(topic_partition, asked.current_leader_epoch)
         if log is None:
             return ListedOffset(*topic_partition, error)
         epoch = self._replicas.partitions[topic_partition].leader_epoch
@@ -94,10 +94,12 @@ class OffsetQueries:
         record, epoch = found
         return ListedOffset(*topic_partition, ErrorCode.NONE, record.offset, epoch, record.timestamp_ms)
 
-    def _leaders_log(self, topic: str, number: int, current_leader_epoch: LeaderEpoch) -> tuple[Log | None, ErrorCode]:
-        partition = self._replicas.partitions.get((topic, number))
+    def _leaders_log(
+        self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch, *, for_epochs: bool = False
+    ) -> tuple[Log | None, ErrorCode]:
+        partition = self._replicas.partitions.get(topic_partition)
         if partition is None:
-            return None, self._replicas.error_of_stranger((topic, number))
+            return None, self._replicas.error_of_stranger(topic_partition, asked_for_epochs=for_epochs)
         error = fence(partition, current_leader_epoch)
         if error == ErrorCode.NONE and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -73,16 +73,19 @@ class Replicas:
 
     # --- asked for a partition ---
 
-    def error_of_stranger(self, topic_partition: TopicPartition) -> ErrorCode:
-        """For a partition this broker does not lead: 6 if it knows of it, 3 if not (semantics 11.12), 56 if its log
-        directory failed."""
+    def error_of_stranger(self, topic_partition: TopicPartition, *, asked_for_epochs: bool = False) -> ErrorCode:
+        """For a partition this broker does not lead: 6 if it was told to have a replica, 3 if not; 56 if its log
+        directory failed. Whether it is enough to know of it by metadata is the version's (semantics 11.12); what lies
+        on disk is nothing until somebody asks for it."""
+        gates = self.context.gates
         if topic_partition in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
-        if (
-            topic_partition in self.partitions
-            or topic_partition in self.logs
-            or topic_partition in self.metadata.partitions
-        ):
+        by_metadata = (
+            gates.unknown_replica_answers_epochs_not_leader
+            if asked_for_epochs
+            else gates.unknown_replica_answers_not_leader
+        )
+        if topic_partition in self.partitions or (by_metadata and topic_partition in self.metadata.partitions):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -4,9 +4,21 @@ import pytest
 
 from emulator.machines.broker.purgatory import PARKED_MAX
 from protocol.errors import ErrorCode
-from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch
+from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.replication import (
+    CONSUMER_REPLICA_ID,
+    EARLIEST_TIMESTAMP,
+    EpochQuestion,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+)
 from protocol.records.format import encode
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
@@ -128,9 +140,35 @@ def test_strangers() -> None:
     assert outcome(bench, bench.produce("a")) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
     bench.update_metadata(state(1))
     assert outcome(bench, bench.produce("a")) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
-    files = leader().files
-    again = Bench("2.6", files=files)
-    assert outcome(again, again.produce("a")) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.0.0", "2.1", "2.8"])
+def test_a_broker_that_is_no_replica(version: str) -> None:
+    """ReplicaManager: 3 up to 1.1, then 6 (getPartitionAndLeaderReplicaIfLocal); to who asks for epochs from 2.1 on."""
+    old, older = (version in versions for versions in (("0.8.2", "1.1"), ("0.8.2", "1.1", "2.0.0")))
+    bench = Bench(version)
+    bench.update_metadata(state(1, replicas=(1, 2), isr=(1, 2)))
+    expected = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if old else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert outcome(bench, bench.produce("a")) == (expected, -1)
+    assert bench.fetched(bench.fetch(0)).error == expected
+    assert bench.fetched(bench.fetch(0, replica=2)).error == expected
+    listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)]))
+    assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == expected
+    if version != "0.8.2":
+        asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))], BrokerId(2)))
+        of_epochs = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if older else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == of_epochs
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.8"])
+def test_who_was_told_nothing_in_this_life_knows_nothing(version: str) -> None:
+    """Whatever logs it has (ReplicaManager.allPartitions is empty, and so is the metadata cache)."""
+    bench = leader(version, isr=(0,))
+    bench.produce("a")
+    again = Bench(version, files=bench.files)
+    assert again.broker.replicas.logs
+    assert outcome(again, again.produce("a")) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert again.fetched(again.fetch(0)).error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_damaged_batches() -> None:
