@@ -43,7 +43,8 @@ class ProducePartition(msgspec.Struct, omit_defaults=True):
 
 
 class ProduceResult(msgspec.Struct, omit_defaults=True):
-    """`base_offset` is real for errors 0, 7 and 20, else -1 (semantics 11.2)."""
+    """`base_offset` is real for errors 0, 7 and 20, else -1; `log_start` for these and what a producer may go on from
+    (semantics 11.2)."""
 
     topic: str
     partition: PartitionField

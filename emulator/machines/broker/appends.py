@@ -1,6 +1,7 @@
 """Produce: appends by the leader, and how long their answers wait. Semantics 1.8."""
 
 from collections.abc import Callable
+from typing import Final
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
@@ -11,7 +12,7 @@ from emulator.machines.broker.replicas import COMPACTS, Replicas
 from emulator.machines.broker.requests import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
-from protocol.ids import Offset
+from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.format import iter_headers, read_header, read_records
 from protocol.records.offset_commits import OFFSETS_TOPIC
@@ -21,6 +22,17 @@ from protocol.work import Work
 ALL_IN_SYNC = -1
 Appended = Callable[[list[ProduceResult]], None]
 """Told once what became of each partition."""
+_COMES_WITHOUT_START: Final = frozenset(
+    (
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+"""Any other refusal tells where the log begins, by which a producer that is unknown goes on (semantics 11.2)."""
 
 
 class _Refused(Exception):
@@ -104,31 +116,43 @@ class Appends:
         topic_partition = (asked.topic, asked.partition)
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None or not partition.leads:
-            return ProduceResult(*topic_partition, self._replicas.error_of_stranger(topic_partition)), None
+            return self._refused(asked, self._replicas.error_of_stranger(topic_partition)), None
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
-            return ProduceResult(*topic_partition, ErrorCode.NOT_ENOUGH_REPLICAS), None
+            return self._refused(asked, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
             sent = read_header(asked.records)
         except ValueError:
-            return ProduceResult(*topic_partition, ErrorCode.CORRUPT_MESSAGE), None
+            return self._refused(asked, ErrorCode.CORRUPT_MESSAGE), None
         if sent.producer_id >= 0:
             error, written = partition.the_log.producers.check(sent)
             if error != ErrorCode.NONE:
-                return ProduceResult(*topic_partition, error), None
+                return self._refused(asked, error), None
             if written is not None:
                 # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
                 # as any append does, which is what ends it when the ISR has shrunk meanwhile.
-                return ProduceResult(*topic_partition, ErrorCode.NONE, written.base_offset), written.last_offset + 1
+                return self._written(asked, partition, written.base_offset), written.last_offset + 1
         try:
             headers = self._write(partition, asked.records)
         except CorruptBatch:
-            return ProduceResult(*topic_partition, ErrorCode.CORRUPT_MESSAGE), None
+            return self._refused(asked, ErrorCode.CORRUPT_MESSAGE), None
         except _Refused as refused:
-            return ProduceResult(*topic_partition, refused.error), None
+            return self._refused(asked, refused.error), None
         except StorageError as error_:
             self._replicas.storage_failed(error_)
-            return ProduceResult(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), None
-        return ProduceResult(*topic_partition, ErrorCode.NONE, headers[0].base_offset), headers[-1].last_offset + 1
+            return self._refused(asked, ErrorCode.KAFKA_STORAGE_ERROR), None
+        return self._written(asked, partition, headers[0].base_offset), headers[-1].last_offset + 1
+
+    def _written(self, asked: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
+        log_start = partition.the_log.log_start
+        return ProduceResult(asked.topic, asked.partition, ErrorCode.NONE, base_offset, log_start)
+
+    def _refused(self, asked: ProducePartition, error: ErrorCode) -> ProduceResult:
+        """What is told where the log begins has been refused by a leader, which has one."""
+        topic_partition = (asked.topic, asked.partition)
+        if error in _COMES_WITHOUT_START:
+            return ProduceResult(*topic_partition, error, log_start=NO_OFFSET)
+        log = self._replicas.partitions[topic_partition].the_log
+        return ProduceResult(*topic_partition, error, log_start=log.log_start)
 
     def _write(self, partition: Partition, records: bytes) -> list[BatchHeader]:
         """One batch, or the messages of an old message set one by one. Raises CorruptBatch, _Refused, StorageError."""
@@ -166,4 +190,4 @@ class Appends:
 
 
 def _all(produce: ProduceRequest, error: ErrorCode) -> list[ProduceResult]:
-    return [ProduceResult(asked.topic, asked.partition, error) for asked in produce.partitions]
+    return [ProduceResult(asked.topic, asked.partition, error, log_start=NO_OFFSET) for asked in produce.partitions]

@@ -107,7 +107,7 @@ def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
             "index": one.partition,
             "error_code": one.error,
             "base_offset": one.base_offset,
-            "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
+            "log_start_offset": one.log_start,
         },
         inside="partition_responses",
     )

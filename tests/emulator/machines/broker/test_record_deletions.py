@@ -2,6 +2,7 @@
 
 import pytest
 
+from emulator.machines.broker.settings import with_topic_overrides
 from emulator.storage.log_directory import LOG_STARTS
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LogLoaded, LogStartMoved
@@ -122,6 +123,43 @@ def test_a_compacted_topic_refuses_and_0_11_has_done_it_by_then(version: str, st
     bench.broker.replicas.configure("t", {"cleanup.policy": "compact,delete"})
     delete(bench, 3)
     assert bench.log.log_start == 3
+
+
+def numbered(value: str, sequence: int) -> bytes:
+    return batch(value, producer_id=7, producer_epoch=0, base_sequence=sequence)
+
+
+def test_an_unknown_producer_is_told_where_the_log_begins() -> None:
+    """LogAppendInfo.unknownLogAppendInfoWithLogStartOffset, 1.0 on: so it knows that nothing of its own was lost."""
+    bench = leader("2.3", records=0)
+    bench.produce(records=numbered("a", 0))
+    bench.fetch(1, replica=1)
+    delete(bench, 1)
+    told = bench.produced(bench.produce(records=numbered("b", 1)))
+    assert (told.error, told.base_offset, told.log_start) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 1)
+
+
+def test_so_is_whose_records_were_written_and_whom_too_few_are_in_sync_for() -> None:
+    bench = leader()
+    delete(bench, 3)
+    assert bench.produced(bench.produce("z")).log_start == 3
+    first = bench.produced(bench.produce(records=numbered("a", 0)))
+    again = bench.produced(bench.produce(records=numbered("a", 0)))
+    assert (again.base_offset, again.log_start) == (first.base_offset, first.log_start) == (6, 3)
+    bench.partition.configured(with_topic_overrides(bench.context.settings, {"min.insync.replicas": "3"}))
+    told = bench.produced(bench.produce("y", acks=-1))
+    assert (told.error, told.log_start) == (ErrorCode.NOT_ENOUGH_REPLICAS, 3)
+
+
+def test_usual_errors_come_without() -> None:
+    """ReplicaManager.appendToLocalLog: UnknownLogAppendInfo."""
+    bench = leader(message_max_bytes=200)
+    delete(bench, 3)
+    large = bench.produced(bench.produce("x" * 300))
+    broken = bench.produced(bench.produce(records=b"?"))
+    bench.follow(leader=1, epoch=1)
+    moved = bench.produced(bench.produce("a"))
+    assert [(one.error, one.log_start) for one in (large, broken, moved)] == [(10, -1), (2, -1), (6, -1)]
 
 
 def test_0_10_2_does_not_know_it() -> None:
