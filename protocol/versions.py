@@ -428,6 +428,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.6+: what is told to a generation that a member has left behind does not make it a stranger."""
     offset_not_available: bool
     """2.2+: ListOffsets answers 78 while the high watermark is below the leader epoch's start."""
+    listed_offsets_have_epochs: bool
+    """2.2+: ListOffsets says leader epochs; 2.1 has a place for them, and nothing in it (semantics 1.9)."""
+    consumer_list_offsets_version: int
+    """Version of the LIST_OFFSETS a consumer sends; who sends 4 or less, which are alike here, is told 5 instead of
+    78."""
     not_leader_or_follower_name: bool
     """2.6+: code 6 has its new name."""
     renames_deleted_logs: bool
@@ -648,6 +653,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_heartbeats_while_rebalancing=bin_since("2.6"),
         client_ignores_refusals_of_old_generations=bin_since("2.6"),
         offset_not_available=bin_since("2.2"),
+        listed_offsets_have_epochs=bin_since("2.2"),
+        consumer_list_offsets_version=5 if bin_since("2.2") else 4,
         not_leader_or_follower_name=bin_since("2.6"),
         renames_deleted_logs=bin_since("0.10.2"),
         removes_refused_deletions=bin_since("0.10.2"),

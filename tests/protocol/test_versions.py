@@ -73,6 +73,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "unknown_producer_named": ("1.0", "2.8", BINARY),
     "consumer_epoch_validation": ("2.3", "2.8", BINARY),
     "offset_not_available": ("2.2", "2.8", BINARY),
+    "listed_offsets_have_epochs": ("2.2", "2.8", BINARY),
     "not_leader_or_follower_name": ("2.6", "2.8", BINARY),
     "storage_failure_kills_broker": (ALWAYS, "0.11", IBP),
     "hears_of_log_dirs": ("1.0", "2.8", BINARY),

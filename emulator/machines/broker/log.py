@@ -16,7 +16,7 @@ from emulator.machines.broker.segment import Segment, segment_path
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
-from protocol.ids import FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
+from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
 from protocol.records.format import check_crc, place, read_header, read_records
 from protocol.records.types import BatchHeader, Record
 from protocol.versions import Gates
@@ -370,6 +370,12 @@ class Log:
         """The last segment will not be appended to any more: nothing of it is recent."""
         if self.segments:
             self.segments[-1].forget()
+
+    @property
+    def epoch_at_start(self) -> LeaderEpoch:
+        """That of the first entry, if it is there already where the log begins; -1 where older records name none."""
+        entries = self.epochs.entries
+        return entries[0][0] if entries and entries[0][1] <= self.log_start else EPOCH_UNKNOWN
 
     def end_offset_for_epoch(self, epoch: LeaderEpoch) -> tuple[LeaderEpoch, Offset]:
         """See LeaderEpochCache.end_offset_for."""

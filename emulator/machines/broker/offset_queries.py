@@ -25,6 +25,9 @@ from protocol.messages.replication import (
 )
 from protocol.work import Work
 
+FIRST_TOLD_NOT_AVAILABLE = 5
+"""Version of LIST_OFFSETS from which on a client knows OFFSET_NOT_AVAILABLE (KIP-207)."""
+
 
 class OffsetQueries:
     """Answered at once, or as soon as the partition's lock is free (semantics 1.6): epochs in every version that has
@@ -46,7 +49,12 @@ class OffsetQueries:
         for one in asked.partitions:
             if self._context.gates.fetch_blocks_on_partition_lock:
                 yield from self._unlocked(one.topic, one.partition)
-            listed.append(self._offset(one, follower=asked.replica_id >= 0))
+            found = self._offset(one, follower=asked.replica_id >= 0)
+            if found.error == ErrorCode.OFFSET_NOT_AVAILABLE and request.version < FIRST_TOLD_NOT_AVAILABLE:
+                found.error = ErrorCode.LEADER_NOT_AVAILABLE
+            if not self._context.gates.listed_offsets_have_epochs:
+                found.leader_epoch = EPOCH_UNKNOWN
+            listed.append(found)
         request.answer(ListOffsetsResponse(listed))
 
     def _unlocked(self, topic: str, number: int) -> Work[None]:
@@ -68,20 +76,23 @@ class OffsetQueries:
         log, error = self._leaders_log(topic_partition, asked.current_leader_epoch)
         if log is None:
             return ListedOffset(*topic_partition, error)
-        epoch = self._replicas.partitions[topic_partition].leader_epoch
+        partition = self._replicas.partitions[topic_partition]
+        epoch = partition.leader_epoch
         if asked.timestamp == EARLIEST_TIMESTAMP:
-            return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_start, epoch)
+            return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_start, log.epoch_at_start)
         if follower:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_end, epoch)
-        began = self._replicas.partitions[topic_partition].epoch_start
-        if self._context.gates.offset_not_available and began is not None and log.high_watermark < began:
+        began = partition.epoch_start
+        lags = self._context.gates.offset_not_available and began is not None and log.high_watermark < began
+        if asked.timestamp != LATEST_TIMESTAMP:
+            return self._by_time(topic_partition, log, asked.timestamp, lags=lags)
+        if lags:
             return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-        if asked.timestamp == LATEST_TIMESTAMP:
-            return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
-        return self._by_time(topic_partition, log, asked.timestamp)
+        return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
 
-    def _by_time(self, topic_partition: TopicPartition, log: Log, timestamp_ms: int) -> ListedOffset:
-        """Of what a consumer may read (KIP-79)."""
+    def _by_time(self, topic_partition: TopicPartition, log: Log, timestamp_ms: int, *, lags: bool) -> ListedOffset:
+        """Of what a consumer may read (KIP-79). What is not found there may come to be there while the high watermark
+        `lags` behind an election."""
         if self._context.gates.record_magic == 0:
             return ListedOffset(*topic_partition, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
         try:
@@ -90,7 +101,7 @@ class OffsetQueries:
             self._replicas.storage_failed(failure)
             return ListedOffset(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR)
         if found is None:
-            return ListedOffset(*topic_partition, ErrorCode.NONE)
+            return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE)
         record, epoch = found
         return ListedOffset(*topic_partition, ErrorCode.NONE, record.offset, epoch, record.timestamp_ms)
 

@@ -122,6 +122,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     ignores_refusals_of_old_generations: bool = True
     subscription_version: int = 1
     """Of what it says to the group's leader; 1 with what it owns (2.4 on)."""
+    list_offsets_version: int = 5
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
 
@@ -213,6 +214,7 @@ def _members_ways(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     return {
         "validates_epochs": gates.consumer_epoch_validation,
+        "list_offsets_version": gates.consumer_list_offsets_version,
         "join_version": 7 if gates.new_members_are_named_first else 3,
         "disconnects_lost_coordinator": gates.client_disconnects_lost_coordinator,
         "join_waits_for_rebalance": gates.client_join_waits_for_rebalance,

@@ -115,7 +115,8 @@ class Positioning:
             return
         epoch = leader.epoch if self._settings.validates_epochs else EPOCH_UNKNOWN
         asked = ListOffsetsPartition(*key, timestamp, epoch)
-        self._send(now, out, key, position, leader, ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked]))
+        request = ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked])
+        self._send(now, out, key, position, leader, request, self._settings.list_offsets_version)
 
     def _send(
         self,
@@ -125,6 +126,7 @@ class Positioning:
         position: Position,
         leader: Leader,
         request: Message,
+        version: int | None = None,
     ) -> None:
         position.busy = True
         generation = position.generation
@@ -134,9 +136,8 @@ class Positioning:
                 position.busy = False
                 self._answered(now, out, key, position, answer)
 
-        self._connections.send(
-            now, out, leader.node, request, wait_ms=self._settings.request_timeout_ms, answered=answered
-        )
+        wait_ms = self._settings.request_timeout_ms
+        self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
 
     def _answered(
         self, now: Now, out: Outbox, key: TopicPartition, position: Position, answer: Message | Failure

@@ -274,9 +274,55 @@ def test_latest_while_the_high_watermark_is_behind_the_election(version: str, er
     bench = leader(version)
     bench.lead(1, isr=(0, 1))
     asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)])
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
+    assert bench.answer(bench.ask(asked, 5), ListOffsetsResponse).partitions[0].error == error
+    older = ErrorCode.LEADER_NOT_AVAILABLE if error else ErrorCode.NONE
+    assert bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].error == older
     bench.fetch(3, replica=1)
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3
+
+
+def test_a_time_that_is_below_the_high_watermark_is_found_meanwhile() -> None:
+    """Partition.fetchOffsetForTimestamp: only what is not found there is not available."""
+    bench = Bench("2.8")
+    bench.lead(0, isr=(0, 1))
+    for time_ms in (10, 20):
+        records = encode([b"v"], magic=2, timestamp_ms=time_ms)
+        bench.ask(ProduceRequest(1, 0, [ProducePartition(*T0, records)]))
+    bench.fetch(1, replica=1)
+    bench.lead(1, isr=(0, 1))
+
+    def listed(time_ms: int) -> ListedOffset:
+        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
+        return bench.answer(bench.ask(asked, 5), ListOffsetsResponse).partitions[0]
+
+    assert [(one.error, one.offset) for one in map(listed, (5, 11))] == [(0, 0), (ErrorCode.OFFSET_NOT_AVAILABLE, -1)]
+    bench.fetch(2, replica=1)
+    assert [(one.error, one.offset) for one in map(listed, (11, 21))] == [(0, 1), (0, -1)]
+
+
+@pytest.mark.parametrize(("version", "epochs"), [("2.1", (-1, -1, -1)), ("2.2", (0, 7, 0)), ("2.8", (0, 7, 0))])
+def test_epochs_of_listed_offsets(version: str, epochs: tuple[int, int, int]) -> None:
+    """Earliest, latest and by time: Log.fetchOffsetByTimestamp, 2.2 on."""
+    bench = Bench(version)
+    bench.lead(0, isr=(0,))
+    bench.produce("a")
+    bench.lead(7, isr=(0,))
+
+    def listed(timestamp: int) -> int:
+        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, timestamp)])
+        return bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].leader_epoch
+
+    assert tuple(map(listed, (-2, -1, 0))) == epochs
+
+
+def test_records_older_than_the_first_epoch_have_none() -> None:
+    """Before an upgrade of the record format no epochs were noted."""
+    bench = Bench("2.8")
+    bench.lead(3, isr=(0,))
+    bench.produce("a")
+    bench.log.epochs.entries = [(LeaderEpoch(3), Offset(1))]
+    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)])
+    assert bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].leader_epoch == -1
 
 
 def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
