@@ -117,7 +117,7 @@ class MetadataCache:
                     state.leader_epoch if shows_epoch else EPOCH_UNKNOWN,
                     list(state.isr) if shows_isr else [],
                     list(state.replicas),
-                    [broker for broker in state.replicas if broker not in self.live],
+                    list(state.offline_replicas),
                 )
             )
         known = {topic for topic, _ in self.partitions}

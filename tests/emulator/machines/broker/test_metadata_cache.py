@@ -24,7 +24,9 @@ def metadata(bench: Bench, *topics: str) -> MetadataResponse:
 def test_metadata_says_what_the_controller_said_last() -> None:
     bench = Bench("2.6")
     assert metadata(bench) == MetadataResponse(NO_BROKER, [], [])
-    bench.update_metadata(state(1, 4, (1, 0)), live=(0, 1))
+    told = state(1, 4, (1, 0))
+    told.offline_replicas = [BrokerId(2)]
+    bench.update_metadata(told, live=(0, 1))
     answer = metadata(bench)
     (p,) = answer.partitions
     assert (answer.controller, [b.node for b in answer.brokers]) == (2, ["broker-0", "broker-1"])
@@ -36,6 +38,17 @@ def test_metadata_says_what_the_controller_said_last() -> None:
         [0, 1, 2],
         [2],
     )
+
+
+def test_a_replica_in_a_failed_log_directory_is_offline_though_its_broker_lives() -> None:
+    """MetadataCache.getPartitionMetadata: the controller's list."""
+    bench = Bench("2.6")
+    told = state(0, 1, (0, 2))
+    told.offline_replicas = [BrokerId(1)]
+    bench.update_metadata(told)
+    assert metadata(bench).partitions[0].offline_replicas == [1]
+    bench.update_metadata(state(0, 1, (0, 2)), live=(0, 2))
+    assert metadata(bench).partitions[0].offline_replicas == []
 
 
 def test_a_broker_may_advertise_one_leader_and_act_as_another() -> None:
