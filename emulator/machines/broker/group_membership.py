@@ -131,7 +131,7 @@ class GroupMembership:
     def _enter(self, group: Group, name: str, request: Request, asked: JoinGroupRequest) -> None:
         member = Member(name, asked)
         group.add(member, asked.protocol_type)
-        if group.state == State.PREPARING:
+        if group.state == State.PREPARING and group.generation == 0:
             group.newcomer = True
         self._wait_to_join(group, member, request)
 

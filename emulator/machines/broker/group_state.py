@@ -84,7 +84,7 @@ class Group:
         self.waits_for_more = False
         """Its first rebalance waits a while for others to come (group.initial.rebalance.delay.ms)."""
         self.newcomer = False
-        """Somebody came during that wait."""
+        """Somebody came during that wait, before the group has had any generation."""
 
     def supports(self, asked: JoinGroupRequest) -> bool:
         """Of the group's kind, and with a strategy that everybody knows."""

@@ -32,6 +32,21 @@ def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> N
     assert group.state() == "CompletingRebalance"
 
 
+@pytest.mark.parametrize("version", ["0.11", "2.1", "2.8"])
+def test_a_group_that_has_had_generations_waits_once(version: str) -> None:
+    """GroupCoordinator.addMemberAndRebalance: newMemberAdded is set only while generationId is 0."""
+    group = Group(version)
+    leader, other = group.stable()
+    group.leave(LeavingMember(leader), LeavingMember(other))
+    assert group.state() == "Empty"
+    first = group.join()
+    group.advance(DELAY_MS - 1)
+    second = group.join()
+    assert group.waits(first)
+    group.advance(1)
+    assert group.joined(first).generation == group.joined(second).generation == 3
+
+
 def test_before_0_11_a_first_member_does_not_wait() -> None:
     group = Group("0.10.2")
     assert group.joined(group.join(version=1)).generation == 1
