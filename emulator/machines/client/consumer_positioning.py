@@ -153,7 +153,7 @@ class Positioning:
                         error = each.error
                         if error == ErrorCode.NONE:
                             self._trouble.heard_of(key, each.leader_epoch)
-                            position.seek(each.offset, each.leader_epoch)
+                            position.seek(each.offset)  # no record was read: there is no history to compare
             case OffsetForLeaderEpochResponse(partitions=ends):
                 for end in ends:
                     if (end.topic, end.partition) == key:

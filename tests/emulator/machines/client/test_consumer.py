@@ -254,6 +254,21 @@ def test_before_2_3_a_cut_log_is_read_on_as_if_nothing_had_happened() -> None:
     assert bench.asked(OffsetForLeaderEpochRequest) == 0
 
 
+@pytest.mark.parametrize("version", ["2.3", "2.8"])
+def test_a_position_of_the_policy_has_no_history_to_check(version: str) -> None:
+    """Fetcher.resetOffsetIfNeeded: the position has no epoch (2.3.1 to 2.8.2). x is never seen, and nobody is told."""
+    bench = Bench(version, auto_offset_reset="latest")
+    fill(bench.log, b"a", b"b")
+    bench.assign(None)
+    bench.run()
+    bench.log.truncate(1)
+    bench.log.leader, bench.log.epoch = 1, 1
+    fill(bench.log, b"x", b"y")
+    bench.run(1000)
+    assert (bench.read, bench.left()) == ([(2, b"y")], [])
+    assert bench.asked(OffsetForLeaderEpochRequest) == 0
+
+
 def test_an_unknown_history_goes_to_the_policy() -> None:
     bench = Bench(auto_offset_reset="earliest")
     fill(bench.log, b"a", b"b")

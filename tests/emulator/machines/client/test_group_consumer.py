@@ -191,6 +191,15 @@ def test_it_commits_every_interval_with_the_epoch_of_what_it_read_from_2_3() -> 
         assert bench.asked(OffsetCommitRequest) == 4
 
 
+def test_a_position_of_the_policy_is_committed_without_an_epoch() -> None:
+    """Fetcher.resetOffsetIfNeeded."""
+    bench = Bench(auto_offset_reset="latest", auto_commit_interval_ms=1000)
+    bench.fill(b"a", b"b")
+    bench.assign()
+    bench.run(1_100)
+    assert (bench.read, bench.committed) == ([], (2, -1))
+
+
 def test_a_commit_that_failed_is_made_up_for_after_the_backoff() -> None:
     bench = Bench(auto_commit_interval_ms=10_000, retry_backoff_ms=100)
     bench.fill(b"a")
