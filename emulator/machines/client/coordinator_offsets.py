@@ -46,6 +46,9 @@ _ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}
 _LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 """What may succeed when it is tried again."""
 
+DISCONNECTED = "DisconnectException"
+"""The error of a commit that was not answered, as Java's exception."""
+
 
 class Identity(msgspec.Struct, frozen=True):
     """As whom a member commits."""
@@ -133,6 +136,10 @@ class CoordinatorOffsets:
         operations = GroupOperations(self._operations, out, "commit", self._settings.group_id, offsets)
         deadline_ms = None if timeout_ms is None else now.mono_ms + timeout_ms
         self._ask(now, out, _Commit(offsets, ended, operations, deadline_ms))
+
+    def may_pass(self, error: int | str) -> bool:
+        """See OffsetStore."""
+        return error in (DISCONNECTED, TIMED_OUT) if isinstance(error, str) else error in _LATER
 
     def _due(self, now: Now, out: Outbox) -> None:
         self._run(now, out)
@@ -254,7 +261,7 @@ class CoordinatorOffsets:
         match answer:
             case Failure(error=name, reason=reason):
                 first.operations.attempt_ended(out, NO_ANSWER, f"{name}: {reason}")
-                self._failed(now, out, "DisconnectException", again=True)
+                self._failed(now, out, DISCONNECTED, again=True)
             case OffsetFetchResponse(error=ErrorCode.NONE, partitions=partitions):
                 assert isinstance(first, _Look), first
                 self._asked.popleft()

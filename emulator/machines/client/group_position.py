@@ -1,7 +1,8 @@
 """What a consumer does with its group's committed offsets: begins there, and commits how far it has come.
 
 With `enable.auto.commit` every `auto.commit.interval.ms`, after a failure that may pass `retry.backoff.ms` later,
-and once more before it leaves. What is committed is every position that is known, whether it moved or not.
+and once more before it leaves. What is refused for good waits for the next interval. What is committed is every
+position that is known, whether it moved or not.
 """
 
 from collections.abc import Callable, Mapping
@@ -87,7 +88,7 @@ class GroupPosition:
 
         def ended(now: Now, out: Outbox, error: int | str) -> None:
             self._committing = False
-            if error and not self._leaving:
+            if error and self._store.may_pass(error) and not self._leaving:
                 self._commit_at_ms = min(self._commit_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
             self._changed(now, out)
 

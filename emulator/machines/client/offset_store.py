@@ -56,6 +56,10 @@ class OffsetStore(Protocol):
         """Tries again what can succeed later, for `timeout_ms`; None: tries once."""
         ...
 
+    def may_pass(self, error: int | str) -> bool:
+        """Whether a commit that ended so may succeed when it is tried again (Java's RetriableException)."""
+        ...
+
     @property
     def closed(self) -> bool:
         """Nothing more is to be handled after `close`."""

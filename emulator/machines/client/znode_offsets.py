@@ -125,6 +125,10 @@ class ZnodeOffsets:
         for topic_partition, committed in offsets.items():
             self._write(now, out, topic_partition, committed.offset, write(topic_partition, committed.offset))
 
+    def may_pass(self, error: int | str) -> bool:
+        """See OffsetStore. No commit fails here: each is tried until it is done."""
+        return False
+
     def close(self, now: Now, out: Outbox) -> None:
         """See OffsetStore. The session is ended, if its server answers."""
         self._closing = True

@@ -212,6 +212,21 @@ def test_a_commit_that_failed_is_made_up_for_after_the_backoff() -> None:
     assert (bench.committed, bench.asked(OffsetCommitRequest)) == ((1, 0), 2)
 
 
+@pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
+@pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.OFFSET_METADATA_TOO_LARGE])
+def test_a_commit_that_was_refused_for_good_waits_for_the_next_interval(version: str, error: ErrorCode) -> None:
+    """ConsumerCoordinator.doAutoCommitOffsetsAsync: only a RetriableException shortens the wait."""
+    bench = Bench(version, auto_commit_interval_ms=1000, retry_backoff_ms=100)
+    bench.fill(b"a")
+    bench.assign()
+    bench.cluster.group_codes = [ErrorCode.NONE, error]
+    bench.run(1_900)
+    assert (bench.committed, bench.asked(OffsetCommitRequest)) == (None, 1)
+    bench.run(200)
+    assert bench.asked(OffsetCommitRequest) == 2
+    assert bench.committed is not None
+
+
 def test_it_commits_once_more_when_it_leaves_and_is_closed_then() -> None:
     bench = Bench()
     bench.fill(b"a", b"b")
