@@ -418,6 +418,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     connection stays, and is used again if the next look names the same broker."""
     client_join_waits_for_rebalance: bool
     """2.0+: a consumer waits for the answer to JoinGroup as long as a rebalance may take; before, as for any."""
+    client_retries_commits_to_unknown_topics: bool
+    """2.0+: a commit that is told 3 is tried again; before, it has failed."""
     client_stays_member_when_commit_meets_rebalance: bool
     """2.4+: a member whose commit is told 27 joins again as who it is; before, as a new one."""
     client_tells_lost_partitions: bool
@@ -648,6 +650,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_knows_topic_ids=bin_since("2.8"),
         client_disconnects_lost_coordinator=bin_since("1.0"),
         client_join_waits_for_rebalance=bin_since("2.0.0"),
+        client_retries_commits_to_unknown_topics=bin_since("2.0.0"),
         client_stays_member_when_commit_meets_rebalance=bin_since("2.4"),
         client_tells_lost_partitions=bin_since("2.4"),
         client_heartbeats_while_rebalancing=bin_since("2.6"),

@@ -16,6 +16,7 @@ READ: dict[str, str] = {
     "unknown_topics_have_no_settings": "AdminManager.describeConfigs",
     "loading_coordinator_says_so": "GroupCoordinator.validateGroupStatus",
     "client_join_waits_for_rebalance": "AbstractCoordinator.sendJoinGroupRequest",
+    "client_retries_commits_to_unknown_topics": "ConsumerCoordinator.OffsetCommitResponseHandler",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",

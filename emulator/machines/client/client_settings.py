@@ -120,6 +120,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     tells_lost_partitions: bool = True
     heartbeats_while_rebalancing: bool = True
     ignores_refusals_of_old_generations: bool = True
+    retries_commits_to_unknown_topics: bool = True
     subscription_version: int = 1
     """Of what it says to the group's leader; 1 with what it owns (2.4 on)."""
     list_offsets_version: int = 5
@@ -222,6 +223,7 @@ def _members_ways(version: str) -> dict[str, Any]:
         "tells_lost_partitions": gates.client_tells_lost_partitions,
         "heartbeats_while_rebalancing": gates.client_heartbeats_while_rebalancing,
         "ignores_refusals_of_old_generations": gates.client_ignores_refusals_of_old_generations,
+        "retries_commits_to_unknown_topics": gates.client_retries_commits_to_unknown_topics,
         "subscription_version": 1 if gates.client_tells_lost_partitions else 0,
     }
 

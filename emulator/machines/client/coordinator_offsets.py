@@ -43,7 +43,7 @@ from protocol.outbox import Due, Outbox
 
 _ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}
 """After these the coordinator is looked for again."""
-_LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+_LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 """What may succeed when it is tried again."""
 
 DISCONNECTED = "DisconnectException"
@@ -139,6 +139,8 @@ class CoordinatorOffsets:
 
     def may_pass(self, error: int | str) -> bool:
         """See OffsetStore."""
+        if error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return self._settings.retries_commits_to_unknown_topics
         return error in (DISCONNECTED, TIMED_OUT) if isinstance(error, str) else error in _LATER
 
     def _due(self, now: Now, out: Outbox) -> None:
@@ -290,7 +292,7 @@ class CoordinatorOffsets:
         first = self._asked[0]
         if isinstance(first, _Commit) and self.membership is not None:
             self.membership.commit_refused(now, out, error, first.said)
-        self._failed(now, out, error, again=error in _LATER)
+        self._failed(now, out, error, again=self.may_pass(error))
 
     def _failed(self, now: Now, out: Outbox, error: int | str, *, again: bool) -> None:
         first = self._asked[0]

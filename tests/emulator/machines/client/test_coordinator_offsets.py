@@ -30,12 +30,12 @@ T0 = ("t", 0)
 
 
 class Bench:
-    def __init__(self, brokers: int = 2, **options: Any) -> None:
+    def __init__(self, brokers: int = 2, version: str = "2.8", **options: Any) -> None:
         self.cluster = FakeCluster(brokers)
         given = {"group.id": "g", **{name.replace("_", "."): value for name, value in options.items()}}
         names = [f"broker-{broker}" for broker in range(brokers)]
         self.store = CoordinatorOffsets(
-            "offsets", names, OperationLog("client-0", 1), consumer_settings("2.8", given), Chance(3)
+            "offsets", names, OperationLog("client-0", 1), consumer_settings(version, given), Chance(3)
         )
         self.ended: list[tuple[float, int | str]] = []
         self.looked: list[tuple[dict[TopicPartition, Committed], int | str]] = []
@@ -158,6 +158,18 @@ def test_what_cannot_pass_ends_it(code: ErrorCode) -> None:
     bench.run(1000)
     assert [error for _, error in bench.ended] == [code]
     assert [(e.outcome, e.error) for _, e in bench.cluster.ended()] == [("failed", code)]
+
+
+@pytest.mark.parametrize(("version", "asked"), [("0.10.2", 1), ("1.1", 1), ("2.0.0", 2), ("2.8", 2)])
+def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, asked: int) -> None:
+    """ConsumerCoordinator.OffsetCommitResponseHandler: a KafkaException in 1.1.1, `just retry` from 2.0.0 on."""
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    bench = Bench(version=version)
+    bench.cluster.group_codes = [code]
+    bench.commit(5)
+    bench.run(1000)
+    assert [error for _, error in bench.ended] == [code if asked == 1 else 0]
+    assert bench.asked(OffsetCommitRequest) == asked
 
 
 def test_a_commit_that_is_tried_once_ends_with_what_it_was_told() -> None:
