@@ -391,6 +391,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.2+ (KIP-394): a new member is given its id, and joins with it."""
     static_members: bool
     """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it comes back."""
+    refuses_static_members: bool
+    """2.3+ with an older inter.broker.protocol.version: whoever has a group.instance.id is told 35."""
     static_rejoin_is_stored: bool
     """2.6+ (KAFKA-10284): the next coordinator knows the new id of a static member that came back."""
     static_rejoin_while_assigning_rebalances: bool
@@ -637,6 +639,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         first_rebalance_waits=bin_since("0.11"),
         new_members_are_named_first=bin_since("2.2"),
         static_members=bin_since("2.3"),
+        refuses_static_members=bin_since("2.3") and not ibp_since("2.3"),
         static_rejoin_is_stored=bin_since("2.6"),
         static_rejoin_while_assigning_rebalances=bin_since("2.5"),
         unsynced_members_are_removed=bin_since("2.8"),

@@ -183,7 +183,9 @@ class GroupCoordinator:
         over."""
         number = self._partition_of(asked.group)
         cache, error = self._cache(number)
-        if error == ErrorCode.NONE:
+        if self.members.refuses(asked.instance):
+            error = ErrorCode.UNSUPPORTED_VERSION
+        elif error == ErrorCode.NONE:
             error = self.members.may_commit(asked)
         if cache is None or error != ErrorCode.NONE:
             refused = [PartitionError(each.topic, each.partition, error) for each in asked.partitions]

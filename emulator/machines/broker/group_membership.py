@@ -69,7 +69,13 @@ class GroupMembership:
         idle = next((one for one in self.groups.values() if one.state == State.EMPTY and not one.pending), None)
         return idle is not None and self.groups.pop(idle.name) is idle
 
+    def refuses(self, instance: str | None) -> bool:
+        """An older coordinator would drop the instance, and the member would be another."""
+        return instance is not None and self._context.gates.refuses_static_members
+
     def _refused(self, asked: JoinGroupRequest) -> ErrorCode:
+        if self.refuses(asked.instance):
+            return ErrorCode.UNSUPPORTED_VERSION
         if not asked.group:
             return ErrorCode.INVALID_GROUP_ID
         settings = self._context.settings
@@ -199,6 +205,9 @@ class GroupMembership:
 
     def sync(self, request: Request, asked: SyncGroupRequest) -> Work[None]:
         """Answered when the leader has assigned, and the offsets topic has it."""
+        if self.refuses(asked.instance):
+            request.answer(SyncGroupResponse(ErrorCode.UNSUPPORTED_VERSION))
+            return
         if self._coordinated(asked.group) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             # What rebalance there was is lost; older clients know no better word for it.
             request.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
@@ -224,6 +233,9 @@ class GroupMembership:
     # --- who is there ---
 
     def heartbeat(self, request: Request, asked: HeartbeatRequest) -> None:
+        if self.refuses(asked.instance):
+            request.answer(HeartbeatResponse(ErrorCode.UNSUPPORTED_VERSION))
+            return
         if self._coordinated(asked.group) == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             request.answer(HeartbeatResponse())  # whoever it is
             return

@@ -66,9 +66,8 @@ class Group(Bench):
     def waits(self, connection: int) -> bool:
         return not self.answers(connection)
 
-    def sync(self, member: str, generation: int, **assigned: str) -> int:
-        given = [MemberAssignment(name, assignment.encode()) for name, assignment in assigned.items()]
-        return self.ask(SyncGroupRequest("g", generation, member, given))
+    def sync(self, member: str, generation: int, instance: str | None = None) -> int:
+        return self.ask(SyncGroupRequest("g", generation, member, [], instance))
 
     def synced(self, connection: int) -> tuple[int, bytes]:
         answer = self.answer(connection, SyncGroupResponse)
@@ -83,8 +82,8 @@ class Group(Bench):
         assert answer.error == 0
         return [one.error for one in answer.members]
 
-    def commit(self, member: str, generation: int) -> int:
-        asked = OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5))], generation, member)
+    def commit(self, member: str, generation: int, instance: str | None = None) -> int:
+        asked = OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5))], generation, member, instance)
         (result,) = self.answer(self.ask(asked), OffsetCommitResponse).partitions
         return result.error
 

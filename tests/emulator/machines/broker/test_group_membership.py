@@ -183,6 +183,20 @@ def test_a_static_member_returns_to_its_assignment_and_its_old_self_is_fenced() 
     assert group.leave(LeavingMember("", "two")) == [E.NONE]
 
 
+@pytest.mark.parametrize(("ibp", "error"), [("2.2", E.UNSUPPORTED_VERSION), ("2.3", E.NONE)])
+def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
+    """KafkaApis: groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0, before anything else."""
+    group = Group("2.6", ibp=ibp)
+    first = group.join(instance="one", version=5)
+    group.advance(DELAY_MS)
+    joined = group.joined(first)
+    assert joined.error == error
+    member = joined.member or "somebody"
+    assert group.synced(group.sync(member, 1, "one"))[0] == error
+    assert group.heartbeat(member, 1, "one") == error
+    assert group.commit(member, 1, "one") == error
+
+
 def test_members_commit_in_their_generation_and_strangers_only_to_an_empty_group() -> None:
     group = Group()
     assert group.commit("", -1) == E.NONE
