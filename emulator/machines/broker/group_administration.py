@@ -5,7 +5,7 @@ Who has committed offsets and never had members is a group as well, an empty one
 
 from collections.abc import Callable, Iterable
 
-from emulator.machines.broker.group_state import Group, State
+from emulator.machines.broker.group_state import Group, Member, State
 from protocol.errors import ErrorCode
 from protocol.messages.membership import (
     DescribedGroup,
@@ -17,6 +17,13 @@ from protocol.messages.membership import (
     ListGroupsResponse,
 )
 from protocol.records.consumer_protocol import PROTOCOL_TYPE
+
+
+def _member(group: Group, one: Member) -> DescribedMember:
+    """What it joined with and what it is to read are of no use before all members have that (summaryNoMetadata)."""
+    if group.state != State.STABLE:
+        return DescribedMember(one.member, one.client, instance=one.instance)
+    return DescribedMember(one.member, one.client, one.metadata_for(group.protocol), one.assignment, one.instance)
 
 
 class GroupAdministration:
@@ -46,15 +53,8 @@ class GroupAdministration:
         if group is None:
             state = State.EMPTY if name in self._committed() else State.DEAD
             return DescribedGroup(name, ErrorCode.NONE, state.value)
-        stable = group.state == State.STABLE
-        members = [
-            DescribedMember(
-                one.member, one.client, one.metadata_for(group.protocol) if stable else b"", one.assignment,
-                one.instance,
-            )
-            for one in group.members.values()
-        ]  # fmt: skip
-        protocol = group.protocol if stable else ""
+        members = [_member(group, one) for one in group.members.values()]
+        protocol = group.protocol if group.state == State.STABLE else ""
         return DescribedGroup(name, ErrorCode.NONE, group.state.value, group.protocol_type, protocol, members)
 
     def delete(self, name: str) -> tuple[ErrorCode, int]:

@@ -5,6 +5,7 @@ from typing import Any
 from protocol.ids import BrokerId, Offset
 from protocol.messages.groups import OffsetCommitRequest, OffsetCommitResponse, OffsetToCommit
 from protocol.messages.membership import (
+    DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     GroupProtocol,
@@ -87,9 +88,11 @@ class Group(Bench):
         (result,) = self.answer(self.ask(asked), OffsetCommitResponse).partitions
         return result.error
 
+    def described(self) -> DescribedGroup:
+        return self.answer(self.ask(DescribeGroupsRequest(["g"])), DescribeGroupsResponse).groups[0]
+
     def state(self) -> str:
-        answer = self.answer(self.ask(DescribeGroupsRequest(["g"])), DescribeGroupsResponse)
-        return answer.groups[0].state
+        return self.described().state
 
     def stable(self) -> tuple[str, str]:
         """Two members, the leader first, in generation 1."""

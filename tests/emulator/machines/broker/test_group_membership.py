@@ -134,6 +134,18 @@ def test_the_last_who_leaves_leaves_an_empty_group() -> None:
     assert [(one.group, one.state) for one in listed] == [("g", "Empty")]
 
 
+def test_what_members_say_and_have_is_described_of_a_stable_group_alone() -> None:
+    """GroupMetadata.summary: MemberMetadata.summaryNoMetadata in any other state."""
+    group = Group()
+    leader, other = group.stable()
+    assert [(one.metadata, one.assignment) for one in group.described().members] == [(b"1", b"p0"), (b"2", b"p1")]
+    group.join()
+    told = group.described()
+    assert (told.state, told.protocol, len(told.members)) == ("PreparingRebalance", "", 3)
+    assert {(one.metadata, one.assignment) for one in told.members} == {(b"", b"")}
+    assert {leader, other} < {one.member for one in told.members}
+
+
 def test_who_has_committed_and_never_had_members_is_an_empty_group() -> None:
     """GroupCoordinator.handleCommitOffsets makes one of it; so does loading, GroupMetadataManager."""
     group = Group()
