@@ -17,6 +17,7 @@ from protocol.messages.membership import (
     ListGroupsResponse,
 )
 from protocol.records.consumer_protocol import PROTOCOL_TYPE
+from protocol.versions import Gates
 
 
 def _member(group: Group, one: Member) -> DescribedMember:
@@ -36,11 +37,13 @@ class GroupAdministration:
         coordinated: Callable[[str], ErrorCode],
         committed: Callable[[], Iterable[str]],
         loading: Callable[[], bool],
+        gates: Gates,
     ) -> None:
         self._groups = groups
         self._coordinated = coordinated
         self._committed = committed
         self._loading = loading
+        self._gates = gates
 
     def describe(self, asked: DescribeGroupsRequest) -> DescribeGroupsResponse:
         return DescribeGroupsResponse([self._described(name) for name in asked.groups])
@@ -55,7 +58,11 @@ class GroupAdministration:
             return DescribedGroup(name, ErrorCode.NONE, state.value)
         members = [_member(group, one) for one in group.members.values()]
         protocol = group.protocol if group.state == State.STABLE else ""
-        return DescribedGroup(name, ErrorCode.NONE, group.state.value, group.protocol_type, protocol, members)
+        return DescribedGroup(name, ErrorCode.NONE, self._name(group.state), group.protocol_type, protocol, members)
+
+    def _name(self, state: State) -> str:
+        awaiting = state == State.COMPLETING and not self._gates.completing_rebalance_name
+        return "AwaitingSync" if awaiting else state.value
 
     def delete(self, name: str) -> tuple[ErrorCode, int]:
         """A group without members is forgotten: (error, its generation). What it has committed, and what the log says
@@ -96,7 +103,7 @@ class GroupAdministration:
         without_members = sorted(set(self._committed()) - known.keys())
         known |= dict.fromkeys(without_members, ("", State.EMPTY))
         found = [
-            ListedGroup(name, protocol_type, state.value)
+            ListedGroup(name, protocol_type, self._name(state))
             for name, (protocol_type, state) in known.items()
             if not asked.states or state in asked.states
         ]

@@ -82,8 +82,8 @@ class GroupCoordinator:
         self._caches: dict[int, OffsetCache] = {}
         self._writing = GroupRecords(context, appends)
         self.members = GroupMembership(context, self._coordinated, self._store)
-        groups = self.members.groups
-        self.administration = GroupAdministration(groups, self._coordinated, self._committing, self._loading)
+        groups, gates = self.members.groups, context.gates
+        self.administration = GroupAdministration(groups, self._coordinated, self._committing, self._loading, gates)
 
     # --- who coordinates ---
 

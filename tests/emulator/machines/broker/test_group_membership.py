@@ -146,6 +146,24 @@ def test_what_members_say_and_have_is_described_of_a_stable_group_alone() -> Non
     assert {leader, other} < {one.member for one in told.members}
 
 
+@pytest.mark.parametrize(
+    ("version", "state"),
+    [
+        ("0.10.2", "AwaitingSync"),
+        ("1.0", "AwaitingSync"),
+        ("1.1", "CompletingRebalance"),
+        ("2.8", "CompletingRebalance"),
+    ],
+)
+def test_while_the_leader_assigns_the_group_has_the_name_of_its_version(version: str, state: str) -> None:
+    group = Group(version)
+    group.join(version=1)
+    group.advance(DELAY_MS)
+    assert group.state() == state
+    (listed,) = group.answer(group.ask(ListGroupsRequest()), ListGroupsResponse).groups
+    assert listed.state == state
+
+
 def test_who_has_committed_and_never_had_members_is_an_empty_group() -> None:
     """GroupCoordinator.handleCommitOffsets makes one of it; so does loading, GroupMetadataManager."""
     group = Group()
