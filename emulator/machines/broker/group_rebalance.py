@@ -43,6 +43,7 @@ class Rebalance:
             if group.state == State.COMPLETING:
                 member.assignment = b""
             if member.syncing is not None:
+                self._heard_of(group, member)  # its session may have been over while it waited
                 member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
                 member.syncing = None
         first = group.state == State.EMPTY
@@ -95,6 +96,7 @@ class Rebalance:
             due = partial(self._never_synced, group)
             self._context.set_timer((SYNC, group.name), group.rebalance_timeout_ms, due)
         for member in group.members.values():
+            self._heard_of(group, member)  # a static one, too, that did not join again
             if member.joining is not None:
                 request, member.joining = member.joining, None
                 self.answer_join(group, member, request)
@@ -119,7 +121,6 @@ class Rebalance:
         self._context.out.cancel_timer((SYNC, group.name))
 
     def answer_join(self, group: Group, member: Member, request: Request) -> None:
-        self._heard_of(group, member)
         members = group.told_to(member) if group.state == State.COMPLETING else []
         request.answer(
             JoinGroupResponse(

@@ -213,6 +213,55 @@ def test_a_static_member_returns_to_its_assignment_and_its_old_self_is_fenced() 
     assert group.leave(LeavingMember("", "two")) == [E.NONE]
 
 
+def test_with_a_generation_the_session_begins_anew_also_of_a_static_member_that_did_not_join_again() -> None:
+    """GroupCoordinator.onCompleteJoin: completeAndScheduleNextHeartbeatExpiration of every member."""
+    session_ms = 90_000
+    group = Group("2.6")
+    first = group.join(instance="one", version=5, session_ms=session_ms)
+    second = group.join(instance="two", version=5, session_ms=session_ms)
+    group.advance(DELAY_MS)
+    group.advance(DELAY_MS)
+    leader, silent = group.joined(first), group.joined(second)
+    again = group.join(leader.member, instance="one", version=5, says=b"1", session_ms=session_ms)
+    group.advance(REBALANCE_MS)
+    assert group.joined(again).generation == 2
+    group.synced(group.sync(leader.member, 2))
+    group.advance(session_ms - 1)
+    assert group.heartbeat(leader.member, 2) == E.NONE
+    assert {one.member for one in group.described().members} == {leader.member, silent.member}
+    group.advance(1)
+    assert group.heartbeat(leader.member, 2) == E.REBALANCE_IN_PROGRESS
+
+
+def test_who_is_told_27_while_it_waits_for_its_assignment_falls_silent_later() -> None:
+    """GroupCoordinator.propagateAssignment. A session that is over while its member waits ends nothing."""
+    group = Group("2.6")
+    first = group.join(instance="one", version=5, session_ms=REBALANCE_MS)
+    second = group.join(instance="two", version=5)
+    group.advance(DELAY_MS)
+    group.advance(DELAY_MS)
+    leader, silent = group.joined(first), group.joined(second)
+    waiting = group.sync(silent.member, 1)
+    group.advance(SESSION_MS)
+    again = group.join(leader.member, instance="one", version=5, says=b"1", session_ms=REBALANCE_MS)
+    assert group.synced(waiting)[0] == E.REBALANCE_IN_PROGRESS
+    group.advance(SESSION_MS - 1)
+    assert group.waits(again)
+    group.advance(1)
+    assert [one.member for one in group.joined(again).members] == [leader.member]
+
+
+def test_to_join_again_as_before_is_no_sign_of_life() -> None:
+    """GroupCoordinator.doJoinGroup: a follower is told the generation that there is, and its session goes on."""
+    group = Group()
+    leader, other = group.stable()
+    group.advance(SESSION_MS - 1)
+    assert group.heartbeat(leader, 1) == E.NONE
+    assert group.joined(group.join(other, says=b"2")).generation == 1
+    group.advance(1)
+    assert group.heartbeat(leader, 1) == E.REBALANCE_IN_PROGRESS
+
+
 @pytest.mark.parametrize(("ibp", "error"), [("2.2", E.UNSUPPORTED_VERSION), ("2.3", E.NONE)])
 def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
     """KafkaApis: groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0, before anything else."""
