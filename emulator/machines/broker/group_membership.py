@@ -142,7 +142,7 @@ class GroupMembership:
         self._wait_to_join(group, member, request)
 
     def _rejoin(self, group: Group, member: Member, request: Request, asked: JoinGroupRequest) -> None:
-        member.says(asked)
+        member.protocols = asked.protocols
         self._wait_to_join(group, member, request)
 
     def _wait_to_join(self, group: Group, member: Member, request: Request) -> None:
@@ -167,7 +167,7 @@ class GroupMembership:
         self._context.out.cancel_timer((SESSION, group.name, member.member))
         leader, former = group.leader, member.member
         group.renamed(member, self._named(asked))
-        member.says(asked)
+        member.protocols = asked.protocols
         if not self._keeps_its_place(group):
             self._wait_to_join(group, member, request)
             return

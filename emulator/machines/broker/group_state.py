@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 class Member:
-    """`joining`, `syncing`: its request that waits for the others."""
+    """`joining`, `syncing`: its request that waits for the others. Its time-outs are those that it first came with."""
 
     __slots__ = (
         "assignment", "client", "instance", "joining", "member", "protocols", "rebalance_timeout_ms",
@@ -41,18 +41,12 @@ class Member:
         self.member = member
         self.instance = asked.instance
         self.client = asked.client
-        self.protocols: list[GroupProtocol] = []
-        self.session_timeout_ms = self.rebalance_timeout_ms = 0
-        self.assignment = b""
-        self.joining: Request | None = None
-        self.syncing: Request | None = None
-        self.says(asked)
-
-    def says(self, asked: JoinGroupRequest) -> None:
-        """What it joins with, this time."""
         self.protocols = asked.protocols
         self.session_timeout_ms = asked.session_timeout_ms
         self.rebalance_timeout_ms = asked.rebalance_timeout_ms
+        self.assignment = b""
+        self.joining: Request | None = None
+        self.syncing: Request | None = None
 
     def metadata_for(self, protocol: str) -> bytes:
         return next((one.metadata for one in self.protocols if one.name == protocol), b"")

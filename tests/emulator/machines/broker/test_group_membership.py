@@ -262,6 +262,18 @@ def test_to_join_again_as_before_is_no_sign_of_life() -> None:
     assert group.heartbeat(leader, 1) == E.REBALANCE_IN_PROGRESS
 
 
+def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
+    """MemberMetadata.sessionTimeoutMs is a val; GroupMetadata.updateMember takes the protocols alone."""
+    group = Group("2.6")
+    first = group.join(instance="one", version=5)
+    group.advance(DELAY_MS)
+    group.synced(group.sync(group.joined(first).member, 1))
+    back = group.joined(group.join(instance="one", version=5, session_ms=60_000)).member
+    assert group.heartbeat(back, 1) == E.NONE
+    group.advance(SESSION_MS)
+    assert group.heartbeat(back, 1) == E.UNKNOWN_MEMBER_ID
+
+
 @pytest.mark.parametrize(("ibp", "error"), [("2.2", E.UNSUPPORTED_VERSION), ("2.3", E.NONE)])
 def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
     """KafkaApis: groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0, before anything else."""
