@@ -389,6 +389,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.11+ (KIP-134): the first rebalance of a group without members waits for others to come."""
     new_members_are_named_first: bool
     """2.2+ (KIP-394): a new member is given its id, and joins with it."""
+    new_members_wait_at_most_five_minutes: bool
+    """2.1+: a new member that has waited for the others for five minutes is told 25, and is out (KAFKA-7610)."""
     completing_rebalance_name: bool
     """1.1+: a group whose leader assigns is called CompletingRebalance; before, AwaitingSync."""
     static_members: bool
@@ -640,6 +642,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         offsets_topic_needs_all_brokers=bin_since("0.11"),
         first_rebalance_waits=bin_since("0.11"),
         new_members_are_named_first=bin_since("2.2"),
+        new_members_wait_at_most_five_minutes=bin_since("2.1"),
         completing_rebalance_name=bin_since("1.1"),
         static_members=bin_since("2.3"),
         refuses_static_members=bin_since("2.3") and not ibp_since("2.3"),

@@ -34,6 +34,7 @@ READ: dict[str, str] = {
     "failure_waits_for_sender_thread": "RequestSendThread.initiateShutdown",
     "enables_unclean_election_at_once": "KafkaController.TopicUncleanLeaderElectionEnable",
     "metadata_has_leader_epoch": "MetadataCache.getPartitionMetadata",
+    "new_members_wait_at_most_five_minutes": "GroupCoordinator.addMemberAndRebalance",
     "offset_commit_value_version": "GroupMetadataManager.offsetCommitValue",
     "group_metadata_value_version": "GroupMetadataManager.groupMetadataValue",
     # 2.2

@@ -29,6 +29,7 @@ from protocol.work import Work
 PENDING = "group-pending"
 FIRST_WITH_MEMBER_ID = 4
 """Version of JOIN_GROUP from which on a new member is given its id first (KIP-394)."""
+NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 GROUPS_MAX = 10_000
 MEMBERS_MAX = 1_000
 """Of one group, whatever group.max.size says; pending ones count."""
@@ -136,21 +137,26 @@ class GroupMembership:
 
     def _enter(self, group: Group, name: str, request: Request, asked: JoinGroupRequest) -> None:
         member = Member(name, asked)
+        member.new = True
         group.add(member, asked.protocol_type)
         if group.state == State.PREPARING and group.generation == 0:
             group.newcomer = True
+        if self._context.gates.new_members_wait_at_most_five_minutes:
+            due = partial(self._silent, group, member)
+            self._context.set_timer((SESSION, group.name, name), NEW_MEMBER_JOIN_TIMEOUT_MS, due)
         self._wait_to_join(group, member, request)
 
     def _rejoin(self, group: Group, member: Member, request: Request, asked: JoinGroupRequest) -> None:
         member.protocols = asked.protocols
+        if not member.new:
+            self._context.out.cancel_timer((SESSION, group.name, member.member))
         self._wait_to_join(group, member, request)
 
     def _wait_to_join(self, group: Group, member: Member, request: Request) -> None:
-        """Whoever waits is alive: its session begins with the answer."""
+        """Whoever waits is alive, unless it is new: its session begins with the generation."""
         if member.joining is not None:  # asked once more, over another connection
             member.joining.answer(JoinGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS, member=member.member))
         member.joining = request
-        self._context.out.cancel_timer((SESSION, group.name, member.member))
         if group.state == State.PREPARING:
             self._rebalance.complete_if_all_have_joined(group)
         else:
@@ -276,8 +282,9 @@ class GroupMembership:
         self._context.set_timer((SESSION, group.name, member.member), member.session_timeout_ms, due)
 
     def _silent(self, group: Group, member: Member) -> None:
-        """session.timeout.ms without a word. Whoever waits for an answer is not silent."""
-        waits = member.joining is not None or member.syncing is not None
+        """session.timeout.ms without a word. Whoever waits for an answer is not silent. A new member has waited too
+        long: nobody can tell whether it is still there."""
+        waits = (member.joining is not None and not member.new) or member.syncing is not None
         if group.members.get(member.member) is member and not waits:
             self._gone(group, member)
 

@@ -96,6 +96,7 @@ class Rebalance:
             due = partial(self._never_synced, group)
             self._context.set_timer((SYNC, group.name), group.rebalance_timeout_ms, due)
         for member in group.members.values():
+            member.new = False
             self._heard_of(group, member)  # a static one, too, that did not join again
             if member.joining is not None:
                 request, member.joining = member.joining, None

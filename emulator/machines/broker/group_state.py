@@ -30,10 +30,11 @@ class State(StrEnum):
 
 
 class Member:
-    """`joining`, `syncing`: its request that waits for the others. Its time-outs are those that it first came with."""
+    """`joining`, `syncing`: its request that waits for the others. Its time-outs are those that it first came with.
+    `new`: it has come, and no generation has begun since."""
 
     __slots__ = (
-        "assignment", "client", "instance", "joining", "member", "protocols", "rebalance_timeout_ms",
+        "assignment", "client", "instance", "joining", "member", "new", "protocols", "rebalance_timeout_ms",
         "session_timeout_ms", "syncing",
     )  # fmt: skip
 
@@ -47,6 +48,7 @@ class Member:
         self.assignment = b""
         self.joining: Request | None = None
         self.syncing: Request | None = None
+        self.new = False
 
     def metadata_for(self, protocol: str) -> bytes:
         return next((one.metadata for one in self.protocols if one.name == protocol), b"")

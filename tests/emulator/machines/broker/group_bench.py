@@ -54,9 +54,10 @@ class Group(Bench):
     def join(
         self, member: str = "", *, says: bytes = b"", instance: str | None = None, version: int = 3,
         protocols: tuple[str, ...] = ("range",), kind: str = "consumer", session_ms: int = SESSION_MS,
+        rebalance_ms: int = REBALANCE_MS,
     ) -> int:  # fmt: skip
         asked = JoinGroupRequest(
-            "g", member, session_ms, REBALANCE_MS, kind, [GroupProtocol(name, says) for name in protocols], instance,
+            "g", member, session_ms, rebalance_ms, kind, [GroupProtocol(name, says) for name in protocols], instance,
             "app",
         )  # fmt: skip
         return self.ask(asked, version)

@@ -274,6 +274,27 @@ def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
     assert group.heartbeat(back, 1) == E.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize(("version", "gives_up"), [("2.0", False), ("2.1", True), ("2.8", True)])
+def test_a_new_member_waits_for_others_for_five_minutes(version: str, gives_up: bool) -> None:
+    """NewMemberJoinTimeoutMs. Others are waited for as long as the longest rebalance time-out says."""
+    group = Group(version)
+    rebalance_ms = 900_000
+    first = group.join(rebalance_ms=rebalance_ms)
+    group.advance(DELAY_MS)
+    member = group.joined(first).member
+    group.synced(group.sync(member, 1))
+    newcomer = group.join()  # `member` is heard of, and does not join again
+    for _ in range(100):
+        group.advance(2_999)
+        assert group.heartbeat(member, 1) == E.REBALANCE_IN_PROGRESS
+    assert group.waits(newcomer)
+    group.advance(100)
+    assert group.waits(newcomer) is not gives_up
+    if gives_up:
+        assert group.joined(newcomer).error == E.UNKNOWN_MEMBER_ID
+        assert [one.member for one in group.described().members] == [member]
+
+
 @pytest.mark.parametrize(("ibp", "error"), [("2.2", E.UNSUPPORTED_VERSION), ("2.3", E.NONE)])
 def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
     """KafkaApis: groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0, before anything else."""
