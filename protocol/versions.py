@@ -403,6 +403,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.5+ (KAFKA-9801): the leader may assign to the old self of a static member that came back; before, it did."""
     unsynced_members_are_removed: bool
     """2.8+ (KAFKA-12890): a member has the rebalance time-out to ask for its assignment."""
+    nobody_commits_while_assigning: bool
+    """Up to 2.3: while the leader assigns, any commit is told 27; then strangers are told what they are."""
     heartbeats_while_assigning: bool
     """2.6+ (KAFKA-10134): a heartbeat while the leader assigns is as any other; before, it is told 27."""
     consumer_epoch_validation: bool
@@ -649,6 +651,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         static_rejoin_is_stored=bin_since("2.6"),
         static_rejoin_while_assigning_rebalances=bin_since("2.5"),
         unsynced_members_are_removed=bin_since("2.8"),
+        nobody_commits_while_assigning=not bin_since("2.4"),
         heartbeats_while_assigning=bin_since("2.6"),
         consumer_epoch_validation=bin_since("2.3"),
         client_ignores_older_epochs=bin_since("2.2"),

@@ -340,12 +340,17 @@ class GroupMembership:
         if group is None or (asked.generation < 0 and group.state == State.EMPTY):
             return ErrorCode.NONE if asked.generation < 0 else ErrorCode.ILLEGAL_GENERATION
         error = self._stranger(group, asked.member, asked.instance)
+        if error == ErrorCode.FENCED_INSTANCE_ID:
+            return error
+        assigning = group.state == State.COMPLETING
+        if assigning and self._context.gates.nobody_commits_while_assigning:
+            return ErrorCode.REBALANCE_IN_PROGRESS
         if error == ErrorCode.NONE and asked.generation != group.generation:
             error = ErrorCode.ILLEGAL_GENERATION
+        if error == ErrorCode.NONE and assigning:
+            return ErrorCode.REBALANCE_IN_PROGRESS
         if error == ErrorCode.NONE:
             self._heard_of(group, group.members[asked.member])
-            if group.state == State.COMPLETING:
-                error = ErrorCode.REBALANCE_IN_PROGRESS
         return error
 
     # --- becoming the coordinator, and no more ---

@@ -319,6 +319,28 @@ def test_members_commit_in_their_generation_and_strangers_only_to_an_empty_group
     assert group.commit("", -1) == E.UNKNOWN_MEMBER_ID
 
 
+@pytest.mark.parametrize(
+    ("version", "stranger", "of_the_past"),
+    [
+        ("0.10.2", E.REBALANCE_IN_PROGRESS, E.REBALANCE_IN_PROGRESS),
+        ("2.3", E.REBALANCE_IN_PROGRESS, E.REBALANCE_IN_PROGRESS),
+        ("2.4", E.UNKNOWN_MEMBER_ID, E.ILLEGAL_GENERATION),
+        ("2.8", E.UNKNOWN_MEMBER_ID, E.ILLEGAL_GENERATION),
+    ],
+)
+def test_a_commit_while_the_leader_assigns(version: str, stranger: E, of_the_past: E) -> None:
+    """GroupCoordinator.doCommitOffsets: CompletingRebalance is looked at before the member up to 2.3.1."""
+    group = Group(version)
+    first = group.join(version=1)
+    group.advance(DELAY_MS)
+    member = group.joined(first).member
+    group.advance(SESSION_MS - DELAY_MS - 1)
+    assert (group.commit("nobody", 7), group.commit(member, 7)) == (stranger, of_the_past)
+    assert group.commit(member, 1) == E.REBALANCE_IN_PROGRESS
+    group.advance(DELAY_MS + 1)
+    assert group.state() == "Empty", "a commit is no sign of life"
+
+
 def test_who_waits_is_told_when_the_coordinator_is_elsewhere() -> None:
     group = Group()
     leader, _ = group.stable()
