@@ -397,6 +397,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it comes back."""
     refuses_static_members: bool
     """2.3+ with an older inter.broker.protocol.version: whoever has a group.instance.id is told 35."""
+    full_groups_count_who_waits: bool
+    """2.6+: while a group is prepared, group.max.size counts who waits to join; before, members (KAFKA-9885)."""
+    full_groups_forget_instances: bool
+    """2.3 to 2.7: a static member that comes back to a full group is not known by its group.instance.id any more."""
     static_rejoin_is_stored: bool
     """2.6+ (KAFKA-10284): the next coordinator knows the new id of a static member that came back."""
     static_rejoin_while_assigning_rebalances: bool
@@ -648,6 +652,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         completing_rebalance_name=bin_since("1.1"),
         static_members=bin_since("2.3"),
         refuses_static_members=bin_since("2.3") and not ibp_since("2.3"),
+        full_groups_count_who_waits=bin_since("2.6"),
+        full_groups_forget_instances=bin_within("2.3", "2.7"),
         static_rejoin_is_stored=bin_since("2.6"),
         static_rejoin_while_assigning_rebalances=bin_since("2.5"),
         unsynced_members_are_removed=bin_since("2.8"),

@@ -59,9 +59,34 @@ class GroupMembership:
             else:
                 group = Group(asked.group)
         if error == ErrorCode.NONE and group is not None:
-            error = self._known(group, request, asked) if asked.member else self._new(group, request, asked)
+            if not self._accepts(group, asked.member):
+                self._turned_away(group, asked)
+                error = ErrorCode.GROUP_MAX_SIZE_REACHED
+            else:
+                error = self._known(group, request, asked) if asked.member else self._new(group, request, asked)
         if error != ErrorCode.NONE:
             request.answer(JoinGroupResponse(error, member=asked.member))
+
+    def _accepts(self, group: Group, name: str) -> bool:
+        """By group.max.size. A static member that comes back has no name either, and is nobody yet."""
+        most, size = self._context.settings.group_max_size, len(group.members)
+        known = group.members.get(name)
+        waits = known is not None and known.joining is not None
+        if not self._context.gates.full_groups_count_who_waits:
+            return (known is None or waits or size <= most) if name else size < most
+        if group.state == State.PREPARING:
+            return waits or sum(one.joining is not None for one in group.members.values()) < most
+        return group.state == State.EMPTY or known is not None or size < most
+
+    def _turned_away(self, group: Group, asked: JoinGroupRequest) -> None:
+        """A group that was loaded with too many members sheds those that are too late."""
+        member = group.members.get(asked.member)
+        if member is not None:
+            self._context.out.cancel_timer((SESSION, group.name, member.member))
+            group.remove(member)
+            self._rebalance.complete_if_all_have_joined(group)
+        elif asked.instance is not None and self._context.gates.full_groups_forget_instances:
+            group.instances.pop(asked.instance, None)
 
     def _has_room(self) -> bool:
         """For one more group: one that nobody is in makes room."""
@@ -94,7 +119,7 @@ class GroupMembership:
         if static and asked.instance in group.instances:
             self._returned(group, group.members[group.instances[asked.instance]], request, asked)
             return ErrorCode.NONE
-        if len(group.members) + len(group.pending) >= min(MEMBERS_MAX, self._context.settings.group_max_size):
+        if len(group.members) + len(group.pending) >= MEMBERS_MAX:
             return ErrorCode.GROUP_MAX_SIZE_REACHED
         self.groups[group.name] = group
         name = self._named(asked)
@@ -121,6 +146,8 @@ class GroupMembership:
             self._enter(group, asked.member, request, asked)
             return ErrorCode.NONE
         error = self._stranger(group, asked.member, asked.instance)
+        if error == ErrorCode.NONE and asked.instance is not None and asked.instance not in group.instances:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
         if error != ErrorCode.NONE:
             return error
         member = group.members[asked.member]
@@ -311,11 +338,8 @@ class GroupMembership:
 
     def _stranger(self, group: Group, name: str, instance: str | None) -> ErrorCode:
         """NONE: it is a member, and the one of its instance."""
-        if instance is not None:
-            if instance not in group.instances:
-                return ErrorCode.UNKNOWN_MEMBER_ID
-            if group.instances[instance] != name:
-                return ErrorCode.FENCED_INSTANCE_ID
+        if instance is not None and group.instances.get(instance, name) != name:
+            return ErrorCode.FENCED_INSTANCE_ID
         return ErrorCode.NONE if name in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
     def _member(

@@ -1,5 +1,6 @@
 """Members of a group, as its coordinator has them (Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394)."""
 
+import msgspec
 import pytest
 
 from protocol.errors import ErrorCode as E
@@ -339,6 +340,34 @@ def test_a_commit_while_the_leader_assigns(version: str, stranger: E, of_the_pas
     assert group.commit(member, 1) == E.REBALANCE_IN_PROGRESS
     group.advance(DELAY_MS + 1)
     assert group.state() == "Empty", "a commit is no sign of life"
+
+
+@pytest.mark.parametrize(("version", "other"), [("2.3", E.UNKNOWN_MEMBER_ID), ("2.7", E.UNKNOWN_MEMBER_ID),
+                                              ("2.8", E.FENCED_INSTANCE_ID)])  # fmt: skip
+def test_a_static_member_does_not_come_back_to_a_full_group(version: str, other: E) -> None:
+    """GroupCoordinator.handleJoinGroup: removeStaticMember(groupInstanceId) up to 2.7.2."""
+    group = Group(version, group_max_size=1)
+    first = group.join(instance="one", version=5)
+    group.advance(DELAY_MS)
+    member = group.joined(first).member
+    group.synced(group.sync(member, 1))
+    assert group.joined(group.join(instance="one", version=5)).error == E.GROUP_MAX_SIZE_REACHED
+    assert group.heartbeat(member, 1, "one") == E.NONE
+    assert group.heartbeat("other", 1, "one") == other
+
+
+@pytest.mark.parametrize(("version", "first_stays"), [("2.3", False), ("2.5", False), ("2.6", True), ("2.8", True)])
+def test_a_group_that_was_loaded_with_too_many_sheds_some(version: str, first_stays: bool) -> None:
+    """GroupCoordinator.handleJoinGroup, from 2.6 on acceptJoiningMember (KAFKA-9885)."""
+    group = Group(version)
+    leader, other = group.stable()
+    group.broker.context.settings = msgspec.structs.replace(group.broker.context.settings, group_max_size=1)
+    group.elsewhere_and_back()
+    assert group.heartbeat(leader, 1) == E.REBALANCE_IN_PROGRESS
+    first, second = group.join(leader, says=b"1"), group.join(other, says=b"2")
+    stays, goes = (first, second) if first_stays else (second, first)
+    assert group.joined(goes).error == E.GROUP_MAX_SIZE_REACHED
+    assert (group.joined(stays).error, len(group.joined(stays).members)) == (E.NONE, 1)
 
 
 def test_who_waits_is_told_when_the_coordinator_is_elsewhere() -> None:
