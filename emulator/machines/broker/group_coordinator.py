@@ -88,10 +88,8 @@ class GroupCoordinator:
     # --- who coordinates ---
 
     def find(self, request: Request, asked: FindCoordinatorRequest) -> Work[None]:
-        """By this broker's own metadata, which may be of the past."""
-        if not asked.group:
-            request.answer(FindCoordinatorResponse(ErrorCode.INVALID_GROUP_ID))
-        elif not self._metadata.partition_count(OFFSETS_TOPIC):
+        """By this broker's own metadata, which may be of the past. A group without a name has offsets, too."""
+        if not self._metadata.partition_count(OFFSETS_TOPIC):
             yield from self._create()
             request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
