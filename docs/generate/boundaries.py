@@ -57,4 +57,5 @@ READ: dict[str, str] = {
     "startup_offlines_dead_replicas": "ReplicaStateMachine.startup",
     "consumer_epoch_validation": "Fetcher.validateOffsetsIfNeeded",
     "static_members": "GroupMetadata.hasStaticMember",
+    "full_groups_forget_instances": "GroupCoordinator.handleJoinGroup, removeStaticMember",
 }
