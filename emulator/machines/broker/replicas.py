@@ -239,14 +239,16 @@ class Replicas:
     # --- checkpoints: a file of each kind in each log directory ---
 
     def checkpoint_high_watermarks(self) -> None:
-        """Only of partitions the controller told us of: a checkpoint forgets the rest (KAFKA-7235)."""
+        """Only of partitions the controller told us of: a checkpoint forgets the rest (KAFKA-7235), but in a directory
+        where there is none of them it leaves the file as it is."""
         held = [(topic_partition, p.log) for topic_partition, p in self.partitions.items() if p.log is not None]
         self._everywhere(
             lambda files: _write_offsets(
                 files,
                 HIGH_WATERMARKS,
                 {topic_partition: log.high_watermark for topic_partition, log in held if log.files is files},
-            )
+            ),
+            only=[log.files for _, log in held],
         )
 
     def flush_dirty_logs(self) -> None:

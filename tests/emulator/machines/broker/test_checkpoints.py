@@ -57,6 +57,18 @@ def test_only_partitions_that_are_hosted_now_are_in_the_file() -> None:
     assert again.log.high_watermark == 0, "its checkpoint was forgotten before it was heard of"
 
 
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "2.6", "2.8"])
+def test_a_broker_that_was_told_of_no_partition_leaves_the_file_as_it_was(version: str) -> None:
+    """ReplicaManager.checkpointHighWatermarks groups replicas by directory, and writes the file of each group."""
+    bench = leader(version)
+    bench.do(bench.broker.stop)
+    again = Bench(version, files=bench.files)
+    again.do(again.broker.stop)
+    assert content(again, HIGH_WATERMARKS) == "0\n1\nt 0 2\n"
+    (loaded,) = Bench(version, files=again.files).events(LogLoaded)
+    assert (loaded.clean, loaded.high_watermark, loaded.checkpointed) == (True, 2, 2)
+
+
 def test_recovery_points_are_written_after_half_a_minute_and_then_every_minute() -> None:
     """LogManager.InitialTaskDelayMs; log.flush.offset.checkpoint.interval.ms."""
     bench = leader()

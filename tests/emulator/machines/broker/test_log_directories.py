@@ -115,6 +115,17 @@ def test_each_directory_has_the_checkpoints_of_what_is_in_it() -> None:
         assert bench.files.exists(f"{name}/t-{numbers[0]}/{LEADER_EPOCHS}")
 
 
+def test_the_checkpoint_of_a_directory_in_which_this_life_has_no_partition_stays() -> None:
+    """ReplicaManager.checkpointHighWatermarks, of every version: replicas are grouped by directory."""
+    bench = leader_of()
+    bench.do(bench.broker.stop)
+    again = Bench(files=bench.files, log_dirs=TWO)
+    ordered(again, new(T[0], epoch=1, is_new=False))
+    again.do(again.broker.stop)
+    assert again.files.read(f"d0/{HIGH_WATERMARKS}", 0, 99) == b"0\n1\nt 0 1\n"
+    assert again.files.read(f"d1/{HIGH_WATERMARKS}", 0, 99) == b"0\n2\nt 1 1\nt 3 1\n"
+
+
 def test_each_directory_has_a_marker_of_its_own() -> None:
     """What was closed cleanly is not recovered because another directory was not."""
     bench = leader_of()
