@@ -287,6 +287,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     registration_waits_for_old_session: bool
     """0.8.2: a broker that finds its own znode of an earlier session waits zookeeper.session.timeout.ms and tries
     again."""
+    halts_when_stopped_while_starting: bool
+    """0.9+: who is told to stop before it has registered ends at once, as if it was killed."""
     registration_retries_node_exists: bool
     """2.2+: a stale ephemeral of an earlier session of the same broker is replaced (KAFKA-7165)."""
     batched_controller_writes: bool
@@ -603,6 +605,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         shutdown_elects_by_isr=not bin_since("0.10.2"),
         resends_after_ms=100 if bin_since("0.10.2") else 300,
         registration_waits_for_old_session=not bin_since("0.10.2"),
+        halts_when_stopped_while_starting=bin_since("0.10.2"),
         registration_retries_node_exists=bin_since("2.2"),
         batched_controller_writes=bin_since("1.1"),
         failure_waits_for_sender_thread=bin_within("0.10.2", "2.0.1"),

@@ -300,15 +300,20 @@ class BrokerNode:
         if self._stopping:
             return
         self._stopping = self.context.stopping = True
-        if self._settings.controlled_shutdown_enable and self._registered_in >= 0:
+        if self._registered_in < 0 and self._gates.halts_when_stopped_while_starting:
+            # Kafka's process says 1, where it says 143 of an orderly stop: here both were asked for.
+            out.exit(0, "stopped while it was starting")
+        elif self._settings.controlled_shutdown_enable and self._registered_in >= 0:
             self._shutdown = ControlledShutdown(self.context, self._procedures, self._finish_stop)
             self._shutdown.begin()
         else:
             self._finish_stop()
 
     def _finish_stop(self) -> None:
+        """Logs that were not loaded nobody has looked at: their files stay as they are."""
         now, out = self.context.now, self._out
-        self.broker.stop()
+        if self.booted:
+            self.broker.stop()
         self.controller.stop(now, out)
         self.session.close(now, out)
         out.exit(0, "stopped")

@@ -192,6 +192,39 @@ def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> No
         assert cluster.alive("broker-0") is back
 
 
+@pytest.mark.parametrize("version", ["0.8.2", *VERSIONS])
+def test_a_broker_that_is_stopped_before_it_has_loaded_its_logs_leaves_them_as_they_are(version: str) -> None:
+    """KafkaServer.shutdown: "still starting up, cannot shut down"; KafkaServerStartable halts the process then. In
+    0.8.2 there is no log manager yet that could be shut down."""
+    script = "  - pause: 7\n  - kill: 0\n  - cut: az-0\n"
+    script += "  - background: starting\n    start: 0\n  - pause: 3\n  - stop: 0\n"
+    settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": 60_000}
+    cluster = played(script, version, **settings)
+    (stopped,) = seen(cluster, "broker-0", NodeStopped)
+    assert (stopped.code, stopped.kind) == (0, ExitKind.ASKED)
+    files = cluster.world.nodes["broker-0"].files
+    assert not files.exists(CLEAN_SHUTDOWN)
+    assert files.read(HIGH_WATERMARKS, 0, 100) == b"0\n1\nt 0 2\n"
+
+
+@pytest.mark.parametrize("version", ["0.8.2", *VERSIONS])
+def test_a_broker_that_is_stopped_before_it_has_registered_ends_as_if_it_was_killed(version: str) -> None:
+    """From 0.9 on; 0.8.2 closes the logs that it has loaded."""
+    cluster = played("  - kill: 0\n  - pause: 9\n", version)
+    world = cluster.world
+    world.start("broker-0")
+    node = world.nodes["broker-0"]
+    assert isinstance(node.machine, BrokerNode)
+    while not node.machine.booted:
+        cluster.go_on(1.0)
+    world.stop("broker-0")
+    assert not cluster.alive("broker-0")
+    halts = version != "0.8.2"
+    (stopped,) = seen(cluster, "broker-0", NodeStopped)
+    assert (stopped.code, stopped.reason) == (0, "stopped while it was starting" if halts else "stopped")
+    assert node.files.exists(CLEAN_SHUTDOWN) is not halts
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
     script = (
