@@ -232,7 +232,7 @@ class BrokerNode:
             if result.waits:
                 out.set_timer(REGISTER_AGAIN, self._settings.zookeeper_session_timeout_ms, self._register)
             elif self._registered_in < 0:
-                out.exit(1, result.reason, result.kind)
+                self._shut_down(1, result.reason, result.kind)
             return  # in a later session: alive, unregistered, out of elections (KAFKA-7165)
         self.context.broker_epoch = result.broker_epoch
         self._registered_in = result.session
@@ -310,13 +310,16 @@ class BrokerNode:
             self._finish_stop()
 
     def _finish_stop(self) -> None:
+        self._shut_down(0, "stopped", ExitKind.ASKED)
+
+    def _shut_down(self, code: int, reason: str, kind: ExitKind) -> None:
         """Logs that were not loaded nobody has looked at: their files stay as they are."""
         now, out = self.context.now, self._out
         if self.booted:
             self.broker.stop()
         self.controller.stop(now, out)
         self.session.close(now, out)
-        out.exit(0, "stopped")
+        out.exit(code, reason, kind)
 
 
 def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:

@@ -10,7 +10,16 @@ import pytest
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.log_directory import CLEAN_SHUTDOWN, HIGH_WATERMARKS
-from protocol.events import ControllerChanged, Event, LogDirFailed, LogLoaded, LogTruncated, NodeStopped, RoleChanged
+from protocol.events import (
+    ControllerChanged,
+    Event,
+    LogDirFailed,
+    LogLoaded,
+    LogTruncated,
+    NodeStopped,
+    RoleChanged,
+    SessionEnded,
+)
 from protocol.kinds import ExitKind
 from tests.simulated.cluster import BEGIN, BROKERS, Cluster
 
@@ -42,6 +51,16 @@ def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
     assert stopped.reason.startswith("/brokers/ids/1 exists and belongs to session ")
     assert stopped.reason.endswith("a broker with this id is registered, or its earlier session has not expired yet")
     assert not cluster.alive("broker-1")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_start_that_cannot_register_ends_as_an_orderly_stop_does(version: str) -> None:
+    """KafkaServer.startup catches what registering throws, and shuts down: logs synced, marker, session closed."""
+    script = "  - kill: 1\n  - start: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n"
+    cluster = played(script, version)
+    assert [event.clean for event in seen(cluster, "broker-1", LogLoaded)] == [False, True]
+    ended = [e for name in ("session-0", "session-1", "session-2") for e in seen(cluster, name, SessionEnded)]
+    assert {"expired", "closed"} <= {event.reason for event in ended if event.owner == "broker-1"}
 
 
 def test_a_broker_of_0_8_2_back_before_its_old_session_ended_waits_and_registers() -> None:
