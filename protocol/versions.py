@@ -208,8 +208,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """Magic 0 and 1: a read returns the first whole wrapper whose last offset is >= the asked one (semantics 11.9)."""
 
     deposed_leader_answers_parked: bool
-    """0.9+: becoming follower, or losing its replica, a broker answers what is parked; 0.8.2 leaves it to the next
-    fetch of a follower (produces) and to its time-out."""
+    """0.9+: becoming follower a broker answers what is parked; 0.8.2 leaves it to the next fetch of a follower
+    (produces) and to its time-out."""
+    deleted_replica_answers_parked: bool
+    """2.4+: so does one that loses its replica (KAFKA-9198)."""
     leaders_known_by_metadata: bool
     """0.9+: who may be followed is told by UpdateMetadata; in 0.8.2 by the LeaderAndIsr itself."""
     fetcher_answer_within_request_timeout: bool
@@ -573,6 +575,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         recovery_skips_epoch_zero=not bin_since("2.6"),
         wrapper_reads_whole=magic < 2,
         deposed_leader_answers_parked=bin_since("0.10.2"),
+        deleted_replica_answers_parked=bin_since("2.4"),
         leaders_known_by_metadata=bin_since("0.10.2"),
         fetcher_answer_within_request_timeout=bin_since("0.10.2"),
         recently_caught_up_holds_high_watermark=bin_since("0.10.2"),

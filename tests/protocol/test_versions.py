@@ -55,6 +55,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "broker_epochs": ("2.2", "2.8", BINARY),
     "startup_offlines_dead_replicas": ("2.3", "2.8", BINARY),
     "sole_isr_member_kept": ("1.1", "2.8", BINARY),
+    "deleted_replica_answers_parked": ("2.4", "2.8", BINARY),
     "halts_when_stopped_while_starting": ("0.10.2", "2.8", BINARY),
     "registration_retries_node_exists": ("2.2", "2.8", BINARY),
     "renames_deleted_logs": ("0.10.2", "2.8", BINARY),

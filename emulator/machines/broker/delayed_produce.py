@@ -67,6 +67,8 @@ def _outcome(partition: Partition, required_offset: Offset) -> ErrorCode | None:
     """None while it must wait."""
     if partition.offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
+    if partition.gone:
+        return partition.gone
     if not partition.leads:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if partition.the_log.high_watermark < required_offset:

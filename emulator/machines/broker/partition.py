@@ -12,6 +12,7 @@ from emulator.machines.broker.partition_lock import PartitionLock
 from emulator.machines.broker.purgatory import Delayed, Purgatory
 from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.settings import BrokerSettings
+from protocol.errors import ErrorCode
 from protocol.events import (
     BatchAppended,
     HighWatermarkMoved,
@@ -92,6 +93,8 @@ class Partition:
         self.parked_produces: dict[int, Delayed] = {}
         self.parked_deletions: dict[int, Delayed] = {}
         self.offline = False
+        self.gone = ErrorCode.NONE
+        """Its replica has been deleted, and this is what a produce is told that still waits for it."""
 
     # --- transitions: the only doors to what is known of it ---
 
@@ -132,6 +135,10 @@ class Partition:
         """It is being deleted: nobody leads it any more, and no change of its ISR is under way."""
         self.leader = NO_LEADER
         self.pending = None
+
+    def deleted(self, told: ErrorCode) -> None:
+        """Nothing is left of it but who waits here, who is `told` that when somebody looks."""
+        self.gone = told
 
     def isr_change_begins(self, isr: list[BrokerId], *, expands: bool) -> None:
         """Until it is confirmed, given up or overtaken, the larger of the two sets counts (E4)."""

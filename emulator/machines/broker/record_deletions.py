@@ -110,6 +110,8 @@ class DelayedDeletion(Delayed):
         for place, (partition, offset) in list(self._required.items()):
             if partition.offline:
                 self._settle(place, ErrorCode.KAFKA_STORAGE_ERROR, NO_OFFSET)
+            elif partition.gone:
+                self._settle(place, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NO_OFFSET)
             elif not partition.leads:
                 self._settle(place, ErrorCode.NOT_LEADER_OR_FOLLOWER, NO_OFFSET)
             else:

@@ -231,8 +231,6 @@ class ReplicaTransitions:
                 self._coordinator.resigned(partition.partition)
             self._alter_isr.forget(partition)
             partition.resign()
-            if self._context.gates.deposed_leader_answers_parked:
-                yield from partition.check_parked()
         try:
             self._replicas.delete(topic_partition)
         except ReplicaOffline:
@@ -240,4 +238,16 @@ class ReplicaTransitions:
         except StorageError as error:
             self._replicas.storage_failed(error)
             return ErrorCode.KAFKA_STORAGE_ERROR
+        if partition is not None:
+            yield from self._deleted(partition)
         return ErrorCode.NONE
+
+    def _deleted(self, partition: Partition) -> Work[None]:
+        """Who waits there is told so (KAFKA-9198); before that nobody looks, unless for another partition of his
+        request, and he waits until his time is over."""
+        tells = self._context.gates.deleted_replica_answers_parked
+        moved = tells and (partition.topic, partition.partition) in self._replicas.metadata.partitions
+        partition.deleted(ErrorCode.NOT_LEADER_OR_FOLLOWER if moved else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if tells:
+            yield from partition.check_parked_produces()
+            yield from partition.check_parked_fetches()

@@ -127,11 +127,51 @@ def test_a_higher_epoch_for_the_same_leader_keeps_what_waits() -> None:
     assert outcome(bench, waiting) == (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, 0)
 
 
-def test_a_deleted_replica_answers_what_waits() -> None:
-    bench = leader()
-    waiting = bench.produce("a", acks=-1)
+def deleted(bench: Bench) -> None:
     bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
-    assert outcome(bench, waiting)[0] == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.6", "2.8"])
+def test_a_deleted_replica_answers_what_waits(version: str) -> None:
+    """KAFKA-9198: 6 where it has moved away, 3 where metadata have lost it (ReplicaManager.getPartitionOrError)."""
+    bench = leader(version)
+    bench.update_metadata(state(0))
+    produce, fetch = bench.produce("a", acks=-1), bench.fetch(0, wait_ms=60_000)
+    deleted(bench)
+    assert outcome(bench, produce) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+    assert bench.fetched(fetch).error == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    bench = leader(version)
+    produce, fetch = bench.produce("a", acks=-1), bench.fetch(0, wait_ms=60_000)
+    deleted(bench)
+    assert outcome(bench, produce) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)
+    assert bench.fetched(fetch).error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.3"])
+def test_up_to_2_3_what_waits_for_a_deleted_replica_waits_until_its_time_is_over(version: str) -> None:
+    """ReplicaManager.stopReplica completes nothing."""
+    bench = leader(version)
+    produce, fetch = bench.produce("a", acks=-1, timeout_ms=5_000), bench.fetch(0, wait_ms=5_000)
+    deleted(bench)
+    bench.advance(4_999.0)
+    assert bench.answers(produce) == bench.answers(fetch) == []
+    bench.advance(1.0)
+    assert outcome(bench, produce) == (ErrorCode.REQUEST_TIMED_OUT, 0)
+    assert bench.fetched(fetch).error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "2.3"])
+def test_up_to_2_3_a_deleted_replica_is_told_when_another_of_the_request_makes_somebody_look(version: str) -> None:
+    """DelayedProduce.tryComplete: no such partition, 3."""
+    bench = leader(version)
+    bench.leader_and_isr(state(0, isr=(0, 1), topic_partition=("t", 1)))
+    parts = [ProducePartition("t", number, batch("v", magic=bench.magic)) for number in (0, 1)]
+    connection = bench.ask(ProduceRequest(-1, 60_000, parts))
+    deleted(bench)
+    bench.update_metadata()
+    bench.leader_and_isr(state(1, epoch=1, topic_partition=("t", 1)))
+    answer = bench.answer(connection, ProduceResponse)
+    assert [(p.partition, p.error) for p in answer.partitions] == [(0, 3), (1, 6)]
 
 
 def test_strangers() -> None:
