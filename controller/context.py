@@ -4,6 +4,8 @@ A procedure reads and changes `state`, asks the session service by yielding (see
 through `send`. `now` and `out` are those of the input being handled.
 """
 
+from collections.abc import Callable
+
 from controller.channels import Channels
 from controller.requests import RequestBatch
 from controller.settings import ControllerSettings
@@ -35,6 +37,8 @@ class ControllerContext:
         self.unclean_elections = 0
         self.rebalance_due: Due = lambda now, out: None
         """It is time for an automatic election of preferred replicas."""
+        self.look_for_reassignments: Callable[[], None] = lambda: None
+        """An event of its own: is there a `/admin/reassign_partitions`?"""
         self.now = Now(0, 0)
         self.out = Outbox()
 

@@ -93,6 +93,7 @@ class Controller:
         self._gates = gates
         self._context = ControllerContext(broker, gates, settings, channels)
         self._context.rebalance_due = self._rebalance
+        self._context.look_for_reassignments = self._look_for_reassignments
         self._events = EventQueue(self._context, sessions, ready)
         self._ever_started = False
         self._children: dict[str, Callable[[ControllerContext], Procedure[None]]] = {
@@ -190,7 +191,7 @@ class Controller:
         if path == PREFERRED_REPLICA_ELECTION:
             return lambda: preferred_elections.election_asked(context)
         if path == REASSIGN_PARTITIONS:
-            return lambda: reassignment.reassignment_asked(context)
+            return lambda: reassignment.reassignments_changed(context, kind)
         if kind != "changed":
             return None
         parent, _, name = path.rpartition("/")
@@ -209,6 +210,9 @@ class Controller:
     def _rebalance(self, now: Now, out: Outbox) -> None:
         self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._context))
         self._pump(now, out)
+
+    def _look_for_reassignments(self) -> None:
+        self._put("partition-reassignment", lambda: reassignment.reassignment_asked(self._context))
 
     def _answered(self, now: Now, out: Outbox, broker: BrokerId, request: Message, response: Message) -> None:
         """A broker answered; nothing waits for it, but failed log directories and deletions follow from

@@ -46,15 +46,24 @@ def towards(current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> Replica
     )
 
 
+def reassignments_changed(context: ControllerContext, kind: str) -> Procedure[None]:
+    """`/admin/reassign_partitions` was created, changed or deleted, by us too (`kind`, of the watch that fired)."""
+    if kind == "created" or not context.gates.hears_of_created_reassignments_only:
+        yield from reassignment_asked(context)
+
+
 def reassignment_asked(context: ControllerContext) -> Procedure[None]:
-    """`/admin/reassign_partitions` was created; or deleted, by us too: then we watch for the next one."""
+    """Begin what `/admin/reassign_partitions` asks for; if it is not there, watch for it.
+
+    Up to 1.0 we are told of each of our own writes to it, too: what is under way stays as it is."""
     if context.active:
-        yield from _begin_asked(context)
+        skips = not context.gates.hears_of_created_reassignments_only
+        yield from _begin_asked(context, set(context.state.being_reassigned) if skips else set())
 
 
 def resume_all(context: ControllerContext) -> Procedure[None]:
     """A new controller: what the znode asks for, then what was under way."""
-    begun = yield from _begin_asked(context)
+    begun = yield from _begin_asked(context, set())
     for partition in sorted(context.state.being_reassigned - begun):
         yield from go_on(context, partition, context.state.assignments[partition])
 
@@ -83,7 +92,7 @@ def state_changed(context: ControllerContext, partition: TopicPartition) -> Proc
         yield from complete_if_caught_up(context, partition)
 
 
-def _begin_asked(context: ControllerContext) -> Procedure[set[TopicPartition]]:
+def _begin_asked(context: ControllerContext, skipped: set[TopicPartition]) -> Procedure[set[TopicPartition]]:
     there = yield from perform(Exists(REASSIGN_PARTITIONS, watch=True))
     if there.error:
         return set()
@@ -95,9 +104,11 @@ def _begin_asked(context: ControllerContext) -> Procedure[set[TopicPartition]]:
     try:
         asked = decode_reassignment(found.data)
     except UnreadableZnode:
-        yield from checked_writes(context, [Delete(REASSIGN_PARTITIONS)])  # an operator's slip: nothing is asked
+        yield from _delete_znode(context)  # an operator's slip: nothing is asked
         return set()
     for partition, target in sorted(asked.items()):
+        if partition in skipped:
+            continue
         assignment = context.state.assignments.get(partition)
         if assignment is None or not target or context.state.is_being_deleted(partition[0]):
             refused.add(partition)
@@ -201,10 +212,22 @@ def remove_from_znode(
 ) -> Procedure[None]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
+        _look_again(context)  # somebody else deleted it, and our watch is gone with it
         return
     asked: Mapping[TopicPartition, tuple[BrokerId, ...]] = decode_reassignment(found.data)
     left = {partition: target for partition, target in asked.items() if not removed(partition, target)}
     if left:
         yield from checked_writes(context, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])
     else:
-        yield from checked_writes(context, [Delete(REASSIGN_PARTITIONS)])
+        yield from _delete_znode(context)
+
+
+def _delete_znode(context: ControllerContext) -> Procedure[None]:
+    yield from checked_writes(context, [Delete(REASSIGN_PARTITIONS)])
+    _look_again(context)
+
+
+def _look_again(context: ControllerContext) -> None:
+    """For the next one, by an event of its own: a change of the last one may have taken the watch away."""
+    if context.gates.hears_of_created_reassignments_only:
+        context.look_for_reassignments()

@@ -339,6 +339,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """1.1 to 2.1: an asked preferred election gives a new epoch even where the preferred replica leads already."""
     metadata_updates_brokers_only: bool
     """2.2+: UpdateMetadata may carry the live brokers alone; before, no partition named meant all of them."""
+    hears_of_created_reassignments_only: bool
+    """1.1+: the controller looks at `/admin/reassign_partitions` when it is created, and after its own deletion of it;
+    before, at each change, for what is not being moved yet."""
     topic_znode_keeps_reassignment: bool
     """2.4+: `/brokers/topics/T` says which replicas are being added and removed (KIP-455)."""
     leader_and_isr_version: int
@@ -631,6 +634,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         deletes_old_notifications=bin_since("1.1"),
         preferred_election_moves_leader_to_itself=bin_within("1.1", "2.1"),
         metadata_updates_brokers_only=bin_since("2.2"),
+        hears_of_created_reassignments_only=bin_since("1.1"),
         topic_znode_keeps_reassignment=bin_since("2.4"),
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),
         update_metadata_version=ibp_newest((("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6))),

@@ -4,6 +4,7 @@ import pytest
 
 from controller.reassignment import towards
 from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
+from protocol.messages.session import Delete
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
@@ -98,6 +99,52 @@ def test_a_leader_that_stays_keeps_leading(version: str) -> None:
     join(c, 0, 1, 2)
     assert (c.state().leader, c.state().isr) == (0, (0, 2))
     assert assignment(c) == ReplicaAssignment(brokers(0, 2))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_one_that_is_done_leaves_the_others_as_they_are(version: str) -> None:
+    """The controller's own write of what is left begins nothing anew (PartitionReassignmentHandler.handleCreation; up
+    to 1.0 PartitionReassignment.process)."""
+    c = Cluster(5, version)
+    c.start(4, 0, 1, 2, 3)
+    c.create_topic("t", (0, 1), (0, 1))
+    asked = {("t", 0): brokers(0, 2), ("t", 1): brokers(0, 3)}
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    c.settle()
+    c.forget_requests()
+    join(c, 0, 1, 2)
+    assert assignment(c) == ReplicaAssignment(brokers(0, 2))
+    assert c.service.znodes[REASSIGN_PARTITIONS].data == encode_reassignment({("t", 1): brokers(0, 3)})
+    assert c.states(("t", 1))[1:] == [(0, 1, [0, 1], 1, 1)], "one epoch for its new replicas, and no other"
+    told = [p for m in c.requests(3) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert told == [], "nor is it told again"
+
+
+@pytest.mark.parametrize(("version", "moved"), [("1.0", True), ("1.1", False), ("2.8", False)])
+def test_what_is_written_into_the_znode_later_is_heard_of_up_to_1_0(version: str, moved: bool) -> None:
+    c = Cluster(5, version)
+    c.start(4, 0, 1, 2, 3)
+    c.create_topic("t", (0, 1), (0, 1))
+    first = {("t", 0): brokers(0, 2)}
+    for asked in (first, {**first, ("t", 1): brokers(0, 3)}):
+        c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+        c.settle()
+    assert c.state().leader_epoch == 1
+    assert c.state(("t", 1)).leader_epoch == int(moved)
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+@pytest.mark.parametrize("version", VERSIONS)
+def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) -> None:
+    """Also if an operator deleted the znode meanwhile, which stops nothing."""
+    c = started(version)
+    for target in ((0, 2), (0, 3)):
+        ask(c, *target)
+        if deleted:
+            c.service.apply(0, Delete(REASSIGN_PARTITIONS))
+            c.settle()
+        join(c, *sorted({0, 1, *c.state().isr, *target}))
+        assert assignment(c) == ReplicaAssignment(brokers(*target))
 
 
 def test_a_new_controller_goes_on() -> None:
