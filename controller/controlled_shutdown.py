@@ -1,7 +1,7 @@
 """A broker asks to be relieved before it stops (semantics 4.2): its leaderships move, its replicas leave
 the ISRs.
 
-Only partitions with more than one replica count. The broker asks again until nothing remains or it gives up.
+Only partitions with more than one replica count, from 2.1 on of topics that stay. The broker asks again until nothing remains or it gives up.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition, ReplicaPosition
 from protocol.errors import ErrorCode
-from protocol.ids import BROKER_EPOCH_UNKNOWN
+from protocol.ids import BROKER_EPOCH_UNKNOWN, TopicPartition
 from protocol.machine import Now
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
 from protocol.outbox import Outbox
@@ -47,9 +47,7 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
     concerned = [
         partition
         for partition in state.partitions_on(broker)
-        if len(state.replicas_of(partition)) > 1
-        and partition in state.states
-        and not state.is_being_deleted(partition[0])
+        if partition in state.states and _counts(context, partition)
     ]
     led = [partition for partition in concerned if state.states[partition].leader == broker]
     followed = [partition for partition in concerned if state.states[partition].leader != broker]
@@ -62,6 +60,12 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
     remaining = [
         partition
         for partition, leadership in sorted(state.states.items())
-        if leadership.leader == broker and len(state.replicas_of(partition)) > 1
+        if leadership.leader == broker and _counts(context, partition)
     ]
     return ControlledShutdownResponse(remaining=remaining)
+
+
+def _counts(context: ControllerContext, partition: TopicPartition) -> bool:
+    """Whether it is moved, and if it cannot be, waited for."""
+    deleted = context.gates.shutdown_leaves_deletions_alone and context.state.is_being_deleted(partition[0])
+    return len(context.state.replicas_of(partition)) > 1 and not deleted

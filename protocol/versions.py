@@ -284,6 +284,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.9+: every broker is told of one that came, and of one that went without leading anything."""
     shutdown_elects_by_isr: bool
     """Up to 0.9: a controlled shutdown's new leader is the first of the ISR that stays; then, of the assignment."""
+    shutdown_leaves_deletions_alone: bool
+    """2.1+: a controlled shutdown neither moves nor counts partitions of topics that wait for their deletion; before, they
+    are as any other."""
     resends_after_ms: int
     """Pause of the controller before it tries a request again: 300 up to 0.10.0, then 100."""
     registration_waits_for_old_session: bool
@@ -609,6 +612,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         sole_isr_member_kept=bin_since("1.1"),
         tells_all_who_lives=bin_since("0.10.2"),
         shutdown_elects_by_isr=not bin_since("0.10.2"),
+        shutdown_leaves_deletions_alone=bin_since("2.1"),
         resends_after_ms=100 if bin_since("0.10.2") else 300,
         registration_waits_for_old_session=not bin_since("0.10.2"),
         halts_when_stopped_while_starting=bin_since("0.10.2"),

@@ -31,6 +31,7 @@ READ: dict[str, str] = {
     "caught_up_replica_not_shrunk": "Partition.getOutOfSyncReplicas",
     "fetch_blocks_on_partition_lock": "Partition.readRecords, fetchOffsetForTimestamp",
     "controller_epoch_multi": "KafkaZkClient.registerControllerAndIncrementControllerEpoch",
+    "shutdown_leaves_deletions_alone": "KafkaController.doControlledShutdown",
     "failure_waits_for_sender_thread": "RequestSendThread.initiateShutdown",
     "enables_unclean_election_at_once": "KafkaController.TopicUncleanLeaderElectionEnable",
     "metadata_has_leader_epoch": "MetadataCache.getPartitionMetadata",

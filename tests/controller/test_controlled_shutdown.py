@@ -5,7 +5,9 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest
+from protocol.znodes import REASSIGN_PARTITIONS, delete_topic_path, encode_reassignment
 from tests.controller.cluster import Cluster
+from tests.ids import brokers
 
 
 def started() -> Cluster:
@@ -65,6 +67,24 @@ def test_a_partition_with_one_replica_is_left_alone() -> None:
     c.create_topic("t", (0,))
     assert ask(c) == (0, [])
     assert len(c.states()) == 1
+
+
+@pytest.mark.parametrize(("version", "alone"), [("0.10.2", False), ("2.0.1", False), ("2.1", True), ("2.8", True)])
+def test_a_topic_that_waits_for_its_deletion_is_left_alone_from_2_1_and_moved_before(version: str, alone: bool) -> None:
+    c = Cluster(4, version)
+    c.start(3, 0, 1, 2)
+    c.create_topic("t", (0, 1), (1, 0))
+    asked = {("t", partition): brokers(0, 1, 2) for partition in (0, 1)}
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    c.settle()
+    c.service.put(delete_topic_path("t"))
+    c.settle()
+    c.forget_requests()
+    assert ask(c, 0, controller=3) == (0, []), "nothing remains that the broker would wait for"
+    assert c.state().leader == (0 if alone else 1)
+    assert c.state(("t", 1)).isr == ((1, 0) if alone else (1,))
+    stopped = [p for m in c.requests(0) if isinstance(m, StopReplicaRequest) for p in m.partitions]
+    assert bool(stopped) is not alone
 
 
 def test_a_broker_that_is_shutting_down_is_elected_for_nothing() -> None:

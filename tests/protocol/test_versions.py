@@ -53,6 +53,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     # semantics 4
     "controller_epoch_multi": ("2.1", "2.8", BINARY),
     "broker_epochs": ("2.2", "2.8", BINARY),
+    "shutdown_leaves_deletions_alone": ("2.1", "2.8", BINARY),
     "startup_offlines_dead_replicas": ("2.3", "2.8", BINARY),
     "sole_isr_member_kept": ("1.1", "2.8", BINARY),
     "deleted_replica_answers_parked": ("2.4", "2.8", BINARY),
