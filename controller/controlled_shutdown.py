@@ -38,10 +38,13 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
     broker = request.broker
     if not context.active:
         return ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER)
-    if broker not in state.brokers:
-        return ControlledShutdownResponse(error=ErrorCode.BROKER_NOT_AVAILABLE)
     # Up to 2.1 the request names no epoch: one of an earlier life counts (KAFKA-7235).
-    if context.gates.broker_epochs and BROKER_EPOCH_UNKNOWN != request.broker_epoch < state.brokers[broker].epoch:
+    named = context.gates.broker_epochs and request.broker_epoch != BROKER_EPOCH_UNKNOWN
+    if broker not in state.brokers:
+        # Kafka looks up the epoch first, which fails as nobody meant it to.
+        unknown = ErrorCode.UNKNOWN_SERVER_ERROR if named else ErrorCode.BROKER_NOT_AVAILABLE
+        return ControlledShutdownResponse(error=unknown)
+    if named and request.broker_epoch < state.brokers[broker].epoch:
         return ControlledShutdownResponse(error=ErrorCode.STALE_BROKER_EPOCH)
     state.shutting_down.add(broker)
     concerned = [

@@ -112,6 +112,8 @@ def test_who_may_not_ask_is_told_why() -> None:
     assert ask(c, 0, controller=1)[0] == ErrorCode.NOT_CONTROLLER
     (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(7)))
     assert answer.error == ErrorCode.BROKER_NOT_AVAILABLE
+    (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(7), 70))
+    assert answer.error == ErrorCode.UNKNOWN_SERVER_ERROR
     (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(0), c.brokers[0].broker_epoch - 1))
     assert answer.error == ErrorCode.STALE_BROKER_EPOCH
 
