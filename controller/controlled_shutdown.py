@@ -1,7 +1,8 @@
 """A broker asks to be relieved before it stops (semantics 4.2): its leaderships move, its replicas leave
 the ISRs.
 
-Only partitions with more than one replica count, from 2.1 on of topics that stay. The broker asks again until nothing remains or it gives up.
+Only partitions with more than one replica count, from 2.1 on of topics that stay. The broker asks again until
+nothing remains or it gives up.
 """
 
 from collections.abc import Callable

@@ -88,11 +88,13 @@ class RequestBatch:
         self._metadata_brokers.update(brokers)
         if not partitions and not self._gates.metadata_updates_brokers_only:
             partitions = self._state.states.keys()
+        if self._gates.tells_of_all_deletions and self._state.to_be_deleted:
+            partitions = [*partitions, *filter(self._is_being_deleted, self._state.states)]
         for partition in partitions:
             leadership = self._state.states.get(partition)
             if leadership is None:
                 continue  # it never had a leader: nothing to say
-            if self._state.is_being_deleted(partition[0]):
+            if self._is_being_deleted(partition):
                 leadership = Leadership(
                     LEADER_DURING_DELETE, LeaderEpoch(0), leadership.isr, leadership.controller_epoch
                 )
@@ -107,7 +109,7 @@ class RequestBatch:
         earlier = entries.get(partition)
         epoch = EPOCH_UNKNOWN
         if self._gates.stop_replica_version >= 3:
-            if self._state.is_being_deleted(partition[0]):
+            if self._is_being_deleted(partition):
                 epoch = EPOCH_DURING_DELETE
             elif partition in self._state.states:
                 epoch = self._state.states[partition].leader_epoch
@@ -157,6 +159,9 @@ class RequestBatch:
             zk_version=leadership.zk_version,
             replicas=list(self._state.replicas_of(partition)),
         )
+
+    def _is_being_deleted(self, partition: TopicPartition) -> bool:
+        return self._state.is_being_deleted(partition[0])
 
     def _online(self, brokers: Iterable[BrokerId]) -> list[BrokerId]:
         """Those that are registered, shutting down or not."""

@@ -285,8 +285,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_elects_by_isr: bool
     """Up to 0.9: a controlled shutdown's new leader is the first of the ISR that stays; then, of the assignment."""
     shutdown_leaves_deletions_alone: bool
-    """2.1+: a controlled shutdown neither moves nor counts partitions of topics that wait for their deletion; before, they
-    are as any other."""
+    """2.1+: a controlled shutdown neither moves nor counts partitions of topics that wait for their deletion; before,
+    they are as any other."""
     resends_after_ms: int
     """Pause of the controller before it tries a request again: 300 up to 0.10.0, then 100."""
     registration_waits_for_old_session: bool
@@ -342,6 +342,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """1.1 to 2.1: an asked preferred election gives a new epoch even where the preferred replica leads already."""
     metadata_updates_brokers_only: bool
     """2.2+: UpdateMetadata may carry the live brokers alone; before, no partition named meant all of them."""
+    tells_of_all_deletions: bool
+    """Up to 1.1: every UpdateMetadata tells also of all partitions whose topics are to be deleted (leader -2); later
+    only one that is about them."""
     hears_of_created_reassignments_only: bool
     """1.1+: the controller looks at `/admin/reassign_partitions` when it is created, and after its own deletion of it;
     before, at each change, for what is not being moved yet."""
@@ -638,6 +641,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         deletes_old_notifications=bin_since("1.1"),
         preferred_election_moves_leader_to_itself=bin_within("1.1", "2.1"),
         metadata_updates_brokers_only=bin_since("2.2"),
+        tells_of_all_deletions=not bin_since("2.0.0"),
         hears_of_created_reassignments_only=bin_since("1.1"),
         topic_znode_keeps_reassignment=bin_since("2.4"),
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),

@@ -12,6 +12,7 @@ READ: dict[str, str] = {
     "epoch_request_version": "ReplicaFetcherThread.offsetForLeaderEpochRequestVersion",
     "fetch_version": "ReplicaFetcherThread.fetchRequestVersion",
     "old_consumer": "kafka.consumer.ZookeeperConsumerConnector is there or not",
+    "tells_of_all_deletions": "ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers",
     "enables_unclean_election_of_all_at_once": "DynamicLogConfig.reconfigure",
     "unknown_topics_have_no_settings": "AdminManager.describeConfigs",
     "loading_coordinator_says_so": "GroupCoordinator.validateGroupStatus",

@@ -1,5 +1,7 @@
 """Batches of requests (semantics 4.3, 11.4)."""
 
+import pytest
+
 from controller.requests import RequestBatch
 from controller.state import ControllerState
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
@@ -50,6 +52,20 @@ def test_the_last_of_several_changes_is_what_is_sent() -> None:
     }
     metadata = [o.request for o in sent if isinstance(o.request, UpdateMetadataRequest)]
     assert [entry.leader_epoch for request in metadata for entry in request.partitions] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(("version", "all_told"), [("0.8.2", True), ("1.1", True), ("2.0.0", False), ("2.8", False)])
+def test_up_to_1_1_whoever_is_told_anything_is_told_what_is_to_be_deleted(version: str, all_told: bool) -> None:
+    batch, state = filled(version)
+    gone = ("gone", 0)
+    state.assignments[gone] = ReplicaAssignment(brokers(1, 2))
+    state.states[gone] = Leadership(BrokerId(1), LeaderEpoch(2), brokers(1, 2), ControllerEpoch(4), 3)
+    state.to_be_deleted = {"gone"}
+    batch.add_update_metadata([BrokerId(0)], [T0])
+    ((_, request, _),) = batch.outgoing()
+    assert isinstance(request, UpdateMetadataRequest)
+    told = {(entry.topic, entry.leader) for entry in request.partitions}
+    assert told == ({("gone", -2), ("t", 0)} if all_told else {("t", 0)})
 
 
 def test_a_deletion_once_ordered_stays_one() -> None:

@@ -63,6 +63,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "removes_refused_deletions": ("0.10.2", "2.8", BINARY),
     "forgets_offsets_of_deleted_topics": ("0.10.2", "2.8", BINARY),
     "deletes_old_notifications": ("1.1", "2.8", BINARY),
+    "tells_of_all_deletions": (ALWAYS, "1.1", BINARY),
     "hears_of_created_reassignments_only": ("1.1", "2.8", BINARY),
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
     # semantics 1.8
