@@ -34,6 +34,9 @@ from protocol.znodes import (
     topic_path,
 )
 
+Asked = Mapping[TopicPartition, tuple[BrokerId, ...]]
+"""Targets, as `/admin/reassign_partitions` names them."""
+
 
 def towards(current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> ReplicaAssignment:
     """`current` on its way to `target`; the target comes first, in its order."""
@@ -56,14 +59,34 @@ def reassignment_asked(context: ControllerContext) -> Procedure[None]:
     """Begin what `/admin/reassign_partitions` asks for; if it is not there, watch for it.
 
     Up to 1.0 we are told of each of our own writes to it, too: what is under way stays as it is."""
-    if context.active:
-        skips = not context.gates.hears_of_created_reassignments_only
-        yield from _begin_asked(context, set(context.state.being_reassigned) if skips else set())
+    if not context.active:
+        return
+    asked = yield from _watch_and_read(context)
+    if not context.gates.hears_of_created_reassignments_only:
+        asked = {partition: asked[partition] for partition in asked.keys() - context.state.being_reassigned}
+    yield from _begin(context, asked)
 
 
-def resume_all(context: ControllerContext) -> Procedure[None]:
-    """A new controller: what the znode asks for, then what was under way."""
-    begun = yield from _begin_asked(context, set())
+def initialize_reassignments(context: ControllerContext) -> Procedure[Asked]:
+    """What a new controller finds under way, and up to 2.3 what it is asked for: topics' znodes do not tell there.
+
+    Only `resume_all` goes on with it; deletions have to wait for it from now on."""
+    state = context.state
+    if context.gates.topic_znode_keeps_reassignment:
+        state.being_reassigned = {p for p, assignment in state.assignments.items() if assignment.being_reassigned}
+        return {}
+    asked = yield from _read(context)
+    state.being_reassigned = asked.keys() & state.assignments.keys()
+    if not context.gates.successor_gives_up_moves_of_deleted_topics:
+        state.being_reassigned -= {p for p, target in asked.items() if target == state.replicas_of(p)}
+    return asked
+
+
+def resume_all(context: ControllerContext, asked: Asked) -> Procedure[None]:
+    """A new controller: what the znode asks for (`asked`, if it was read already), then what was under way."""
+    if context.gates.topic_znode_keeps_reassignment:
+        asked = yield from _watch_and_read(context)
+    begun = yield from _begin(context, asked, resumes=True)
     for partition in sorted(context.state.being_reassigned - begun):
         yield from go_on(context, partition, context.state.assignments[partition])
 
@@ -92,38 +115,49 @@ def state_changed(context: ControllerContext, partition: TopicPartition) -> Proc
         yield from complete_if_caught_up(context, partition)
 
 
-def _begin_asked(context: ControllerContext, skipped: set[TopicPartition]) -> Procedure[set[TopicPartition]]:
+def _watch_and_read(context: ControllerContext) -> Procedure[Asked]:
     there = yield from perform(Exists(REASSIGN_PARTITIONS, watch=True))
-    if there.error:
-        return set()
+    return {} if there.error else (yield from _read(context))
+
+
+def _read(context: ControllerContext) -> Procedure[Asked]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
-        return set()
-    begun = set()
-    refused = set()
+        return {}
     try:
-        asked = decode_reassignment(found.data)
+        return decode_reassignment(found.data)
     except UnreadableZnode:
         yield from _delete_znode(context)  # an operator's slip: nothing is asked
-        return set()
+        return {}
+
+
+def _begin(context: ControllerContext, asked: Asked, *, resumes: bool = False) -> Procedure[set[TopicPartition]]:
+    begun = set()
+    refused = set()
     for partition, target in sorted(asked.items()):
-        if partition in skipped:
-            continue
-        assignment = context.state.assignments.get(partition)
-        if assignment is None or not target or context.state.is_being_deleted(partition[0]):
+        if _is_refused(context, partition, target, resumes):
             refused.add(partition)
-            continue
-        if context.gates.ignores_reassignment_to_same_replicas and target == assignment.replicas:
-            refused.add(partition)
-            continue
-        if context.gates.reassigns_to_live_brokers_only and not set(target) <= set(context.state.brokers):
-            refused.add(partition)
-            continue
-        yield from go_on(context, partition, towards(assignment, target))
-        begun.add(partition)
+        else:
+            yield from go_on(context, partition, towards(context.state.assignments[partition], target))
+            begun.add(partition)
+    if not context.gates.topic_znode_keeps_reassignment:
+        context.state.being_reassigned -= refused
     if refused:
         yield from remove_from_znode(context, lambda partition, _: partition in refused)
     return begun
+
+
+def _is_refused(
+    context: ControllerContext, partition: TopicPartition, target: tuple[BrokerId, ...], resumes: bool
+) -> bool:
+    state, gates = context.state, context.gates
+    if partition not in state.assignments or not target:
+        return True
+    if state.is_being_deleted(partition[0]) and (gates.successor_gives_up_moves_of_deleted_topics or not resumes):
+        return True
+    if gates.ignores_reassignment_to_same_replicas and target == state.replicas_of(partition):
+        return True
+    return gates.reassigns_to_live_brokers_only and not set(target) <= set(state.brokers)
 
 
 def go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
@@ -214,7 +248,7 @@ def remove_from_znode(
     if found.error:
         _look_again(context)  # somebody else deleted it, and our watch is gone with it
         return
-    asked: Mapping[TopicPartition, tuple[BrokerId, ...]] = decode_reassignment(found.data)
+    asked = decode_reassignment(found.data)
     left = {partition: target for partition, target in asked.items() if not removed(partition, target)}
     if left:
         yield from checked_writes(context, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])

@@ -9,7 +9,7 @@ from controller.context import ControllerContext, ControllerMoved
 from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.procedure_waits import SenderEnded
-from controller.reassignment import resume_all
+from controller.reassignment import initialize_reassignments, resume_all
 from controller.session_calls import Procedure, ask, perform, perform_all
 from controller.state import ControllerState
 from controller.state_writes import read_states
@@ -189,17 +189,17 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
     state.brokers = yield from read_brokers()
     state.topics = set((yield from read_children(TOPICS)))
     state.assignments = yield from read_assignments(sorted(state.topics))
-    state.being_reassigned = {p for p, a in state.assignments.items() if a.being_reassigned}
     state.states = yield from read_states(context, state.all_partitions())
     for broker in sorted(state.brokers):
         context.channels.add(broker)
+    asked = yield from initialize_reassignments(context)
     yield from initialize_deletions(context)
     # Brokers need the list of live brokers before they can follow a LeaderAndIsr (semantics 1.7,
     # makeFollower).
     context.update_metadata(sorted(state.brokers), [])
     yield from replica_states.startup(context)
     yield from partition_states.startup(context)
-    yield from resume_all(context)
+    yield from resume_all(context, asked)
     yield from try_deletions(context)
     yield from elect_pending(context)
     schedule_rebalance(context, first=True)

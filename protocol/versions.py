@@ -348,6 +348,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     hears_of_created_reassignments_only: bool
     """1.1+: the controller looks at `/admin/reassign_partitions` when it is created, and after its own deletion of it;
     before, at each change, for what is not being moved yet."""
+    successor_gives_up_moves_of_deleted_topics: bool
+    """1.1+: a new controller begins no reassignment of a topic that is to be deleted; before, it does, and the deletion
+    waits for it."""
     topic_znode_keeps_reassignment: bool
     """2.4+: `/brokers/topics/T` says which replicas are being added and removed (KIP-455)."""
     leader_and_isr_version: int
@@ -643,6 +646,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         metadata_updates_brokers_only=bin_since("2.2"),
         tells_of_all_deletions=not bin_since("2.0.0"),
         hears_of_created_reassignments_only=bin_since("1.1"),
+        successor_gives_up_moves_of_deleted_topics=bin_since("1.1"),
         topic_znode_keeps_reassignment=bin_since("2.4"),
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),
         update_metadata_version=ibp_newest((("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6))),

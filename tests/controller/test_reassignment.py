@@ -3,12 +3,14 @@
 import pytest
 
 from controller.reassignment import towards
+from protocol.ids import BrokerId
 from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
 from protocol.messages.session import Delete
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
     decode_topic,
+    delete_topic_path,
     encode_reassignment,
     topic_path,
 )
@@ -156,6 +158,41 @@ def test_a_new_controller_goes_on() -> None:
     change = IsrChange("t", 0, state.leader, state.leader_epoch, list(brokers(0, 1, 2, 3)), state.zk_version)
     c.alter_isr(join_at, AlterIsrRequest(state.leader, c.brokers[state.leader].broker_epoch, [change]))
     assert assignment(c) == ReplicaAssignment(brokers(2, 3))
+
+
+def successor_while_a_deletion_waits(version: str) -> Cluster:
+    """A topic moves from (0, 1) to (0, 2), and is to be deleted; the controller dies."""
+    c = started(version)
+    ask(c, 0, 2)
+    c.service.put(delete_topic_path("t"))
+    c.settle()
+    c.die(4)
+    assert topic_path("t") in c.service.znodes
+    return c
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.0", "2.4", "2.8"])
+def test_a_new_controller_moves_first_then_deletes(version: str) -> None:
+    c = successor_while_a_deletion_waits(version)
+    state = c.state()
+    if c.gates.alter_isr:
+        change = IsrChange("t", 0, BrokerId(0), state.leader_epoch, list(brokers(0, 1, 2)), state.zk_version)
+        c.alter_isr(c.controller_of(), AlterIsrRequest(BrokerId(0), c.brokers[0].broker_epoch, [change]))
+    else:
+        c.leader_writes_isr(0, 1, 2, notify=False)
+    assert topic_path("t") not in c.service.znodes
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0.1", "2.3"])
+def test_1_1_to_2_3_a_new_controller_gives_the_move_up_and_the_deletion_waits_for_a_start(version: str) -> None:
+    """KafkaController.maybeTriggerPartitionReassignment; nothing resumes the topic's deletion."""
+    c = successor_while_a_deletion_waits(version)
+    assert REASSIGN_PARTITIONS not in c.service.znodes
+    c.leader_writes_isr(0, 1, 2)
+    assert topic_path("t") in c.service.znodes
+    c.die(2)
+    c.start(2)
+    assert topic_path("t") not in c.service.znodes
 
 
 def test_unusable_requests_are_removed() -> None:
