@@ -9,7 +9,8 @@ the znodes
    cleaned up; UpdateMetadata.
 
 Up to 2.3 the topic's znode does not keep AR and RR: a new controller takes everything that is there for the
-origin.
+origin. It is not written in step 1 if TRS is in the ISR already; in step 3 all of TRS goes Online, and the last
+LeaderAndIsr goes to RR, too.
 """
 
 from collections.abc import Callable, Mapping
@@ -162,23 +163,33 @@ def _is_refused(
 
 def go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     """onPartitionReassignment."""
-    state = context.state
+    state, gates = context.state, context.gates
     mark_ineligible(context, {partition[0]}, "reassignment")
-    yield from _record(context, partition, assignment)
-    if not context.gates.alter_isr:
+    if gates.topic_znode_keeps_reassignment:
+        yield from _record(context, partition, assignment)
+    state.being_reassigned.add(partition)
+    if not gates.alter_isr:
         yield from perform(GetData(state_path(*partition), watch=True))
-    if not (yield from _caught_up(context, partition, assignment)):
-        yield from _tell_new_assignment(context, partition, assignment)
-        added = [(*partition, replica) for replica in assignment.adding]
-        yield from replica_states.move(context, added, ReplicaPosition.NEW)
+    if (yield from _caught_up(context, partition, assignment)):
+        yield from _complete(context, partition, assignment)
         return
+    if not gates.topic_znode_keeps_reassignment:
+        yield from _record(context, partition, assignment)
+    yield from _tell_new_assignment(context, partition, assignment)
     added = [(*partition, replica) for replica in assignment.adding]
-    yield from replica_states.move(context, added, ReplicaPosition.ONLINE)
+    yield from replica_states.move(context, added, ReplicaPosition.NEW)
+
+
+def _complete(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
+    """The target is in sync: step 3."""
+    state = context.state
+    yield from _bring_target_online(context, partition, assignment)
     final = ReplicaAssignment(assignment.target)
     state.assignments[partition] = final
     leader = state.states[partition].leader
     if leader in final.replicas and state.is_online(leader, partition):
-        yield from _tell_new_assignment(context, partition, final)
+        left_out = () if context.gates.topic_znode_keeps_reassignment else assignment.removing
+        yield from _tell_new_assignment(context, partition, final, left_out)
     else:
         yield from partition_states.move(context, [partition], PartitionPosition.ONLINE, Strategy.REASSIGN)
     yield from _stop(context, partition, assignment.removing)
@@ -189,6 +200,18 @@ def go_on(context: ControllerContext, partition: TopicPartition, assignment: Rep
     yield from resume_topics(context, {partition[0]})
 
 
+def _bring_target_online(
+    context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[None]:
+    """Up to 2.3 one by one, and those that were there too: who is online is told again what it knows."""
+    if context.gates.topic_znode_keeps_reassignment:
+        added = [(*partition, replica) for replica in assignment.adding]
+        yield from replica_states.move(context, added, ReplicaPosition.ONLINE)
+        return
+    for replica in assignment.target:
+        yield from replica_states.move(context, [(*partition, replica)], ReplicaPosition.ONLINE)
+
+
 def _record(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
     """The znode before memory, so that a successor can go on; replicas of a superseded target are stopped."""
     current = context.state.assignments[partition]
@@ -197,24 +220,28 @@ def _record(context: ControllerContext, partition: TopicPartition, assignment: R
         context.state.assignments[partition] = assignment
         unneeded = tuple(replica for replica in current.replicas if replica not in assignment.replicas)
         yield from _stop(context, partition, unneeded)
-    context.state.being_reassigned.add(partition)
 
 
 def _caught_up(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[bool]:
-    if not assignment.being_reassigned:
+    """Up to 2.3 another order of the same replicas waits, too, until all of them are in sync."""
+    if context.gates.topic_znode_keeps_reassignment and not assignment.being_reassigned:
         return True
     found = (yield from read_states(context, [partition])).get(partition)
     return found is not None and set(assignment.target) <= set(found.isr)
 
 
 def _tell_new_assignment(
-    context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
+    context: ControllerContext,
+    partition: TopicPartition,
+    assignment: ReplicaAssignment,
+    left_out: tuple[BrokerId, ...] = (),
 ) -> Procedure[None]:
+    """With a new epoch. `left_out`: told too, though not named: they ignore it."""
     leadership = yield from partition_states.bump_epoch(context, partition)
     if leadership is None:
         return
     batch = context.batch()
-    batch.add_leader_and_isr(assignment.origin, partition, leadership)
+    batch.add_leader_and_isr((*assignment.origin, *left_out), partition, leadership)
     batch.add_leader_and_isr(assignment.adding, partition, leadership, is_new=True)
     context.send(batch)
 

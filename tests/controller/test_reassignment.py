@@ -149,6 +149,51 @@ def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) ->
         assert assignment(c) == ReplicaAssignment(brokers(*target))
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: str) -> None:
+    """moveReassignedPartitionLeaderIfRequired, oldAndNewReplicas; from 2.4 on the new replicas alone."""
+    c = Cluster(5, version)
+    c.start(4, 0, 1, 2)
+    c.create_topic("t", (0, 1, 2))
+    c.forget_requests()
+    ask(c, 0, 1)
+    assert (c.state().leader, c.state().isr) == (0, (0, 1))
+    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    told_up_to_2_3 = [] if c.gates.topic_znode_keeps_reassignment else [(1, [0, 1])]
+    assert [(p.leader_epoch, p.replicas) for p in told] == told_up_to_2_3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_told_again(version: str) -> None:
+    """onPartitionReassignment, areReplicasInIsr; all of the target become OnlineReplica, one by one."""
+    c = Cluster(5, version)
+    c.start(4, 0, 1, 2)
+    c.create_topic("t", (0, 1, 2))
+    c.forget_requests()
+    ask(c, 2, 1)
+    written = [decode_topic("t", data)[0] for path, data, _ in c.service.history if path == topic_path("t")][1:]
+    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    known, moved = (0, 0, [0, 1, 2]), (2, 1, [2, 1])
+    target = ReplicaAssignment(brokers(2, 1))
+    if c.gates.topic_znode_keeps_reassignment:
+        assert written == [towards(ReplicaAssignment(brokers(0, 1, 2)), brokers(2, 1)), target]
+    else:
+        assert written == [target]
+        assert [(p.leader, p.leader_epoch, p.replicas) for p in told][:2] == [known, moved]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_another_order_waits_up_to_2_3_until_all_are_in_sync(version: str) -> None:
+    c = started(version)
+    c.leader_writes_isr(0, notify=False)
+    ask(c, 1, 0)
+    assert (REASSIGN_PARTITIONS in c.service.znodes) is not c.gates.topic_znode_keeps_reassignment
+    if not c.gates.topic_znode_keeps_reassignment:
+        join(c, 0, 1)
+    assert REASSIGN_PARTITIONS not in c.service.znodes
+    assert assignment(c) == ReplicaAssignment(brokers(1, 0))
+
+
 def test_a_new_controller_goes_on() -> None:
     c = started()
     ask(c, 2, 3)
