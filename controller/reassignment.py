@@ -242,7 +242,8 @@ def _tell_new_assignment(
         return
     batch = context.batch()
     batch.add_leader_and_isr((*assignment.origin, *left_out), partition, leadership)
-    batch.add_leader_and_isr(assignment.adding, partition, leadership, is_new=True)
+    is_new = context.gates.added_replicas_are_told_at_once_that_they_are_new
+    batch.add_leader_and_isr(assignment.adding, partition, leadership, is_new=is_new)
     context.send(batch)
 
 

@@ -348,6 +348,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     hears_of_created_reassignments_only: bool
     """1.1+: the controller looks at `/admin/reassign_partitions` when it is created, and after its own deletion of it;
     before, at each change, for what is not being moved yet."""
+    added_replicas_are_told_at_once_that_they_are_new: bool
+    """2.7+: a reassignment's first LeaderAndIsr tells those that are added so (isNew); before, only the next does, too
+    late: a broker that lost a log directory has taken them for offline by then."""
     successor_gives_up_moves_of_deleted_topics: bool
     """1.1+: a new controller begins no reassignment of a topic that is to be deleted; before, it does, and the deletion
     waits for it."""
@@ -646,6 +649,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         metadata_updates_brokers_only=bin_since("2.2"),
         tells_of_all_deletions=not bin_since("2.0.0"),
         hears_of_created_reassignments_only=bin_since("1.1"),
+        added_replicas_are_told_at_once_that_they_are_new=bin_since("2.7"),
         successor_gives_up_moves_of_deleted_topics=bin_since("1.1"),
         topic_znode_keeps_reassignment=bin_since("2.4"),
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),

@@ -65,6 +65,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "deletes_old_notifications": ("1.1", "2.8", BINARY),
     "tells_of_all_deletions": (ALWAYS, "1.1", BINARY),
     "hears_of_created_reassignments_only": ("1.1", "2.8", BINARY),
+    "added_replicas_are_told_at_once_that_they_are_new": ("2.7", "2.8", BINARY),
     "successor_gives_up_moves_of_deleted_topics": ("1.1", "2.8", BINARY),
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
     # semantics 1.8
