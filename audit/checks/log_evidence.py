@@ -37,9 +37,13 @@ SELECT led.run, topic, partition, false, true,
   format_string('nothing tells what is left of the log of %s since its %s', led.node, dead.what)
 FROM (SELECT DISTINCT run, node, topic, partition FROM log_ranges WHERE leads) AS led
 JOIN (
-  SELECT run, target AS node, max_by(what, struct(at_ms, seq)) AS what FROM rest
-  WHERE event = 'machine_fault' AND what IN ('power-loss', 'lose-disk', 'lose-unsynced', 'start')
-  GROUP BY run, target HAVING max_by(what, struct(at_ms, seq)) != 'start'
+  SELECT run, node, max_by(what, at_ms) AS what
+  FROM (
+    SELECT run, at_ms, IF(event = 'node_started', node, target) AS node, IF(event = 'node_started', '', what) AS what
+    FROM rest WHERE event = 'node_started'
+      OR (event = 'machine_fault' AND what IN ('power-loss', 'lose-disk', 'lose-unsynced'))
+  )
+  GROUP BY run, node HAVING max_by(what, at_ms) != ''
 ) AS dead ON led.run = dead.run AND led.node = dead.node
 UNION ALL
 SELECT run, topic, partition, false, true, 'no event tells who led this partition, or its log is not told'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -180,6 +181,14 @@ def test_what_is_missing_makes_the_run_unknown_and_is_named(verdicts: dict[str, 
     assert any(reason in one for one in told), told
     if reason and "fault" not in what and "in force" not in what:
         assert "held" not in {check.verdict for check in verdict.checks.values()}
+
+
+@pytest.mark.parametrize("name", ["scenario.yaml", "settings.json", "observations.json"])
+def test_a_run_that_lacks_what_it_was_to_be_is_unfinished(run: Path, name: str, tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(run, tmp_path / "run"))
+    assert expected_of(copied).unfinished == ""
+    (copied / name).unlink()
+    assert f"no {name}" in expected_of(copied).unfinished
 
 
 # --- by generation ---

@@ -154,6 +154,13 @@ def test_events_that_are_missing_make_the_run_unknown(audit: Audit) -> None:
     assert audit(trace).exit_code == 3
 
 
+def test_what_was_acknowledged_and_nobody_appended_makes_the_run_unknown(audit: Audit) -> None:
+    verdict = audit(healthy().ended("d", at=3))
+    assert verdict.unknown_because == [
+        "1 records were acknowledged that no replica is told to have appended, such as the one at offset 3 of t-0"
+    ]
+
+
 def test_the_wire_level_counts_towards_the_sequence(audit: Audit) -> None:
     trace = healthy()
     trace.emit("broker-0", FrameSent("broker-0.1#1", "broker-1", "fetcher", 1, "FETCH", "request", 1, 10))
