@@ -50,6 +50,16 @@ def read_regular(path: Path, bytes_max: int = JSON_BYTES_MAX, *, follow: bool = 
     return data
 
 
+def other_than_regular(path: Path) -> str:
+    """What stands there, where something does that no command reads: `is a directory`; "" of a regular file, or of
+    none."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return ""
+    return "is a directory" if stat.S_ISDIR(mode) else "" if stat.S_ISREG(mode) else "is no regular file"
+
+
 def lines_of(file: BinaryIO, bytes_max: int) -> Iterator[bytes]:
     """Lines with their ends; longer ones are left out."""
     while line := file.readline(bytes_max + 1):

@@ -6,7 +6,8 @@ from pathlib import Path
 import msgspec
 
 from emulator.layout import shown
-from emulator.settings.files import FILES_MAX, SettingsFile, UnusableFile, settings_file, wanted
+from emulator.regular_files import open_regular, other_than_regular, reason
+from emulator.settings.files import FILES_MAX, SettingsFile, UnusableFile, nearest_word, settings_file, wanted
 from emulator.settings.properties import FILE_BYTES_MAX
 
 
@@ -31,11 +32,12 @@ def _read(word: str, scope: str) -> SettingsFile:
     asked = msgspec.structs.replace(asked, scope=asked.scope or scope)
     path = Path(asked.path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise UnusableFile(f"--settings {word}: cannot be read: {why}") from error
+        why = other_than_regular(path) or reason(error) if isinstance(error, OSError) else error
+        near = nearest_word(word) if isinstance(error, FileNotFoundError) else ""
+        raise UnusableFile(f"--settings {word}: cannot be read: {why}{near}") from error
     name = shown(path) if path.is_absolute() else str(path)
     return settings_file(asked, name, data)
 

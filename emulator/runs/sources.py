@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from emulator.packaged import GOLDEN, SCENARIOS
+from emulator.regular_files import other_than_regular
 from emulator.runs.settings_files import anchored
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
@@ -32,11 +33,12 @@ def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
     """A catalogue id, a path to YAML, or a recording. `parameters`: `--param`, what is changed of its text. Raises
     NoScenario, ScenarioErrors, Malformed, UnusableParameter, ValueError."""
     path = _file_of(given)
+    if what := other_than_regular(path):
+        raise NoScenario(f"{given}: {what}; a scenario is a YAML file")
     if not path.is_file():
-        known = list(catalogue())
-        close = get_close_matches(given, known, n=1)
-        nearest = f"; nearest: {close[0]}" if close else f"; the catalogue has: {', '.join(known)}"
-        raise NoScenario(f"no scenario or file {given!r}{nearest}")
+        close = get_close_matches(given, catalogue(), n=1)
+        nearest = f"nearest: {close[0]}" if close else "`faultline scenarios` lists the catalogue"
+        raise NoScenario(f"no scenario or file {given!r}; {nearest}")
     if path.suffix == ".json":
         if parameters:
             raise UnusableParameter(f"{parameters[0]}: a recording's script is as it was recorded; name a scenario")

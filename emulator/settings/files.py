@@ -7,6 +7,7 @@ name (`server.properties`), else found from its keys. `broker.id` says which bro
 import re
 from collections import Counter
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 import msgspec
@@ -64,6 +65,13 @@ def wanted(word: str) -> Wanted:
         return Wanted(word)
     kind, broker, path = said.groups()
     return Wanted(path, WORDS[kind]) if kind else Wanted(path, BROKER, int(broker))
+
+
+def nearest_word(word: str) -> str:
+    """`; nearest: producer:my.properties` of a word that begins nearly as one that says whose its file is."""
+    said, colon, path = word.partition(":")
+    close = get_close_matches(said, (*WORDS, "broker-0"), n=1) if colon and path else []
+    return f"; nearest: {close[0]}:{path}" if close and close[0] != said else ""
 
 
 def settings_file(asked: Wanted, name: str, data: bytes) -> SettingsFile:

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from emulator.packaged import GOLDEN
-from emulator.regular_files import reason
-from emulator.runs.sources import nearest_recordings, recording_named
+from emulator.regular_files import read_regular, reason
+from emulator.runs.sources import SCENARIO_BYTES_MAX, nearest_recordings, recording_named
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from emulator.scenario.observations.files import load, recording_files, run_file
 from emulator.scenario.observations.model import Observations
@@ -56,7 +56,7 @@ def _recordings(goldens: list[Path]) -> dict[str, Observations]:
 def _races(scenario_file: Path) -> tuple[Race, ...]:
     """Those of the scenario that was played; a run without its scenario has none."""
     try:
-        text = scenario_file.read_text(encoding="utf-8")
+        text = read_regular(scenario_file, SCENARIO_BYTES_MAX, follow=True).decode("utf-8")
     except FileNotFoundError:
         return ()
     except OSError as error:

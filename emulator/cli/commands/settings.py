@@ -31,6 +31,7 @@ from emulator.settings.setting import Setting, shown_version
 from emulator.settings.words import allowed, default_in, lifetime, updates
 from protocol.versions import DEFAULT_VERSION, UnknownVersion, UnusableProtocolVersion, ladder_name
 
+FILE_ENDINGS = (".properties", ".conf", ".cfg", ".yml", ".yaml")
 STANDINGS = (MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING)
 
 
@@ -41,7 +42,7 @@ def settings_command(names: Sequence[str], kafka_version: str | None, json: bool
         version = ladder_name(kafka_version or DEFAULT_VERSION)
         if not names:
             return _counted(out, json)
-        files = [name for name in names if _is_file(name)]
+        files = [name for name in names if _names_file(name)]
         told = [_told(one, version) for name in names if name not in files for one in _known(name)]
         account = _account(files, version) if files else None
     except (UnusableSetting, UnusableFile, UnknownVersion, UnusableProtocolVersion) as error:
@@ -58,8 +59,10 @@ def settings_command(names: Sequence[str], kafka_version: str | None, json: bool
     return HELD
 
 
-def _is_file(name: str) -> bool:
-    return name not in REGISTRY and Path(wanted(name).path).is_file()
+def _names_file(name: str) -> bool:
+    """Also one that is not there: no setting is called so."""
+    path = wanted(name).path
+    return name not in REGISTRY and (Path(path).exists() or path.endswith(FILE_ENDINGS) or "/" in path)
 
 
 def _account(words: Sequence[str], version: str) -> Any:

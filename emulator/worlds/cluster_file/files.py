@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from emulator.packaged import COMPOSE
+from emulator.regular_files import open_regular, other_than_regular, reason
 from emulator.scenario.document import MAX_TEXT_BYTES
 from emulator.worlds.cluster_file.cluster import ClusterFile
 from emulator.worlds.cluster_file.reading import cluster_of
@@ -23,6 +24,8 @@ def topologies() -> dict[str, Path]:
 def named_topology(given: str) -> Path:
     """A topology that comes with faultline by its name, or any compose file by its path. Raises NoClusterFile."""
     path = topologies().get(given, Path(given))
+    if what := other_than_regular(path):
+        raise NoClusterFile(f"{given}: {what}; a topology is a compose file")
     if not path.is_file():
         known = list(topologies())
         close = get_close_matches(given, known, n=1)
@@ -36,10 +39,10 @@ def read_cluster_file(path: Path, environment: Mapping[str, str] | None = None) 
 
     Raises NoClusterFile, ClusterFileErrors."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path, follow=True) as file:
             text = file.read(MAX_TEXT_BYTES + 1).decode("utf-8")
     except OSError as error:
-        raise NoClusterFile(f"{path}: cannot be read: {error.strerror}") from error
+        raise NoClusterFile(f"{path}: cannot be read: {reason(error)}") from error
     except UnicodeDecodeError as error:
         raise NoClusterFile(f"{path}: not UTF-8 text: {error}") from error
     return cluster_of(text, path, os.environ if environment is None else environment)

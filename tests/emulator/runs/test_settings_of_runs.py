@@ -1,5 +1,6 @@
 """Settings files, `--set` and a scenario's own settings: which counts, what is said, what the verdict makes of it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -336,10 +337,14 @@ def test_every_setting_that_was_once_refused_is_accepted() -> None:
 
 def test_files_that_cannot_be_read_are_told_together(tmp_path: Path) -> None:
     (tmp_path / "x.properties").write_bytes(b"\0")
+    os.mkfifo(tmp_path / "pipe")
+    words = [f"{tmp_path}/none", f"broker:{tmp_path}", f"{tmp_path}/x.properties", f"{tmp_path}/pipe"]
     with pytest.raises(UnusableFile) as raised:
-        read_settings_files([f"{tmp_path}/none", f"broker:{tmp_path}", f"{tmp_path}/x.properties"])
+        read_settings_files([*words, "prodcer:no.properties"])
     assert str(raised.value).splitlines() == [
         f"--settings {tmp_path}/none: cannot be read: No such file or directory",
-        f"--settings broker:{tmp_path}: cannot be read: Is a directory",
+        f"--settings broker:{tmp_path}: cannot be read: is a directory",
         f"{tmp_path}/x.properties: not a text: it has a byte of 0",
+        f"--settings {tmp_path}/pipe: cannot be read: is no regular file",
+        "--settings prodcer:no.properties: cannot be read: No such file or directory; nearest: producer:no.properties",
     ]
