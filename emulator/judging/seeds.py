@@ -17,6 +17,7 @@ from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.packaged import GOLDEN
 from emulator.runs.cores import Processes, on_all_cores
 from emulator.runs.directory import write_observations, write_verdict
+from emulator.runs.living import SEED_MAX
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.simulated import collector_asleep
@@ -44,8 +45,10 @@ def parse_seeds(given: str) -> range:
     match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", given)
     if match is None:
         raise UnusableSeeds(f"--seeds {given}: expected A..B, such as 1..200")
-    first = int(match[1])
-    last = int(match[2]) if match[2] else first
+    words = match[1], match[2] or match[1]
+    if any(len(word) > len(str(SEED_MAX)) or int(word) > SEED_MAX for word in words):
+        raise UnusableSeeds(f"--seeds {given}: from 0 to {SEED_MAX}")
+    first, last = map(int, words)
     if last < first:
         raise UnusableSeeds(f"--seeds {given}: the last is before the first")
     if last - first >= SEEDS_MAX:

@@ -25,6 +25,7 @@ from emulator.judging.fuzzing.hunt import Find, FuzzAsked, Hunt, hunted, made_sm
 from emulator.regular_files import read_regular, write_whole
 from emulator.runs.cores import Players, played_by_python
 from emulator.runs.directory import prepare
+from emulator.runs.living import UnusableOption, check_seed
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
 from emulator.scenario.model import CreateTopic, Scenario, Workload
@@ -75,7 +76,7 @@ def fuzz_command(options: FuzzOptions) -> int:
     except NotOnSpark as error:
         print(f"faultline fuzz: {error}", file=sys.stderr)
         return UNKNOWN
-    except UNUSABLE_CAMPAIGN as error:
+    except (*UNUSABLE_CAMPAIGN, UnusableOption) as error:
         print(f"faultline fuzz: {error}", file=sys.stderr)
         return UNUSABLE
     folder = options.out or Path(FINDS)
@@ -93,7 +94,8 @@ def fuzz_command(options: FuzzOptions) -> int:
 
 
 def _asked(options: FuzzOptions) -> FuzzAsked:
-    """Raises UnknownVersion, UnusableSetting, UnusableFile."""
+    """Raises UnusableOption, UnknownVersion, UnusableSetting, UnusableFile."""
+    check_seed(options.seed)
     version = ladder_name(options.kafka_version or DEFAULT_VERSION)
     sets = dict(map(parse_assignment, options.sets))
     bare = Scenario(

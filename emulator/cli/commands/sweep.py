@@ -6,6 +6,7 @@ is 0; 3 if a cell has no run that tells anything, 70 if a run met a bug of ours.
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from difflib import get_close_matches
 from pathlib import Path
 from time import perf_counter
 
@@ -26,6 +27,7 @@ from emulator.judging.campaigns.sweeps import Sweep, find_sweep, measure_named, 
 from emulator.judging.seeds import parse_seeds
 from emulator.regular_files import write_whole
 from emulator.runs.cores import Players
+from emulator.runs.sources import catalogue
 from emulator.screen import Screen, for_lines
 
 SEEDS = "1..10"
@@ -98,14 +100,13 @@ def _asked(options: SweepOptions) -> Sweep:
     """What the command line says; where that has no axis, a sweep of that name. Raises UnusableSpace and what reading a
     sweep raises."""
     seeds = None if options.seeds is None else parse_seeds(options.seeds)
+    measures = tuple(map(measure_named, options.measures))
     if not options.sets and not options.parameters and not options.kafka_version:
         found = find_sweep(options.scenario, seeds)
         if found is not None:
-            return found
-        raise UnusableSpace(
-            f"{options.scenario}: over what? --set NAME=A,B, --param NAME=A,B or --kafka-version A,B; "
-            f"sweeps that come with faultline: {', '.join(shipped())}"
-        )
+            space = msgspec.structs.replace(found.space, settings_files=options.settings_files)
+            return Sweep(space, found.title, tuple(dict.fromkeys((*found.measures, *measures))))
+        raise UnusableSpace(_over_what(options.scenario))
     space = sweep_of(
         options.scenario,
         sets=options.sets,
@@ -114,7 +115,18 @@ def _asked(options: SweepOptions) -> Sweep:
         seeds=seeds or parse_seeds(SEEDS),
         settings_files=options.settings_files,
     )
-    return Sweep(space, measures=tuple(map(measure_named, options.measures)))
+    return Sweep(space, measures=measures)
+
+
+def _over_what(given: str) -> str:
+    """Of a word without an axis that is no sweep."""
+    close = get_close_matches(given, shipped(), n=1)
+    if close and given not in catalogue() and not Path(given).exists():
+        return f"no sweep or scenario {given!r}; nearest: {close[0]}"
+    return (
+        f"{given}: over what? --set NAME=A,B, --param NAME=A,B or --kafka-version A,B; "
+        f"sweeps that come with faultline: {', '.join(shipped())}"
+    )
 
 
 def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:

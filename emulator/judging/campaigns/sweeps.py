@@ -157,7 +157,8 @@ def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
         versions=",".join(versions) or None,
         seeds=seeds or parse_seeds(own or "1"),
     )
-    return Sweep(space, " ".join(texts["title"].split()), tuple(map(measure_named, named)))
+    measures = tuple(measure_named(name, f"{path}: measures: {name}") for name in named)
+    return Sweep(space, " ".join(texts["title"].split()), measures)
 
 
 def _words(reader: Reader, node: Node | None) -> Iterator[str]:
@@ -167,11 +168,11 @@ def _words(reader: Reader, node: Node | None) -> Iterator[str]:
         yield f"{name}={','.join(f'{QUOTE}{value}{QUOTE}' for value in values)}"
 
 
-def measure_named(name: str) -> str:
-    """The same. Raises UnusableSpace."""
+def measure_named(name: str, where: str = "") -> str:
+    """The same. `where` it was said; by default on the command line. Raises UnusableSpace."""
     if name not in MEASURES:
         known = {**{one: one for one in MEASURES}, **{title_of(one): one for one in MEASURES}}
         close: list[Any] = get_close_matches(name, known, n=1)
         nearest = f"nearest: {known[close[0]]}" if close else f"there are: {', '.join(MEASURES)}"
-        raise UnusableSpace(f"--measure {name}: no such measure; {nearest}")
+        raise UnusableSpace(f"{where or f'--measure {name}'}: no such measure; {nearest}")
     return name

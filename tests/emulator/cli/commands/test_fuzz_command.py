@@ -22,6 +22,8 @@ def fuzz(*words: str) -> Any:
         (("--for", "1m", "--runs", "5"), "one of them"),
         (("--kafka-version", "9.9"), "unknown Kafka version '9.9'"),
         (("--set", "min.insync.replica=2"), "min.insync.replicas"),
+        (("--seed=-1",), "--seed -1: from 0 to 9223372036854775807"),
+        (("--seed", "9223372036854775808"), "--seed 9223372036854775808: from 0 to 9223372036854775807"),
     ],
 )
 def test_what_it_cannot_use_is_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:

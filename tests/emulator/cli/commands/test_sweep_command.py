@@ -104,6 +104,9 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
         (("cap-choice", "--set", "producer.acks=1,all", "--seeds", "2..1"), "the last is before the first"),
         (("cap-choice", "--set", "producer.acks=1,all", "--runs", "0"), "--runs 0: at least 1"),
         (("cap-choice", "--set", "producer.acks=1,all", "--measure", "isr_shrink"), "nearest: isr_shrinks"),
+        (("cap-choice", "--measure", "lostt"), "--measure lostt: no such measure; nearest: lost"),
+        (("cap-choise",), "no sweep or scenario 'cap-choise'; nearest: cap-choice"),
+        (("cap-choice", "--settings", "no.properties"), "--settings no.properties: cannot be read"),
     ],
 )
 def test_what_cannot_be_swept_is_one_line(

@@ -78,6 +78,9 @@ def test_a_sweep_of_ones_own_is_a_file(tmp_path: Path) -> None:
     file.write_text("id: mine\ntitle: t\nscenraio: x\n")
     with pytest.raises(ScenarioErrors, match=r"mine.yaml:3:1: unknown key 'scenraio' in a sweep; nearest: scenario"):
         find_sweep(str(file))
+    file.write_text("id: mine\ntitle: t\nscenario: az-isolated-leader\nmeasures: [lost, lostt]\n")
+    with pytest.raises(UnusableSpace, match=r"mine.yaml: measures: lostt: no such measure; nearest: lost$"):
+        find_sweep(str(file))
     file.write_text("id: mine\ntitle: t\nsteps: []\n")
     assert find_sweep(str(file)) is None, "a scenario"
     assert find_sweep("az-isolated-leader") is None
