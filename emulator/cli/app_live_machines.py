@@ -35,7 +35,7 @@ def _machine(
     fault: str,
     nodes: tuple[str, ...],
     asked: Waiting,
-    kept: int = -1,
+    kept: int | None = None,
     directory: str | None = None,
     given: dict[str, float] | None = None,
 ) -> int:
@@ -105,7 +105,7 @@ def power_loss(*nodes: Nodes, keep: int | None = None, asked: Waiting = WAITING)
     keep
         So many batches of each log survive; by default those that were synced.
     """
-    return _machine("power-loss", nodes, asked, -1 if keep is None else keep)
+    return _machine("power-loss", nodes, asked, keep)
 
 
 @app.command

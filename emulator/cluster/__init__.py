@@ -4,8 +4,8 @@
     faultline cut az-0  --->  its control server: one JSON line with the run's token  --->  one line back
     curl .../v1/faults  --->  the same, in HTTP
 
-Reading order: `requests` (what may be asked, and the answer), `control_server` (who asks, and how much of it is let
-in), `desk` (what all conversations share), `line_talk` (JSON lines), `http` (HTTP), `auditing` (the audit, for who
+Reading order: `requests` (what may be asked, and the answer), `bounds` (what of it is out of them), `control_server`
+(who asks, and how much of it is let in), `desk` (what all conversations share), `line_talk` (JSON lines), `http` (HTTP), `auditing` (the audit, for who
 asks over HTTP), `control_client` and `trio_client` (the asker's side), `registry` (which clusters there are:
 RUN_DIR/cluster.json) in the `state_home`, `playing` (a run over the network, registered meanwhile), `left` (what a
 killed supervisor has left), `words` (nearest valid names), `link_faults`, `machine_faults`, `player_mailbox` (steps

@@ -31,6 +31,17 @@ VALUE_BYTES_MAX = 32 * 1024
 
 KEYS_MAX = 1_000_000
 
+OFFSET_MAX = 2**63 - 1
+INT_MAX = 2**31 - 1
+"""Of Kafka's own int32 fields."""
+BATCHES_KEPT_MAX = 1_000_000
+SYNCED = -1
+"""Batches kept in a power loss: none past what was synced."""
+
+Int = Annotated[int, msgspec.Meta(ge=-INT_MAX - 1, le=INT_MAX)]
+"""Where who is asked says more exactly what is allowed."""
+Broker = Annotated[BrokerId, msgspec.Meta(ge=0, le=INT_MAX)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 Word = Annotated[str, msgspec.Meta(max_length=256)]
 Words = Annotated[list[Word], msgspec.Meta(max_length=WORDS_MAX)]
 Values = Annotated[
@@ -77,7 +88,7 @@ class Heal(Ask, frozen=True, tag="heal"):
 
 class Machine(Ask, frozen=True, tag="machine"):
     """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, or a list of such.
-    `batches_kept`: of each log, in a power loss (-1: none past what was synced). `directory`: the one log directory
+    `batches_kept`: of each log, in a power loss (SYNCED: none past what was synced). `directory`: the one log directory
     that is full, fails, or is lost ("": the whole disk). Of a start, and kept for later ones: `version` of a broker's
     binary ("": as before) and `settings` besides those it had (null: no longer given); `from_files`: the same from
     files, of which the version need not know everything. `given`: what else the fault takes, by its fields' names
@@ -85,7 +96,7 @@ class Machine(Ask, frozen=True, tag="machine"):
 
     fault: MachineFault
     node: Word | Annotated[list[Word], msgspec.Meta(min_length=1, max_length=WORDS_MAX)]
-    batches_kept: Annotated[int, msgspec.Meta(ge=-1)] = -1
+    batches_kept: Annotated[int, msgspec.Meta(ge=-1, le=BATCHES_KEPT_MAX)] = SYNCED
     directory: Word = ""
     version: Word = ""
     settings: dict[Word, SettingValue | None] = {}
@@ -101,9 +112,9 @@ class CreateTopic(Ask, frozen=True, tag="create-topic"):
     """`assignment`: replicas by partition, the preferred leader first; or `partitions` with `replicas` each."""
 
     topic: Word
-    assignment: Annotated[list[list[BrokerId]], msgspec.Meta(max_length=1_000)] = []
-    partitions: int = 0
-    replicas: int = 0
+    assignment: Annotated[list[list[Broker]], msgspec.Meta(max_length=1_000)] = []
+    partitions: Int = 0
+    replicas: Int = 0
     settings: dict[str, SettingValue] = {}
 
 
@@ -136,7 +147,7 @@ class AlterTopic(Ask, frozen=True, tag="alter-topic"):
 class AlterBroker(Ask, frozen=True, tag="alter-broker"):
     """Set settings of a broker that runs, or (no `broker`) of all, and let others be as its file has them again."""
 
-    broker: BrokerId | None = None
+    broker: Broker | None = None
     settings: dict[str, SettingValue] = {}
     removed: Words = []
 
@@ -145,14 +156,14 @@ class AddPartitions(Ask, frozen=True, tag="add-partitions"):
     """So many there are from now on. `assignment`: replicas of each new one; else they are placed."""
 
     topic: Word
-    partitions: int
-    assignment: Annotated[list[list[BrokerId]], msgspec.Meta(max_length=1_000)] = []
+    partitions: Int
+    assignment: Annotated[list[list[Broker]], msgspec.Meta(max_length=1_000)] = []
 
 
 class Reassign(Ask, frozen=True, tag="reassign"):
     """{partition: its replicas, the preferred leader first}; ended when the controller has moved them all."""
 
-    targets: Annotated[dict[Word, list[BrokerId]], msgspec.Meta(min_length=1, max_length=1_000)]
+    targets: Annotated[dict[Word, list[Broker]], msgspec.Meta(min_length=1, max_length=1_000)]
 
 
 class Produce(Ask, frozen=True, tag="produce"):
@@ -162,9 +173,9 @@ class Produce(Ask, frozen=True, tag="produce"):
 
     topic: Word
     values: Values
-    partition: int = 0
+    partition: Int = 0
     acks: Literal[0, 1, -1] = 1
-    broker: BrokerId | None = None
+    broker: Broker | None = None
     retries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=600_000)] = 1_000
     idempotent: bool = False
@@ -178,10 +189,10 @@ class Consume(Ask, frozen=True, tag="consume"):
     """Read a partition from `offset` on, `records_max` records at most. Whom it asks: as for Produce."""
 
     topic: Word
-    partition: int = 0
-    offset: Annotated[Offset, msgspec.Meta(ge=0)] = FIRST_OFFSET
+    partition: Int = 0
+    offset: Annotated[Offset, msgspec.Meta(ge=0, le=OFFSET_MAX)] = FIRST_OFFSET
     records_max: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 100
-    broker: BrokerId | None = None
+    broker: Broker | None = None
     az: Word = ""
 
 
@@ -195,11 +206,11 @@ class StartWorkload(Ask, frozen=True, tag="start-workload"):
     """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer.
     `acks` None: as the cluster's producers are set, else all. `keys`: so many of them, in turn; 0: none."""
 
-    name: Word
+    name: Name
     topic: Word
     rate_per_s: float = 10.0
     acks: Literal[0, 1, -1] | None = None
-    retries: int | None = None
+    retries: Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)] | None = None
     idempotent: bool = False
     value_bytes: Annotated[int, msgspec.Meta(ge=0, le=VALUE_BYTES_MAX)] = 0
     keys: Annotated[int, msgspec.Meta(ge=0, le=KEYS_MAX)] = 0

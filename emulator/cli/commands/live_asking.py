@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
+from emulator.cluster.bounds import unfit
 from emulator.cluster.control_client import ask
 from emulator.cluster.registry import NoCluster, choose
 from emulator.cluster.requests import WAIT_S, WAIT_S_MAX, Answer, Ask, Refused
@@ -32,6 +33,8 @@ def ask_cluster(asking: Asking, what: Ask, show: Show, judge: Callable[[dict[str
     wait_s = WAIT_S if asking.wait_s is None else asking.wait_s
     if not 0 <= wait_s <= WAIT_S_MAX:
         return refused(asking.command, f"--wait {wait_s:g}: from 0 to {WAIT_S_MAX:g} seconds")
+    if why := unfit(what):
+        return refused(asking.command, why)
     try:
         answer = ask(choose(asking.cluster).registration, what, wait_s)
     except (NoCluster, Refused) as error:

@@ -7,7 +7,16 @@ from typing import Any
 from rich.console import Console
 
 from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
-from emulator.cluster.requests import Heal, LinkFault, Machine, MachineFault, Refused, SettingValue
+from emulator.cluster.requests import (
+    BATCHES_KEPT_MAX,
+    SYNCED,
+    Heal,
+    LinkFault,
+    Machine,
+    MachineFault,
+    Refused,
+    SettingValue,
+)
 from emulator.cluster.start_files import settings_from
 from emulator.runs.settings_files import read_settings_files
 from emulator.settings.files import UnusableFile
@@ -38,12 +47,16 @@ def machine_command(
     asking: Asking,
     fault: MachineFault,
     nodes: Sequence[str],
-    batches_kept: int = -1,
+    batches_kept: int | None = None,
     directory: str = "",
     given: Mapping[str, float] | None = None,
 ) -> int:
-    """Machines, broken or mended, all at once. `given`: what else the fault takes."""
-    return _ask_machines(asking, Machine(fault, list(nodes), batches_kept, directory, given=dict(given or {})))
+    """Machines, broken or mended, all at once. `batches_kept`: None: what was synced. `given`: what else the fault
+    takes."""
+    if batches_kept is not None and not 0 <= batches_kept <= BATCHES_KEPT_MAX:
+        return refused(asking.command, f"--keep {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
+    kept = SYNCED if batches_kept is None else batches_kept
+    return _ask_machines(asking, Machine(fault, list(nodes), kept, directory, given=dict(given or {})))
 
 
 def start_command(

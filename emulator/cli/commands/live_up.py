@@ -147,7 +147,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
     UNUSABLE_INPUT."""
     file = named_topology(options.topology)
     given = read_cluster_file(file)
-    name = options.name or given.name
+    name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
         raise UnusableName(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
     speed = given.speed if options.speed is None else options.speed

@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec import inspect
 from rich.console import Console
 
+from emulator.cli.app import app
 from emulator.cli.commands import live_clients, live_topics
 from emulator.cli.commands.live_asking import Asking
 from emulator.cli.commands.live_clients import create_topic_command, produce_command
 from emulator.cli.commands.live_faults import machine_command
 from emulator.cli.commands.live_topics import add_partitions_command, alter_broker_command, reassign_command
-from emulator.cluster.requests import VALUES_MAX, Ask, Produce, Reassign
+from emulator.cluster.requests import VALUES_MAX, AnyAsk, Ask, Produce, Reassign
 from protocol.ids import BrokerId
 from tests.ids import brokers
 
@@ -130,3 +132,57 @@ def test_brokers_that_are_none_are_refused_in_one_line(
     assert reassign_command(Asking("reassign"), [f"t-0={brokers_}"]) == 2
     assert alter_broker_command(Asking("broker alter"), brokers_, ["log.retention.ms=1"], ()) == 2
     assert asked == [] and len(capsys.readouterr().err.splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("workload start t --retries 99999999999999999999", "--retries 99999999999999999999: from 0 to 2147483647"),
+        ("workload start t --retries=-1", "--retries -1: from 0 to 2147483647"),
+        ("workload start t --keys 1000001", "--keys 1000001: from 0 to 1000000"),
+        ("workload start t --rate inf", "--rate inf: no number"),
+        ("workload start t --name=", "--name '': it is empty"),
+        ("produce t a --partition 2147483648", "--partition 2147483648: from -2147483648 to 2147483647"),
+        ("produce t a --broker=-1", "--broker -1: from 0 to 2147483647"),
+        ("consume t --max 0", "--max 0: from 1 to 10000"),
+        ("consume t --from-offset=-1", "--from-offset -1: from 0 to 9223372036854775807"),
+        ("topic create t --assignment 0,2147483648", "--assignment 2147483648: from 0 to 2147483647"),
+        ("topic create t --partitions 2147483648", "--partitions 2147483648: from -2147483648 to 2147483647"),
+        ("topic add-partitions t 2147483648", "partitions 2147483648: from -2147483648 to 2147483647"),
+        ("reassign t-0=2147483648", "targets 2147483648: from 0 to 2147483647"),
+        ("power-loss broker-0 --keep=-1", "--keep -1: from 0 to 1000000"),
+        ("power-loss broker-0 --keep 99999999999999999999999", "--keep 99999999999999999999999: from 0 to 1000000"),
+    ],
+)
+def test_a_number_out_of_bounds_is_told_with_its_option_before_a_cluster_is_asked(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code: Any = app(words.split(), result_action="return_value")
+    err = capsys.readouterr().err
+    assert (code, err.count("\n")) == (2, 1) and err.endswith(f": {message}\n")
+
+
+def test_every_whole_number_of_a_request_has_bounds() -> None:
+    """What is beyond 64 bits travels no further than the supervisor."""
+
+    def unbounded(of_type: inspect.Type) -> bool:
+        match of_type:
+            case inspect.UnionType():
+                return any(map(unbounded, of_type.types))
+            case inspect.ListType():
+                return unbounded(of_type.item_type)
+            case inspect.DictType():
+                return unbounded(of_type.value_type)
+        return isinstance(of_type, inspect.IntType) and None in (of_type.ge, of_type.le)
+
+    asks = inspect.type_info(AnyAsk)
+    assert isinstance(asks, inspect.UnionType)
+    fields = [(ask.cls, field) for ask in asks.types if isinstance(ask, inspect.StructType) for field in ask.fields]
+    assert fields
+    assert [(cls, one.name) for cls, one in fields if one.name != "settings" and unbounded(one.type)] == []
+
+
+def test_a_cluster_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
+    code: Any = app(["up", "--name", ""], result_action="return_value")
+    assert code == 2
+    assert capsys.readouterr().err == "faultline up: --name '': a name is of letters, digits, '-', '_' and '.'\n"
