@@ -1,20 +1,26 @@
 """A run's events, read back in plain Python: for commands that follow single records or compare two runs.
 
-Lines that are no events are left out; the audit counts and keeps them. Bounded: what these commands need fits in
-memory, and a run that does not is told so."""
+Lines that are no events are left out, and counted for whoever tells of them; the audit keeps them. Bounded: what these
+commands need fits in memory, and a run that does not is told so."""
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import lines_of, open_regular, refuse_foreign_link
+from protocol.events import EVENTS
 from protocol.events.reading import LINE_BYTES_MAX, event_in, placed_in
 from protocol.ids import TopicPartition
 
 EVENTS_MAX = 2_000_000
 FILES_NAMED_MAX = 3
 Line = dict[str, Any]
+LeftOut = Counter[Path]
+"""{file: how many of its lines are no events}."""
+_EVENT = re.compile(rb'"event":"([a-z_]{1,64})"')
 
 
 class TooManyEvents(ValueError):
@@ -39,13 +45,15 @@ def event_files(run: Path, *, wire: bool = False, node: str = "") -> list[Path]:
     return files
 
 
-def read(run: Path, names: Collection[str], node: str = "", *, broken: bool = False) -> Iterator[Line]:
+def read(
+    run: Path, names: Collection[str], node: str = "", *, broken: bool = False, left_out: LeftOut | None = None
+) -> Iterator[Line]:
     """Events of these names, file by file, in each file's order; of all nodes or of one. `broken`: also
     those that only have their place (node, incarnation and number). Raises NoEvents, TooManyEvents."""
     count = 0
     paths = event_files(run, node=node)
     for path in paths:
-        for event in events_in(path, names, broken=broken):
+        for event in events_in(path, names, broken=broken, left_out=left_out):
             count += 1
             if count > EVENTS_MAX:
                 raise TooManyEvents(f"{run}: more than {EVENTS_MAX} events; ask with faultline sql")
@@ -66,17 +74,39 @@ def _only_other_lines(paths: list[Path]) -> bool:
     return lines > 0
 
 
-def events_in(path: Path, names: Collection[str], *, broken: bool = False) -> Iterator[Line]:
+def events_in(
+    path: Path, names: Collection[str], *, broken: bool = False, left_out: LeftOut | None = None
+) -> Iterator[Line]:
     """Events of these names in one file, none of another node's than may write there. Raises OSError, also for what is
     no regular file."""
     writer = only_writer(path)
     markers = tuple(f'"event":"{name}"'.encode() for name in names)
     with open_regular(path) as file:
         for line in lines_of(file, LINE_BYTES_MAX):
+            is_event = True
             if any(marker in line for marker in markers):
                 event = placed_in(line) if broken else event_in(line)
-                if event is not None and event["event"] in names and writer in ("", event["node"]):
+                is_event = event is not None and writer in ("", event["node"])
+                if event is not None and is_event and event["event"] in names:
                     yield event
+            elif left_out is not None:
+                is_event = _is_whole(line)
+            if left_out is not None and not is_event:
+                left_out[path] += 1
+
+
+def _is_whole(line: bytes) -> bool:
+    """Of an event that nobody asked for: it is called after one and has its end. More would take longer than reading
+    those that were asked for."""
+    named = _EVENT.search(line)
+    return named is not None and named[1].decode() in EVENTS and line.endswith(b"}\n")
+
+
+def told_left_out(left_out: LeftOut) -> Iterator[str]:
+    """A line for each file, for standard error."""
+    for path, count in sorted(left_out.items()):
+        what = "1 line that is no event is" if count == 1 else f"{count} lines that are no events are"
+        yield f"{path}: {what} left out"
 
 
 def by_topic_partition(events: Sequence[Line]) -> dict[TopicPartition, list[Line]]:

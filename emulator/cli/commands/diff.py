@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
-from emulator.runs.events import Line, NoEvents, TooManyEvents, by_topic_partition, read
+from emulator.runs.events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, read, told_left_out
 from protocol.events import ENVELOPE, EVENTS
 from protocol.ids import topic_partition_of, topic_partition_text
 
@@ -28,13 +28,16 @@ class Parting(msgspec.Struct, frozen=True):
 
 def diff_command(left: Path, right: Path, json: bool = False, partition: str | None = None) -> int:
     """Exit code 0: no difference but times; 1: they part. `partition`: only what is of that one, such as t-0."""
+    left_out = LeftOut()
     try:
-        events = [_by_node(run, partition) for run in (left, right)]
+        events = [_by_node(left, partition, left_out), _by_node(right, partition, left_out)]
         if partition is not None and not any(events):
             raise NoEvents(f"nothing in either run is of {partition}{_partitions_of(left)}")
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline diff: {error}", file=sys.stderr)
         return UNUSABLE
+    for line in told_left_out(left_out):
+        print(f"faultline diff: {line}", file=sys.stderr)
     partings = sorted(partings_of(*events), key=lambda parting: parting.at_ms)
     if json:
         print(msgspec.json.encode(partings).decode())
@@ -52,9 +55,9 @@ def diff_command(left: Path, right: Path, json: bool = False, partition: str | N
     return BROKEN
 
 
-def _by_node(run: Path, partition: str | None) -> dict[str, list[Line]]:
+def _by_node(run: Path, partition: str | None, left_out: LeftOut) -> dict[str, list[Line]]:
     """{node: its events}; those of one partition, if that is asked for."""
-    events = list(read(run, COMPARED))
+    events = list(read(run, COMPARED, left_out=left_out))
     if partition is not None:
         topic_partition = topic_partition_of(partition)
         events = by_topic_partition(events).get(topic_partition, []) if topic_partition is not None else []

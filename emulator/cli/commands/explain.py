@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.runs.events import Line, NoEvents, TooManyEvents, by_topic_partition, read
+from emulator.runs.events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, read, told_left_out
 from protocol.errors import error_name
 from protocol.ids import topic_partition_text
 from protocol.numbers import number_in
@@ -44,11 +44,15 @@ class Moment(msgspec.Struct, frozen=True):
 def explain_command(run: Path, subject: str, partition: str | None = None, json: bool = False) -> int:
     """Prints the chain, one for each partition in which the record was; exit code 2 when nothing in the run is about
     `subject`. `partition`: only that one, such as t-0."""
+    left_out = LeftOut()
     try:
-        events = sorted(read(run, FOLLOWED), key=lambda event: (event["at_ms"], event["node"], event["seq"]))
+        events = list(read(run, FOLLOWED, left_out=left_out))
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline explain: {error}", file=sys.stderr)
         return UNUSABLE
+    for line in told_left_out(left_out):
+        print(f"faultline explain: {line}", file=sys.stderr)
+    events.sort(key=lambda event: (event["at_ms"], event["node"], event["seq"]))
     lives = lives_of(events, subject)
     if not lives:
         print(f"faultline explain: nothing in {run} is about {subject!r}: no such value was sent", file=sys.stderr)
@@ -74,7 +78,7 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
 def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     """{partition: what happened there to a value, or at an offset}, events in their order; values come first."""
     of_each = by_topic_partition(events)
-    sent = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["value"] == subject}
+    sent = {operation for operation, value in _produced(events) if value == subject}
     if sent:
         lives = {topic_partition: _life_of_value(there, sent) for topic_partition, there in of_each.items()}
     elif (offset := number_in(subject)) is not None:
@@ -89,6 +93,13 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
         if (name := _called(*topic_partition))
     }
     return {name: life for name, life in told.items() if life}
+
+
+def _produced(events: list[Line]) -> Iterator[tuple[str, str]]:
+    """(operation, its value) of those that write: a read has "" for a value, a commit its group."""
+    for event in events:
+        if event["event"] == "operation_invoked" and event["kind"] == "produce":
+            yield event["operation"], event["value"]
 
 
 def _called(topic: str, partition: int) -> str:
@@ -113,7 +124,7 @@ def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, s
 
 def _life_of_offset(events: list[Line], offset: int) -> Iterator[tuple[Line, str]]:
     """Everything that ever lay at `offset` of one partition, on any replica; what producers were told of it."""
-    produces = {e["operation"] for e in events if e["event"] == "operation_invoked" and e["kind"] == "produce"}
+    produces = {operation for operation, _ in _produced(events)}
     held: list[Batch] = []
     for event in events:
         text = ""

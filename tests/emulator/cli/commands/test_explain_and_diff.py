@@ -1,6 +1,7 @@
 """`faultline explain` and `faultline diff`, on simulated runs."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -245,3 +246,29 @@ def test_a_partition_that_is_in_neither_run_is_no_equality(
         assert diff_command(two_partitions, two_partitions, partition=wrong) == 2
         said = f"faultline diff: nothing in either run is of {wrong}; there is t-0, t-1\n"
         assert capsys.readouterr() == ("", said)
+
+
+def test_lines_that_are_no_events_are_counted_by_file(
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Something else, a line that was cut off and an event without its fields."""
+    run = tmp_path / "damaged"
+    shutil.copytree(runs["one"], run)
+    file = run / "events" / "broker-0.1.jsonl"
+    first, *_ = file.read_text().splitlines()
+    with file.open("a") as more:
+        more.write("something\n" + first[:-5] + '\n{"event":"batch_appended","node":"broker-0"}\n')
+    assert explain_command(run, "c") == 0
+    assert capsys.readouterr().err == f"faultline explain: {file}: 3 lines that are no events are left out\n"
+    assert diff_command(runs["one"], run) == 0
+    assert capsys.readouterr().err == f"faultline diff: {file}: 3 lines that are no events are left out\n"
+    assert explain_command(runs["one"], "c") == diff_command(runs["one"], runs["same"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_only_read_or_committed_wrote_nothing(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A read has no value: asked for the empty one, it was told as a write."""
+    assert explain_command(runs["one"], "") == 2
+    assert "is about '': no such value was sent" in capsys.readouterr().err
