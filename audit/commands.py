@@ -91,9 +91,9 @@ def audit_command(
             if out is not None:
                 export(spark, directories, verdicts, out)
     except SparkFailed as error:
-        return _unknown(error)
+        return _unknown(f"faultline audit: {error}")
     except (AuditInputError, GatewayError, NoJavaError) as error:
-        return _unusable(error)
+        return _unusable(f"faultline audit: {error}")
     for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts])
     if json:
         print_json(verdicts)
@@ -119,7 +119,7 @@ def report_command(run: str, json: bool = False) -> int:
         verdict = verdict_of(directory.path)
         path = write_report(directory.path, verdict)
     except AuditInputError as error:
-        return _unusable(error)
+        return _unusable(f"faultline report: {error}")
     if json:
         print(msgspec.json.encode({"run": verdict.run, "report": str(path), "valid": verdict.valid}).decode())
     else:
@@ -233,12 +233,12 @@ def spark_of(
                 yield spark_session(gateway, settings=settings), own
 
 
-def _unknown(error: object) -> int:
+def _unknown(said: str) -> int:
     """The evidence could not be looked at."""
-    print(error, file=sys.stderr)
+    print(said, file=sys.stderr)
     return EXIT_UNKNOWN
 
 
-def _unusable(error: object) -> int:
-    print(error, file=sys.stderr)
+def _unusable(said: str) -> int:
+    print(said, file=sys.stderr)
     return EXIT_UNUSABLE

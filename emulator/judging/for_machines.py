@@ -21,7 +21,12 @@ class ForMachines(msgspec.Struct, frozen=True):
     @property
     def options(self) -> list[str]:
         """Those that were given."""
-        return [f"--{name}" for name in self.__struct_fields__ if getattr(self, name) is not None]
+        return [option for option, path in self.places.items() if path is not None]
+
+    @property
+    def places(self) -> dict[str, Path | None]:
+        """{option: its file}."""
+        return {"--junit": self.junit, "--markdown": self.markdown}
 
     def write(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
         """`verdicts`: as verdict.json has them."""

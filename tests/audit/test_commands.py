@@ -44,13 +44,14 @@ def test_what_is_no_run_is_named_in_one_sentence(
     assert audit_command([one.format(tmp=tmp_path) for one in given]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.count("\n") == 1
+    assert err.count("\n") == 1 and err.startswith("faultline audit: ")
     assert said.format(tmp=tmp_path) in err
 
 
 def test_a_report_of_no_run_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report_command(str(tmp_path / "nothing")) == 2
-    assert "no such directory" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.startswith("faultline report: ") and "no such directory" in err
 
 
 def test_a_report_tells_as_json_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from emulator.cli.commands.advise_running import NotAsked, running_cluster
 from emulator.cli.commands.advise_told import as_json, print_advice
 from emulator.cli.commands.lasting import seconds_of
+from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of
@@ -67,6 +68,8 @@ def advise_command(options: AdviseOptions) -> int:
     try:
         limit_s = _check_extent(options)
         seeds = parse_seeds(options.seeds or SEEDS)
+        folder = options.out or Path(FOLDER)
+        check_places({"--html": options.html}, folder)
         if options.cluster is not None:
             options, cluster = _of_running(options, options.cluster)
         else:
@@ -90,7 +93,6 @@ def advise_command(options: AdviseOptions) -> int:
         print(f"faultline advise: {error}", file=sys.stderr)
         return UNKNOWN
     rounds = [advice] if pairs is None else [advice, pairs.advice]
-    folder = options.out or Path(FOLDER)
     replays = dict(replay for one in rounds for replay in _written(one, folder))
     told = Told(advice, base, replays, pairs)
     if options.json:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from audit.commands import audit_command
 from audit.input import AuditInputError, find_runs
+from emulator.cli.commands.places import UnusablePlace, check_places
 from emulator.cluster.moment import copy_moment
 from emulator.cluster.registry import registered
 from emulator.cluster.requests import Refused
@@ -30,6 +31,7 @@ def audit_runs_command(
     with ExitStack() as stack:
         given: list[str] = []
         try:
+            check_places(for_machines.places, out)
             for run in find_runs(runs):
                 found = registered(run.path)
                 if found is None or not found.running:
@@ -40,8 +42,8 @@ def audit_runs_command(
                 print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
                 homes[copy] = run.path
                 given.append(str(copy))
-        except AuditInputError as error:
-            print(error, file=sys.stderr)
+        except (AuditInputError, UnusablePlace) as error:
+            print(f"faultline audit: {error}", file=sys.stderr)
             return UNUSABLE
         except Refused as refused:
             print(f"faultline audit: {refused}", file=sys.stderr)

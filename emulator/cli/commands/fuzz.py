@@ -12,6 +12,7 @@ from time import monotonic
 import msgspec
 
 from emulator.cli.commands.lasting import seconds_of
+from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of
@@ -69,6 +70,8 @@ def fuzz_command(options: FuzzOptions) -> int:
     try:
         asked = _asked(options)
         runs, limit_s = _extent(options)
+        folder = options.out or Path(FINDS)
+        check_places({}, folder)
         hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
         with _saved(options.out, asked, hunt), players_of(options.master) as players:
             _play(asked, hunt, runs, limit_s, options.out, players)
@@ -79,7 +82,6 @@ def fuzz_command(options: FuzzOptions) -> int:
     except (*UNUSABLE_CAMPAIGN, UnusableOption) as error:
         print(f"faultline fuzz: {error}", file=sys.stderr)
         return UNUSABLE
-    folder = options.out or Path(FINDS)
     closely = played_by_python(looked_at, chosen(hunt.kept, hunt.runs))
     code = BUG if hunt.bugs else BROKEN if hunt.finds else HELD
     for find in hunt.finds:

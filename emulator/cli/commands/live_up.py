@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from emulator.cli.commands.live_asking import console, refused
+from emulator.cli.commands.places import check_places
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import print_account
 from emulator.cluster.control_client import ask
@@ -159,6 +160,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
     for one in named(name):
         if one.running:
             raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
+    check_places({}, options.out)
     overrides = dict(parse_assignment(text) for text in options.settings)
     about = resolved(given, options.kafka_version, overrides, read_settings_files(options.settings_files))
     spec = LiveSpec(

@@ -12,6 +12,7 @@ import trio
 from rich.console import Console
 from rich.markup import escape
 
+from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress import Progress
 from emulator.cli.commands.spark_ahead import Spark, SparkMissing, spark_ahead
 from emulator.cli.commands.unusable import UNUSABLE_RUN
@@ -23,6 +24,7 @@ from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.last_resort import leaves
 from emulator.layout import shown
 from emulator.runs.directory import fresh, prepare, write_observations, write_scenario
+from emulator.runs.finished import RUNS
 from emulator.runs.living import KERNEL_SPEED, Driver, Engine, UnusableOption, check_seed, check_speed
 from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for, require_machines
 from emulator.runs.network import play_network
@@ -86,6 +88,7 @@ def run_command(options: RunOptions) -> int:
             check_speed(options.speed, options.driver)
         if options.world != "sim":
             require_machines(options.engine, options.driver)
+        check_places(options.for_machines.places, options.out or RUNS)
         directory = options.out or fresh(resolved.scenario.id)
         if options.world == "sim":
             from emulator.cli.commands.run_simulated import run_simulated

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
@@ -64,6 +65,7 @@ def sim_command(
         recordings = tuple(asked.recordings(resolved))
         if golden is not None and not golden.is_dir():
             raise UnusableSeeds(f"--golden {golden}: no such folder")
+        check_places(for_machines.places, out)
         began_s = perf_counter()
         if out is None:
             with players_of(master) as players:

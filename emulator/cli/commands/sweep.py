@@ -12,6 +12,7 @@ from time import perf_counter
 
 import msgspec
 
+from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
@@ -60,6 +61,7 @@ def sweep_command(options: SweepOptions) -> int:
         space = sweep.space
         if options.runs is not None and options.runs < 1:
             raise UnusableSpace(f"--runs {options.runs}: at least 1")
+        check_places({"--csv": options.csv, "--html": options.html}, options.out)
         asked = CampaignAsked(space)
         scenario = check_cells(asked).scenario
         only = min(options.runs or 0, space.runs)

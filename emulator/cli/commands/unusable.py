@@ -3,6 +3,7 @@ is not the input's: `emulator.last_resort` tells the world's from ours."""
 
 from typing import Final
 
+from emulator.cli.commands.places import UnusablePlace
 from emulator.judging.campaigns.dataset import UnusableCampaign
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.judging.seeds import UnusableSeeds
@@ -34,6 +35,7 @@ UNUSABLE_CAMPAIGN: Final = (
     UnusableCampaign,
     NotEmpty,
     ForeignDirectory,
+    UnusablePlace,
 )
 """What asking for a campaign and writing it raises besides."""
-UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory)
+UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory, UnusablePlace)
