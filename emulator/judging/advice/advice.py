@@ -8,7 +8,7 @@ import msgspec
 from emulator.judging.advice.causes import Cause, causes_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.pairs import drawn
-from emulator.judging.advice.playing import Asked, Base, Choice, play_faults
+from emulator.judging.advice.playing import Asked, Base, Choice, base_of, play_faults
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.summary import FaultSummary, summaries_of
 from emulator.runs.cores import Processes
@@ -124,7 +124,7 @@ def _remedies(
         left = [broken for broken in open_ones if broken not in found]
         if not left:
             break
-        tried = list(changes(parts, size, base.replicas))
+        tried = [change for change in changes(parts, size, base.replicas) if _usable(asked.choices[0], change, base)]
         wanted = [
             (number, fault)
             for number, change in enumerate(tried)
@@ -142,6 +142,16 @@ def _remedies(
             if (change := next(enough, None)) is not None:
                 found[check, fault] = change
     return found, played
+
+
+def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:
+    """Whether whoever made the change could ask again: what contradicts itself is no advice."""
+    made = changed(choice, change)
+    try:
+        base_of(made, made.kafka_version, base.cluster)
+    except ValueError:
+        return False
+    return True
 
 
 def _shared(

@@ -208,6 +208,14 @@ def test_what_a_topic_has_of_its_own_is_changed_there() -> None:
     assert [words for words in changes(parts, 2, replicas=1) if in_sync in words] == [(in_sync, replicated)]
 
 
+def test_a_change_that_would_be_refused_is_no_advice() -> None:
+    """With acks=all nothing would ever be written, so nothing would be lost."""
+    fault = "az-0-is-cut-off-load"
+    advice = advised("2.8", ("producer.acks=1", "min.insync.replicas=5"), fault, seeds=(1,))
+    assert any(one.check == "lost-acknowledged" for one in advice.summaries[0].broken)
+    assert not {"producer.acks=all", "producer.enable.idempotence=true"} & set().union(*advice.remedies.values())
+
+
 def test_nothing_played_ends_nothing() -> None:
     assert not ends("duplicate", frozenset(), [])
 
