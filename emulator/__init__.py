@@ -7,10 +7,10 @@
 | `settings` | every setting of Kafka's, and what it means here |
 | `faults` | what is done to links, machines and disks |
 | `scenario` | a script, its player, what came back, what was expected |
-| `worlds` | who runs machines: processes and TCP, a simulated heap, containers, network namespaces |
+| `worlds` | who runs machines: processes and TCP, a simulated heap, containers, network namespaces; compose files |
 | `runs` | from a scenario to a run's directory, and what it holds |
 | `judging` | what a run is worth: the oracle, recordings, crash testing |
-| `cluster` | a cluster that stays, its control server, its dashboard, its compose file |
+| `cluster` | a cluster that stays, its control server, its dashboard |
 | `cli` | the command line |
 
 Beside them: `compilable`, `compiling`, `compiled` (the machines as native code: of which modules, how it is made, when

@@ -277,6 +277,9 @@ def log(
     from emulator.cli.commands.log_as_kafka import as_kafka_command
     from emulator.cluster.registry import NoCluster, run_of
 
+    if run is not None and cluster is not None:
+        print(f"faultline log: --run {run} and --cluster {cluster}: one of them", file=sys.stderr)
+        return UNUSABLE
     try:
         run = run or run_of(cluster)
     except NoCluster as error:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from msgspec import inspect
 
-from emulator.cluster.requests import AddPartitions, Ask, Reassign
+from emulator.cluster.requests import AddPartitions, Ask, ElectPreferred
 
 OPTIONS: Final = {"batches_kept": "--keep", "offset": "--from-offset", "rate_per_s": "--rate", "records_max": "--max"}
 """Of fields that are called otherwise on the command line."""
-ARGUMENTS: Final = {(AddPartitions, "partitions"), (Reassign, "targets")}
+ARGUMENTS: Final = frozenset(("topic", "node", "words", "values", "targets"))
 """Fields that are no options there."""
 
 
@@ -28,7 +28,7 @@ def unfit(ask: Ask) -> str:
 
 
 def _called(ask: Ask, field: str) -> str:
-    is_argument = (type(ask), field) in ARGUMENTS
+    is_argument = field in ARGUMENTS or (isinstance(ask, AddPartitions | ElectPreferred) and field == "partitions")
     return field if is_argument else OPTIONS.get(field) or f"--{field.replace('_', '-')}"
 
 
@@ -50,3 +50,5 @@ def _unfit(value: Any, of_type: inspect.Type) -> Iterator[str]:
             yield f"{value}: no number"
         case inspect.StrType(min_length=int() as low) if value == "" and low:
             yield "'': it is empty"
+        case inspect.StrType(max_length=int() as high) if isinstance(value, str) and len(value) > high:
+            yield f"of {len(value)} characters: at most {high}"

@@ -207,9 +207,7 @@ class ClientWork:
         return topic_partition_text(topic, partition)
 
     def _check_new(self, topic: str) -> None:
-        if len(topic) > NAME_LENGTH_MAX:
-            raise Refused(f"a topic's name has at most {NAME_LENGTH_MAX} characters, not {len(topic)}")
-        if not topic or not set(topic) <= NAME_CHARACTERS or topic in (".", ".."):
+        if not topic or len(topic) > NAME_LENGTH_MAX or not set(topic) <= NAME_CHARACTERS or topic in (".", ".."):
             raise Refused(f"a topic's name is of letters, digits, '.', '_' and '-', not {topic!r}")
         if topic in topics_of(self._mailbox.player.seen.assignments):
             marked = topic in self._mailbox.player.seen.marked

@@ -16,7 +16,7 @@ import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.machines import LIVE_FAULTS
-from protocol.ids import FIRST_OFFSET, BrokerId, Offset
+from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
 from protocol.undecodable import UNDECODABLE, why
 
 LINE_BYTES_MAX = 64 * 1024
@@ -42,6 +42,7 @@ Int = Annotated[int, msgspec.Meta(ge=-INT_MAX - 1, le=INT_MAX)]
 """Where who is asked says more exactly what is allowed."""
 Broker = Annotated[BrokerId, msgspec.Meta(ge=0, le=INT_MAX)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+TopicName = Annotated[str, msgspec.Meta(max_length=TOPIC_CHARACTERS_MAX)]
 Word = Annotated[str, msgspec.Meta(max_length=256)]
 Words = Annotated[list[Word], msgspec.Meta(max_length=WORDS_MAX)]
 Values = Annotated[
@@ -111,7 +112,7 @@ class Machine(Ask, frozen=True, tag="machine"):
 class CreateTopic(Ask, frozen=True, tag="create-topic"):
     """`assignment`: replicas by partition, the preferred leader first; or `partitions` with `replicas` each."""
 
-    topic: Word
+    topic: TopicName
     assignment: Annotated[list[list[Broker]], msgspec.Meta(max_length=1_000)] = []
     partitions: Int = 0
     replicas: Int = 0

@@ -75,14 +75,16 @@ def _bounded(field: FieldInfo) -> FieldInfo:
     same = own.get(OWN_FIELDS.get(field.encode_name, ""))
     if same is None:
         return field
-    kept = Annotated[int, msgspec.Meta(ge=0)] | None if field.name == "batches_kept" else same.type
+    batches = Annotated[int, msgspec.Meta(ge=0, le=r.BATCHES_KEPT_MAX)] | None
+    kept = batches if field.name == "batches_kept" else same.type
     return FieldInfo(field.name, field.encode_name, kept, field.default, field.default_factory)
 
 
 ROUTES: Final[tuple[Route, ...]] = (
     Route(GET, DESCRIPTION, "Description", "This description."),
     route_of(
-        r.Ready, GET, "/v1/ready", "Whether every server and broker is there and a controller: 200, else 503.",
+        r.Ready, GET, "/v1/ready",
+        "Whether every server and broker is there and a controller: 200, 409 where one has ended by itself, else 503.",
         wait_s=READY_WAIT_S,
     ),
     route_of(r.Status, GET, "/v1/status", "What runs, what each node itself thinks, which faults are in force."),

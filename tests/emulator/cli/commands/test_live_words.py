@@ -150,6 +150,7 @@ def test_brokers_that_are_none_are_refused_in_one_line(
         ("topic create t --partitions 2147483648", "--partitions 2147483648: from -2147483648 to 2147483647"),
         ("topic add-partitions t 2147483648", "partitions 2147483648: from -2147483648 to 2147483647"),
         ("reassign t-0=2147483648", "targets 2147483648: from 0 to 2147483647"),
+        (f"topic create {'t' * 250} --partitions 1", "topic of 250 characters: at most 249"),
         ("power-loss broker-0 --keep=-1", "--keep -1: from 0 to 1000000"),
         ("power-loss broker-0 --keep 99999999999999999999999", "--keep 99999999999999999999999: from 0 to 1000000"),
     ],

@@ -174,6 +174,7 @@ def test_without_any_run_it_says_how_to_name_one(
         (("broker-0", "u-0", "--run", "equal"), "no partition 'u-0' in equal; nearest: t-0"),
         (("broker-2", "t-0", "--run", "diverged"), "broker-2 has no replica of t-0; those that have: broker-0, bro"),
         (("broker-0", "t-0", "--run", "equals"), "equals: no run's directory, for it holds no settings.json; near"),
+        (("broker-0", "t-0", "--run", "equal", "--cluster", "x"), "--run equal and --cluster x: one of them"),
         (("broker-0", "--run", "equal"), "give either log NODE PARTITION [--run DIR] or log --as-kafka NODE"),
         (("broker-0", "t-0", "--file", "server"), "give either log NODE PARTITION"),
         (("broker-0", "--as-kafka", "broker-0"), "give either log NODE PARTITION"),
