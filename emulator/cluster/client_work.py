@@ -18,11 +18,9 @@ from emulator.scenario.player.timeline import metadata_view
 from emulator.settings.registry import UnusableSetting, of_topic
 from emulator.topology import broker_name, identifier_of
 from emulator.worlds.network.cluster import Cluster
-from protocol.ids import BrokerId, topic_partition_text
+from protocol.ids import BrokerId, can_be_topic, topic_partition_text
 
 ELECTION_LIMIT_S = 30.0
-NAME_LENGTH_MAX = 200
-NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
 class ClientWork:
@@ -207,7 +205,7 @@ class ClientWork:
         return topic_partition_text(topic, partition)
 
     def _check_new(self, topic: str) -> None:
-        if not topic or len(topic) > NAME_LENGTH_MAX or not set(topic) <= NAME_CHARACTERS or topic in (".", ".."):
+        if not can_be_topic(topic):
             raise Refused(f"a topic's name is of letters, digits, '.', '_' and '-', not {topic!r}")
         if topic in topics_of(self._mailbox.player.seen.assignments):
             marked = topic in self._mailbox.player.seen.marked

@@ -38,7 +38,7 @@ BATCHES_KEPT_MAX = 1_000_000
 SYNCED = -1
 """Batches kept in a power loss: none past what was synced."""
 
-Int = Annotated[int, msgspec.Meta(ge=-INT_MAX - 1, le=INT_MAX)]
+Int = Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)]
 """Where who is asked says more exactly what is allowed."""
 Broker = Annotated[BrokerId, msgspec.Meta(ge=0, le=INT_MAX)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
