@@ -16,6 +16,7 @@ READ: dict[str, str] = {
     "enables_unclean_election_of_all_at_once": "DynamicLogConfig.reconfigure",
     "unknown_topics_have_no_settings": "AdminManager.describeConfigs",
     "loading_coordinator_says_so": "GroupCoordinator.validateGroupStatus",
+    "unknown_replica_answers_not_leader": "ReplicaManager.getPartitionAndLeaderReplicaIfLocal",
     "client_join_waits_for_rebalance": "AbstractCoordinator.sendJoinGroupRequest",
     "client_retries_commits_to_unknown_topics": "ConsumerCoordinator.OffsetCommitResponseHandler",
     # 2.0.1
@@ -36,6 +37,7 @@ READ: dict[str, str] = {
     "failure_waits_for_sender_thread": "RequestSendThread.initiateShutdown",
     "enables_unclean_election_at_once": "KafkaController.TopicUncleanLeaderElectionEnable",
     "metadata_has_leader_epoch": "MetadataCache.getPartitionMetadata",
+    "unknown_replica_answers_epochs_not_leader": "ReplicaManager.lastOffsetForLeaderEpoch",
     "new_members_wait_at_most_five_minutes": "GroupCoordinator.addMemberAndRebalance",
     "offset_commit_value_version": "GroupMetadataManager.offsetCommitValue",
     "group_metadata_value_version": "GroupMetadataManager.groupMetadataValue",
@@ -53,6 +55,8 @@ READ: dict[str, str] = {
     "metadata_without_epoch_forgets_all": "Metadata.updatePartitionInfo",
     "ignored_metadata_hides_leader": "Metadata.updatePartitionInfo, partitionInfoIfCurrent",
     "first_epoch_may_come_with_an_offset": "Metadata.updateLastSeenEpoch",
+    "listed_offsets_have_epochs": "Log.fetchOffsetByTimestamp, KafkaApis.handleListOffsetRequestV1AndAbove",
+    "consumer_list_offsets_version": "ListOffsetRequest.schemaVersions",
     "offset_not_available": "Partition.fetchOffsetForTimestamp",
     # 2.3
     "append_error_fails_partition": "AbstractFetcherThread.markPartitionFailed",
