@@ -58,7 +58,7 @@ def test_a_later_life_of_a_client_begins_later_whatever_its_numbers(audit: Audit
 
 def test_what_is_lost_does_not_count_as_earlier(audit: Audit) -> None:
     """Acknowledged at 5 by a leader that nobody followed: its place is lost, not the order of what came after."""
-    trace = _stored("a", "b").append(1, "lost", at=5, epoch=0, as_leader=True).truncate(1, 0, log_end=6)
+    trace = _stored("a", "b").append(1, "lost", at=5, epoch=0).truncate(1, 0, log_end=6)
     trace = _acknowledged(trace, "lost", at=5, operation=_operation(1))
     check = audit(_acknowledged(trace, "a", at=0, operation=_operation(2))).checks
     assert (check["reordered"].verdict, check["lost-acknowledged"].count) == ("held", 1)
