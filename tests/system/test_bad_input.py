@@ -87,9 +87,9 @@ CASES = [
     (("compare", "DIR/nowhere", GOLDEN / f"{LEADER}@2.6"), "faultline compare: DIR/nowhere: no such file"),
     (("compare", GOLDEN / f"{LEADER}@2.6" / "1.json", GOLDEN / "az-isolated-leder@2.6"),
      f"faultline compare: {GOLDEN}/az-isolated-leder@2.6: no such file; nearest: {GOLDEN}/{LEADER}@2.6"),
-    (("audit", "DIR/no-run"), "DIR/no-run: not a run, it has no folder events"),
-    (("audit", "DIR/no-rum"), "DIR/no-rum: no such directory; nearest: DIR/no-run"),
-    (("report", "DIR/no-run"), "DIR/no-run: not a run, it has no folder events"),
+    (("audit", "DIR/no-run"), "faultline audit: DIR/no-run: not a run, it has no folder events"),
+    (("audit", "DIR/no-rum"), "faultline audit: DIR/no-rum: no such directory; nearest: DIR/no-run"),
+    (("report", "DIR/no-run"), "faultline report: DIR/no-run: not a run, it has no folder events"),
 ]  # fmt: skip
 
 
