@@ -43,12 +43,12 @@ CLOSED = [
     ("scenario.yaml", ("run", "FILE", "--world", "sim"), "faultline: FILE: Permission denied"),
     ("scenario.yaml", ("compare", "RUN", f"tests/golden/{LEADER}@2.6"),
      "faultline compare: FILE: cannot be read: Permission denied"),
-    ("verdict.json", ("report", "RUN"), "FILE: cannot be read: Permission denied"),
+    ("verdict.json", ("report", "RUN"), "faultline report: FILE: cannot be read: Permission denied"),
     ("events", ("explain", "RUN", "c"), "faultline: FILE: Permission denied"),
     ("events", ("compare", "RUN", "FILE"), "faultline compare: FILE: cannot be read: Permission denied"),
     ("events/broker-0.1.jsonl", ("sql", "RUN", "select 1 a"),
      "faultline sql: FILE: cannot be read: Permission denied"),
-    ("own.py", ("audit", "RUN", "--check", "FILE"), "--check FILE: FILE: Permission denied"),
+    ("own.py", ("audit", "RUN", "--check", "FILE"), "faultline audit: --check FILE: FILE: Permission denied"),
     ("events", ("sim", LEADER, "--seeds", "1", "--golden", "FILE"), f"faultline: FILE/{LEADER}@2.6: Permission denied"),
 ]  # fmt: skip
 """(what is closed, a command that needs it, what it says)"""
@@ -111,7 +111,11 @@ def test_what_may_not_be_written_is_named(tmp_path: Path) -> None:
         ("sim", LEADER, "--seeds", "1", "--junit", str(place)),
         ("up", "--out", str(place)),
     ]
-    assert ended(given, ROOT) == [(2, "", f"faultline: {place}: Permission denied\n")] * len(given)
+    said = [
+        (2, "", f"faultline {words[0]}: {words[-2]} {place}: nothing may be written to {place.parent}\n")
+        for words in given
+    ]
+    assert ended(given, ROOT) == said
 
 
 def test_a_file_that_finds_no_room_is_named_and_an_older_one_stays(run: Path, tmp_path: Path) -> None:
