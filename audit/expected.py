@@ -113,7 +113,8 @@ def expected_of(run: Path) -> Expected:
     Raises:
         AuditInputError: its files cannot be understood.
     """
-    settings = _settings(run)
+    found = _settings(run)
+    settings = found or _Settings()
     world, limit_ms, account = settings.world, settings.timer_limit_ms, settings.settings
     processes = settings.processes or tuple(settings.nodes)
     script = run / "scenario.yaml"
@@ -152,7 +153,6 @@ def expected_of(run: Path) -> Expected:
         observations = files.load(run / "observations.json", follow=False)
     except Malformed as error:
         raise AuditInputError(str(error)) from error
-    unsettled = "there is no settings.json: the run's processes and settings are not known"
     version, nodes = version_name(observations.kafka), settings.nodes
     wanted = scenario.violations_expected(version)
     return msgspec.structs.replace(
@@ -164,7 +164,7 @@ def expected_of(run: Path) -> Expected:
         all_violations=scenario.as_recorded and bool(equal_recording(scenario, version, observations)),
         exits=frozenset(scenario.exits_expected(version)),
         over=True,
-        unfinished="" if os.path.lexists(run / "settings.json") else unsettled,
+        unfinished="" if found else "there is no settings.json: the run's processes and settings are not known",
         link_faults=sum(entry.get("do") in KINDS for entry in observations.timeline),
         missed=tuple(missed_waits(scenario.steps, observations.timeline)),
         judge=lambda checks, measures: judge(scenario, observations, checks, measures),
@@ -194,10 +194,11 @@ def _vouched(
     return vouched.by, vouched.compared
 
 
-def _settings(run: Path) -> _Settings:
+def _settings(run: Path) -> _Settings | None:
+    """None: there are none."""
     path = run / "settings.json"
     if not os.path.lexists(path):
-        return _Settings()
+        return None
     try:
         return msgspec.json.decode(read_regular(path), type=_Settings)
     except msgspec.ValidationError as error:

@@ -12,7 +12,8 @@ controller for another ISR (AlterIsr, from inter.broker.protocol.version 2.7 on)
 were broken (`links_broken`), everybody may sit on a dead connection for that long, or for replica.socket.timeout.ms.
 
 LASTING gives the table `lasting`: each committed state of a partition, how long it lasted in peace, the replicas that
-the partition is assigned in the end, and since when it is in that state, in peace, and they are (`assigned_ms`).
+the partition is assigned in the end, since when and how long it is in that state, in peace, and they are
+(`assigned_ms`, `assigned_for_ms`).
 WAITING gives `waiting`: clients' requests that were waited for in a peace that was long enough, how long, and for how
 long they may be. PROMISED gives `promised`: records acknowledged with acks=all in partitions that had a leader in the
 end, and peace for long enough, with the least min.insync.replicas that any broker told of the partition.
@@ -20,7 +21,7 @@ end, and peace for long enough, with the least min.insync.replicas that any brok
 
 from __future__ import annotations
 
-from audit.states import ALTERED_LEAST, ALTERED_MIN_INSYNC
+from audit.states import ALTERED_LEAST, ALTERED_MIN_INSYNC, number_given
 
 _DISTURBING = (
     "'fault_asked', 'fault_in_force', 'fault_healed', 'fault_tried', 'fault_traffic', 'machine_fault', "
@@ -40,9 +41,8 @@ def _given(name: str, before: int, after: int) -> str:
     """The largest of the brokers' settings; `before`, `after`: Kafka's default up to 2.4, and from 2.5 on (KIP-537)."""
     default = f"{after}L" if before == after else f"IF({_since('kafka_version', 2, 5)}, {after}L, {before}L)"
     return f"""
-    max(IF(event = 'node_started' AND roles LIKE '%broker%', coalesce(
-      try_cast(nullif(regexp_extract(settings, '(?:^| ){name.replace(".", "[.]")}=([0-9]+)', 1), '') AS BIGINT),
-      {default}), NULL))"""
+    max(IF(event = 'node_started' AND roles LIKE '%broker%',
+      coalesce({number_given(name, "settings")}, {default}), NULL))"""
 
 
 SETTLED = f"""
@@ -90,6 +90,7 @@ LASTING = r"""
 SELECT settled.run, states.topic, states.partition, leader, isr, replicas, session_ms, lag_ms, stalled_ms,
   until_ms IS NULL AS last, coalesce(until_ms, end_ms) - greatest(at_ms, since_ms) AS lasted_ms,
   greatest(at_ms, since_ms) AS from_ms, end_ms - since_ms AS peace_ms,
+  coalesce(until_ms, end_ms) - greatest(at_ms, since_ms, assigned_ms) AS assigned_for_ms,
   greatest(at_ms, since_ms, assigned_ms) AS assigned_ms
 FROM (
   SELECT run, zxid, change, at_ms, lead(at_ms) OVER (PARTITION BY run, path ORDER BY zxid) AS until_ms,

@@ -31,10 +31,14 @@ WHERE change != 'deleted'
 WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
 """
 
-def _given(settings: str) -> str:
-    given = f"regexp_extract({settings}, '(?:^| )min[.]insync[.]replicas=([0-9]+)', 1)"
-    return f"try_cast(nullif({given}, '') AS BIGINT)"
 
+def number_given(name: str, column: str) -> str:
+    """What `column` says of a setting, `name=value` one after the other; null: nothing."""
+    pattern = f"(?:^| ){name.replace('.', '[.]')}=([0-9]+)"
+    return f"try_cast(nullif(regexp_extract({column}, '{pattern}', 1), '') AS BIGINT)"
+
+
+_CONFIGURED, _STARTED = (number_given("min.insync.replicas", column) for column in ("config", "settings"))
 
 ALTERED_MIN_INSYNC = f"""
       SELECT run, min(IF(altered IS NULL, least, NULL)) AS of_brokers,
@@ -43,9 +47,9 @@ ALTERED_MIN_INSYNC = f"""
         -- who has none of its own any more goes by what the brokers began with
         SELECT run, altered, min(coalesce(given, began, 1L)) AS least
         FROM (
-          SELECT run, event, IF(event = 'topic_configured', topic, NULL) AS altered, {_given("config")} AS given,
-            min(IF(event = 'node_started', coalesce({_given("settings")}, 1L), NULL)) OVER of_run AS began,
-            max(event = 'broker_configured' AND {_given("config")} IS NOT NULL) OVER of_run AS by_brokers
+          SELECT run, event, IF(event = 'topic_configured', topic, NULL) AS altered, {_CONFIGURED} AS given,
+            min(IF(event = 'node_started', coalesce({_STARTED}, 1L), NULL)) OVER of_run AS began,
+            max(event = 'broker_configured' AND {_CONFIGURED} IS NOT NULL) OVER of_run AS by_brokers
           FROM rest
           WHERE event IN ('topic_configured', 'broker_configured')
             OR (event = 'node_started' AND roles LIKE '%broker%')

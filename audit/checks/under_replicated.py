@@ -19,13 +19,10 @@ BOUND = ISR_MS
 VIOLATIONS = f"""
 SELECT run, topic, partition, -1L AS offset,
   format_string('%s of %s were in sync for %d ms from %d ms on, and all was healed and alive; at most %d ms are needed',
-    array_join(isr, ','), array_join(replicas, ','), bigint(lasted_ms), bigint(from_ms), {BOUND}) AS text,
-  to_json(struct(isr, replicas, from_ms, lasted_ms, {BOUND} AS bound_ms)) AS details
-FROM (
-  SELECT * EXCEPT (from_ms, lasted_ms), assigned_ms AS from_ms, from_ms + lasted_ms - assigned_ms AS lasted_ms
-  FROM lasting
-)
-WHERE size(isr) < size(replicas) AND lasted_ms > {BOUND}
+    array_join(isr, ','), array_join(replicas, ','), bigint(assigned_for_ms), bigint(assigned_ms), {BOUND}) AS text,
+  to_json(struct(isr, replicas, assigned_ms AS from_ms, assigned_for_ms AS lasted_ms, {BOUND} AS bound_ms)) AS details
+FROM lasting
+WHERE size(isr) < size(replicas) AND assigned_for_ms > {BOUND}
 """
 
 COUNTED = f"SELECT DISTINCT run, topic, partition FROM lasting WHERE peace_ms > {BOUND}"

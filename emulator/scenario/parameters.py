@@ -133,7 +133,7 @@ def _of_verb(steps: Node | None, verb: str) -> Iterator[Node]:
 
 
 def _within(node: Node | None, key: str) -> Node | None:
-    index = number_in(key) if isinstance(node, SequenceNode) else None
+    index = number_in(key)
     if isinstance(node, SequenceNode) and index is not None and index < len(node.value):
         item: Node = node.value[index]
         return item

@@ -18,6 +18,7 @@ from emulator.cluster.requests import (
 )
 from emulator.exit_codes import BROKEN, HELD
 from protocol.ids import BrokerId
+from protocol.numbers import number_in
 
 
 def list_topics_command(asking: Asking) -> int:
@@ -42,15 +43,14 @@ def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], rem
 
 def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
     """`broker`: as `broker-1` or `1`, or `all`."""
+    number = number_in(broker.removeprefix("broker-"))
     try:
         given = settings_given(settings)
+        if broker != "all" and number is None:
+            raise ValueError(f"no broker {broker!r}: a broker such as broker-0, or all")
     except ValueError as error:
         return refused(asking.command, error)
-    try:
-        number = None if broker == "all" else BrokerId(int(broker.removeprefix("broker-")))
-    except ValueError:
-        return refused(asking.command, f"no broker {broker!r}: a broker such as broker-0, or all")
-    ask = AlterBroker(number, given, list(removed))
+    ask = AlterBroker(None if number is None else BrokerId(number), given, list(removed))
     return ask_cluster(asking, ask, _show_altered)
 
 

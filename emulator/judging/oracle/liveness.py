@@ -1,7 +1,8 @@
 """What must come right by itself, once a run is left in peace: somebody leads, all replicas are in sync, and
 who asks is answered."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.peace import Peace
@@ -34,14 +35,9 @@ def no_leader(truth: Truth) -> Iterator[Violation]:
 
 
 def under_replicated(truth: Truth) -> Iterator[Violation]:
-    peace = truth.peace
-    if peace is None:
-        return
-    for state, from_ms, lasted_ms in lasting(truth, isr_bound_ms):
+    for state, from_ms, lasted_ms in lasting(truth, isr_bound_ms, truth.assigned_ms):
         replicas = truth.assignments.get(state.topic_partition, ())
-        assigned_ms = max(from_ms, truth.assigned_ms.get(state.topic_partition[0], 0.0))
-        from_ms, lasted_ms = assigned_ms, lasted_ms - (assigned_ms - from_ms)
-        if len(state.isr) < len(replicas) and lasted_ms > isr_bound_ms(peace):
+        if len(state.isr) < len(replicas):
             isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
             text = (
                 f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, "
@@ -88,13 +84,16 @@ def judged(truth: Truth, bound: Bound) -> int:
     return len({state.topic_partition for state in truth.states})
 
 
-def lasting(truth: Truth, bound: Bound) -> Iterator[tuple[State, float, float]]:
-    """(state, since when in peace, how long) of those that lasted longer than the bound."""
+def lasting(
+    truth: Truth, bound: Bound, not_before_ms: Mapping[str, float] = MappingProxyType({})
+) -> Iterator[tuple[State, float, float]]:
+    """(state, since when in peace, how long) of those that lasted longer than the bound. `not_before_ms`: {topic: from
+    when on its states count}."""
     peace = truth.peace
     if peace is None:
         return
     for state in truth.states:
-        from_ms = max(state.from_ms, peace.since_ms)
+        from_ms = max(state.from_ms, peace.since_ms, not_before_ms.get(state.topic_partition[0], 0.0))
         lasted_ms = (peace.end_ms if state.until_ms is None else state.until_ms) - from_ms
         if lasted_ms > bound(peace):
             yield state, from_ms, lasted_ms

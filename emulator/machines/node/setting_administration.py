@@ -144,11 +144,10 @@ class SettingAdministration:
         """False: it means all of them. Raises Unalterable."""
         if not name and self._gates.settings_change_while_running:
             return False
-        number = number_in(name.removeprefix("-"))
-        if number is None:
+        if number_in(name.removeprefix("-")) is None:
             raise Unalterable(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
         here = self._context.broker
-        if name != str(here) and (name.startswith("-") or number != here):
+        if int(name) != here:
             why = f"Unexpected broker id, expected {here}{other}, but received {name}"
             raise Unalterable(ErrorCode.INVALID_REQUEST, why)
         return True

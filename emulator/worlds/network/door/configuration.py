@@ -46,12 +46,8 @@ def _described(asked: Asked, setting: m.DescribedSetting) -> Any:
     return part(
         asked.api,
         path,
-        name=setting.name,
-        value=setting.value,
-        read_only=setting.read_only,
-        config_source=setting.source,
+        **fields_of(setting),
         is_default=setting.source == DEFAULT_SOURCE,
-        is_sensitive=setting.sensitive,
         synonyms=[
             part(asked.api, f"{path}.DescribeConfigsSynonym", name=one.name, value=one.value, source=one.source)
             for one in setting.synonyms
@@ -59,6 +55,17 @@ def _described(asked: Asked, setting: m.DescribedSetting) -> Any:
         config_type=setting.kind,
         documentation=setting.documentation,
     )
+
+
+def fields_of(setting: m.DescribedSetting) -> dict[str, Any]:
+    """What is told of a setting whoever asks, also who made the topic."""
+    return {
+        "name": setting.name,
+        "value": setting.value,
+        "read_only": setting.read_only,
+        "config_source": setting.source,
+        "is_sensitive": setting.sensitive,
+    }
 
 
 def alter_configs(body: Any) -> m.AlterConfigsRequest:

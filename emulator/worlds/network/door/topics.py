@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from emulator.worlds.network.door.apis import Range
 from emulator.worlds.network.door.codec import Asked, part, response, write_response
+from emulator.worlds.network.door.configuration import fields_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.records import by_topic, topics_answered
 from protocol.errors import ErrorCode
@@ -34,19 +35,16 @@ FIRST_THAT_NAMES_ITSELF: Final = 3
 
 def api_versions(asked: Asked, spoken: dict[int, Range]) -> bytes:
     """Who asks in a version that is not spoken is told so in version 0, and from 2.4 on in which to ask (KIP-511)."""
-
-    def told(spoken: dict[int, Range], error: ErrorCode) -> Any:
-        keys = [
-            part(asked.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
-            for key, range_ in spoken.items()
-        ]
-        return response(asked.api, error_code=error, api_keys=keys)
-
-    if asked.body is not None:
-        return write_response(asked, told(spoken, ErrorCode.NONE))
-    this = spoken[asked.api]
-    where = {asked.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
-    return write_response(asked, told(where, ErrorCode.UNSUPPORTED_VERSION), version=0)
+    error, version = ErrorCode.NONE, asked.version
+    if asked.body is None:
+        error, version = ErrorCode.UNSUPPORTED_VERSION, 0
+        this = spoken[asked.api]
+        spoken = {asked.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
+    keys = [
+        part(asked.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
+        for key, range_ in spoken.items()
+    ]
+    return write_response(asked, response(asked.api, error_code=error, api_keys=keys), version=version)
 
 
 def sasl_refused(asked: Asked) -> Any:
@@ -141,15 +139,7 @@ def create_topics_answer(asked: Asked, answer: CreateTopicsResponse) -> Any:
             num_partitions=one.partitions,
             replication_factor=one.replication_factor,
             configs=[  # never null, which Java's client would not survive
-                part(
-                    asked.api,
-                    "CreatableTopicResult.CreatableTopicConfigs",
-                    name=setting.name,
-                    value=setting.value,
-                    read_only=setting.read_only,
-                    config_source=setting.source,
-                    is_sensitive=setting.sensitive,
-                )
+                part(asked.api, "CreatableTopicResult.CreatableTopicConfigs", **fields_of(setting))
                 for setting in one.settings
             ],
         )
