@@ -128,6 +128,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.spark
+@pytest.mark.if_time_is_left
 @pytest.mark.parametrize(
     "done",
     [STARTED, WITHOUT_A_PLACE, IN_SESSION, FORKED],

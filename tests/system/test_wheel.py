@@ -187,11 +187,13 @@ def test_a_cluster_that_stays(installed: Installed) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.if_time_is_left
 def test_the_audit(installed: Installed, run: str) -> None:
     assert "lost-acknowledged violated 3" in " ".join(installed.faultline("audit", run).split())
     assert (installed.here / run / "report.html").is_file()
 
 
+@pytest.mark.if_time_is_left
 def test_an_image_is_made_of_what_is_installed(installed: Installed, tmp_path: Path) -> None:
     asking = "from emulator.packaged import BUILD_IMAGE; print(BUILD_IMAGE)"
     build = done(str(installed.python), "-c", asking, cwd=installed.here).strip()
