@@ -1,5 +1,8 @@
 """`faultline down --all` says what it could not remove, and does not end well then."""
 
+import tempfile
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -8,6 +11,12 @@ from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs import machines
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing
 from emulator.worlds.packet_filter.namespaces import NamespaceError
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Scratch folders of commands that were killed on this machine are not ours to find, nor to remove."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def engine(monkeypatch: pytest.MonkeyPatch, containers: Exception, namespaces: Exception | None = None) -> None:
