@@ -98,6 +98,7 @@ class BrokerNode:
         self._registered_in = -1
         self._known_session = -1
         self._resigning = False
+        self._booting = False
         self.booted = False
         """Its logs are loaded, and it serves."""
         self._may_be_elected = "controller" in node.roles
@@ -165,7 +166,8 @@ class BrokerNode:
             if self.booted:
                 self.broker.configurations.session_began()
                 self._join(now, out)
-            else:
+            elif not self._booting:  # up to 1.0 that goes on in the next session
+                self._booting = True
                 booting = _boot(self._gates)
                 self._procedures.task(now, out, "startup", "boot", booting, self._boot_ended, self._boot_failed).start()
         elif state == "expired":

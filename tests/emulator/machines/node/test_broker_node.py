@@ -244,6 +244,26 @@ def test_a_broker_that_is_stopped_before_it_has_registered_ends_as_if_it_was_kil
     assert node.files.exists(CLEAN_SHUTDOWN) is not halts
 
 
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "1.0"])
+def test_a_broker_whose_session_ends_while_it_starts_starts_once(version: str) -> None:
+    """Up to 1.0 zkclient goes on in the next session with what startup() asked; there is no second startup()."""
+    cluster = played("  - kill: 0\n  - pause: 9\n", version)
+    world = cluster.world
+    world.start("broker-0")
+    node = world.nodes["broker-0"]
+    assert isinstance(node.machine, BrokerNode)
+    while node.machine.session.session_id == 0:
+        cluster.go_on(0.1)
+    first, before = node.machine.session.session_id, len(seen(cluster, "broker-0", LogLoaded))
+    world.pause("broker-0")
+    cluster.go_on(9_000)
+    world.resume("broker-0")
+    cluster.go_on(15_000)
+    assert node.machine.session.session_id not in (0, first)
+    assert node.machine.booted and cluster.alive("broker-0")
+    assert len(seen(cluster, "broker-0", LogLoaded)) == before + 1
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
     script = (
