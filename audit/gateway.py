@@ -237,7 +237,7 @@ def start_gateway(
         class_path(os.environ),
         f"-Xmx{heap_mib}m",
         *TUNING_OPTIONS[tuning],
-        *(_class_archive_options(java) if archived_classes else ()),
+        *(class_archive_options(java) if archived_classes else ()),
         *module_options(java),
         "-Dio.netty.tryReflectionSetAccessible=true",
         f"-Djava.io.tmpdir={scratch}",
@@ -300,7 +300,8 @@ def module_options(java: Java) -> list[str]:
     return [*(f"--add-opens={package}=ALL-UNNAMED" for package in opened), *allowed]
 
 
-def _class_archive_options(java: Java) -> list[str]:
+def class_archive_options(java: Java) -> list[str]:
+    """To start from the archive that was made for this Java; none, if none was."""
     archive = archive_path(java)
     if not archive.exists():
         return []

@@ -19,7 +19,7 @@ from pathlib import Path
 
 SUPPORTED_MAJORS = (17, 21, 25)
 
-JAVAS = "17, 21 or 25"
+JAVAS = f"{', '.join(map(str, SUPPORTED_MAJORS[:-1]))} or {SUPPORTED_MAJORS[-1]}"
 
 # `java -version` answers in 50 ms; the bound is for a Java on a dead network share.
 VERSION_TIMEOUT_S = 10.0

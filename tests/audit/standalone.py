@@ -15,7 +15,7 @@ from typing import IO, Final
 import msgspec
 import psutil
 
-from audit.gateway import _class_archive_options, _ending_with_us
+from audit.gateway import _ending_with_us, class_archive_options
 from audit.java import Java
 from audit.spark_home import class_path, scala_version, spark_home
 from audit.started import ended, started
@@ -70,7 +70,7 @@ def _daemon(
     folder.mkdir(parents=True)
     name, *more = arguments
     command = [str(java.command), "-cp", class_path({}), "-Xmx256m", f"org.apache.spark.deploy.{name}", *more]
-    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", *_class_archive_options(java)]
+    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", *class_archive_options(java)]
     environment = {
         **os.environ,
         "JAVA_HOME": str(java.command.resolve().parent.parent),

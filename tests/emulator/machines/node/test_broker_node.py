@@ -34,6 +34,15 @@ def played(script: str, version: str = "2.6", **settings: Any) -> Cluster:
     return cluster
 
 
+def starting(version: str) -> tuple[Cluster, BrokerNode]:
+    """A cluster whose broker-0 was killed, is dead for everybody, and has just been started again."""
+    cluster = played("  - kill: 0\n  - pause: 9\n", version)
+    cluster.world.start("broker-0")
+    machine = cluster.world.nodes["broker-0"].machine
+    assert isinstance(machine, BrokerNode)
+    return cluster, machine
+
+
 def seen(cluster: Cluster, name: str, kind: type[E]) -> list[E]:
     return [e[5] for e in cluster.world.trace.entries if e[0] == name and isinstance(e[5], kind)]
 
@@ -229,38 +238,32 @@ def test_a_broker_that_is_stopped_before_it_has_loaded_its_logs_leaves_them_as_t
 @pytest.mark.parametrize("version", ["0.8.2", *VERSIONS])
 def test_a_broker_that_is_stopped_before_it_has_registered_ends_as_if_it_was_killed(version: str) -> None:
     """From 0.9 on; 0.8.2 closes the logs that it has loaded."""
-    cluster = played("  - kill: 0\n  - pause: 9\n", version)
+    cluster, machine = starting(version)
     world = cluster.world
-    world.start("broker-0")
-    node = world.nodes["broker-0"]
-    assert isinstance(node.machine, BrokerNode)
-    while not node.machine.booted:
+    while not machine.booted:
         cluster.go_on(1.0)
     world.stop("broker-0")
     assert not cluster.alive("broker-0")
     halts = version != "0.8.2"
     (stopped,) = seen(cluster, "broker-0", NodeStopped)
     assert (stopped.code, stopped.reason) == (0, "stopped while it was starting" if halts else "stopped")
-    assert node.files.exists(CLEAN_SHUTDOWN) is not halts
+    assert world.nodes["broker-0"].files.exists(CLEAN_SHUTDOWN) is not halts
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "1.0"])
 def test_a_broker_whose_session_ends_while_it_starts_starts_once(version: str) -> None:
     """Up to 1.0 zkclient goes on in the next session with what startup() asked; there is no second startup()."""
-    cluster = played("  - kill: 0\n  - pause: 9\n", version)
+    cluster, machine = starting(version)
     world = cluster.world
-    world.start("broker-0")
-    node = world.nodes["broker-0"]
-    assert isinstance(node.machine, BrokerNode)
-    while node.machine.session.session_id == 0:
+    while machine.session.session_id == 0:
         cluster.go_on(0.1)
-    first, before = node.machine.session.session_id, len(seen(cluster, "broker-0", LogLoaded))
+    first, before = machine.session.session_id, len(seen(cluster, "broker-0", LogLoaded))
     world.pause("broker-0")
     cluster.go_on(9_000)
     world.resume("broker-0")
     cluster.go_on(15_000)
-    assert node.machine.session.session_id not in (0, first)
-    assert node.machine.booted and cluster.alive("broker-0")
+    assert machine.session.session_id not in (0, first)
+    assert machine.booted and cluster.alive("broker-0")
     assert len(seen(cluster, "broker-0", LogLoaded)) == before + 1
 
 
