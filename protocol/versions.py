@@ -199,11 +199,31 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """Up to 2.1: after a cut recovery points are written in every log directory; from 2.2 in that of what was cut."""
     start_over_checkpoints_all_directories: bool
     """Up to 1.0: the same where a log is thrown away (LogManager.truncateFullyAndStartAt); from 1.1 in its own."""
+    deletions_checkpoint_recovery_points: bool
+    """1.1+: after a log is deleted recovery points of its directory are written (LogManager.asyncDelete)."""
+    checkpoints_directories_without_logs: bool
+    """2.7+: recovery points and log starts of a directory that holds no log are written, too; before, what the files
+    say stays (LogManager.logsInDir)."""
     recovery_counts_as_flushed: bool
     """1.0 to 2.7: what a start after an unclean stop finds, the recovery point is its end, though nothing was synced;
     before and after, it stays where it was checkpointed (Log.recoverLog)."""
     recovery_skips_epoch_zero: bool
-    """Up to 2.5: recovery does not add epoch 0 from batches (KAFKA-10432)."""
+    """2.1 to 2.5: recovery does not add epoch 0 from batches (LogSegment.recover; KAFKA-10432)."""
+    recovery_cuts_large_messages: bool
+    """Up to 0.10.2: recovery takes a message larger than max.message.bytes for damage (LogSegment.recover)."""
+    followers_refuse_large_batches: bool
+    """Up to 2.5: a follower does not take what is larger than max.message.bytes (Log.analyzeAndValidateRecords;
+    KAFKA-9617)."""
+    empty_log_begins_within_batch: bool
+    """1.0+: a follower without records takes a batch in whose midst its log begins, and begins with it
+    (Partition.appendRecordsToFollower; KAFKA-6975)."""
+    rolls_before_producers_are_checked: bool
+    """2.4+: an append rolls a full segment before it is known whether its producer is refused (Log.append)."""
+    raised_log_start_counts_as_flushed: bool
+    """2.4+: the recovery point is never below the log's start (Log.updateLogStartOffset)."""
+    beginning_anew_forgets_epochs: bool
+    """2.8+: a log found to end below its checkpointed start begins without epochs; before, the newest moves along
+    (Log.recoverLog)."""
     wrapper_reads_whole: bool
     """Magic 0 and 1: a read returns the first whole wrapper whose last offset is >= the asked one (semantics 11.9)."""
 
@@ -586,8 +606,16 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         cut_checkpoints_though_nothing_was_cut=not bin_since("1.0"),
         cut_checkpoints_all_directories=not bin_since("2.2"),
         start_over_checkpoints_all_directories=not bin_since("1.1"),
+        deletions_checkpoint_recovery_points=bin_since("1.1"),
+        checkpoints_directories_without_logs=bin_since("2.7"),
         recovery_counts_as_flushed=bin_within("1.0", "2.7"),
-        recovery_skips_epoch_zero=not bin_since("2.6"),
+        recovery_skips_epoch_zero=bin_within("2.1", "2.5"),
+        recovery_cuts_large_messages=not bin_since("0.11"),
+        followers_refuse_large_batches=not bin_since("2.6"),
+        empty_log_begins_within_batch=bin_since("1.0"),
+        rolls_before_producers_are_checked=bin_since("2.4"),
+        raised_log_start_counts_as_flushed=bin_since("2.4"),
+        beginning_anew_forgets_epochs=bin_since("2.8"),
         wrapper_reads_whole=magic < 2,
         deposed_leader_answers_parked=bin_since("0.10.2"),
         deleted_replica_answers_parked=bin_since("2.4"),

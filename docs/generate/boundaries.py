@@ -32,6 +32,7 @@ READ: dict[str, str] = {
     "drops_answers_of_older_epochs": "AbstractFetcherThread.truncateToEpochEndOffsets",
     "caught_up_replica_not_shrunk": "Partition.getOutOfSyncReplicas",
     "fetch_blocks_on_partition_lock": "Partition.readRecords, fetchOffsetForTimestamp",
+    "recovery_skips_epoch_zero": "LogSegment.recover",
     "controller_epoch_multi": "KafkaZkClient.registerControllerAndIncrementControllerEpoch",
     "shutdown_leaves_deletions_alone": "KafkaController.doControlledShutdown",
     "failure_waits_for_sender_thread": "RequestSendThread.initiateShutdown",

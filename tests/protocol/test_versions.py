@@ -38,7 +38,13 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "out_of_range_exits": (ALWAYS, "2.0.0", BINARY),
     "append_error_fails_partition": ("2.3", "2.8", BINARY),
     "stop_replica_checks_epoch": ("2.6", "2.8", BINARY),
-    "recovery_skips_epoch_zero": (ALWAYS, "2.5", BINARY),
+    "recovery_skips_epoch_zero": ("2.1", "2.5", BINARY),
+    "recovery_cuts_large_messages": (ALWAYS, "0.10.2", BINARY),
+    "followers_refuse_large_batches": (ALWAYS, "2.5", BINARY),
+    "empty_log_begins_within_batch": ("1.0", "2.8", BINARY),
+    "rolls_before_producers_are_checked": ("2.4", "2.8", BINARY),
+    "raised_log_start_counts_as_flushed": ("2.4", "2.8", BINARY),
+    "beginning_anew_forgets_epochs": ("2.8", "2.8", BINARY),
     # semantics 1.2, 1.3, 1.6
     "recently_caught_up_holds_high_watermark": ("0.10.2", "2.8", BINARY),
     "answers_at_once_when_high_watermark_moved": ("2.4", "2.5", BINARY),
@@ -88,6 +94,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "cut_checkpoints_though_nothing_was_cut": (ALWAYS, "0.11", BINARY),
     "cut_checkpoints_all_directories": (ALWAYS, "2.1", BINARY),
     "start_over_checkpoints_all_directories": (ALWAYS, "1.0", BINARY),
+    "deletions_checkpoint_recovery_points": ("1.1", "2.8", BINARY),
+    "checkpoints_directories_without_logs": ("2.7", "2.8", BINARY),
     "recovery_counts_as_flushed": ("1.0", "2.7", BINARY),
     # clients' metadata, semantics 6
     "metadata_has_epoch_without_leader": ("2.5", "2.8", BINARY),

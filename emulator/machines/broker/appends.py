@@ -1,11 +1,12 @@
 """Produce: appends by the leader, and how long their answers wait. Semantics 1.8."""
 
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Final
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
-from emulator.machines.broker.log import CorruptBatch
+from emulator.machines.broker.log import CorruptBatch, LargerThanAllowed, LargerThanSegment, Placed
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.replicas import COMPACTS, Replicas
@@ -14,9 +15,8 @@ from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
-from protocol.records.format import iter_headers, read_header, read_records
+from protocol.records.format import read_records
 from protocol.records.offset_commits import OFFSETS_TOPIC
-from protocol.records.types import BatchHeader
 from protocol.work import Work
 
 ALL_IN_SYNC = -1
@@ -120,27 +120,42 @@ class Appends:
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
             return self._refused(asked, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
-            sent = read_header(asked.records)
-        except ValueError:
-            return self._refused(asked, ErrorCode.CORRUPT_MESSAGE), None
-        if sent.producer_id >= 0:
-            error, written = partition.the_log.producers.check(sent)
-            if error != ErrorCode.NONE:
-                return self._refused(asked, error), None
-            if written is not None:
-                # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
-                # as any append does, which is what ends it when the ISR has shrunk meanwhile.
-                return self._written(asked, partition, written.base_offset), written.last_offset + 1
-        try:
-            headers = self._write(partition, asked.records)
+            return self._write(asked, partition)
         except CorruptBatch:
             return self._refused(asked, ErrorCode.CORRUPT_MESSAGE), None
+        except LargerThanAllowed:
+            return self._refused(asked, ErrorCode.MESSAGE_TOO_LARGE), None
+        except LargerThanSegment:
+            return self._refused(asked, ErrorCode.RECORD_LIST_TOO_LARGE), None
         except _Refused as refused:
             return self._refused(asked, refused.error), None
         except StorageError as error_:
             self._replicas.storage_failed(error_)
             return self._refused(asked, ErrorCode.KAFKA_STORAGE_ERROR), None
-        return self._written(asked, partition, headers[0].base_offset), headers[-1].last_offset + 1
+        finally:
+            if partition.log is not None and partition.log.epochs.untold:  # also of what was refused
+                partition.tell_epochs()
+
+    def _write(self, asked: ProducePartition, partition: Partition) -> tuple[ProduceResult, Offset]:
+        """In Log.append's order: what was sent is looked at first, who sent it last. Raises CorruptBatch, _Refused,
+        LargerThanAllowed, LargerThanSegment, StorageError."""
+        log = partition.the_log
+        placed = log.place(asked.records, partition.leader_epoch)
+        self._want_keys(partition.topic, placed)
+        log.make_room(placed)
+        first = placed.headers[0]
+        if first.producer_id >= 0:
+            error, written = log.producers.check(first)
+            if error != ErrorCode.NONE:
+                raise _Refused(error)
+            if written is not None:
+                # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
+                # as any append does, which is what ends it when the ISR has shrunk meanwhile.
+                return self._written(asked, partition, written.base_offset), written.last_offset + 1
+        log.append(placed)
+        for header in placed.headers:
+            partition.appended(header, as_leader=True)
+        return self._written(asked, partition, first.base_offset), log.log_end
 
     def _written(self, asked: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
         log_start = partition.the_log.log_start
@@ -154,35 +169,15 @@ class Appends:
         log = self._replicas.partitions[topic_partition].the_log
         return ProduceResult(*topic_partition, error, log_start=log.log_start)
 
-    def _write(self, partition: Partition, records: bytes) -> list[BatchHeader]:
-        """One batch, or the messages of an old message set one by one. Raises CorruptBatch, _Refused, StorageError."""
-        log = partition.the_log
-        headers: list[BatchHeader] = []
-        try:
-            entries = list(iter_headers(records))
-        except ValueError as error:
-            raise CorruptBatch(str(error)) from error
-        if not entries or sum(header.size_bytes for _, header in entries) != len(records):
-            raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
-        if max(header.size_bytes for _, header in entries) > partition.settings.message_max_bytes:
-            raise _Refused(ErrorCode.MESSAGE_TOO_LARGE)
-        self._want_keys(partition.topic, records, [position for position, _ in entries])
-        if len(records) > log.settings.segment_bytes:
-            raise _Refused(ErrorCode.RECORD_LIST_TOO_LARGE)
-        for position, header in entries:
-            data = records if len(entries) == 1 else records[position : position + header.size_bytes]
-            placed = log.append_as_leader(data, partition.leader_epoch)
-            partition.appended(placed, as_leader=True)
-            headers.append(placed)
-        return headers
-
-    def _want_keys(self, topic: str, records: bytes, positions: list[int]) -> None:
+    def _want_keys(self, topic: str, placed: Placed) -> None:
         """Where the last record of each key is kept: of each record. Raises CorruptBatch, _Refused."""
         gates = self._context.gates
         if not gates.compacted_topics_need_keys or COMPACTS not in self._replicas.cleans_by(topic):
             return
+        ends = accumulate(header.size_bytes for header in placed.headers)
+        starts = (end - header.size_bytes for end, header in zip(ends, placed.headers, strict=True))
         try:
-            keyless = any(record.key is None for position in positions for record in read_records(records, position))
+            keyless = any(record.key is None for start in starts for record in read_records(placed.data, start))
         except ValueError as error:
             raise CorruptBatch(str(error)) from error
         if keyless:

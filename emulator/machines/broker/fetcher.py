@@ -14,8 +14,9 @@ from collections.abc import Callable
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.fetch_state import FetchState, Followed
-from emulator.machines.broker.log import CorruptBatch, LargerThanSegment, OffsetsOutOfOrder
+from emulator.machines.broker.log import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
 from emulator.machines.broker.out_of_range import OutOfRange
+from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.reads import FIRST_WITH_LOG_START
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.source_connection import SourceConnection
@@ -32,6 +33,7 @@ from protocol.messages.replication import (
     FetchRequest,
     FetchResponse,
 )
+from protocol.records.types import BatchHeader
 
 OVERSIZED = "a message larger than replica.fetch.max.bytes"
 """Why a partition is delayed whose next message no fetch can bring (FETCH up to version 2)."""
@@ -223,6 +225,19 @@ class ReplicaFetcher:
             case other:
                 self._followed.delay([topic_partition], ErrorCode(other).name)
 
+    def _append(self, partition: Partition, records: bytes) -> list[BatchHeader] | None:
+        """An empty log begins with the batch in whose midst its leader's does (KAFKA-6975). None: its log directory has
+        failed in that. Raises as Log.append_as_follower."""
+        log = partition.the_log
+        try:
+            return log.append_as_follower(records)
+        except OffsetsOutOfOrder as error:
+            within = log.log_start == log.log_end and error.first < log.log_end <= error.last
+            if not within or not self._context.gates.empty_log_begins_within_batch:
+                raise
+            self._replicas.truncate_fully(partition, error.first)
+            return None if partition.offline else log.append_as_follower(records)
+
     def _take(self, topic_partition: TopicPartition, state: FetchState, result: FetchedPartition) -> None:
         """Append, follow the high watermark, cut where the leader says that we part."""
         partition = self._replicas.partitions[topic_partition]
@@ -231,15 +246,17 @@ class ReplicaFetcher:
             self._failed(topic_partition, f"fetch offset {state.offset} is not the log end {log.log_end}")
             return
         try:
-            headers = log.append_as_follower(result.records) if result.records else []
+            headers = self._append(partition, result.records) if result.records else []
         except CorruptBatch as error:
             self._followed.delay([topic_partition], str(error))
             return
-        except (OffsetsOutOfOrder, LargerThanSegment) as error:
+        except (OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment) as error:
             self._failed(topic_partition, str(error))
             return
         except StorageError as error:
             self._replicas.storage_failed(error)
+            return
+        if headers is None:
             return
         for header in headers:
             partition.appended(header, as_leader=False)

@@ -8,6 +8,8 @@ All offsets named "end" are exclusive. The high watermark is always clamped into
 Nothing is fsynced when appended, unless settings say so; a roll to a new segment flushes the old one (semantics 3).
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
@@ -17,7 +19,7 @@ from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, par
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
-from protocol.records.format import check_crc, place, read_header, read_records
+from protocol.records.format import check_crc, iter_headers, place, read_header, read_records
 from protocol.records.types import BatchHeader, Record
 from protocol.versions import Gates
 
@@ -27,24 +29,43 @@ class CorruptBatch(ValueError):
 
 
 class OffsetsOutOfOrder(ValueError):
-    """A follower was given batches that do not continue its log."""
+    """A follower was given batches that do not continue its log: from `first` to `last`, both included."""
+
+    def __init__(self, said: str, first: Offset, last: Offset) -> None:
+        super().__init__(said)
+        self.first = first
+        self.last = last
+
+
+class LargerThanAllowed(ValueError):
+    """A batch is larger than the topic's max.message.bytes."""
 
 
 class LargerThanSegment(ValueError):
-    """A follower was given more at once than a segment may hold: its topic's segment.bytes was made smaller."""
+    """More came at once than a segment may hold. A follower sees it where segment.bytes was made smaller."""
 
 
+ENTRY_HEAD_BYTES = 12
+"""Offset and size, which recovery does not count."""
 LONG_MAX = 2**63 - 1
 """Never."""
 
 
 class LogSettings(msgspec.Struct, frozen=True):
     """What of a topic's configuration the log itself needs. `flush_messages`: as many that are not synced are synced;
-    `flush_ms`: the flusher syncs what it has not synced for so long."""
+    `flush_ms`: the flusher syncs what it has not synced for so long; `max_message_bytes`: of a batch."""
 
     segment_bytes: int = 1024 * 1024 * 1024
+    max_message_bytes: int = 1024 * 1024 + 12
     flush_messages: int = LONG_MAX
     flush_ms: int = LONG_MAX
+
+
+class Placed(NamedTuple):
+    """Batches as they will be in the log."""
+
+    data: bytes
+    headers: list[BatchHeader]
 
 
 class Log:
@@ -101,6 +122,7 @@ class Log:
         segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
         bases = sorted(Offset(int(name.removesuffix(SEGMENT_SUFFIX))) for name in segments)
         beginnings: LeaderEpochs = []
+        largest = settings.max_message_bytes + ENTRY_HEAD_BYTES if gates.recovery_cuts_large_messages else LONG_MAX
 
         def seen(header: BatchHeader) -> None:
             if not beginnings or beginnings[-1][0] != header.leader_epoch:
@@ -111,7 +133,7 @@ class Log:
             segment = Segment(files, directory, base, log._settle)
             following = bases[position + 1] if position + 1 < len(bases) else None
             unchecked = not clean and (following is None or following > recovery_point)
-            whole = segment.load(validate=unchecked, seen=seen)
+            whole = segment.load(validate=unchecked, seen=seen, largest_bytes=largest)
             log.segments.append(segment)
             if unchecked:
                 log.recovered.append(base)
@@ -123,7 +145,8 @@ class Log:
         if not log.segments:
             log._add_segment(FIRST_OFFSET)
         log.log_end = log.segments[-1].next_offset
-        if log.log_end < log_start:
+        began_anew = log.log_end < log_start
+        if began_anew:
             for segment in log.segments:
                 files.delete(segment.path)
             log.segments = []
@@ -132,7 +155,10 @@ class Log:
         log.log_start = max(log_start, log.segments[0].base_offset)
         whole_counts = clean or gates.recovery_counts_as_flushed
         log.recovery_point = log.log_end if whole_counts else min(recovery_point, log.log_end)
+        log._start_counts_as_flushed()
         log._load_epochs([] if clean else beginnings)
+        if began_anew and gates.beginning_anew_forgets_epochs:
+            log.epochs.clear()
         log._rebuild_producers()
         return log
 
@@ -167,49 +193,100 @@ class Log:
 
     # --- appending ---
 
-    def append_as_leader(self, data: bytes, leader_epoch: LeaderEpoch) -> BatchHeader:
-        """Place one batch of a producer at the log's end. Raises CorruptBatch, StorageError."""
+    def place(self, records: bytes, leader_epoch: LeaderEpoch) -> Placed:
+        """What a producer sent, at the log's end: one batch, or the messages of an old message set. Nothing is written
+        yet. Raises CorruptBatch, LargerThanAllowed."""
+        headers: list[BatchHeader] = []
+        placed = []
+        end = self.log_end
+        position = 0
         try:
-            sent = read_header(data)
-            sound = sent.size_bytes == len(data) and check_crc(data)
-            placed = place(data, self.log_end, leader_epoch) if sound else b""
+            for position, sent in iter_headers(records):
+                if sent.size_bytes > self.settings.max_message_bytes:
+                    raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {self.settings.max_message_bytes}")
+                if not check_crc(records, position):
+                    raise CorruptBatch(f"the batch at {position} of {len(records)} bytes fails its checksum")
+                alone = sent.size_bytes == len(records)
+                data = place(records if alone else records[position : position + sent.size_bytes], end, leader_epoch)
+                placed.append(data)
+                headers.append(read_header(data))
+                end = headers[-1].next_offset
+                position += sent.size_bytes
         except ValueError as error:
+            if isinstance(error, (CorruptBatch, LargerThanAllowed)):
+                raise
             raise CorruptBatch(str(error)) from error
-        if not sound:
-            raise CorruptBatch(f"a batch of {len(data)} bytes fails its checksum or says {sent.size_bytes} bytes")
-        header = read_header(placed)
-        self._roll_if_full(len(placed)).append(placed, header)
-        self._appended(header)
-        return header
+        if not headers or position != len(records):
+            raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
+        return Placed(placed[0] if len(placed) == 1 else b"".join(placed), headers)
+
+    def make_room(self, placed: Placed) -> None:
+        """What a leader does before it looks who sent it, so also for what it then refuses (Log.append): epochs are
+        noted, and from 2.4 a full segment is rolled. Raises LargerThanSegment, StorageError."""
+        self._note(placed)
+        if self._gates.rolls_before_producers_are_checked:
+            self._roll_if_full(len(placed.data))
+
+    def append(self, placed: Placed) -> None:
+        """Write what has been placed. Raises StorageError."""
+        self._roll_if_full(len(placed.data)).append_many(placed.data, placed.headers)
+        self.log_end = placed.headers[-1].next_offset
+        for header in placed.headers:
+            if header.producer_id >= 0:
+                self.producers.appended(header)
+        if self.log_end - self.recovery_point >= self.settings.flush_messages:
+            self.flush()
+
+    def append_as_leader(self, records: bytes, leader_epoch: LeaderEpoch) -> BatchHeader:
+        """All three, whoever sent it. The last batch's header."""
+        placed = self.place(records, leader_epoch)
+        self.make_room(placed)
+        self.append(placed)
+        return placed.headers[-1]
 
     def append_as_follower(self, data: bytes) -> list[BatchHeader]:
-        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, LargerThanSegment,
+        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment,
         CorruptBatch, StorageError."""
         headers: list[BatchHeader] = []
         position = 0
-        expected = self.log_end
+        largest = self.settings.max_message_bytes if self._gates.followers_refuse_large_batches else LONG_MAX
         while position < len(data):
             try:
                 header = read_header(data, position)
-                sound = check_crc(data, position)
+                sound = header.size_bytes > largest or check_crc(data, position)
             except ValueError as error:
                 raise CorruptBatch(str(error)) from error
+            if header.size_bytes > largest:
+                raise LargerThanAllowed(f"{header.size_bytes} bytes at offset {header.base_offset}, allowed: {largest}")
             if not sound:
                 raise CorruptBatch(f"the batch at offset {header.base_offset} fails its checksum")
+            headers.append(header)
+            position += header.size_bytes
+        self._continues(headers)
+        if headers:
+            placed = Placed(data, headers)
+            self._note(placed)
+            self.append(placed)
+        return headers
+
+    def _continues(self, headers: list[BatchHeader]) -> None:
+        """Raises OffsetsOutOfOrder unless these go on where the log ends."""
+        expected = self.log_end
+        for header in headers:
             # Old wrappers are judged by their last offset: offsets may go backwards inside (semantics 11.9).
             first = header.base_offset if header.magic >= 2 else header.last_offset
             if first < expected:
-                raise OffsetsOutOfOrder(f"batch at {first} after log end {expected} of {self.directory}")
-            headers.append(header)
-            expected = header.last_offset + 1
-            position += header.size_bytes
-        if position > self.settings.segment_bytes:
-            raise LargerThanSegment(f"{position} bytes for segments of {self.settings.segment_bytes} bytes")
-        if headers:
-            self._roll_if_full(len(data)).append_many(data, headers)
-            for header in headers:
-                self._appended(header)
-        return headers
+                ends = (headers[0].base_offset, headers[-1].last_offset)
+                raise OffsetsOutOfOrder(f"batch at {first} after log end {expected} of {self.directory}", *ends)
+            expected = header.next_offset
+
+    def _note(self, placed: Placed) -> None:
+        """Epochs, which stay noted where the size is wrong. Raises LargerThanSegment, StorageError."""
+        for header in placed.headers:
+            if header.magic >= 2 and header.leader_epoch != self.epochs.latest:
+                self.epochs.assign(header.leader_epoch, header.base_offset)
+        if len(placed.data) > self.settings.segment_bytes:
+            raise LargerThanSegment(f"{len(placed.data)} bytes for segments of {self.settings.segment_bytes} bytes")
 
     def _roll_if_full(self, grows_bytes: int) -> Segment:
         active = self.segments[-1]
@@ -218,17 +295,11 @@ class Log:
             return self._add_segment(self.log_end)
         return active
 
-    def _appended(self, header: BatchHeader) -> None:
-        self.log_end = header.last_offset + 1
-        if header.magic >= 2 and header.leader_epoch != self.epochs.latest:
-            self.epochs.assign(header.leader_epoch, header.base_offset)
-        if header.producer_id >= 0:
-            self.producers.appended(header)
-        if self.log_end - self.recovery_point >= self.settings.flush_messages:
-            self.flush()
-
     def flush(self) -> None:
-        """Everything appended so far survives a power loss."""
+        """Everything appended so far survives a power loss, if the recovery point does not say that it does
+        (Log.flush)."""
+        if self.log_end <= self.recovery_point:
+            return
         for segment in self.segments:
             if segment.next_offset >= self.recovery_point:
                 self.files.fsync(segment.path)
@@ -332,9 +403,14 @@ class Log:
         if offset <= self.log_start:
             return False
         self.log_start = offset
+        self._start_counts_as_flushed()
         self.epochs.truncate_from_start(offset)
         self._forget_deleted_producers()
         return True
+
+    def _start_counts_as_flushed(self) -> None:
+        if self._gates.raised_log_start_counts_as_flushed:
+            self.recovery_point = max(self.recovery_point, self.log_start)
 
     @property
     def starts_within(self) -> bool:

@@ -220,8 +220,9 @@ class Replicas:
             return {}
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Forget a partition and remove its files. What is renamed is gone, whatever becomes of this life: Kafka leaves
-        it on disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
+        """Forget a partition and remove its files, also from its directory's checkpoints: a log made anew under that
+        name would begin where this one did. What is renamed is gone, whatever becomes of this life: Kafka leaves it on
+        disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
         if topic_partition in self.offline or (topic_partition not in self.logs and self.directories.offline):
             raise ReplicaOffline(topic_partition_text(*topic_partition))
         self.partitions.pop(topic_partition, None)
@@ -232,6 +233,9 @@ class Replicas:
                 self._deleted_logs += 1
                 directory = deleted_log_directory(log.directory, self.incarnation, self._deleted_logs)
                 log.files.rename(log.directory, directory)
+            if self.context.gates.deletions_checkpoint_recovery_points:
+                self._checkpoint_recovery_points(log.files)
+            self._checkpoint_log_starts(log.files)
             _remove(log.files, directory)
             reason = "replica-moved" if topic_partition in self.metadata.partitions else "topic-deleted"
             self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
@@ -285,8 +289,9 @@ class Replicas:
         self._everywhere(self._checkpoint_log_starts)
 
     def _checkpoint_log_starts(self, files: Files) -> None:
-        starts = {place: log.log_start for place, log in self._logs_in(files) if log.starts_within}
-        if self.context.gates.delete_records:
+        logs = self._logs_to_checkpoint(files)
+        if logs is not None and self.context.gates.delete_records:
+            starts = {topic_partition: log.log_start for topic_partition, log in logs if log.starts_within}
             _write_offsets(files, LOG_STARTS, starts)
 
     def delete_segments_below_starts(self) -> None:
@@ -323,8 +328,15 @@ class Replicas:
         self._everywhere(self._checkpoint_recovery_points, only=own)
 
     def _checkpoint_recovery_points(self, files: Files) -> None:
-        points = {topic_partition: log.recovery_point for topic_partition, log in self._logs_in(files)}
-        _write_offsets(files, RECOVERY_POINTS, points)
+        logs = self._logs_to_checkpoint(files)
+        if logs is not None:
+            points = {topic_partition: log.recovery_point for topic_partition, log in logs}
+            _write_offsets(files, RECOVERY_POINTS, points)
+
+    def _logs_to_checkpoint(self, files: Files) -> list[tuple[TopicPartition, Log]] | None:
+        """A directory's; None: its files stay as they are."""
+        logs = self._logs_in(files)
+        return logs if logs or self.context.gates.checkpoints_directories_without_logs else None
 
     def close_cleanly(self) -> None:
         """Flush, checkpoint, leave the marker (semantics 3)."""
@@ -404,4 +416,4 @@ def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, Offset
 
 def _log_settings(settings: BrokerSettings) -> LogSettings:
     flush = (settings.log_flush_interval_messages, settings.log_flush_interval_ms)
-    return LogSettings(settings.log_segment_bytes, *flush)
+    return LogSettings(settings.log_segment_bytes, settings.message_max_bytes, *flush)

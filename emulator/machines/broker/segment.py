@@ -10,6 +10,7 @@ is found by reading on in the file. So a log of a gigabyte takes a few megabytes
 
 The index is rebuilt from the file's headers when a broker starts."""
 
+import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
@@ -101,17 +102,20 @@ class Segment:
         self._old_last = self.lasts[count - 1]
         del self.headers[:count], self.positions[:count], self.lasts[:count]
 
-    def load(self, *, validate: bool, seen: Callable[[BatchHeader], None] | None = None) -> bool:
+    def load(
+        self, *, validate: bool, seen: Callable[[BatchHeader], None] | None = None, largest_bytes: int = sys.maxsize
+    ) -> bool:
         """Rebuild the index from the file; `seen` is told of every batch. A torn or damaged tail is cut off; returns
         whether the file was whole.
 
-        `validate`: check every batch's CRC too (recovery after an unclean stop; semantics 3).
+        `validate`: check every batch's CRC too, and take one that is larger than `largest_bytes` for damage (recovery
+        after an unclean stop; semantics 3).
         """
         size = self.files.size(self.path)
         whole = True
         try:
             for position, header, data in self._scan(0, size):
-                if validate and not check_crc(data):
+                if validate and (header.size_bytes > largest_bytes or not check_crc(data)):
                     whole = False
                     break
                 self._index(position, header)

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.machines.broker.log import CorruptBatch, LargerThanSegment, Log, LogSettings, OffsetsOutOfOrder
+from emulator.machines.broker.log import (
+    CorruptBatch,
+    LargerThanAllowed,
+    LargerThanSegment,
+    Log,
+    LogSettings,
+    OffsetsOutOfOrder,
+)
 from emulator.storage.files import DiskFull
 from emulator.storage.memory import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
@@ -71,6 +78,61 @@ def test_a_follower_takes_no_more_at_once_than_a_segment_holds() -> None:
     log.settings = LogSettings(len(data))
     log.append_as_follower(data)
     assert log.log_end == 2
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.5", "2.6", "2.8"])
+def test_a_follower_refuses_a_large_batch_up_to_2_5(version: str) -> None:
+    """Log.analyzeAndValidateRecords (KAFKA-9617): its max.message.bytes was smaller than the leader's is. Size is
+    looked at before the checksum."""
+    log = new_log(version)
+    magic = log._gates.record_magic
+    data = batch("a", magic=magic, base_offset=0, epoch=0)
+    log.settings = LogSettings(max_message_bytes=len(data) - 1)
+    if version in ("2.6", "2.8"):
+        assert len(log.append_as_follower(data)) == 1
+        return
+    for sent in (data, data[:-1] + b"?"):
+        with pytest.raises(LargerThanAllowed):
+            log.append_as_follower(sent)
+    log.settings = LogSettings(max_message_bytes=len(data))
+    assert len(log.append_as_follower(data)) == 1
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2"])
+def test_a_message_set_goes_into_one_segment(version: str) -> None:
+    """Log.append: a segment is rolled for all messages that came together, and they are synced together."""
+    log = new_log(version)
+    one = batch("a", magic=log._gates.record_magic)
+    log.settings = LogSettings(3 * len(one), flush_messages=3)
+    log.append_as_leader(one, LeaderEpoch(0))
+    log.append_as_leader(one * 3, LeaderEpoch(0))
+    assert [segment.base_offset for segment in log.segments] == [0, 1]
+    assert (log.log_end, log.recovery_point) == (4, 4)
+    log.append_as_leader(one * 2, LeaderEpoch(0))
+    assert (log.log_end, log.recovery_point) == (6, 4)
+
+
+def test_what_a_follower_takes_at_once_is_synced_at_once() -> None:
+    """flush.messages is looked at after an append, not after each batch of it."""
+    log = new_log()
+    log.settings = LogSettings(flush_messages=2)
+    log.append_as_follower(b"".join(batch("a", base_offset=offset, epoch=0) for offset in range(3)))
+    assert log.recovery_point == 3
+
+
+def test_what_the_recovery_point_says_is_synced_is_not_synced_again() -> None:
+    """Log.flush: so what a start after an unclean stop has found (1.0 to 2.7) no orderly stop syncs."""
+    files = MemoryFiles()
+    log = new_log(files=files)
+    log.append_as_leader(batch("a"), LeaderEpoch(0))
+    log.recovery_point = log.log_end
+    synced: list[str] = []
+    files.operation_hook = lambda operation, path: synced.append(operation)
+    log.flush()
+    assert synced == []
+    log.append_as_leader(batch("a"), LeaderEpoch(0))
+    log.flush()
+    assert synced == ["append", "fsync"]
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6"])
@@ -203,7 +265,7 @@ def test_offsets_may_go_backwards_inside_old_wrappers() -> None:
         log.append_as_follower(wrapper(5, 1))
 
 
-@given(st.lists(st.one_of(st.integers(1, 5), st.integers(-40, -1)), max_size=25), st.integers(60, 400))
+@given(st.lists(st.one_of(st.integers(1, 5), st.integers(-40, -1)), max_size=25), st.integers(80, 400))
 def test_a_log_is_the_list_of_its_records(steps: list[int], segment_bytes: int) -> None:
     """Appends of n one-record batches and cuts to |n|, whatever the segments' size: reading gives what was kept."""
     log, kept, written = new_log(segment_bytes=segment_bytes), [], 0

@@ -23,8 +23,11 @@ def written(version: str = "2.6", segment_bytes: int = 1 << 30, epochs: tuple[in
     return files
 
 
-def load(files: MemoryFiles, version: str = "2.6", *, clean: bool = False, recovery_point: int = 0) -> Log:
-    return Log.load(files, "t-0", gates_for(version), LogSettings(), clean=clean, recovery_point=Offset(recovery_point))
+def load(
+    files: MemoryFiles, version: str = "2.6", *, clean: bool = False, recovery_point: int = 0, log_start: int = 0
+) -> Log:
+    checkpoints = {"recovery_point": Offset(recovery_point), "log_start": Offset(log_start)}
+    return Log.load(files, "t-0", gates_for(version), LogSettings(), clean=clean, **checkpoints)
 
 
 def damage(files: MemoryFiles, path: str, position: int) -> None:
@@ -102,9 +105,12 @@ def test_an_epoch_without_data_vanishes_on_restart() -> None:
     assert load(files, clean=True).epochs.entries == [(0, 0), (1, 2)]
 
 
-@pytest.mark.parametrize(("version", "found"), [("2.5", [(1, 2)]), ("2.6", [(0, 0), (1, 2)])])
+@pytest.mark.parametrize(("version", "found"), [
+    ("0.11", [(0, 0), (1, 2)]), ("2.0.1", [(0, 0), (1, 2)]), ("2.1", [(1, 2)]), ("2.5", [(1, 2)]),
+    ("2.6", [(0, 0), (1, 2)]),
+])  # fmt: skip
 def test_recovery_adds_epochs_from_batches(version: str, found: list[tuple[int, int]]) -> None:
-    """Semantics 3: epoch 0 was skipped (KAFKA-10432) up to 2.5 on this ladder."""
+    """Semantics 3: epoch 0 was skipped (KAFKA-10432) from 2.1 to 2.5."""
     files = written(version)
     files.delete("t-0/leader-epoch-checkpoint")
     assert load(files, version).epochs.entries == found
@@ -150,3 +156,36 @@ def test_sequences_are_rebuilt_from_batches(version: str) -> None:
     again.truncate_to(Offset(0))
     error, _ = again.producers.check(read_header(sent[3]))
     assert error == {"0.11": 45, "1.0": 59, "2.6": 0}[version]
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "2.8"])
+@pytest.mark.parametrize("clean", [True, False])
+def test_a_message_larger_than_allowed_ends_an_old_log(version: str, clean: bool) -> None:
+    """LogSegment.recover: it and all behind it are taken for damage, when max.message.bytes was made smaller. Offset
+    and size do not count."""
+    files = written(version)
+    size = len(batch("a", magic=gates_for(version).record_magic))
+    for smaller, log_end in ((12, 3), (13, 0)):
+        settings = LogSettings(max_message_bytes=size - smaller)
+        log = Log.load(files, "t-0", gates_for(version), settings, clean=clean, recovery_point=Offset(0))
+        cut = version in ("0.8.2", "0.10.2") and not clean
+        assert log.log_end == (log_end if cut else 3)
+
+
+@pytest.mark.parametrize(("version", "recovery_point"), [("2.3", 1), ("2.4", 2), ("2.8", 2)])
+def test_a_recovery_point_is_not_below_the_start_from_2_4(version: str, recovery_point: int) -> None:
+    """Log.updateLogStartOffset, in a life and when one begins."""
+    files = written(version)
+    log = load(files, version, clean=True)
+    log.recovery_point, log.high_watermark = Offset(1), Offset(3)
+    log.increment_log_start(Offset(2))
+    assert log.recovery_point == recovery_point
+    if version == "2.8":  # before it counts what recovery has found
+        assert load(files, version, log_start=2).recovery_point == recovery_point
+
+
+@pytest.mark.parametrize(("version", "entries"), [("2.4", [(1, 5)]), ("2.7", [(1, 5)]), ("2.8", [])])
+def test_a_log_that_begins_anew_forgets_its_epochs_from_2_8(version: str, entries: list[tuple[int, int]]) -> None:
+    files = written(version)
+    log = load(files, version, log_start=5)
+    assert (log.log_start, log.log_end, log.epochs.entries) == (5, 5, entries)

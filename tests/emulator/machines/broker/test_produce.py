@@ -4,6 +4,7 @@ import pytest
 
 from emulator.machines.broker.purgatory import PARKED_MAX
 from protocol.errors import ErrorCode
+from protocol.events import LeaderEpochBegan
 from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
 from protocol.messages.replication import (
@@ -240,6 +241,49 @@ def test_what_no_segment_can_hold_is_refused(version: str) -> None:
     assert bench.log.log_end == 0
     bench.broker.replicas.configure("t", {"segment.bytes": str(len(data))})
     assert outcome(bench, bench.produce(records=data)) == (0, 0)
+
+
+@pytest.mark.parametrize("version", ["0.11", "1.1", "2.3", "2.8"])
+def test_what_was_sent_is_looked_at_before_who_sent_it(version: str) -> None:
+    """Log.append: size, checksum and segment come before the producer's sequence numbers."""
+    bench = leader(version, isr=(0,))
+    first = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    sent = batch("a", **first)
+    assert outcome(bench, bench.produce(records=sent)) == (0, 0)
+    ahead = batch("b", **first | {"base_sequence": 5})
+    assert outcome(bench, bench.produce(records=ahead)) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+    assert outcome(bench, bench.produce(records=ahead[:-1] + b"?")) == (ErrorCode.CORRUPT_MESSAGE, -1)
+    assert outcome(bench, bench.produce(records=sent)) == (0, 0), "a duplicate"
+    bench.broker.replicas.configure("t", {"segment.bytes": str(len(sent) - 1)})
+    assert outcome(bench, bench.produce(records=sent)) == (ErrorCode.RECORD_LIST_TOO_LARGE, -1)
+    bench.broker.replicas.configure("t", {"max.message.bytes": str(len(sent) - 1)})
+    assert outcome(bench, bench.produce(records=sent)) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+    assert outcome(bench, bench.produce(records=ahead)) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+
+
+@pytest.mark.parametrize("version", ["0.11", "1.1", "2.0.0", "2.0.1", "2.8"])
+def test_a_refused_produce_notes_its_epoch(version: str) -> None:
+    """Log.append assigns epochs before it looks at producers; from 2.0.1 the leader has noted its own by then."""
+    bench = leader(version, isr=(0,))
+    bench.lead(3, isr=(0,), zk_version=1)
+    ahead = batch("b", producer_id=7, producer_epoch=0, base_sequence=5)
+    error = outcome(bench, bench.produce(records=ahead))[0]
+    assert (error != 0) == (version != "2.8"), "2.8 takes what an unknown producer sends"
+    assert bench.log.epochs.entries[-1] == (3, 0)
+    assert bench.events(LeaderEpochBegan)[-1].leader_epoch == 3, "and it is told"
+
+
+@pytest.mark.parametrize("version", ["0.11", "2.3", "2.4", "2.8"])
+def test_a_refused_produce_rolls_a_full_segment_from_2_4(version: str) -> None:
+    """Log.append: maybeRoll, then analyzeAndValidateProducerState; up to 2.3 the other way round."""
+    bench = leader(version, isr=(0,))
+    sent = batch("a", producer_id=7, producer_epoch=0, base_sequence=0)
+    bench.produce(records=sent)
+    bench.broker.replicas.configure("t", {"segment.bytes": str(len(sent))})
+    assert outcome(bench, bench.produce(records=sent)) == (0, 0)
+    rolled = version in ("2.4", "2.8")
+    assert [segment.base_offset for segment in bench.log.segments] == ([0, 1] if rolled else [0])
+    assert bench.log.recovery_point == (1 if rolled else 0)
 
 
 @pytest.mark.parametrize(

@@ -6,24 +6,29 @@ from emulator.machines.broker.settings import with_topic_overrides
 from emulator.storage.log_directory import LOG_STARTS
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LogLoaded, LogStartMoved
-from protocol.ids import Offset
+from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, Offset
 from protocol.messages.administration import (
     DeletedRecords,
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
 )
+from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
 from protocol.messages.replication import (
     CONSUMER_REPLICA_ID,
     EARLIEST_TIMESTAMP,
+    EpochAnswer,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
+    ListedOffset,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
 )
-from tests.emulator.machines.broker.harness import T0, Bench, batch
+from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 KIP_107 = ("0.11", "1.1", "2.3", "2.8")
 UNKNOWN = -1
@@ -236,6 +241,27 @@ def test_a_start_above_its_high_watermark_fails_the_partition() -> None:
     assert [event.change for event in bench.events(FetcherChanged)][-1] == "failed"
 
 
+@pytest.mark.parametrize("version", ["0.11", "1.0", "2.3", "2.8"])
+def test_an_empty_log_begins_with_the_batch_in_whose_midst_its_leaders_does(version: str) -> None:
+    """Partition.appendRecordsToFollower (KAFKA-6975). Before 1.0 the follower stops for good: what it is sent begins
+    before its log."""
+    bench, connection = follower(version)
+    if isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest):
+        bench.respond(connection, OffsetForLeaderEpochResponse([EpochAnswer(*T0)]))
+    out_of_range = FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE, Offset(-1), Offset(-1), None, b"")
+    bench.respond(connection, FetchResponse([out_of_range]))
+    for offset in (3, 1):  # where its leader's log ends, and where it begins
+        bench.respond(connection, ListOffsetsResponse([ListedOffset(*T0, 0, Offset(offset))]))
+    assert to_fetch(bench, connection).partitions[0].fetch_offset == 1
+    bench.respond(connection, fetched(3, 1, batch("a", "b", "c", epoch=0)))
+    if version == "0.11":
+        assert (bench.log.log_end, [event.change for event in bench.events(FetcherChanged)][-1]) == (1, "failed")
+        return
+    assert (bench.log.log_start, bench.log.log_end, bench.log.high_watermark) == (1, 3, 3)
+    assert [segment.base_offset for segment in bench.log.segments] == [0]
+    assert to_fetch(bench, connection).partitions[0].fetch_offset == 3
+
+
 # --- restarts ---
 
 
@@ -276,7 +302,7 @@ def test_the_tasks_go_on_after_a_restart() -> None:
 
 
 def test_a_log_that_ends_below_its_checkpointed_start_begins_anew_there() -> None:
-    """Log.loadSegments, from 2.4."""
+    """Log.recoverLog, from 2.2."""
     bench = leader()
     delete(bench, 4)
     bench.advance(30_000.0)
@@ -322,3 +348,23 @@ def test_a_cut_below_the_start_of_a_log_takes_the_start_along() -> None:
     bench.log.truncate_to(Offset(2))
     assert (bench.log.log_start, bench.log.log_end, bench.log.high_watermark) == (2, 2, 2)
     assert bench.log.epochs.entries == []
+
+
+@pytest.mark.parametrize("version", KIP_107)
+def test_a_topic_made_anew_does_not_begin_where_the_deleted_one_did(version: str) -> None:
+    """LogManager.asyncDelete: the starts of its directory are written, so what is acknowledged since is found again.
+    Up to 2.6 only where the directory holds another log (LogManager.logsByDir): else the old start is taken for the
+    new log's, and what lies below it is gone."""
+    for another in (True, False):
+        bench = leader(version)
+        if another:
+            bench.leader_and_isr(state(0, isr=(0,), topic_partition=("u", 0)))
+        delete(bench, 4)
+        bench.advance(30_000.0)
+        stopped = StoppedPartition(*T0, True, EPOCH_DURING_DELETE)
+        bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [stopped]))
+        assert (bench.files.read(LOG_STARTS, 0, 100) == b"0\n0\n") == (another or version == "2.8")
+        bench.lead(0, isr=(0,))
+        bench.produce("a")
+        loaded = {event.topic: event for event in Bench(version, files=bench.files).events(LogLoaded)}["t"]
+        assert (loaded.log_start == 0) == (another or version == "2.8")

@@ -148,3 +148,16 @@ def test_a_disk_that_cannot_take_them_fails(version: str, how: str) -> None:
     bench.do(does)
     assert [e.code for e in bench.exits] == [1]
     assert len(bench.events(LogDirFailed)) == 1 and partition.offline
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_a_log_that_is_deleted_writes_them_in_its_directory(version: str) -> None:
+    """LogManager.asyncDelete, from 1.1; up to 2.6 where it holds another log (LogManager.logsByDir)."""
+    bench = two_directories(version)
+    third = ("t", 2)
+    bench.leader_and_isr(state(0, isr=(0,), topic_partition=third))
+    bench.do(lambda: bench.broker.replicas.delete(T0))
+    known = LADDER.index(version) >= LADDER.index("1.1")
+    assert written(bench) == ({"d0": "0\n1\nt 2 0\n"} if known else {})
+    bench.do(lambda: bench.broker.replicas.delete(third))
+    assert written(bench) == ({"d0": "0\n0\n" if version == "2.8" else "0\n1\nt 2 0\n"} if known else {})

@@ -105,7 +105,7 @@ def test_a_log_reads_as_the_list_of_its_batches(steps: list[tuple[str, int]], ma
             assert log.bytes_between(Offset(offset), Offset(stop)) == sum(between)
 
 
-@given(STEPS, st.integers(100, 900))
+@given(STEPS, st.integers(600, 2_000))
 def test_segments_do_not_show_either(steps: list[tuple[str, int]], segment_bytes: int) -> None:
     model = Model(segment_bytes)
     for what, number in steps:
