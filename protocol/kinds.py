@@ -53,6 +53,6 @@ class IgnoredReason(StrEnum):
     NOT_A_REPLICA = "not a replica"
     LEADER_NOT_ALIVE = "leader not alive"
     SESSION_EXPIRED = "session expired"
-    """Before its turn came."""
+    """Before its turn came; from 2.7 on in its turn."""
     HALF_WAY = "half-way"
     """The session expired when its role was taken over, and before its fetcher began (KAFKA-9307)."""

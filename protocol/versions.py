@@ -188,6 +188,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     fetcher_shutdown_waits: bool
     """Up to 1.0: a LeaderAndIsr that leaves a fetcher without partitions is done only when the fetch under way has been
     answered or given up, up to request.timeout.ms later (KAFKA-6051)."""
+    lost_session_takes_partition_offline: bool
+    """2.7+: where a session ends while a new log's configuration is asked for, a LeaderAndIsr goes on without that
+    partition, which is offline from then on; before, the order ends (Partition.makeLeader; KAFKA-9769)."""
     append_error_fails_partition: bool
     """2.3+: an unexpected append error marks one partition failed; before, the fetcher thread dies."""
     stop_replica_checks_epoch: bool
@@ -598,6 +601,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         out_of_range_starts_over=not bin_since("0.10.2"),
         out_of_range_exits=not bin_since("2.0.1"),
         fetcher_shutdown_waits=not bin_since("1.1"),
+        lost_session_takes_partition_offline=bin_since("2.7"),
         append_error_fails_partition=bin_since("2.3"),
         delete_records=bin_since("0.11"),
         deletes_records_before_policy=not bin_since("1.0"),

@@ -12,6 +12,7 @@ from protocol.kinds import IgnoredReason
 from protocol.versions import Gates
 
 HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows nobody"
+OFFLINE = "1.7 (KAFKA-9769): a lost session that keeps a replica from getting a log takes it offline"
 EARLIER_LIFE = "8 (KAFKA-7235): orders are for a broker, not for a life of it"
 FENCED = "FENCED_LEADER_EPOCH"
 

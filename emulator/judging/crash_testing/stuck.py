@@ -17,7 +17,7 @@ from emulator.judging.crash_testing.settled import (
     partition_of,
     state_of,
 )
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unseen
 from emulator.machines.broker.reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.runs import bounds
@@ -230,7 +230,7 @@ def _behind_half_way(
     died: Over, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
 ) -> str:
     """A replica's broker was never told who leads: the order ended before it, and the controller has not seen that
-    broker go or come since."""
+    broker go or come since; or it is offline in this life (`lost_session_takes_partition_offline`)."""
     brokers = brokers_of(died.world)
     if not gates.session_wait_ends_at_expiry or not history.offices:
         return ""
@@ -239,6 +239,9 @@ def _behind_half_way(
         if number not in brokers or not _unheard(brokers[number], topic_partition):
             continue
         ends = history.cut_short.get((topic_partition, number), [])
+        offline = topic_partition in brokers[number].broker.replicas.offline
+        if ends and offline and gates.lost_session_takes_partition_offline:
+            return OFFLINE
         told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
         if any(told < end for end in ends):
             return HALF_WAY

@@ -107,22 +107,24 @@ class Leadership:
                 results.append(PartitionError(*topic_partition))
         leaders = {endpoint.broker: endpoint.node for endpoint in orders.live_leaders}
         try:
-            yield from self._transitions.make_leaders(lead)
+            yield from self._transitions.make_leaders(lead, orderer)
             yield from self._transitions.make_followers(follow, leaders, orderer)
         except SessionExpired:
+            self._transitions.without_log.clear()
             for partition, state in (*lead, *follow):
                 if partition.leader_epoch != state.leader_epoch:
                     self._transitions.ignored(state, partition.leader_epoch, IgnoredReason.SESSION_EXPIRED, orderer)
             return LeaderAndIsrResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
         if self._replicas.failed:
             return LeaderAndIsrResponse()
+        for result in results:
+            if (result.topic, result.partition) in self._replicas.offline:
+                result.error = ErrorCode.KAFKA_STORAGE_ERROR
+        self._transitions.take_offline_without_log()
         if not self._checkpointing:
             self._checkpointing = True
             self._checkpoint()
         yield from self._fetchers.close_idle()
-        for result in results:
-            if (result.topic, result.partition) in self._replicas.offline:
-                result.error = ErrorCode.KAFKA_STORAGE_ERROR
         return LeaderAndIsrResponse(ErrorCode.NONE, results)
 
     def _checkpoint(self) -> None:

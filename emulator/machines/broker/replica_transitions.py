@@ -38,6 +38,13 @@ class ReplicaTransitions:
         self._fetchers = fetchers
         self._alter_isr = alter_isr
         self._coordinator = coordinator
+        self.without_log: list[TopicPartition] = []
+        """What a lost session has kept from getting a log in the present order, which went on."""
+
+    def take_offline_without_log(self) -> None:
+        """At an order's end (ReplicaManager.becomeLeaderOrFollower). Nobody is told, the controller neither."""
+        self._replicas.take_offline(self.without_log)
+        self.without_log.clear()
 
     def ignored(self, state: PartitionState, current: LeaderEpoch, reason: IgnoredReason, orderer: Orderer) -> None:
         """Tells of an order that is not followed."""
@@ -60,13 +67,13 @@ class ReplicaTransitions:
 
     # --- leader ---
 
-    def make_leaders(self, changes: list[Change]) -> Work[None]:
+    def make_leaders(self, changes: list[Change], orderer: Orderer) -> Work[None]:
         """What has no log and can be given none is offline. Raises SessionExpired: what was taken over until then
         stays."""
         yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in changes])
         for partition, state in changes:
             yield from self._locked(partition)
-            if (yield from self._has_log(partition, state)):
+            if (yield from self._has_log(partition, state, orderer)):
                 yield from self._make_leader(partition, state)
 
     def _locked(self, partition: Partition) -> Work[None]:
@@ -74,10 +81,19 @@ class ReplicaTransitions:
         if not partition.lock.is_free():
             yield from partition.lock.writing()
 
-    def _has_log(self, partition: Partition, state: PartitionState) -> Work[bool]:
-        """False: the replica is offline."""
+    def _has_log(
+        self, partition: Partition, state: PartitionState, orderer: Orderer, *, skips: bool = True
+    ) -> Work[bool]:
+        """False: the replica is offline, or will be when the order is done (`without_log`). Raises SessionExpired
+        where a partition is not skipped for that."""
         try:
             yield from self._replicas.open_log(partition, is_new=state.is_new)
+        except SessionExpired:
+            if not skips or not self._context.gates.lost_session_takes_partition_offline:
+                raise
+            self.ignored(state, partition.leader_epoch, IgnoredReason.SESSION_EXPIRED, orderer)
+            self.without_log.append((partition.topic, partition.partition))
+            return False
         except StorageError as error:
             self._replicas.storage_failed(error)
         except ReplicaOffline:
@@ -143,7 +159,8 @@ class ReplicaTransitions:
             node = self._node_of(state.leader, leaders)
             yield from self._locked(partition)
             try:
-                has_log = yield from self._has_log(partition, state)
+                # Whose leader is not alive gets its log elsewhere, where no lost session is caught.
+                has_log = yield from self._has_log(partition, state, orderer, skips=node is not None)
             except SessionExpired:
                 waiting = {id(one) for one, _ in restarts}
                 for one, taken_over in changes:

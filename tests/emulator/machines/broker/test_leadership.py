@@ -357,7 +357,7 @@ def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
 # --- a session that ends in the middle (semantics 1.7, KAFKA-9307) ---
 
 
-@pytest.mark.parametrize("version", ["1.1", "2.0.1", "2.2", "2.4", "2.8"])
+@pytest.mark.parametrize("version", ["1.1", "2.0.1", "2.2", "2.4", "2.6"])
 def test_an_order_that_a_lost_session_ends_half_way_is_not_repaired_by_the_same_order(version: str) -> None:
     """What came before the partition whose configuration is missing has its new leader and epoch, and no fetcher."""
     bench = Bench(version)
@@ -382,6 +382,47 @@ def test_an_order_that_a_lost_session_ends_half_way_is_not_repaired_by_the_same_
     # A newer epoch of the same leader mends it where that restarts the fetcher (`fetcher_restart`).
     restarted = version not in ("1.1", "2.0.1")
     assert [e.topic for e in bench.events(FetcherChanged)] == (["u", "t"] if restarted else ["u"])
+
+
+@pytest.mark.parametrize("version", ["2.7", "2.8"])
+@pytest.mark.parametrize("leader", [0, 1])
+def test_from_2_7_a_lost_session_takes_one_partition_offline_and_the_order_goes_on(version: str, leader: int) -> None:
+    """Partition.makeLeader, makeFollower (KAFKA-9769); the controller is told of nothing."""
+    bench = Bench(version)
+    bench.lead(0, isr=(0, 1))
+    bench.update_metadata()
+    bench.sessions.reachable = False
+    new = state(leader, topic_partition=("u", 0))
+    order = bench.leader_and_isr(new, state(1, 1))
+    bench.session_expires()
+    answered = bench.answer(order, LeaderAndIsrResponse)
+    assert (answered.error, [p.error for p in answered.partitions]) == (0, [0, 0])
+    assert (bench.partition.leads, bench.partition.leader_epoch, bench.fetching()) == (False, 1, "fetching")
+    assert bench.broker.replicas.offline == {("u", 0)}
+    assert [(e.topic, e.reason) for e in bench.events(LeaderAndIsrIgnored)] == [("u", "session expired")]
+
+    bench.session_back()
+    again = bench.answer(bench.leader_and_isr(state(leader, 1, topic_partition=("u", 0))), LeaderAndIsrResponse)
+    assert [p.error for p in again.partitions] == [ErrorCode.KAFKA_STORAGE_ERROR], "until its next life"
+    next_life = Bench(version, files=bench.files)
+    assert next_life.answer(next_life.leader_and_isr(new), LeaderAndIsrResponse).partitions[0].error == 0
+
+
+def test_whose_leader_is_not_alive_a_lost_session_ends_the_order_in_2_8_too() -> None:
+    """ReplicaManager.makeFollowers makes sure of its log itself, and catches nothing."""
+    bench = Bench("2.8")
+    bench.lead(0, isr=(0, 1))
+    bench.update_metadata(live=(0,))
+    bench.sessions.reachable = False
+    orders = [state(0, topic_partition=("v", 0)), state(1, topic_partition=("u", 0))]
+    order = bench.leader_and_isr(*orders)
+    for _ in range(2):  # one for each of them
+        bench.session_expires()
+    assert bench.answer(order, LeaderAndIsrResponse).error == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert bench.broker.replicas.offline == set()
+    bench.session_back()
+    again = bench.answer(bench.leader_and_isr(*orders), LeaderAndIsrResponse)
+    assert [p.error for p in again.partitions] == [0, 0]
 
 
 def test_a_partition_that_is_to_lead_and_has_no_configuration_is_not_begun() -> None:
