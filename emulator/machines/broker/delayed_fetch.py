@@ -111,7 +111,7 @@ class DelayedFetch(Delayed):
                 partition.parked_fetches.pop(self.number, None)
         assert self.request is not None
         reads = yield from self._reads.of(self._fetch, self.request.version)
-        self._reads.answer(self.request, self._fetch, reads)
+        self._reads.answer(self.request, reads)
 
     def expire(self) -> Work[None]:
         return self.complete()

@@ -46,6 +46,7 @@ class Fetches:
         """
         reads = yield from self._reads.of(fetch, request.version)
         unassigned: frozenset[TopicPartition] = frozenset()
+        owed = self._reads.owe_high_watermark(fetch, reads)
         if fetch.replica_id >= 0:
             self._tell_out_of_range(fetch, reads, request.correlation_id)
             try:
@@ -54,8 +55,8 @@ class Fetches:
                 error = ErrorCode.UNKNOWN_SERVER_ERROR
                 request.answer(FetchResponse([FetchedPartition(p.topic, p.partition, error) for p in fetch.partitions]))
                 return
-        if fetch.max_wait_ms <= 0 or not fetch.partitions or self._reads.are_enough(fetch, reads):
-            self._reads.answer(request, fetch, reads)
+        if owed or fetch.max_wait_ms <= 0 or not fetch.partitions or self._reads.are_enough(fetch, reads):
+            self._reads.answer(request, reads)
             return
         delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)
         # More may be there than when it was read: joining the ISR takes a while.
@@ -115,7 +116,8 @@ class Fetches:
 
     def _progressed(self, partition: Partition, follower: BrokerId, asked: FetchPartition, read: Read) -> Work[None]:
         """It counts as of its read, however long it waits for the lock from now on."""
-        before = partition.remotes[follower].log_end
+        remote = partition.remotes[follower]
+        before, remote.last_sent_high_watermark = remote.log_end, read.result.high_watermark
         partition.follower_fetched(follower, asked.fetch_offset, read.leader_log_end, read.at_ms)
         moved = before != asked.fetch_offset or not self._context.gates.high_watermark_needs_moved_follower
         if not partition.lock.is_free():

@@ -115,20 +115,25 @@ class Reads:
             if read.ends_the_wait:
                 return True
             size_bytes += len(read.result.records)
-        return size_bytes >= fetch.min_bytes or self.owed_high_watermark(fetch)
+        return size_bytes >= fetch.min_bytes
 
-    def answer(self, request: Request, fetch: FetchRequest, reads: list[Read]) -> None:
-        """And note which high watermark the follower has been told."""
-        if fetch.replica_id >= 0:
-            for read in reads:
-                partition = self._replicas.partitions.get((read.result.topic, read.result.partition))
-                remote = partition.remotes.get(fetch.replica_id) if partition is not None else None
-                if remote is not None and read.result.high_watermark >= 0:
-                    remote.last_sent_high_watermark = read.result.high_watermark
+    def answer(self, request: Request, reads: list[Read]) -> None:
         request.answer(FetchResponse([read.result for read in reads]))
 
+    def owe_high_watermark(self, fetch: FetchRequest, reads: list[Read]) -> bool:
+        """2.4, 2.5: what was read tells a follower a later high watermark than it was told. Asked before this fetch is
+        noted."""
+        if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
+            return False
+        for read in reads:
+            partition = self._replicas.partitions.get((read.result.topic, read.result.partition))
+            remote = partition.remotes.get(fetch.replica_id) if partition is not None else None
+            if remote is not None and remote.last_sent_high_watermark < read.result.high_watermark:
+                return True
+        return False
+
     def owed_high_watermark(self, fetch: FetchRequest) -> bool:
-        """2.4, 2.5: the follower has not been told the present high watermark."""
+        """2.4, 2.5: the follower has not been told the present high watermark (DelayedFetch, case H)."""
         if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
             return False
         for asked in fetch.partitions:

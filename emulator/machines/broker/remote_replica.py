@@ -55,3 +55,4 @@ class RemoteReplica:
             self.log_start = NO_OFFSET
             self.last_fetch_leader_log_end = NO_OFFSET
             self.last_fetch_ms = LONG_AGO_MS
+            self.last_sent_high_watermark = FIRST_OFFSET

@@ -51,11 +51,11 @@ def test_a_fetch_parked_before_the_records_came_brings_the_new_high_watermark(ve
     bench.fetch(0, replica=1)
     parked = bench.fetch(3, replica=1, wait_ms=500)
     if version == "2.4":
-        # 2.4, 2.5: the follower was told 0 and the leader now has 3: answered at once, with the 0 of before the fetch.
-        assert (bench.fetched(parked).records, bench.fetched(parked).high_watermark) == (b"", 0)
-        parked = bench.fetch(3, replica=1, wait_ms=500)
-        assert bench.fetched(parked).high_watermark == 3
-        return
+        # 2.4, 2.5: the follower was told 0 and this fetch makes it 3: it is read again at once (DelayedFetch, case H),
+        # and once more by the next, for what was noted as told is what was read first (updateFollowerFetchState).
+        for _ in range(2):
+            assert (bench.fetched(parked).records, bench.fetched(parked).high_watermark) == (b"", 3)
+            parked = bench.fetch(3, replica=1, wait_ms=500)
     assert bench.answers(parked) == []
     bench.produce("m")
     assert (len(bench.fetched(parked).records) > 0, bench.fetched(parked).high_watermark) == (True, 3)
@@ -70,7 +70,7 @@ def test_an_idle_follower_learns_it_within_the_fetch_wait(version: str) -> None:
     idle = bench.fetch(1, replica=1, wait_ms=500)
     bench.advance(500.0)
     answer = bench.fetched(idle)
-    assert (answer.records, answer.high_watermark) == (b"", 0 if version == "2.4" else 1)
+    assert (answer.records, answer.high_watermark) == (b"", 1)
 
 
 def test_a_recently_caught_up_replica_outside_the_isr_holds_it_back() -> None:
