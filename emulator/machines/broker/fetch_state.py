@@ -59,7 +59,14 @@ class Followed:
             state = self.states.get(topic_partition)
             if state is not None and state.delayed_until_ms <= now_ms:
                 state.delayed_until_ms = until_ms
+                self.move_to_end(topic_partition)
                 self.say(topic_partition, "delayed", state.offset, reason, state.leader_epoch)
+
+    def move_to_end(self, topic_partition: TopicPartition) -> None:
+        """It has had its turn: the others come first in the next request, so that none starves where an answer does not
+        hold all (PartitionStates.updateAndMoveToEnd)."""
+        if self.context.gates.served_partitions_move_to_end and topic_partition in self.states:
+            self.states[topic_partition] = self.states.pop(topic_partition)
 
     def fenced(self, topic_partition: TopicPartition, request_epoch: LeaderEpoch) -> None:
         """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""

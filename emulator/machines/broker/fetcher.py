@@ -149,7 +149,8 @@ class ReplicaFetcher:
         self._connection.send(message, version, handle)
 
     def _nothing_came(self, reason: str) -> None:
-        """Everything waits for the back-off, after a fetch twice; then a new connection."""
+        """After a fetch everything waits for the back-off twice, then for a new connection; after a question those that
+        it was about wait, and the turn goes on with the others."""
         self._truncating.has_asked = False
         if not self.states:
             return
@@ -159,9 +160,10 @@ class ReplicaFetcher:
             return
         if self._fetching:
             self._pause = tuple(self.states)
+            self._context.set_timer(self._wake, self._context.settings.replica_fetch_backoff_ms, self._wake_up)
         else:
-            self._followed.delay(list(self.states), reason)
-        self._context.set_timer(self._wake, self._context.settings.replica_fetch_backoff_ms, self._wake_up)
+            self._truncating.unanswered(reason)
+            self._work()
 
     def _failed(self, topic_partition: TopicPartition, reason: str) -> None:
         """Dropped until the next LeaderAndIsr; before 2.3 the fetcher's thread dies with all its partitions (KIP-461),
@@ -274,6 +276,7 @@ class ReplicaFetcher:
         if headers:
             state.offset = log.log_end
             state.last_fetched_epoch = log.epochs.latest
+            self._followed.move_to_end(topic_partition)
         if result.diverging_epoch is not None:
             diverging = result.diverging_epoch
             cut = cut_for(log, state.offset, diverging.epoch, diverging.end_offset)

@@ -145,4 +145,5 @@ class Leadership:
         else:
             results = yield from self._transitions.stop(orders.partitions)
             request.answer(StopReplicaResponse(ErrorCode.NONE, results))
+        yield from self._fetchers.close_idle()  # whoever sent it, and when he has been told
         self._turns.pass_on()

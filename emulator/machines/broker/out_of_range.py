@@ -135,6 +135,7 @@ class OutOfRange:
         partition = self._replicas.partitions[topic_partition]
         self._reset(topic_partition, offset, partition.the_log.log_end, "latest")
         self._truncating.cut(partition, topic_partition, offset, CutReason.OUT_OF_RANGE, complete=True)
+        self._followed.move_to_end(topic_partition)
 
     def _cut_if_allowed(self, topic_partition: TopicPartition, offset: Offset) -> Work[None]:
         """The process exits where the topic does not allow unclean election, by what the session service says of it
@@ -176,3 +177,4 @@ class OutOfRange:
         state.offset = log.log_end
         state.truncating = False
         state.last_fetched_epoch = log.epochs.latest
+        self._followed.move_to_end(topic_partition)

@@ -85,6 +85,8 @@ class Reads:
             epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
             if (epoch, end) == (-1, -1):
                 return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
+            if asked.fetch_offset < log.log_start:  # whether its epoch diverges or not
+                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
             if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
                 diverging = DivergingEpoch(epoch, end)
                 return (

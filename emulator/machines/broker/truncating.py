@@ -59,6 +59,15 @@ class Truncating:
         replica = self._context.broker if gates.epoch_request_version >= 3 else UNSAID_REPLICA_ID
         self._send(OffsetForLeaderEpochRequest(asked, replica), gates.epoch_request_version, self._epochs_answered)
 
+    def unanswered(self, reason: str) -> None:
+        """Those that were asked about wait, if they still stand there; there will be no other round in this turn."""
+        self.has_asked = True
+        still = self._context.gates.drops_answers_of_older_epochs
+        for topic_partition, (_, leader_epoch) in self._followed.asked.items():
+            state = self._followed.states.get(topic_partition)
+            if state is not None and (not still or state.leader_epoch == leader_epoch):
+                self._followed.delay([topic_partition], reason)
+
     def _epochs_answered(self, message: Message) -> None:
         assert isinstance(message, OffsetForLeaderEpochResponse), message
         self.has_asked = True

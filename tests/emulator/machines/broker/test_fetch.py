@@ -218,6 +218,15 @@ def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverg
 
 def test_a_last_epoch_from_the_future_is_out_of_range() -> None:
     assert diverged().log.end_offset_for_epoch(LeaderEpoch(3)) == (-1, -1)
+
+
+def test_below_the_log_start_it_is_out_of_range_and_not_told_where() -> None:
+    """Partition.readRecords: whether its epoch diverges or not."""
+    bench = diverged()
+    bench.log.high_watermark = bench.log.log_end
+    bench.log.increment_log_start(Offset(1))
+    told = bench.fetched(bench.fetch(0, replica=1, last_fetched_epoch=1))
+    assert (told.error, told.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
     bench = diverged()
     answer = bench.fetched(bench.fetch(5, replica=1, last_fetched_epoch=3))
     assert answer.error == ErrorCode.OFFSET_OUT_OF_RANGE

@@ -4,7 +4,9 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged
-from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, Offset
+from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, ControllerEpoch, Offset
+from protocol.machine import Close
+from protocol.messages.leadership import StoppedPartition, StopReplicaRequest, StopReplicaResponse
 from protocol.messages.replication import (
     EpochAnswer,
     FetchedPartition,
@@ -13,10 +15,11 @@ from protocol.messages.replication import (
     ListedOffset,
     ListOffsetsRequest,
     ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
 from protocol.messages.session import GetData
-from tests.emulator.machines.broker.harness import T0, Bench, state
+from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 T1 = ("t", 1)
 
@@ -95,3 +98,83 @@ def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(ve
     second.lead(epoch=1)
     asked = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
     assert [op.path for op in asked] == ["/config/topics/t"] * asks
+
+
+# --- who is asked for first, and who is delayed (2.4) ---
+
+
+def follows_three(version: str) -> tuple[Bench, int]:
+    """Follows broker-1 in t-0, t-1, t-2, and has settled every question."""
+    bench = Bench(version)
+    bench.update_metadata()
+    three = [("t", number) for number in range(3)]
+    bench.leader_and_isr(*(state(1, topic_partition=one) for one in three))
+    bench.advance(0.0)
+    (connection,) = bench.opened("fetcher")
+    bench.establish(connection)
+    if isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest):
+        bench.respond(connection, OffsetForLeaderEpochResponse([EpochAnswer(*one) for one in three]))
+    return bench, connection
+
+
+def in_order(bench: Bench, connection: int) -> list[int]:
+    message = bench.last_sent(connection).message
+    assert isinstance(message, FetchRequest), message
+    return [one.partition for one in message.partitions]
+
+
+@pytest.mark.parametrize("version", ("0.8.2", "0.10.2", "1.1", "2.6", "2.8"))
+def test_who_brought_something_or_is_delayed_comes_last_in_the_next_request(version: str) -> None:
+    """PartitionStates.updateAndMoveToEnd, from 0.10.1: nobody starves where an answer does not hold all."""
+    bench, connection = follows_three(version)
+    assert in_order(bench, connection) == [0, 1, 2]
+    records = batch("a", magic=bench.magic, epoch=0)
+    brought = FetchedPartition(*T0, 0, Offset(0), Offset(0), None, records)
+    bench.respond(connection, FetchResponse([brought, FetchedPartition(*T1), FetchedPartition("t", 2)]))
+    moves = version != "0.8.2"
+    assert in_order(bench, connection) == ([1, 2, 0] if moves else [0, 1, 2])
+    bench.respond(connection, FetchResponse([FetchedPartition(*T1, ErrorCode.UNKNOWN_SERVER_ERROR)]))
+    assert in_order(bench, connection) == ([2, 0] if moves else [0, 2])
+    bench.advance(1_000.0)
+    bench.respond(connection, FetchResponse([]))
+    assert in_order(bench, connection) == ([2, 0, 1] if moves else [0, 1, 2])
+
+
+@pytest.mark.parametrize("version", ("0.11", "1.1", "2.6"))
+def test_a_question_without_an_answer_delays_those_it_was_about(version: str) -> None:
+    """fetchEpochEndOffsets makes an error of it for each; the turn goes on with the others (doWork)."""
+    bench, connection = follows_three(version)
+    bench.lead(1)  # leads t-0 once, so that there is an epoch to ask about
+    bench.produce("a")
+    bench.respond(connection, FetchResponse([]))
+    bench.follow(leader=1, epoch=2)
+    bench.respond(connection, FetchResponse([]))
+    assert isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest)
+    bench.lose(connection)
+    again = bench.opened("fetcher")[-1]
+    assert again != connection, "the others are fetched at once"
+    bench.establish(again)
+    assert in_order(bench, again) == [1, 2]
+    delayed = [(e.partition, e.change) for e in bench.events(FetcherChanged) if e.change == "delayed"]
+    assert delayed == [(0, "delayed")]
+    bench.advance(1_000.0)
+    bench.respond(again, FetchResponse([]))
+    assert isinstance(bench.last_sent(again).message, OffsetForLeaderEpochRequest)
+
+
+@pytest.mark.parametrize("version", ("0.8.2", "1.0", "2.2", "2.8"))
+def test_a_stop_replica_ends_a_fetcher_without_partitions(version: str) -> None:
+    """KafkaApis.handleStopReplicaRequest, when the controller has been told. So a fetcher that died (up to 2.2) is
+    another one when a partition comes back."""
+    bench, connection = follows_three(version)
+    stopped = [StoppedPartition("t", number, False) for number in range(3)]
+    order = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stopped))
+    assert bench.answer(order, StopReplicaResponse).error == 0
+    if bench.gates.fetcher_shutdown_waits:
+        assert not bench.closed(connection)
+        bench.respond(connection, FetchResponse([]))
+    assert Close(connection) in bench.effects
+    bench.lead(1)  # or the leader would be the same, whom up to 2.0.0 an order does not make it follow again
+    bench.follow(leader=1, epoch=2)
+    bench.advance(0.0)
+    assert len(bench.opened("fetcher")) == 2
