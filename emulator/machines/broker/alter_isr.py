@@ -1,4 +1,5 @@
-"""ISR changes through the controller: queued, one request in flight, retried for ever. Semantics 1.6 (AlterIsr).
+"""ISR changes through the controller: queued, one request in flight, retried for ever. Semantics 1.6 (AlterIsr). 2.7
+looks every 50 ms whether there is something to send, 2.8 at once.
 
 Meanwhile the maximal ISR counts (`PendingIsr`)."""
 
@@ -13,13 +14,14 @@ from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrC
 
 ALTER_RETRY = ("alter-isr-retry",)
 ALTER_RETRY_MS = 50.0
+PERIOD_MS = 50.0
 
 GIVE_UP = (
     ErrorCode.FENCED_LEADER_EPOCH,
     ErrorCode.INVALID_UPDATE_VERSION,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
-"""Partition errors of AlterIsr after which the change stays pending until a LeaderAndIsr comes."""
+"""Partition errors of AlterIsr that are expected. After any, the change stays pending until a LeaderAndIsr comes."""
 
 
 class IsrCounts(msgspec.Struct):
@@ -50,7 +52,7 @@ class AlterIsr:
     def ask(self, partition: Partition) -> None:
         """For its pending ISR."""
         self._unsent[partition.topic, partition.partition] = partition
-        self._send()
+        self._go_on()
 
     def forget(self, partition: Partition) -> None:
         """Ask nothing more for it: its state is another now (semantics 11.5)."""
@@ -59,6 +61,13 @@ class AlterIsr:
     def given_up(self, partition: Partition) -> bool:
         """A change of its ISR is pending that nobody asks for any more: only a LeaderAndIsr ends that (1.6)."""
         return partition.pending is not None and (partition.topic, partition.partition) not in self._unsent
+
+    def _go_on(self) -> None:
+        """There may be something to send."""
+        if self._context.gates.alter_isr_every_50_ms:
+            self._context.set_timer(ALTER_RETRY, PERIOD_MS - self._context.now.mono_ms % PERIOD_MS, self._send)
+        else:
+            self._send()
 
     def _send(self) -> None:
         context = self._context
@@ -91,33 +100,38 @@ class AlterIsr:
     def _answered(self, response: AlterIsrResponse, sent: dict[TopicPartition, tuple[Partition, PendingIsr]]) -> None:
         """An answer takes the partition out of the queue, whatever it was the answer to. One that comes after a
         LeaderAndIsr (asked of a controller out of reach, mostly) so drops the change that waits there by then: that
-        stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8)."""
+        stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8). An error that nobody
+        expects ends in an exception: what comes behind it in the answer is sent again, in 2.8 with the next change."""
         self._in_flight = False
         if response.error != ErrorCode.NONE:
-            self._context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
+            if self._context.gates.alter_isr_every_50_ms:
+                self._go_on()
+            else:
+                self._context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
             return
-        for changed in response.partitions:
-            topic_partition = (changed.topic, changed.partition)
-            if topic_partition not in sent:
+        answered = {(changed.topic, changed.partition): changed for changed in response.partitions}
+        for topic_partition, (partition, pending) in sent.items():
+            changed = answered.get(topic_partition)
+            if changed is None:
                 continue
-            partition, pending = sent[topic_partition]
             self._unsent.pop(topic_partition, None)
-            if partition.pending is pending:
-                self._apply(partition, changed)
-        self._send()
+            if partition.pending is not pending:
+                continue
+            self._apply(partition, changed)
+            if changed.error and changed.error not in GIVE_UP:
+                # sendAlterIsrRequest finds the change that it would repeat still queued (IllegalStateException).
+                if self._context.gates.alter_isr_every_50_ms:
+                    self._go_on()
+                return
+        self._go_on()
 
     def _apply(self, partition: Partition, changed: IsrChanged) -> None:
-        context = self._context
-        topic_partition = (partition.topic, partition.partition)
         if changed.error != ErrorCode.NONE:
             self._counts.failed += 1
             isr = partition.pending.isr if partition.pending is not None else []
             partition.tell_isr_change_ended(isr, f"refused: {ErrorCode(changed.error).name}", -1)
-            if changed.error not in GIVE_UP and partition.pending is not None:
-                self._unsent[topic_partition] = partition
-                context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
             return
-        if changed.leader_epoch != partition.leader_epoch or changed.zk_version <= partition.zk_version:
+        if changed.leader_epoch != partition.leader_epoch or changed.zk_version < partition.zk_version:
             self._counts.failed += 1
             return
         if partition.pending is not None:

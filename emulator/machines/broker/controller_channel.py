@@ -21,6 +21,8 @@ RETRY = ("to-controller-retry",)
 TIMEOUT = ("to-controller-timeout",)
 RETRY_MS = 50.0
 """Reconnect back-off of the channel."""
+LOOK_AGAIN_MS = 100.0
+"""Until the metadata are looked at again that name no controller (BrokerToControllerRequestThread.doWork)."""
 QUEUE_MAX = 1_000
 
 
@@ -70,20 +72,20 @@ class ControllerChannel:
             context.out.close(self._connection)
             self._connection = 0
         if node is None:
-            context.set_timer(RETRY, RETRY_MS, self._work)
+            context.set_timer(RETRY, LOOK_AGAIN_MS, self._work)
             return
         if not self._connection:
             self._node = node
             self._opened = False
             self._connection = context.out.open(node, TO_CONTROLLER, self._heard)
-            context.set_timer(TIMEOUT, context.settings.request_timeout_ms, self._drop)
+            context.set_timer(TIMEOUT, context.settings.controller_socket_timeout_ms, self._drop)
             return
         if not self._opened:
             return
         self._correlation += 1
         self._awaiting = True
         context.out.send(self._connection, self._queue[0][0], self._correlation)
-        context.set_timer(TIMEOUT, context.settings.request_timeout_ms, self._drop)
+        context.set_timer(TIMEOUT, context.settings.controller_socket_timeout_ms, self._drop)
 
     def _answered(self, correlation: int, message: Message) -> None:
         if not self._awaiting or correlation != self._correlation:

@@ -88,8 +88,9 @@ def test_changes_through_the_controller_count_when_they_are_confirmed() -> None:
     assert figures(bench, *names) == (0, 0)
     bench.respond(connection, AlterIsrResponse(0, [IsrChanged(*T0, ErrorCode.UNKNOWN_SERVER_ERROR)]))
     assert figures(bench, *names) == (0, 1)
-    bench.advance(1_000.0)
-    bench.respond(connection, AlterIsrResponse(0, [IsrChanged(*T0, 0, BrokerId(0), LeaderEpoch(0), [BrokerId(0)], 4)]))
+    bench.lead(1, isr=(0, 1), zk_version=4)
+    bench.advance(1.5 * LAG_MS)
+    bench.respond(connection, AlterIsrResponse(0, [IsrChanged(*T0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], 5)]))
     assert figures(bench, *names) == (1, 1)
 
 
