@@ -250,7 +250,10 @@ class ReplicaFetcher:
         try:
             headers = self._append(partition, result.records) if result.records else []
         except CorruptBatch as error:
-            self._followed.delay([topic_partition], str(error))
+            if self._context.gates.damaged_batch_ends_fetcher:
+                self._failed(topic_partition, str(error))
+            else:
+                self._followed.delay([topic_partition], str(error))
             return
         except (OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment) as error:
             self._failed(topic_partition, str(error))

@@ -186,8 +186,9 @@ class ReplicaTransitions:
             cuts = [(one, one.the_log.high_watermark) for one, _ in restarts]
             self._replicas.truncate(cuts, CutReason.HIGH_WATERMARK)
         if self._context.gates.deposed_leader_answers_parked:
-            for partition, _ in restarts:
-                yield from partition.check_parked()
+            for partition, _ in restarts:  # nobody looks at deletions, which wait until their time is over
+                yield from partition.check_parked_produces()
+                yield from partition.check_parked_fetches()
         for partition, node in restarts:
             # Another partition of this order may have found their directory failed.
             if not partition.offline and not self._context.stopping:

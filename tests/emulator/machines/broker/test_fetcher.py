@@ -245,6 +245,17 @@ def test_a_damaged_answer_is_asked_for_again() -> None:
     assert bench.log.log_end == 4
 
 
+@pytest.mark.parametrize(("version", "goes_on"), [("0.8.2", False), ("0.10.2", True)])
+def test_a_damaged_answer_ends_the_fetcher_in_0_8_2(version: str, goes_on: bool) -> None:
+    """Its next offset is taken for fetched, and the log does not end there: "Offset mismatch", and the thread dies."""
+    bench = follower(version, high_watermark=3)
+    good = batch("x", base_offset=3, magic=bench.magic)
+    fetched(bench, good[:-1] + b"?")
+    assert changes(bench)[-1] == ("delayed" if goes_on else "failed")
+    bench.advance(1_000.0)
+    assert len(bench.answers(bench.opened("fetcher")[-1])) == (2 if goes_on else 1)
+
+
 @pytest.mark.parametrize(("version", "revived"), [("2.2", False), ("2.3", True), ("2.8", True)])
 def test_an_append_that_fails_unexpectedly(version: str, revived: bool) -> None:
     """Up to 2.2 it kills the thread, which a new order does not revive; from 2.3 only the partition waits (2.4)."""
