@@ -476,6 +476,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.4+: epochs in metadata of a broker before 2.4 count as absent."""
     client_knows_topic_ids: bool
     """2.8: what was heard of a topic's epochs does not hold against another one of the same name (KAFKA-12257)."""
+    client_pause_counts_from_attempt: bool
+    """0.8.2: reconnect.backoff.ms counts from when connecting began; then, from when the connection was lost."""
+    client_pauses_grow: bool
+    """1.0+: pauses before connecting again grow up to reconnect.backoff.max.ms; in 0.11 each attempt forgets what
+    failed before (ClusterConnectionStates.connecting), and before that there is no such setting (KIP-144)."""
     client_disconnects_lost_coordinator: bool
     """1.0+: a consumer that gives its coordinator up gives up the connection and what is under way on it; before, the
     connection stays, and is used again if the next look names the same broker."""
@@ -736,6 +741,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         first_epoch_may_come_with_an_offset=bin_within("2.2", "2.4"),
         client_needs_reliable_epochs=bin_since("2.4"),
         client_knows_topic_ids=bin_since("2.8"),
+        client_pause_counts_from_attempt=not bin_since("0.10.2"),
+        client_pauses_grow=bin_since("1.0"),
         client_disconnects_lost_coordinator=bin_since("1.0"),
         client_join_waits_for_rebalance=bin_since("2.0.0"),
         client_retries_commits_to_unknown_topics=bin_since("2.0.0"),

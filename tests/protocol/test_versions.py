@@ -101,7 +101,9 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "deletions_checkpoint_recovery_points": ("1.1", "2.8", BINARY),
     "checkpoints_directories_without_logs": ("2.7", "2.8", BINARY),
     "recovery_counts_as_flushed": ("1.0", "2.7", BINARY),
-    # clients' metadata, semantics 6
+    # clients' connections and metadata, semantics 6
+    "client_pause_counts_from_attempt": ("0.8.2", "0.8.2", BINARY),
+    "client_pauses_grow": ("1.0", "2.8", BINARY),
     "metadata_has_epoch_without_leader": ("2.5", "2.8", BINARY),
     "metadata_epochs_reliable": ("2.4", "2.8", BINARY),
     "client_ignores_older_epochs": ("2.2", "2.8", BINARY),

@@ -42,7 +42,9 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reconnect_backoff_max_ms: float = 1_000.0
     socket_connection_setup_timeout_ms: float = 136_000.0
     """Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later."""
-    # How metadata are taken in (semantics 6): what clients of a version do, no settings of Kafka's.
+    # What clients of a version do (semantics 6), no settings of Kafka's: pauses before connecting again, then metadata.
+    pause_counts_from_attempt: bool = False
+    pauses_grow: bool = True
     rejects_older_epochs: bool = False
     epochless_forgets_all: bool = False
     rejected_hides_leader: bool = False
@@ -136,7 +138,7 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
 
     Raises UnusableSetting, protocol.versions.UnknownVersion.
     """
-    given = _fields(ProducerSettings, settings or {})
+    given = _one_pause(_fields(ProducerSettings, settings or {}))
     if "acks" in given:
         given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
     gates = gates_for(version)
@@ -197,7 +199,7 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
         raise UnusableSetting("offsets.storage=zookeeper is the old consumer's")
     if (settings or {}).get("group.id") and not gates_for(version).group_coordinator:
         raise UnusableSetting(f"group.id needs the new consumer, Kafka 0.9 or later, or the old one: not {version}")
-    made = _made(ConsumerSettings, values | _fields(ConsumerSettings, settings or {}))
+    made = _made(ConsumerSettings, values | _one_pause(_fields(ConsumerSettings, settings or {})))
     if made.group_instance_id and not gates_for(version).static_members:
         raise UnusableSetting(f"group.instance.id came with Kafka 2.3; there are no static members in {version}")
     if made.group_id:
@@ -253,6 +255,8 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
 def _common_defaults(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     values: dict[str, Any] = {
+        "pause_counts_from_attempt": gates.client_pause_counts_from_attempt,
+        "pauses_grow": gates.client_pauses_grow,
         "rejects_older_epochs": gates.client_ignores_older_epochs,
         "epochless_forgets_all": gates.metadata_without_epoch_forgets_all,
         "rejected_hides_leader": gates.ignored_metadata_hides_leader,
@@ -260,11 +264,18 @@ def _common_defaults(version: str) -> dict[str, Any]:
         "needs_reliable_epochs": gates.client_needs_reliable_epochs,
         "knows_topic_ids": gates.client_knows_topic_ids,
     }
-    if not since(version, "0.11"):
-        values["reconnect_backoff_max_ms"] = 50.0  # KIP-144 made it grow
+    if not since(version, "0.11"):  # KIP-144 brought the longest pause
+        values["reconnect_backoff_ms"] = values["reconnect_backoff_max_ms"] = 50.0 if since(version, "0.9") else 10.0
     if since(version, "2.7"):
         values["socket_connection_setup_timeout_ms"] = 10_000.0  # KIP-601
     return values
+
+
+def _one_pause(given: dict[str, Any]) -> dict[str, Any]:
+    """Whoever sets the shortest pause alone has set the longest, too (CommonClientConfigs of Java clients)."""
+    if "reconnect_backoff_ms" in given and "reconnect_backoff_max_ms" not in given:
+        return given | {"reconnect_backoff_max_ms": given["reconnect_backoff_ms"]}
+    return given
 
 
 def _fields(kind: type[S], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class _Channel(msgspec.Struct):
     connection: int = 0
     open: bool = False
     open_deadline_ms: float = NEVER
+    attempted_at_ms: float = 0.0
     failures: int = 0
     backoff_until_ms: float = 0.0
     wanted: bool = False
@@ -78,6 +79,7 @@ class BrokerConnections:
         channel.wanted = True
         if not channel.connection and is_due(now, channel.backoff_until_ms):
             channel.connection = out.open(node, CLIENT, self._heard)
+            channel.attempted_at_ms = now.mono_ms
             channel.open_deadline_ms = now.mono_ms + self._settings.socket_connection_setup_timeout_ms
             self._by_connection[channel.connection] = channel
         return False
@@ -209,16 +211,24 @@ class BrokerConnections:
         return min((request.deadline_ms for request in channel.in_flight.values()), default=NEVER)
 
     def _give_up(self, now: Now, out: Outbox, channel: _Channel, reason: str) -> None:
-        """The connection is gone. Pauses grow with failures in a row, and vary so that clients do not march."""
-        settings = self._settings
+        """The connection is gone."""
         del self._by_connection[channel.connection]
         channel.connection, channel.open, channel.open_deadline_ms = 0, False, NEVER
-        doublings = min(channel.failures, 20)
-        pause = min(settings.reconnect_backoff_max_ms, settings.reconnect_backoff_ms * 2**doublings)
-        channel.backoff_until_ms = now.mono_ms + pause * self._chance.between(0.8, 1.2)
+        since_ms = channel.attempted_at_ms if self._settings.pause_counts_from_attempt else now.mono_ms
+        channel.backoff_until_ms = since_ms + self._pause_ms(channel.failures)
         channel.failures += 1
         failed = list(channel.in_flight.values())
         channel.in_flight.clear()
         self._lost(now, out)
         for request in failed:
             request.answered(now, out, Failure("NetworkException", reason, True))
+
+    def _pause_ms(self, failures: int) -> float:
+        """Before connecting again. Where it may grow it does with failures in a row, and varies, so that clients do not
+        march."""
+        settings = self._settings
+        shortest, longest = settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms
+        if longest <= shortest:
+            return shortest
+        factor = 1 << min(failures, 20) if settings.pauses_grow else 1
+        return min(longest, shortest * factor) * self._chance.between(0.8, 1.2)

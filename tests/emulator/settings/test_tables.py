@@ -107,7 +107,6 @@ def test_clients_take_what_is_called_modelled_and_have_kafkas_defaults(version: 
 
 
 OTHERWISE = {
-    ("0.8.2", "reconnect.backoff.ms"),  # 10 ms; here 50, as from 0.9 on
     ("0.8.2", "fetch.min.bytes"),  # the first Java consumer could not read
     ("0.8.2", "request.timeout.ms"),
 }

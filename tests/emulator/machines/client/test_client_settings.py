@@ -33,6 +33,27 @@ def test_idempotence_forces_what_it_needs(version: str, in_flight: int, recovery
     assert (made.acks, made.retries, made.sequence_recovery) == (-1, RETRIES_MAX, recovery)
 
 
+@pytest.mark.parametrize(
+    ("version", "given", "pauses"),
+    [
+        ("0.8.2", {}, (10, 10)),
+        ("0.10.2", {}, (50, 50)),
+        ("0.10.2", {"reconnect.backoff.ms": 80}, (80, 80)),
+        ("0.11", {}, (50, 1000)),
+        ("0.11", {"reconnect.backoff.ms": 80}, (80, 80)),
+        ("2.8", {"reconnect.backoff.ms": 2000}, (2000, 2000)),
+        ("2.8", {"reconnect.backoff.max.ms": 500}, (50, 500)),
+        ("2.8", {"reconnect.backoff.ms": 80, "reconnect.backoff.max.ms": 500}, (80, 500)),
+    ],
+)
+def test_the_pause_before_connecting_again_is_the_longest_too_unless_that_is_set(
+    version: str, given: dict[str, object], pauses: tuple[float, float]
+) -> None:
+    """CommonClientConfigs.postProcessReconnectBackoffConfigs, from 0.11 on; semantics 6."""
+    for made in (producer_settings(version, given), consumer_settings(version, given)):
+        assert (made.reconnect_backoff_ms, made.reconnect_backoff_max_ms) == pauses
+
+
 def test_kafkas_names_and_values_are_understood() -> None:
     made = producer_settings("2.8", {"acks": "all", "linger.ms": "5", "compression.type": "gzip"})
     assert (made.acks, made.linger_ms, made.compression_type) == (-1, 5.0, "gzip")

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from emulator.machines.client.client_settings import ClientSettings
+from emulator.machines.client.client_settings import ClientSettings, consumer_settings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER
 from emulator.machines.client.exchange import Failure
@@ -117,6 +117,40 @@ def test_pauses_between_attempts_grow_to_a_bound_and_shrink_after_success() -> N
     bench.give(now, ConnectionLost(connection, "closed"))
     assert not bench.connections.ready(at(now), bench.out, "broker-0")
     assert bench.connections.next_at_ms() - now <= 60
+
+
+def pauses_of(version: str, given: dict[str, object] | None = None) -> list[float]:
+    """After each of three attempts that end 4 ms after they began."""
+    bench = Bench(consumer_settings(version, given))
+    now, pauses = 0.0, []
+    for _ in range(3):
+        assert not bench.connections.ready(at(now), bench.out, "broker-0")
+        (effect,) = bench.out.take()
+        assert isinstance(effect, Open)
+        now += 4
+        bench.give(now, ConnectionLost(effect.connection, "refused"))
+        assert not bench.connections.ready(at(now), bench.out, "broker-0")
+        assert bench.out.take() == [], "not before the pause is over"
+        pauses.append(bench.connections.next_at_ms() - now)
+        now += pauses[-1]
+    return pauses
+
+
+def test_a_pause_that_cannot_grow_does_not_vary_either() -> None:
+    """Semantics 6: set alone it is the longest too; before 0.11 it is all there is; in 0.8.2 it counts from the attempt
+    (`client_pause_counts_from_attempt`)."""
+    assert pauses_of("2.8", {"reconnect.backoff.ms": 80}) == [80, 80, 80]
+    assert pauses_of("2.8", {"reconnect.backoff.ms": 80, "reconnect.backoff.max.ms": 20}) == [80, 80, 80]
+    assert pauses_of("0.10.2") == [50, 50, 50]
+    assert pauses_of("0.8.2") == [6, 6, 6]
+
+
+def test_pauses_grow_from_1_0_on() -> None:
+    """`client_pauses_grow`: in 0.11 every attempt begins with a state of its own, so that none is second."""
+    for version, nominal in (("0.11", [50, 50, 50]), ("1.0", [50, 100, 200])):
+        told = pauses_of(version)
+        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(told, nominal, strict=True)), (version, told)
+        assert told != nominal, "they vary"
 
 
 def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
