@@ -101,7 +101,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "deletions_checkpoint_recovery_points": ("1.1", "2.8", BINARY),
     "checkpoints_directories_without_logs": ("2.7", "2.8", BINARY),
     "recovery_counts_as_flushed": ("1.0", "2.7", BINARY),
-    # clients' connections and metadata, semantics 6
+    # clients' connections, numbers and metadata, semantics 6
+    "client_ignores_failures_of_old_epochs": ("2.5", "2.6", BINARY),
     "client_pause_counts_from_attempt": ("0.8.2", "0.8.2", BINARY),
     "client_pauses_grow": ("1.0", "2.8", BINARY),
     "metadata_has_epoch_without_leader": ("2.5", "2.8", BINARY),

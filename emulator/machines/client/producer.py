@@ -62,9 +62,13 @@ class Producer:
         )
         self._metadata = MetadataCache(brokers, self._connections, settings)
         self._accumulator = Accumulator(settings)
-        self._sequences = Sequences(settings.sequence_recovery) if settings.enable_idempotence else None
+        self._sequences: Sequences | None = None
         self._identity: ProducerIdentity | None = None
-        if self._sequences is not None:
+        if settings.enable_idempotence:
+            self._sequences = Sequences(
+                settings.sequence_recovery,
+                ignores_failures_of_old_epochs=settings.ignores_failures_of_old_epochs,
+            )
             self._identity = ProducerIdentity(self._sequences, self._connections, self._metadata, settings)
         self._partitioner = Partitioner(settings.keyless, chance)
         self._blocked = BlockedSends(key)
@@ -278,8 +282,9 @@ class Producer:
             self._accumulator.put_back(now, batch)
         else:
             if self._sequences is not None:
-                may_reuse = batch.attempts <= self._settings.retries
-                self._sequences.failed(batch, error, may_reuse=may_reuse)
+                if tries_left and error in _RETRIABLE and self._sequences.outlived(batch):
+                    error = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)  # what Java tells its caller
+                self._sequences.failed(batch, error, may_reuse=self._may_reuse(batch))
             self._end(now, out, batch, error, result.base_offset)
 
     def _can_retry(self, batch: ProducerBatch, result: ProduceResult) -> bool:
@@ -293,8 +298,12 @@ class Producer:
             return
         if succeeded(result.error):
             self._sequences.completed(batch, result.base_offset)
-        elif result.error != ErrorCode.NETWORK_EXCEPTION:
-            self._sequences.failed(batch, result.error, may_reuse=False)
+        else:
+            self._sequences.failed(batch, result.error, may_reuse=self._may_reuse(batch))
+
+    def _may_reuse(self, batch: ProducerBatch) -> bool:
+        """Whether a batch that has failed leaves its numbers to others: while tries are left, Kafka does not ask."""
+        return batch.attempts <= self._settings.retries
 
     def _connection_lost(self, now: Now, out: Outbox) -> None:
         self._metadata.request_update()

@@ -33,8 +33,9 @@ class _Partition(msgspec.Struct):
 class Sequences:
     """The producer's identity and its place in every partition. Without an id nothing can leave."""
 
-    def __init__(self, recovery: SequenceRecovery) -> None:
+    def __init__(self, recovery: SequenceRecovery, *, ignores_failures_of_old_epochs: bool = False) -> None:
         self._recovery = recovery
+        self._ignores_failures_of_old_epochs = ignores_failures_of_old_epochs
         self.producer_id = -1
         self.producer_epoch = -1
         self._partitions: dict[TopicPartition, _Partition] = {}
@@ -73,7 +74,7 @@ class Sequences:
     def completed(self, batch: ProducerBatch, base_offset: Offset) -> None:
         """It is in the log (late answers to batches that were given up count too)."""
         partition = self._partition(batch.key)
-        if self._is_current(batch):
+        if self._is_current(batch) or self._recovery == "bump":  # a partition may be behind the producer's epoch
             partition.last_acknowledged = max(partition.last_acknowledged, _last_sequence(batch))
             if base_offset >= 0:
                 last_offset = base_offset + (len(batch) - 1)
@@ -101,6 +102,10 @@ class Sequences:
             return True
         return retriable
 
+    def outlived(self, batch: ProducerBatch) -> bool:
+        """Its id is one of the past: what would be tried again is not. From 2.5 on it is."""
+        return self._recovery != "bump" and not self._is_current(batch)
+
     def _retries_unknown_producer(self, batch: ProducerBatch, partition: _Partition, log_start: Offset) -> bool:
         if log_start == -1 or batch.reset:
             return True
@@ -114,30 +119,32 @@ class Sequences:
         return False
 
     def failed(self, batch: ProducerBatch, error: int | str, *, may_reuse: bool) -> None:
-        """It was given up. `may_reuse`: its numbers certainly were not taken."""
+        """It was given up. `may_reuse`: its numbers go to those behind it, or count as lost."""
         if batch.base_sequence == NO_SEQUENCE:
             return  # it never left
         current = self._is_current(batch)
         partition = self._partition(batch.key)
         if self._recovery == "bump":
             _drop(partition, batch)
-            if may_reuse or error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
+            counts = current or not self._ignores_failures_of_old_epochs
+            if counts and (may_reuse or error in _LOSSES):
                 self._bump_for.add(batch.key)
         elif not current:
             _drop(partition, batch)
-        elif error in (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID) and (
-            self._recovery == "reset" or error == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        ):
+        elif error in _LOSSES:
             # Data was lost on the broker: nothing can be promised about what came before.
-            self.producer_id = self.producer_epoch = -1
-            self._partitions.clear()
+            self._forget()
         else:
             _drop(partition, batch)
             if may_reuse or self._recovery == "reset":
                 self._close_gap(partition, batch)
 
     def left_unresolved(self, batch: ProducerBatch) -> None:
-        """It was given up by time after it had been sent: nobody knows whether its numbers are taken."""
+        """It was given up by time after it had been sent: nobody knows whether its numbers are taken. 0.11 does not
+        wait for what others are told."""
+        if self._recovery == "reset":
+            self._forget()
+            return
         partition = self._partition(batch.key)
         after = _last_sequence(batch) + 1
         partition.unresolved_next = max(after, partition.unresolved_next or 0)
@@ -158,6 +165,11 @@ class Sequences:
             self._partitions.clear()
         if self._bump_for and self.producer_id >= 0:
             self._bump()
+
+    def _forget(self) -> None:
+        """Another id is needed, and begins everywhere at 0."""
+        self.producer_id = self.producer_epoch = -1
+        self._partitions.clear()
 
     def _bump(self) -> None:
         """KIP-360: a new epoch makes the numbers begin at 0 again."""
@@ -198,6 +210,8 @@ class Sequences:
         return self._partitions.setdefault(key, _Partition(self.producer_id, self.producer_epoch))
 
 
+_LOSSES = frozenset((ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID))
+"""Kafka's UnknownProducerIdException is an OutOfOrderSequenceException."""
 _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
 
 

@@ -22,7 +22,7 @@ from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, Metada
 from protocol.messages.replication import InitProducerIdRequest, ProducePartition, ProduceRequest, ProduceResponse
 from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
-from protocol.records.format import read_records
+from protocol.records.format import read_header, read_records
 from tests.emulator.machines.client.fake_cluster import FakeCluster, Fate
 
 APPENDING = (7, 20)
@@ -273,6 +273,87 @@ def test_an_idempotent_producer_writes_once_however_often_it_asks() -> None:
     assert len(bench.produce_requests()) == 4
     assert bench.results() == [(b"c", 0, 0, "ok")]
     assert sum(isinstance(m, InitProducerIdRequest) for _, _, m in bench.cluster.requests) == 1
+
+
+def headers(bench: Bench) -> list[tuple[int, int, int]]:
+    """(producer id, epoch, base sequence) of every batch that left, in order."""
+    told = [read_header(each.records) for _, _, message in bench.produce_requests() for each in message.partitions]
+    return [(header.producer_id, header.producer_epoch, header.base_sequence) for header in told]
+
+
+@pytest.mark.parametrize(("version", "second"), [("1.0", (1002, 0, 0)), ("2.4", (1002, 0, 0)), ("2.5", (1001, 1, 0))])
+def test_an_unknown_producer_takes_another_id_up_to_2_4(version: str, second: tuple[int, int, int]) -> None:
+    """Semantics 6: 59 though the log, which begins at 0, still has what was acknowledged last."""
+    bench = Bench(version=version, enable_idempotence=True)
+    log = bench.cluster.add()
+    bench.send(b"warm up")
+    bench.cluster.run(500)
+    bench.cluster.fates = iter([59])
+    bench.send(b"a")
+    bench.cluster.run(1000)
+    bench.send(b"b")
+    bench.cluster.run(2000)
+    assert headers(bench)[:2] == [(1001, 0, 0), (1001, 0, 1)]
+    if version == "2.5":
+        assert bench.results()[1:] == [(b"a", 0, 1, "ok"), (b"b", 0, 2, "ok")]
+    else:
+        assert bench.results()[1:] == [(b"a", 59, None, "failed"), (b"b", 0, 1, "ok")]
+    assert headers(bench)[2] == second
+    assert log.values == ([b"warm up", b"a", b"b"] if version == "2.5" else [b"warm up", b"b"])
+
+
+def test_in_0_11_a_time_out_after_a_failure_costs_the_id() -> None:
+    bench = Bench([19], version="0.11", enable_idempotence=True, request_timeout_ms=1000)
+    log = bench.cluster.add()
+    bench.send(b"a")
+    bench.cluster.at(20, lambda: setattr(log, "leader", -1))
+    bench.cluster.run(5000)
+    assert bench.results() == [(b"a", "TimeoutException", None, "unknown")]
+    assert set(headers(bench)) == {(1001, 0, 0)}
+    log.leader = 0
+    bench.send(b"b")
+    bench.cluster.run(9000)
+    assert headers(bench)[-1] == (1002, 0, 0)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.4"])
+def test_up_to_2_4_what_would_be_tried_again_under_an_old_id_ends_as_out_of_order(version: str) -> None:
+    """Semantics 6: `b` was on its way when `a`, in the other partition, cost the id."""
+    bench = Bench(brokers=2, version=version, enable_idempotence=True)
+    for partition in range(2):
+        bench.cluster.add(partition=partition, leader=partition)
+        bench.send(b"warm up", partition=partition)
+    bench.cluster.run(500)
+    bench.cluster.fates = iter([45, 19])
+    bench.send(b"a")
+    bench.send(b"b", partition=1)
+    bench.cluster.run(1000)
+    assert bench.results()[2:] == [(b"a", 45, None, "failed"), (b"b", 45, None, "failed")]
+    assert headers(bench)[2:] == [(1001, 0, 1), (1001, 0, 1)], "neither left again"
+
+
+@pytest.mark.parametrize(
+    ("version", "number", "offset", "stored"),
+    [("2.4", (1001, 0, 0), 0, [b"a"]), ("2.5", (1001, 1, 0), 1, [b"a", b"b"])],
+)
+def test_an_answer_after_the_delivery_timeout_moves_the_numbers(
+    version: str, number: tuple[int, int, int], offset: int, stored: list[bytes]
+) -> None:
+    """Semantics 6: `a` leaves after 1.1 s, is given up after 2, its connection after 3, and is stored. Up to 2.4 its
+    number is given away all the same, so that the broker takes `b` for its copy."""
+    bench = Bench(version=version, enable_idempotence=True, delivery_timeout_ms=2000, request_timeout_ms=1900)
+    log = bench.cluster.add(leader=-1)
+    bench.cluster.at(1100, lambda: setattr(log, "leader", 0))
+    lost: Fate = "answer lost"
+    bench.cluster.fates = iter([lost])
+    bench.send(b"a")
+    bench.cluster.run(5000)
+    assert bench.results() == [(b"a", "TimeoutException", None, "unknown")]
+    bench.send(b"b")
+    bench.cluster.run(9000)
+    assert headers(bench) == [(1001, 0, 0), number]
+    assert bench.results()[1:] == [(b"b", 0, offset, "ok")]
+    assert log.values == stored
 
 
 def test_delivery_timeout_ends_what_cannot_be_delivered() -> None:

@@ -12,6 +12,7 @@ from protocol.outbox import Outbox
 
 OUT_OF_ORDER = 45
 UNKNOWN_PRODUCER = 59
+NOT_LEADER = 6
 KEY = ("t", 0)
 
 
@@ -109,6 +110,8 @@ def test_an_unknown_producer_whose_records_should_be_there_is_a_loss() -> None:
     made.completed(batches[0], Offset(10))
     assert made.can_retry(batches[1], UNKNOWN_PRODUCER, NO_OFFSET), "the broker did not say where its log starts"
     assert not made.can_retry(batches[1], UNKNOWN_PRODUCER, Offset(0))
+    made.failed(batches[1], UNKNOWN_PRODUCER, may_reuse=True)
+    assert made.producer_id == -1, "its exception is one of those for 45 (Sender.failBatch)"
 
 
 def test_from_2_5_an_unknown_producer_bumps_its_epoch() -> None:
@@ -154,6 +157,56 @@ def test_before_2_5_doubt_costs_the_id() -> None:
     made.left_unresolved(batches[0])
     made.resolve()
     assert made.producer_id == -1
+
+
+def test_in_0_11_a_batch_given_up_by_time_costs_the_id_at_once() -> None:
+    """Semantics 6; Sender.sendProducerData: `expiredBatch.inRetry()`."""
+    made, batches = sequences("reset", count=1)
+    made.failed(batches[0], "TimeoutException", may_reuse=False)
+    made.left_unresolved(batches[0])
+    assert made.producer_id == -1
+    assert not made.may_leave(batch(b"z"))
+    made.take_identity(8, 0)
+    fresh = batch(b"z")
+    made.number(fresh)
+    assert numbers([fresh]) == [(8, 0, 0)]
+
+
+@pytest.mark.parametrize("recovery", ["reset", "retry", "bump"])
+def test_only_from_2_5_on_a_batch_of_an_old_id_is_tried_again(recovery: SequenceRecovery) -> None:
+    made, batches = sequences(recovery)
+    assert not made.outlived(batches[1])
+    made.take_identity(8, 0)
+    assert made.can_retry(batches[1], NOT_LEADER, NO_OFFSET) == (recovery == "bump")
+    assert made.outlived(batches[1]) == (recovery != "bump")
+
+
+@pytest.mark.parametrize("error", [OUT_OF_ORDER, UNKNOWN_PRODUCER])
+@pytest.mark.parametrize("ignores", [False, True])
+def test_from_2_5_a_loss_raises_the_epoch_up_to_2_6_only_if_it_is_of_this_epoch(error: int, ignores: bool) -> None:
+    """`client_ignores_failures_of_old_epochs`, TransactionManager.handleFailedBatch."""
+    made = Sequences("bump", ignores_failures_of_old_epochs=ignores)
+    made.take_identity(7, 0)
+    old, new = batch(b"x"), batch(b"y")
+    made.number(old)
+    made.take_identity(7, 1)
+    made.failed(old, error, may_reuse=True)
+    made.resolve()
+    assert made.producer_epoch == (1 if ignores else 2)
+    made.number(new)
+    made.failed(new, error, may_reuse=False)
+    made.resolve()
+    assert made.producer_epoch == (2 if ignores else 3)
+
+
+def test_from_2_5_what_is_acknowledged_of_an_old_epoch_counts_in_its_partition() -> None:
+    """Semantics 6; handleCompletedBatch: another partition has raised the epoch meanwhile."""
+    made, (first, second, _) = sequences("bump")
+    made.take_identity(7, 1)
+    made.completed(first, Offset(0))
+    assert made.can_retry(second, OUT_OF_ORDER, Offset(0)), "it is next in line: a loss"
+    made.resolve()
+    assert made.producer_epoch == 2
 
 
 def test_what_never_left_leaves_no_gap() -> None:
