@@ -494,6 +494,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.4+: a member whose commit is told 27 joins again as who it is; before, as a new one."""
     client_tells_lost_partitions: bool
     """2.4+: partitions of a member that is none any more are lost; before, they are revoked as any (KIP-429)."""
+    client_reads_while_it_joins: bool
+    """2.5+: poll() brings records also while the coordinator is unknown, or others are waited for; before, nothing."""
     client_heartbeats_while_rebalancing: bool
     """2.6+: a member is heard of from the answer to JoinGroup on; before, once it has its assignment."""
     client_ignores_refusals_of_old_generations: bool
@@ -751,6 +753,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_retries_commits_to_unknown_topics=bin_since("2.0.0"),
         client_stays_member_when_commit_meets_rebalance=bin_since("2.4"),
         client_tells_lost_partitions=bin_since("2.4"),
+        client_reads_while_it_joins=bin_since("2.5"),
         client_heartbeats_while_rebalancing=bin_since("2.6"),
         client_ignores_refusals_of_old_generations=bin_since("2.6"),
         offset_not_available=bin_since("2.2"),

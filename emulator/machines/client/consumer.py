@@ -11,7 +11,7 @@ A departure from Kafka: after an error a partition waits `retry.backoff.ms`, whe
 until the metadata come.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
@@ -52,9 +52,11 @@ class Consumer:
         on_reset: OnProblem | None = None,
         store: OffsetStore | None = None,
         handled: Due = lambda now, out: None,
+        may_read: Callable[[], bool] = lambda: True,
     ) -> None:
         """`on_reset` hears of positions that were wrong and, by the policy, are left for others; `store`: of the group
-        in the settings, which has one if it is named; `handled` is called when an input was handled, by either.
+        in the settings, which has one if it is named; `handled` is called when an input was handled, by either;
+        `may_read`: whether poll() comes as far as that (`look_again` when it does again).
         """
         assert (store is not None) == bool(settings.group_id), "a group has a store, and only a group"
         self._operations = operations
@@ -70,7 +72,8 @@ class Consumer:
         if store is not None:
             self._group = GroupPosition(settings, store, self._positions, self._trouble, self._run)
             store.handled = self._due
-        self._fetching = Fetching(settings, self._connections, self._trouble, on_records)
+        self._may_read = may_read
+        self._fetching = Fetching(settings, self._connections, self._trouble, on_records, may_read)
         self._timer = PollTimer(key, self._due)
         self._running = False
         self._again = False
@@ -120,6 +123,10 @@ class Consumer:
             self._metadata.want_topic(topic)
         choices = {topic: self._metadata.choices(topic) for topic in topics}
         return {topic: known[0] for topic, known in choices.items() if known is not None}
+
+    def look_again(self, now: Now, out: Outbox) -> None:
+        """It may read again."""
+        self._run(now, out)
 
     def hold(self) -> None:
         """Stay where it is: answers under way are for nobody."""
@@ -227,13 +234,15 @@ class Consumer:
             return
         self._running = True
         self._connections.poll(now, out)
-        if self._group is not None:
-            self._group.look_up(now, out)
-            self._group.poll(now, out)
-        self._again = True
-        while self._again and not self._closed:
-            self._again = False
-            self._ask(now, out)
+        if self._may_read():
+            self._fetching.take_kept(now, out)
+            if self._group is not None:
+                self._group.look_up(now, out)
+                self._group.poll(now, out)
+            self._again = True
+            while self._again and not self._closed:
+                self._again = False
+                self._ask(now, out)
         self._running = False
         if not self._closed:
             self._metadata.poll(now, out)

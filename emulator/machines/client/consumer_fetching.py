@@ -5,6 +5,7 @@ of range, which the policy decides (semantics 6).
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
@@ -24,14 +25,15 @@ from protocol.messages.replication import (
     FetchRequest,
     FetchResponse,
 )
-from protocol.outbox import Outbox
+from protocol.outbox import Due, Outbox
 from protocol.records.errors import CorruptRecord
 
 OnRecords = Callable[[Now, Outbox, TopicPartition, list[FetchedEntry]], None]
 
 
 class Fetching:
-    """`on_records` is given the entries of each partition that has any."""
+    """`on_records` is given the entries of each partition that has any. While it may not read (`may_read`) answers are
+    kept until `take_kept`: what the client has received, and poll() does not come to."""
 
     def __init__(
         self,
@@ -39,11 +41,14 @@ class Fetching:
         connections: BrokerConnections,
         trouble: Trouble,
         on_records: OnRecords,
+        may_read: Callable[[], bool],
     ) -> None:
         self._settings = settings
         self._connections = connections
         self._trouble = trouble
         self._on_records = on_records
+        self._may_read = may_read
+        self._kept: list[Due] = []
         self._under_way: set[str] = set()
 
     def is_under_way(self, node: str) -> bool:
@@ -61,6 +66,12 @@ class Fetching:
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
             self._under_way.discard(leader.node)
+            if isinstance(answer, Failure) or self._may_read():
+                take(answer, now, out)
+            else:
+                self._kept.append(partial(take, answer))
+
+        def take(answer: Message | Failure, now: Now, out: Outbox) -> None:
             results: dict[TopicPartition, FetchedPartition] = {}
             if isinstance(answer, FetchResponse):
                 results = {(result.topic, result.partition): result for result in answer.partitions}
@@ -91,6 +102,12 @@ class Fetching:
         )
         wait_ms, version = settings.request_timeout_ms, settings.fetch_version
         self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
+
+    def take_kept(self, now: Now, out: Outbox) -> None:
+        """It may read again: what has come meanwhile, in its order, as far as it is still wanted."""
+        kept, self._kept = self._kept, []
+        for take in kept:
+            take(now, out)
 
     def _fetched(
         self,

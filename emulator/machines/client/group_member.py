@@ -213,6 +213,11 @@ class GroupMember:
     def is_stable(self) -> bool:
         return self._state == "stable"
 
+    @property
+    def is_settled(self) -> bool:
+        """It has its assignment, nothing asks it to join again, and its coordinator is known."""
+        return self._state == "stable" and not self._rejoin and self._coordinator.broker is not None
+
     # --- being heard of -------------------------------------------------------------------------------------
 
     def _is_heard_of(self) -> bool:

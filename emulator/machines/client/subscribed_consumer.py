@@ -54,12 +54,14 @@ class SubscribedConsumer:
             on_problem,
             self._store,
             self._was_handled,
+            self._may_read,
         )
         coordinator = self._store.coordinator
         self.member = GroupMember(f"{key}-member", operations.node, kafka_version, coordinator, settings, self)
         self.member.handled = self._member_handled
         self._store.membership = self.member
         self._closed = False
+        self._reads = False
 
     def subscribe(self, now: Now, out: Outbox, topics: Sequence[str]) -> None:
         """Read what the group gives it of these, from now on."""
@@ -133,9 +135,20 @@ class SubscribedConsumer:
 
     def _was_handled(self, now: Now, out: Outbox) -> None:
         self.member.poll(now, out)
+        self._look_whether_it_reads(now, out)
         self._handled(now, out)
 
     def _member_handled(self, now: Now, out: Outbox) -> None:
         if not self._closed:
             self._store.poll(now, out)
+            self._look_whether_it_reads(now, out)
         self._handled(now, out)
+
+    def _may_read(self) -> bool:
+        """Up to 2.4 poll() comes no further than to look for the coordinator, or to wait for others to join."""
+        return self._settings.reads_while_it_joins or self.member.is_settled
+
+    def _look_whether_it_reads(self, now: Now, out: Outbox) -> None:
+        read, self._reads = self._reads, self._may_read()
+        if self._reads and not read:
+            self._consumer.look_again(now, out)

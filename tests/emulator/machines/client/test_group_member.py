@@ -29,6 +29,7 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from protocol.messages.replication import FetchRequest
 from protocol.outbox import Outbox
 from protocol.records.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from protocol.records.format import encode
@@ -212,6 +213,48 @@ def test_a_silent_coordinator_is_looked_for_again_and_it_keeps_what_it_has(versi
     assert bench.asked(HeartbeatRequest)[-1] == HeartbeatRequest("g", 1, "m-1")
 
 
+def without_coordinator(version: str, **options: Any) -> Bench:
+    """A consumer that has read all there is, and whose coordinator has just said that it is none; nobody else is."""
+    bench = Bench(version, heartbeat_interval_ms=1_000, **options)
+    bench.subscribe()
+    bench.cluster.finding_codes = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 99
+    bench.answer(HeartbeatRequest, HeartbeatResponse(ErrorCode.NOT_COORDINATOR))
+    bench.run(920)
+    bench.read.clear()
+    return bench
+
+
+@pytest.mark.parametrize(("version", "reads"), [("0.10.2", False), ("2.4", False), ("2.5", True)])
+def test_while_its_coordinator_is_unknown_it_reads_on_from_2_5(version: str, reads: bool) -> None:
+    """`client_reads_while_it_joins`, semantics 6."""
+    bench = without_coordinator(version, fetch_max_wait_ms=200, auto_commit_interval_ms=1_500)
+    bench.run(300)
+    fetches = len(bench.asked(FetchRequest))
+    bench.cluster.partitions["t", 1].append(encode([b"c"], magic=2, timestamp_ms=0))
+    bench.run(2_000)
+    assert bench.read == ([(1, 2)] if reads else [])
+    assert (len(bench.asked(FetchRequest)) > fetches) is reads
+    assert bench.asked(OffsetCommitRequest) == []
+    bench.cluster.finding_codes.clear()
+    bench.run(300)
+    assert bench.read == [(1, 2)]
+    assert bench.asked(OffsetCommitRequest), "it was time to"
+    assert [change for change, *_ in bench.changes] == ["joined", "assigned"]
+
+
+def test_up_to_2_4_what_was_fetched_before_is_given_when_it_goes_on() -> None:
+    bench = without_coordinator("2.4", fetch_max_wait_ms=1_500)
+    bench.cluster.partitions["t", 1].append(encode([b"c"], magic=2, timestamp_ms=0))
+    fetches = len(bench.asked(FetchRequest))
+    bench.run(1_000)
+    assert (bench.read, len(bench.asked(FetchRequest))) == ([], fetches), "those under way are answered, that is all"
+    bench.cluster.partitions["t", 1].truncate(2)
+    bench.cluster.finding_codes.clear()
+    bench.run(150)
+    assert bench.read[0] == (1, 2), "though its leader does not have it any more"
+    assert len(bench.asked(FetchRequest)) > fetches
+
+
 @pytest.mark.parametrize(("version", "wait_ms"), [("1.1", 305_000), ("2.0.0", 35_000), ("2.8", 35_000)])
 def test_how_long_it_waits_for_others_to_join(version: str, wait_ms: int) -> None:
     bench = Bench(version, max_poll_interval_ms=30_000)
@@ -270,6 +313,20 @@ def test_partitions_that_come_later_are_assigned_by_the_leader() -> None:
     bench.cluster.add(partition=2)
     bench.run(1_500)
     assert bench.changes[-1] == ("assigned", 1, "t-0,t-1,t-2", "")
+
+
+def test_in_2_4_a_cooperative_member_reads_nothing_while_others_are_waited_for() -> None:
+    bench = Bench("2.4", partition_assignment_strategy="CooperativeStickyAssignor", heartbeat_interval_ms=1_000)
+    bench.subscribe()
+    bench.answer(HeartbeatRequest, HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS))
+    bench.answer(JoinGroupRequest, None)
+    bench.run(1_000)
+    bench.cluster.partitions["t", 0].append(encode([b"c"], magic=2, timestamp_ms=0))
+    bench.run(1_000)
+    assert (0, 2) not in bench.read
+    bench.cluster.lose_connections("broker-0")
+    bench.run(1_000)
+    assert (0, 2) in bench.read, "it has joined"
 
 
 def test_a_cooperative_member_keeps_reading_and_lets_go_of_what_it_is_not_given_again() -> None:
