@@ -94,6 +94,7 @@ def test_gates_and_events_that_semantics_names_exist() -> None:
     clients = {"retry.backoff.ms", "delivery.timeout.ms", "auto.offset.reset", "max.message.bytes"}
     clients |= {"enable.auto.commit", "auto.commit.interval.ms", "default.api.timeout.ms", "session.timeout.ms"}
     clients |= {"heartbeat.interval.ms", "max.poll.interval.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"}
+    clients |= {"socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"}
     assert settings - set(REGISTRY) - clients == {"inter.broker.protocol.version"} - set(REGISTRY)
 
 

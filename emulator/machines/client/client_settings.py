@@ -42,6 +42,7 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reconnect_backoff_max_ms: float = 1_000.0
     socket_connection_setup_timeout_ms: float = 136_000.0
     """Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later."""
+    socket_connection_setup_timeout_max_ms: float = 136_000.0
     # What clients of a version do (semantics 6), no settings of Kafka's: pauses before connecting again, then metadata.
     pause_counts_from_attempt: bool = False
     pauses_grow: bool = True
@@ -184,6 +185,7 @@ def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSe
         "reconnect_backoff_ms": 100.0,
         "reconnect_backoff_max_ms": 10_000.0,
         "socket_connection_setup_timeout_ms": 30_000.0,
+        "socket_connection_setup_timeout_max_ms": 30_000.0,
         "rejects_older_epochs": True,
     }
     return _made(ProducerSettings, values | given)
@@ -273,6 +275,7 @@ def _common_defaults(version: str) -> dict[str, Any]:
         values["reconnect_backoff_ms"] = values["reconnect_backoff_max_ms"] = 50.0 if since(version, "0.9") else 10.0
     if since(version, "2.7"):
         values["socket_connection_setup_timeout_ms"] = 10_000.0  # KIP-601
+        values["socket_connection_setup_timeout_max_ms"] = 30_000.0 if since(version, "2.8") else 127_000.0
     return values
 
 

@@ -29,7 +29,8 @@ class _Request(msgspec.Struct):
 
 
 class _Channel(msgspec.Struct):
-    """One broker's connection. `connection` 0: there is none; `open` false: it is being opened."""
+    """One broker's connection. `connection` 0: there is none; `open` false: it is being opened. In a row: `failures`,
+    and `failed_attempts`, connections that did not come about."""
 
     node: str
     connection: int = 0
@@ -37,6 +38,7 @@ class _Channel(msgspec.Struct):
     open_deadline_ms: float = NEVER
     attempted_at_ms: float = 0.0
     failures: int = 0
+    failed_attempts: int = 0
     backoff_until_ms: float = 0.0
     wanted: bool = False
     in_flight: dict[int, _Request] = msgspec.field(default_factory=dict)
@@ -80,7 +82,7 @@ class BrokerConnections:
         if not channel.connection and is_due(now, channel.backoff_until_ms):
             channel.connection = out.open(node, CLIENT, self._heard)
             channel.attempted_at_ms = now.mono_ms
-            channel.open_deadline_ms = now.mono_ms + self._settings.socket_connection_setup_timeout_ms
+            channel.open_deadline_ms = now.mono_ms + self._setup_timeout_ms(channel.failed_attempts)
             self._by_connection[channel.connection] = channel
         return False
 
@@ -148,7 +150,7 @@ class BrokerConnections:
         channel = self._by_connection[event.connection]
         if isinstance(event, ConnectionOpened):
             channel.open, channel.wanted = True, False
-            channel.failures = 0
+            channel.failures = channel.failed_attempts = 0
             channel.open_deadline_ms = NEVER
         elif isinstance(event, ConnectionLost):
             self._give_up(now, out, channel, event.reason)
@@ -213,6 +215,7 @@ class BrokerConnections:
     def _give_up(self, now: Now, out: Outbox, channel: _Channel, reason: str) -> None:
         """The connection is gone."""
         del self._by_connection[channel.connection]
+        channel.failed_attempts = 0 if channel.open else channel.failed_attempts + 1
         channel.connection, channel.open, channel.open_deadline_ms = 0, False, NEVER
         since_ms = channel.attempted_at_ms if self._settings.pause_counts_from_attempt else now.mono_ms
         channel.backoff_until_ms = since_ms + self._pause_ms(channel.failures)
@@ -224,11 +227,19 @@ class BrokerConnections:
             request.answered(now, out, Failure("NetworkException", reason, True))
 
     def _pause_ms(self, failures: int) -> float:
-        """Before connecting again. Where it may grow it does with failures in a row, and varies, so that clients do not
-        march."""
+        """Before connecting again."""
         settings = self._settings
         shortest, longest = settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms
+        return self._grown_ms(shortest, longest, failures if settings.pauses_grow else 0)
+
+    def _setup_timeout_ms(self, failed_attempts: int) -> float:
+        """How long a connection may take to come about (from 2.7)."""
+        settings = self._settings
+        shortest, longest = settings.socket_connection_setup_timeout_ms, settings.socket_connection_setup_timeout_max_ms
+        return self._grown_ms(shortest, longest, failed_attempts)
+
+    def _grown_ms(self, shortest: float, longest: float, times: int) -> float:
+        """What may grow doubles each time, and varies, so that clients do not march (ExponentialBackoff)."""
         if longest <= shortest:
             return shortest
-        factor = 1 << min(failures, 20) if settings.pauses_grow else 1
-        return min(longest, shortest * factor) * self._chance.between(0.8, 1.2)
+        return min(longest, shortest * (1 << min(times, 20))) * self._chance.between(0.8, 1.2)

@@ -56,6 +56,7 @@ GROUPS: tuple[Group, ...] = (
         long("reconnect.backoff.ms", (10, ("0.9", 50)), low=0),
         long("reconnect.backoff.max.ms", 1000, low=0, since="0.11"),
         long("socket.connection.setup.timeout.ms", 10000, since="2.7"),
+        long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"),
         scope=CONSUMER,
     ),
     not_modelled(
@@ -130,7 +131,6 @@ GROUPS: tuple[Group, ...] = (
         long("metrics.sample.window.ms", 30000, low=0),
         integer("send.buffer.bytes", 128 * 1024, low=(0, ("0.10.1", -1)), since="0.9"),
         integer("receive.buffer.bytes", (32 * 1024, ("0.10.0", 64 * 1024)), low=(0, ("0.10.1", -1)), since="0.9"),
-        long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"),
         scope=CONSUMER,
     ),
     without_bearing(

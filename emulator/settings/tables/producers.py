@@ -50,6 +50,7 @@ GROUPS: tuple[Group, ...] = (
         long("reconnect.backoff.ms", (10, ("0.9", 50)), low=0),
         long("reconnect.backoff.max.ms", 1000, low=0, since="0.11"),
         long("socket.connection.setup.timeout.ms", 10000, since="2.7"),
+        long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"),
         scope=PRODUCER,
     ),
     modelled(
@@ -105,7 +106,6 @@ GROUPS: tuple[Group, ...] = (
         integer("send.buffer.bytes", 128 * 1024, low=(0, ("0.10.1", -1))),
         integer("receive.buffer.bytes", 32 * 1024, low=(0, ("0.10.1", -1))),
         long("metadata.max.idle.ms", 300000, low=5000, since="2.5"),
-        long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"),
         integer("transaction.timeout.ms", 60000, since="0.11"),
         boolean("internal.auto.downgrade.txn.commit", False, since="2.6"),
         scope=PRODUCER,

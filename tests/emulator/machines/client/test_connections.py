@@ -15,7 +15,12 @@ from protocol.messages.base import Message
 from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.outbox import Outbox
 
-SETTINGS = ClientSettings(request_timeout_ms=1000, socket_connection_setup_timeout_ms=5000, rejects_older_epochs=True)
+SETTINGS = ClientSettings(
+    request_timeout_ms=1000,
+    socket_connection_setup_timeout_ms=5000,
+    socket_connection_setup_timeout_max_ms=5000,
+    rejects_older_epochs=True,
+)
 
 
 def at(ms: float) -> Now:
@@ -97,6 +102,37 @@ def test_a_connection_that_does_not_come_about_is_given_up() -> None:
     assert bench.connections.next_at_ms() == 5000
     bench.connections.poll(at(5000), bench.out)
     assert bench.out.take() == [Close(1)]
+
+
+def setup_timeouts(bench: Bench, start_ms: float, count: int) -> list[float]:
+    """How long each attempt may take of so many that nobody answers."""
+    now, told = start_ms, []
+    for _ in range(count):
+        assert not bench.connections.ready(at(now), bench.out, "broker-0")
+        assert [type(effect) for effect in bench.out.take()] == [Open]
+        told.append(bench.connections.next_at_ms() - now)
+        bench.connections.poll(at(now + told[-1]), bench.out)
+        assert [type(effect) for effect in bench.out.take()] == [Close]
+        now += told[-1] + 10_000
+    return told
+
+
+@pytest.mark.parametrize(
+    ("version", "nominal"),
+    [
+        ("2.6", [136_000] * 6),
+        ("2.7", [10_000, 20_000, 40_000, 80_000, 127_000, 127_000]),
+        ("2.8", [10_000, 20_000, 30_000, 30_000, 30_000, 30_000]),
+    ],
+)
+def test_the_time_for_a_connection_doubles_with_each_that_does_not_come_about(version: str, nominal: list[int]) -> None:
+    """Semantics 6, KIP-601; ClusterConnectionStates.updateConnectionSetupTimeout."""
+    bench = Bench(consumer_settings(version))
+    told = setup_timeouts(bench, 0, 6)
+    assert all(one * 0.8 <= timeout <= one * 1.2 for timeout, one in zip(told, nominal, strict=True)), told
+    assert (told == nominal) == (version == "2.6"), "where it grows it varies"
+    bench.give(1e7, ConnectionLost(bench.connect(1e7), "closed"))
+    assert setup_timeouts(bench, 2e7, 1)[0] <= nominal[0] * 1.2, "one that stood, and was lost, is none of them"
 
 
 def test_pauses_between_attempts_grow_to_a_bound_and_shrink_after_success() -> None:

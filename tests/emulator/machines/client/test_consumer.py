@@ -85,7 +85,7 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
         "c",
         ["broker-7"],
         OperationLog("client-0", 1),
-        consumer_settings("2.8"),
+        consumer_settings("2.8", {"socket.connection.setup.timeout.max.ms": 10_000}),
         Chance(1),
         lambda now, out, key, entries: read.append(entries),
         lambda *_: None,

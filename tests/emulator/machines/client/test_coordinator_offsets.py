@@ -67,7 +67,7 @@ class Bench:
 
 def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None:
     now, out = Now(10.0, 0.0), Outbox()
-    settings = consumer_settings("2.8", {"group.id": "g"})
+    settings = consumer_settings("2.8", {"group.id": "g", "socket.connection.setup.timeout.max.ms": 10_000})
     store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
     ended: list[int | str] = []
     store.commit(

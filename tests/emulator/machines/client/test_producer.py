@@ -58,7 +58,8 @@ class Bench:
 
 def test_the_first_send_asks_for_metadata_then_writes_to_the_leader() -> None:
     out, now = Outbox(), Now(50.0, 1_700_000_000_000.0)
-    producer = Producer("p", ["broker-7"], OperationLog("client-0", 1), producer_settings("2.8"), Chance(1))
+    given = producer_settings("2.8", {"socket.connection.setup.timeout.max.ms": 10_000})
+    producer = Producer("p", ["broker-7"], OperationLog("client-0", 1), given, Chance(1))
     producer.send(now, out, "t", 0, b"a", lambda *_: None)
     assert out.take() == [
         Emit(OperationInvoked("client-0.1:1", "produce", "t", 0, 1, "a", -1, -1)),
