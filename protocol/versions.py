@@ -495,7 +495,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     client_tells_lost_partitions: bool
     """2.4+: partitions of a member that is none any more are lost; before, they are revoked as any (KIP-429)."""
     client_reads_while_it_joins: bool
-    """2.5+: poll() brings records also while the coordinator is unknown, or others are waited for; before, nothing."""
+    """2.5+: poll() brings records also while the coordinator is unknown, others are waited for, or it is asked what the
+    group has committed; before, nothing."""
+    client_resets_block_poll: bool
+    """Up to 1.0: poll() brings and commits nothing while a leader is asked where its log begins or ends; then, what
+    needs no such answer is read meanwhile."""
     client_heartbeats_while_rebalancing: bool
     """2.6+: a member is heard of from the answer to JoinGroup on; before, once it has its assignment."""
     client_ignores_refusals_of_old_generations: bool
@@ -754,6 +758,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_stays_member_when_commit_meets_rebalance=bin_since("2.4"),
         client_tells_lost_partitions=bin_since("2.4"),
         client_reads_while_it_joins=bin_since("2.5"),
+        client_resets_block_poll=bin_within("0.10.2", "1.0"),
         client_heartbeats_while_rebalancing=bin_since("2.6"),
         client_ignores_refusals_of_old_generations=bin_since("2.6"),
         offset_not_available=bin_since("2.2"),

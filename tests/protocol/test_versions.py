@@ -106,6 +106,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "client_pause_counts_from_attempt": ("0.8.2", "0.8.2", BINARY),
     "client_pauses_grow": ("1.0", "2.8", BINARY),
     "client_reads_while_it_joins": ("2.5", "2.8", BINARY),
+    "client_resets_block_poll": ("0.10.2", "1.0", BINARY),
     "metadata_has_epoch_without_leader": ("2.5", "2.8", BINARY),
     "metadata_epochs_reliable": ("2.4", "2.8", BINARY),
     "client_ignores_older_epochs": ("2.2", "2.8", BINARY),

@@ -124,6 +124,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     stays_member_when_commit_meets_rebalance: bool = True
     tells_lost_partitions: bool = True
     reads_while_it_joins: bool = True
+    resets_block_poll: bool = False
     heartbeats_while_rebalancing: bool = True
     ignores_refusals_of_old_generations: bool = True
     retries_commits_to_unknown_topics: bool = True
@@ -230,6 +231,7 @@ def _members_ways(version: str) -> dict[str, Any]:
         "stays_member_when_commit_meets_rebalance": gates.client_stays_member_when_commit_meets_rebalance,
         "tells_lost_partitions": gates.client_tells_lost_partitions,
         "reads_while_it_joins": gates.client_reads_while_it_joins,
+        "resets_block_poll": gates.client_resets_block_poll,
         "heartbeats_while_rebalancing": gates.client_heartbeats_while_rebalancing,
         "ignores_refusals_of_old_generations": gates.client_ignores_refusals_of_old_generations,
         "retries_commits_to_unknown_topics": gates.client_retries_commits_to_unknown_topics,

@@ -73,7 +73,7 @@ class Consumer:
             self._group = GroupPosition(settings, store, self._positions, self._trouble, self._run)
             store.handled = self._due
         self._may_read = may_read
-        self._fetching = Fetching(settings, self._connections, self._trouble, on_records, may_read)
+        self._fetching = Fetching(settings, self._connections, self._trouble, on_records, self._may_fetch)
         self._timer = PollTimer(key, self._due)
         self._running = False
         self._again = False
@@ -235,10 +235,12 @@ class Consumer:
         self._running = True
         self._connections.poll(now, out)
         if self._may_read():
-            self._fetching.take_kept(now, out)
+            if self._may_fetch():
+                self._fetching.take_kept(now, out)
             if self._group is not None:
                 self._group.look_up(now, out)
-                self._group.poll(now, out)
+                if not self._is_placing():
+                    self._group.poll(now, out)
             self._again = True
             while self._again and not self._closed:
                 self._again = False
@@ -248,9 +250,29 @@ class Consumer:
             self._metadata.poll(now, out)
             self._set_timer(now, out)
 
+    def _may_fetch(self) -> bool:
+        """Whether poll() comes as far as to give records, and to ask for more."""
+        if not self._may_read() or self._is_placing():
+            return False
+        waits = not self._settings.reads_while_it_joins
+        return not (waits and any(position.state == "looking-up" for position in self._positions.values()))
+
+    def _is_placing(self) -> bool:
+        """Up to 1.0 a position that the policy is to give blocks poll()."""
+        blocks = self._settings.resets_block_poll
+        return blocks and any(position.state == "resetting" for position in self._positions.values())
+
+    def _may_place(self) -> bool:
+        """Where positions block poll() they are asked for together: not before all have a leader."""
+        return not self._settings.resets_block_poll or not any(
+            position.state == "resetting" and self._metadata.current_leader(*key) is None
+            for key, position in self._positions.items()
+        )
+
     def _ask(self, now: Now, out: Outbox) -> None:
         to_fetch: dict[str, list[TopicPartition]] = {}
         leaders: dict[str, Leader] = {}
+        may_fetch, may_place = self._may_fetch(), self._may_place()
         for key, position in list(self._positions.items()):
             if position.busy or position.paused or position.state in ("stopped", "looking-up"):
                 continue
@@ -262,10 +284,10 @@ class Consumer:
                 position.meet_leader(leader.epoch)
             if not is_due(now, position.not_before_ms):
                 continue
-            if position.state == "fetching":
+            if position.state == "fetching" and may_fetch:
                 to_fetch.setdefault(leader.node, []).append(key)
                 leaders[leader.node] = leader
-            elif self._connections.ready(now, out, leader.node):
+            elif position.state != "fetching" and may_place and self._connections.ready(now, out, leader.node):
                 self._positioning.ask(now, out, key, position, leader)
         for node, keys in to_fetch.items():
             if not self._fetching.is_under_way(node) and self._connections.ready(now, out, node):

@@ -195,6 +195,50 @@ def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
     assert len(bench.cluster.invoked()) == 2, "reading again is another operation"
 
 
+@pytest.mark.parametrize(("version", "blocks"), [("0.10.2", True), ("1.0", True), ("1.1", False)])
+def test_up_to_1_0_a_partition_without_a_leader_that_needs_an_offset_blocks_all(version: str, blocks: bool) -> None:
+    """`client_resets_block_poll`, semantics 6: t-0 has its offset, t-1 its leader, and t-2 neither."""
+    bench = Bench(version, auto_offset_reset="latest", fetch_max_wait_ms=100)
+    fill(bench.log, b"a")
+    second, third = bench.cluster.add(partition=1, leader=1), bench.cluster.add(partition=2, leader=-1)
+    bench.consumer.assign(
+        bench.cluster.now, bench.cluster.out, {("t", 0): Offset(0), ("t", 1): None, ("t", 2): None}
+    )
+    bench.cluster.flush()
+    bench.run(1_000)
+    assert bench.read == ([] if blocks else [(0, b"a")])
+    assert bench.asked(ListOffsetsRequest) == (0 if blocks else 1)
+    fill(second, b"b")
+    bench.run(200)
+    third.leader = 0
+    bench.run(1_000)
+    assert bench.asked(ListOffsetsRequest) == 2
+    assert bench.read == ([(0, b"a")] if blocks else [(0, b"a"), (0, b"b")]), "the end of t-1 was asked for later"
+
+
+@pytest.mark.parametrize(("version", "blocks"), [("1.0", True), ("1.1", False)])
+def test_up_to_1_0_what_was_fetched_waits_for_a_partition_that_is_out_of_range(version: str, blocks: bool) -> None:
+    bench = Bench(version, auto_offset_reset="latest", fetch_max_wait_ms=100)
+    other = bench.cluster.add(partition=1, leader=1)
+    bench.consumer.assign(bench.cluster.now, bench.cluster.out, {("t", 0): Offset(7), ("t", 1): Offset(0)})
+    bench.cluster.flush()
+
+    def check() -> None:
+        if bench.asked(ListOffsetsRequest):
+            bench.cluster.silent.add("broker-0")
+
+    bench.cluster.checks.append(check)
+    bench.cluster.at(50, lambda: fill(other, b"b"))
+    bench.run(800)
+    assert bench.read == ([] if blocks else [(0, b"b")])
+    assert bench.asked(FetchRequest) == 2 or not blocks, "no more is asked"
+    bench.cluster.checks.clear()
+    bench.cluster.silent.clear()
+    bench.cluster.lose_connections("broker-0")
+    bench.run(800)
+    assert bench.read == [(0, b"b")]
+
+
 def test_a_moved_leader_is_followed() -> None:
     bench = Bench()
     fill(bench.log, b"a")
