@@ -13,6 +13,7 @@ from controller.state import ControllerState
 from protocol.events import Event, StateDecided, ids_text
 from protocol.ids import NO_BROKER, BrokerId, TopicPartition
 from protocol.machine import Now
+from protocol.messages.session import SessionError
 from protocol.outbox import Due, Outbox
 from protocol.versions import Gates
 from protocol.znodes import Leadership
@@ -21,6 +22,15 @@ from protocol.znodes import Leadership
 class ControllerMoved(Exception):
     """Another broker is controller: `/controller_epoch` is not what we wrote, or `/controller` is not
     ours."""
+
+
+class WriteRefused(Exception):
+    """The session service refused a checked write, and not because of an epoch (Kafka's KeeperException). It ends the
+    event, unless it is about states of partitions: those fail alone."""
+
+    def __init__(self, error: int) -> None:
+        super().__init__(f"the session service refused a write with {SessionError(error).name}")
+        self.error = error
 
 
 class ControllerContext:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from controller.channels import ChannelFull
-from controller.context import ControllerContext, ControllerMoved
+from controller.context import ControllerContext, ControllerMoved, WriteRefused
 from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
@@ -122,6 +122,8 @@ class EventQueue:
         match error:
             case ControllerMoved():
                 self._start(now, out, step_down_if_moved(self._context))
+            case WriteRefused():
+                self._ended(now, out, None)  # Kafka logs it, and goes on with the next event
             case SessionLost():
                 self._task, self._halted = None, True
             case ChannelFull() | UnreadableZnode():

@@ -10,7 +10,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from controller import elections
-from controller.context import ControllerContext
+from controller.context import ControllerContext, WriteRefused
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
@@ -189,7 +189,7 @@ def _recipients(context: ControllerContext, partition: TopicPartition, strategy:
 
 def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedure[Leadership | None]:
     """A new leader epoch with the same leader and ISR (a reassignment's steps). None: a newer controller
-    wrote it."""
+    wrote it. Raises WriteRefused: the reassignment goes no further (updateLeaderEpoch)."""
     for _ in range(MAX_ELECTION_ROUNDS):
         found = (yield from read_states(context, [partition])).get(partition)
         if found is None or found.controller_epoch > context.state.epoch:
@@ -201,7 +201,7 @@ def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedu
             context.decided(partition, leadership, "reassignment")
             return leadership
         if partition in written.failed:
-            return None
+            raise WriteRefused(written.failed[partition])
     raise AssertionError(f"{MAX_ELECTION_ROUNDS} new epochs for {partition} were outdated before they were written")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from controller.context import ControllerContext, ControllerMoved
+from controller.context import ControllerContext, ControllerMoved, WriteRefused
 from controller.reassignment import go_on, remove_from_znode, towards
 from controller.session_calls import Procedure, SessionLost
 from protocol.errors import ErrorCode
@@ -46,14 +46,14 @@ NOT_CONTROLLER = Reassignments(ErrorCode.NOT_CONTROLLER)
 def alter_reassignments(
     context: ControllerContext, targets: Mapping[TopicPartition, Target], reply: ReassignmentReply
 ) -> Procedure[None]:
-    """Replies once, when all moves have begun; also before it raises ControllerMoved or SessionLost: with
+    """Replies once, when all moves have begun; also before it raises ControllerMoved, SessionLost or WriteRefused: with
     NOT_CONTROLLER then, where Kafka's broker forgets who asked."""
     if not context.active:
         reply(context.now, context.out, NOT_CONTROLLER)
         return
     try:
         begun = yield from _begun(context, targets)
-    except (ControllerMoved, SessionLost):
+    except (ControllerMoved, SessionLost, WriteRefused):
         reply(context.now, context.out, NOT_CONTROLLER)
         raise
     reply(context.now, context.out, Reassignments(begun=begun))
@@ -97,8 +97,11 @@ def _begun(
         if not known or context.state.is_being_deleted(partition[0]):
             results[partition] = UNKNOWN
             continue
-        yield from go_on(context, partition, assignment)
-        results[partition] = Begun()
+        try:
+            yield from go_on(context, partition, assignment)
+            results[partition] = Begun()
+        except WriteRefused as refused:
+            results[partition] = Begun(ErrorCode.UNKNOWN_SERVER_ERROR, str(refused))
     return {partition: results[partition] for partition in targets}
 
 

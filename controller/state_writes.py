@@ -2,7 +2,8 @@
 4.1).
 
 From 2.1 each write is a multi that also checks the version of `/controller_epoch`: a controller of the past
-cannot write any more, and learns so (`ControllerMoved`, KAFKA-6082). Up to 1.0 partitions are read and
+cannot write any more, and learns so (`ControllerMoved`, KAFKA-6082). What is refused otherwise is a failure of those
+partitions alone (KafkaZkClient.updateLeaderAndIsr, PartitionStateMachine). Up to 1.0 partitions are read and
 written one by one.
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from controller.context import ControllerContext, ControllerMoved
+from controller.context import ControllerContext, ControllerMoved, WriteRefused
 from controller.procedure_waits import Asked
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.ids import TopicPartition
@@ -54,8 +55,12 @@ class Written(msgspec.Struct, frozen=True):
     failed: dict[TopicPartition, int]
 
 
-def checked_writes(context: ControllerContext, operations: Sequence[WriteOp]) -> Procedure[list[OpResult]]:
-    """Writes of the controller, pipelined; one result each, in order. Raises ControllerMoved."""
+def checked_writes(
+    context: ControllerContext, operations: Sequence[WriteOp], epoch_zk_version: int | None = None
+) -> Procedure[list[OpResult]]:
+    """Writes of the controller, pipelined; one result each, in order. `epoch_zk_version`: of a term that is over.
+
+    Raises ControllerMoved or WriteRefused."""
     if not operations:
         return []
     if not context.gates.controller_epoch_multi:
@@ -66,7 +71,7 @@ def checked_writes(context: ControllerContext, operations: Sequence[WriteOp]) ->
         for operation in operations:
             results.append((yield from perform(operation)))
         return results
-    check = Check(CONTROLLER_EPOCH, context.state.epoch_zk_version)
+    check = Check(CONTROLLER_EPOCH, context.state.epoch_zk_version if epoch_zk_version is None else epoch_zk_version)
     answers: list[SessionResponse] = yield Asked(
         [SessionRequest([check, operation], multi=True) for operation in operations]
     )
@@ -74,14 +79,14 @@ def checked_writes(context: ControllerContext, operations: Sequence[WriteOp]) ->
 
 
 def _outcome(answer: SessionResponse) -> OpResult:
-    """The result of a checked write. Raises ControllerMoved if the check is what failed: because of the epoch, or (a
-    KeeperException in Kafka, which ends the event just so) because the session is at another server (semantics 5.2)."""
+    """The result of a checked write. Raises, if the check is what failed, ControllerMoved because of the epoch, else
+    WriteRefused: the session is at another server (semantics 5.2), or there is no epoch."""
     assert len(answer.results) == 2, answer
     checked, result = answer.results
-    if checked.error in (SessionError.BAD_VERSION, SessionError.NO_NODE):
+    if checked.error == SessionError.BAD_VERSION:
         raise ControllerMoved("/controller_epoch is not what this controller wrote")
-    if checked.error == SessionError.SESSION_MOVED:
-        raise ControllerMoved("the session service takes this session to be at another of its servers")
+    if checked.error:
+        raise WriteRefused(checked.error)
     if answer.error:
         return OpResult(error=answer.error)
     return result
@@ -108,11 +113,15 @@ def read_states(
 def write_states(context: ControllerContext, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
     """Write each if the znode's version is still the one in it; the writer becomes this controller's epoch.
 
-    Raises ControllerMoved.
+    Where a check is refused all of them have failed, also those that were written (updateLeaderAndIsr). Raises
+    ControllerMoved.
     """
     stamped = {p: replace(state, controller_epoch=context.state.epoch) for p, state in states.items()}
     operations = [SetData(state_path(*p), encode_state(s), s.zk_version) for p, s in stamped.items()]
-    results = yield from checked_writes(context, operations)
+    try:
+        results = yield from checked_writes(context, operations)
+    except WriteRefused as refused:
+        return Written({}, [], dict.fromkeys(states, refused.error))
     written = Written({}, [], {})
     for (partition, state), result in zip(stamped.items(), results, strict=True):
         if not result.error:
@@ -140,12 +149,16 @@ def _version_if_ours(context: ControllerContext, partition: TopicPartition, stat
 
 
 def create_states(context: ControllerContext, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
-    """First states of new partitions, with the znodes above them. Raises ControllerMoved."""
+    """First states of new partitions, with the znodes above them; a check that is refused on the way fails all of them
+    (initializeLeaderAndIsrForPartitions). Raises ControllerMoved."""
     topics = sorted({topic for topic, _ in states})
-    yield from checked_writes(context, [Create(partitions_path(topic)) for topic in topics])
-    yield from checked_writes(context, [Create(partition_path(*partition)) for partition in states])
     creates = [Create(state_path(*partition), encode_state(state)) for partition, state in states.items()]
-    results = yield from checked_writes(context, creates)
+    try:
+        yield from checked_writes(context, [Create(partitions_path(topic)) for topic in topics])
+        yield from checked_writes(context, [Create(partition_path(*partition)) for partition in states])
+        results = yield from checked_writes(context, creates)
+    except WriteRefused as refused:
+        return Written({}, [], dict.fromkeys(states, refused.error))
     written = Written({}, [], {})
     for (partition, state), result in zip(states.items(), results, strict=True):
         if result.error:

@@ -5,14 +5,14 @@ before, the epoch is raised afterwards, and for a moment the new controller goes
 """
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext, ControllerMoved
+from controller.context import ControllerContext, ControllerMoved, WriteRefused
 from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.procedure_waits import SenderEnded
 from controller.reassignment import initialize_reassignments, resume_all
 from controller.session_calls import Procedure, ask, perform, perform_all
 from controller.state import ControllerState
-from controller.state_writes import read_states
+from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import initialize_deletions, try_deletions
 from controller.topic_events import read_assignments
 from controller.watches import read_children, watch_admin_znodes
@@ -109,6 +109,8 @@ def elect(context: ControllerContext) -> Procedure[None]:
             yield from step_down_if_moved(context)
         else:
             yield from _move(context, str(moved))
+    except WriteRefused as refused:
+        yield from _trigger_move(context, str(refused))
 
 
 def step_down_if_moved(context: ControllerContext) -> Procedure[None]:
@@ -144,7 +146,7 @@ def _create_and_raise_epoch(context: ControllerContext) -> Procedure[bool]:
         context.state.epoch, context.state.epoch_zk_version = epoch, answer.results[1].version
         return True
     if answer.error not in (SessionError.NODE_EXISTS, SessionError.BAD_VERSION):
-        raise ControllerMoved(f"the election failed with {SessionError(answer.error).name}")
+        raise WriteRefused(answer.error)
     # It may have been done by a request whose answer was lost.
     if (yield from current_controller(watch=False)) == context.broker:
         found = yield from perform(GetData(CONTROLLER_EPOCH))
@@ -239,3 +241,16 @@ def _move(context: ControllerContext, reason: str) -> Procedure[None]:
     """Up to 2.0: an election that went wrong half-way is given up, so that somebody else tries."""
     yield from resign(context, reason)
     yield from perform(Delete(CONTROLLER))
+
+
+def _trigger_move(context: ControllerContext, reason: str) -> Procedure[None]:
+    """From 2.1: the same, unless it has moved already. The deletion is checked, too: refused like the write before, it
+    leaves `/controller` to who has resigned, until that one's session ends."""
+    if (yield from current_controller(watch=False)) != context.broker:
+        return
+    epoch_zk_version = context.state.epoch_zk_version
+    yield from resign(context, reason)
+    try:
+        yield from checked_writes(context, [Delete(CONTROLLER)], epoch_zk_version)
+    except ControllerMoved:
+        return

@@ -290,17 +290,3 @@ def test_stopping_ends_the_term() -> None:
     assert not node.controller.active
     assert not node.timers
     assert not node.connections
-
-
-def test_a_controller_whose_session_is_taken_to_be_elsewhere_drops_its_work_and_stays() -> None:
-    """Semantics 5.2: each of its checked writes fails (KeeperException) until the session is known to be here again."""
-    c = Cluster(version="2.3")
-    c.start(2, 0, 1)
-    c.create_topic("t", (0, 1, 2))
-    c.service.elsewhere.add(c.brokers[2].session)
-    c.create_topic("u", (0, 1, 2))
-    assert "/brokers/topics/u/partitions" not in c.service.znodes
-    assert (c.active(), c.controller_of(), epoch(c)) == ([2], 2, 1)
-    c.service.elsewhere.clear()
-    c.die(0)
-    assert c.state().leader == 1
