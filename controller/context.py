@@ -34,8 +34,8 @@ class WriteRefused(Exception):
 
 
 class ControllerContext:
-    """`active`: this broker is controller, as far as it knows. `unclean_elections`: of this life, over all
-    its terms."""
+    """`active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on
+    (0.8.2). `unclean_elections`: of this life, over all its terms."""
 
     def __init__(self, broker: BrokerId, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
         self.broker = broker
@@ -44,6 +44,7 @@ class ControllerContext:
         self.channels = channels
         self.state = ControllerState()
         self.active = False
+        self.deposed = False
         self.unclean_elections = 0
         self.rebalance_due: Due = lambda now, out: None
         """It is time for an automatic election of preferred replicas."""

@@ -147,6 +147,9 @@ class Controller:
             self._put("reelect", lambda: term.reelect(self._context), then=then)
         else:
             self._put("new-session", lambda: term.new_session(self._context), then=then)
+            if self._gates.resigns_in_every_session:
+                # The client of that time tells every listener, once the listeners for sessions are done.
+                self._put("look", lambda: term.controller_changed(self._context))
         self._pump(now, out)
 
     def session_expired(self, now: Now, out: Outbox, then: Then | None = None) -> None:

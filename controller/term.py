@@ -63,7 +63,9 @@ def start(context: ControllerContext) -> Procedure[None]:
 def controller_changed(context: ControllerContext) -> Procedure[None]:
     """`/controller` was created or changed: resign if it is not ours any more."""
     controller = yield from current_controller(watch=True)
-    if context.active and controller != context.broker:
+    if context.gates.deposed_controller_goes_on and (controller >= 0 or context.deposed):
+        context.deposed = context.active and controller != context.broker
+    elif context.active and controller != context.broker:
         yield from resign(context, f"broker {controller} is controller" if controller >= 0 else "no controller")
     if controller < 0 and not context.gates.session_wait_ends_at_expiry:
         # The client of that time looks again before it tells: gone is gone, whatever the watch said.
@@ -77,7 +79,17 @@ def reelect(context: ControllerContext) -> Procedure[None]:
 
 
 def new_session(context: ControllerContext) -> Procedure[None]:
-    """Up to 1.0: nobody told the controller that the session had expired; it resigns now, then tries."""
+    """Up to 1.0: nobody told the controller that the session had expired; it resigns now, then tries.
+
+    In 0.8.2 who is no controller fails to resign where leaders are balanced (KafkaScheduler.shutdown: the scheduler was
+    not started), so it does not try here: `/controller` is looked at once more anyway, as by whoever is told of it."""
+    if context.gates.resigns_in_every_session:
+        if context.active:
+            yield from resign(context, "the session expired")
+        elif context.settings.auto_leader_rebalance_enable:
+            return
+        yield from elect(context)
+        return
     controller = yield from current_controller(watch=True)
     if controller != context.broker:
         if context.active:
@@ -95,6 +107,8 @@ def elect(context: ControllerContext) -> Procedure[None]:
         else:
             elected = yield from _create_alone(context)
             if elected:
+                if context.active:  # deposed, and elected again
+                    yield from resign(context, "elected once more")
                 _begin_term(context)
                 yield from _raise_epoch(context)
                 _announce(context)
@@ -231,7 +245,7 @@ def resign(context: ControllerContext, reason: str) -> Procedure[None]:
 
 def end_term(context: ControllerContext) -> None:
     """What resigning leaves behind: nothing."""
-    context.active = False
+    context.active = context.deposed = False
     context.channels.close(context.out)
     schedule_rebalance(context, first=False, cancel=True)
     context.state = ControllerState()

@@ -361,6 +361,12 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.0+: where it is switched on for the controller's broker, whatever has no leader gets one (KAFKA-6526)."""
     enables_unclean_election_at_once: bool
     """2.1+: a topic whose unclean election is switched on gets its leaders without another event (KAFKA-6911)."""
+    resigns_in_every_session: bool
+    """Up to 0.10.1: a controller resigns in each new session, also where it has been elected in it already; then nobody
+    acts, and `/controller` names it (KAFKA-4229). 0.8.2, where leaders are balanced: who is no controller fails to
+    resign, and is elected once it has registered."""
+    deposed_controller_goes_on: bool
+    """0.8.2: a controller that is told that `/controller` names another one does not resign (KAFKA-2437)."""
     registers_before_election: bool
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
     offline_leaders_by_liveness: bool
@@ -698,6 +704,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         elections_that_are_not_needed_are_told=bin_since("2.4"),
         enables_unclean_election_of_all_at_once=bin_since("2.0"),
         enables_unclean_election_at_once=bin_since("2.1"),
+        resigns_in_every_session=not bin_since("0.10.2"),
+        deposed_controller_goes_on=not bin_since("0.10.2"),
         registers_before_election=bin_since("1.1"),
         offline_leaders_by_liveness=bin_since("1.0"),
         hears_of_isr_changes=bin_since("0.10.2"),
