@@ -9,9 +9,11 @@ from protocol.messages.session import SessionRequest
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Wait for the answers to all of these, asked at once."""
+    """Wait for the answers to all of these, asked at once. `end_with_session`: if the session expires they are answered
+    so, in every version, and nothing is raised."""
 
     requests: Sequence[SessionRequest]
+    end_with_session: bool = False
 
     @property
     def what(self) -> str:

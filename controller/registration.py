@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all
+from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all, perform_in_session
 from protocol.kinds import ExitKind
 from protocol.messages.session import Create, Delete, GetChildren, GetData, SessionError, SessionRequest, SetData
 from protocol.versions import Gates
@@ -100,7 +100,7 @@ def register_broker(
                 return Registered(epoch, session())
             if error != SessionError.NODE_EXISTS:
                 return NotRegistered(f"creating {path} failed: {SessionError(error).name}")
-            existing = yield from perform(GetData(path))
+            existing = yield from (perform_in_session if gates.ephemerals_end_with_session else perform)(GetData(path))
             if existing.error == SessionError.NO_NODE:
                 continue  # it went away while we looked
             if existing.owner == session():
@@ -127,5 +127,6 @@ def _create(gates: Gates, path: str, data: bytes) -> Procedure[tuple[int, int]]:
             SessionRequest([Create(path, ephemeral=True), SetData(path, data, version=0)], multi=True)
         )
         return (answer.results[1].czxid if not answer.error else -1), answer.error
-    created = yield from perform(Create(path, data, ephemeral=True))
+    create = Create(path, data, ephemeral=True)
+    created = yield from (perform_in_session if gates.ephemerals_end_with_session else perform)(create)
     return created.czxid, created.error

@@ -38,10 +38,12 @@ class SessionCalls(Protocol):
         out: Outbox,
         request: SessionRequest,
         done: Callable[[Now, Outbox, SessionResponse], None],
+        *,
+        ends_with_session: bool = False,
     ) -> None:
         """Ask; `done` is called once, perhaps within this call. Its answer has `error` SESSION_EXPIRED if
-        the session expires meanwhile (gate `session_wait_ends_at_expiry`; without it the request is asked
-        in the next session)."""
+        the session expires meanwhile (`ends_with_session`, or gate `session_wait_ends_at_expiry`; without them the
+        request is asked in the next session)."""
         ...
 
 
@@ -64,6 +66,14 @@ def perform(operation: Operation) -> Procedure[OpResult]:
     """One operation on its own."""
     results = yield from perform_all([operation])
     return results[0]
+
+
+def perform_in_session(operation: Operation) -> Procedure[OpResult]:
+    """One operation that is asked in no other session than this one. Raises SessionLost."""
+    answers: list[SessionResponse] = yield Asked([SessionRequest([operation])], end_with_session=True)
+    if answers[0].error == SessionError.SESSION_EXPIRED:
+        raise SessionLost
+    return answers[0].results[0]
 
 
 def perform_all(operations: Sequence[Operation]) -> Procedure[list[OpResult]]:
@@ -124,8 +134,8 @@ class Procedures:
 
     def _begin(self, wait: Wait, answer: Answer) -> None:
         match wait:
-            case Asked(requests):
-                _Pipeline(self, requests, answer).go_on()
+            case Asked(requests, end_with_session):
+                _Pipeline(self, requests, answer, end_with_session).go_on()
             case SenderEnded(broker):
                 assert self._end_sending is not None, "this procedure has no channels to wait for"
                 if not self._end_sending(broker, partial(self._sender_ended, answer)):
@@ -141,13 +151,16 @@ class Procedures:
 class _Pipeline:
     """The requests that one procedure waits for, some of them under way."""
 
-    __slots__ = ("_answer", "_answers", "_asked", "_asking", "_procedures", "_requests")
+    __slots__ = ("_answer", "_answers", "_asked", "_asking", "_end_with_session", "_procedures", "_requests")
 
-    def __init__(self, procedures: Procedures, requests: Sequence[SessionRequest], answer: Answer) -> None:
+    def __init__(
+        self, procedures: Procedures, requests: Sequence[SessionRequest], answer: Answer, end_with_session: bool
+    ) -> None:
         assert requests, "a procedure waits for nothing"
         self._procedures = procedures
         self._requests = requests
         self._answer = answer
+        self._end_with_session = end_with_session
         self._asked = 0
         self._asking = False
         self._answers: dict[int, SessionResponse] = {}
@@ -160,7 +173,11 @@ class _Pipeline:
             index = self._asked
             self._asked += 1
             procedures.sessions.call(
-                procedures.now, procedures.out, self._requests[index], partial(self._answered, index)
+                procedures.now,
+                procedures.out,
+                self._requests[index],
+                partial(self._answered, index),
+                ends_with_session=self._end_with_session,
             )
         self._asking = False
         if len(self._answers) == len(self._requests):
@@ -177,6 +194,7 @@ class _Pipeline:
 
     def _outcome(self) -> Any:
         answers = [self._answers[index] for index in range(len(self._requests))]
-        if any(answer.error == SessionError.SESSION_EXPIRED for answer in answers):
+        expired = any(answer.error == SessionError.SESSION_EXPIRED for answer in answers)
+        if expired and not self._end_with_session:
             return SessionLost()
         return answers

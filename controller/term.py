@@ -10,7 +10,7 @@ from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.procedure_waits import SenderEnded
 from controller.reassignment import initialize_reassignments, resume_all
-from controller.session_calls import Procedure, ask, perform, perform_all
+from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all, perform_in_session
 from controller.state import ControllerState
 from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import initialize_deletions, try_deletions
@@ -133,8 +133,15 @@ def step_down_if_moved(context: ControllerContext) -> Procedure[None]:
 
 
 def _create_alone(context: ControllerContext) -> Procedure[bool]:
-    we = encode_controller(context.broker, context.now.wall_ms)
-    created = yield from perform(Create(CONTROLLER, we, ephemeral=True))
+    create = Create(CONTROLLER, encode_controller(context.broker, context.now.wall_ms), ephemeral=True)
+    if context.gates.ephemerals_end_with_session:
+        try:
+            created = yield from perform_in_session(create)
+        except SessionLost:
+            yield from perform(Delete(CONTROLLER))  # as after any election that went wrong, whoever has it by now
+            return False
+    else:
+        created = yield from perform(create)
     if not created.error:
         return True
     # A create whose answer was lost and that was asked again finds its own znode (a checked ephemeral).

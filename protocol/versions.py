@@ -367,6 +367,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     resign, and is elected once it has registered."""
     deposed_controller_goes_on: bool
     """0.8.2: a controller that is told that `/controller` names another one does not resign (KAFKA-2437)."""
+    ephemerals_end_with_session: bool
+    """0.9 to 1.0: `/controller` and a broker's znode are created in the session in which that began, or not at all
+    (ZKCheckedEphemeral); everything else is asked again in the next session. An election that fails so deletes
+    `/controller`, whoever has it; a process whose first registration does ends."""
     registers_before_election: bool
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
     offline_leaders_by_liveness: bool
@@ -706,6 +710,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         enables_unclean_election_at_once=bin_since("2.1"),
         resigns_in_every_session=not bin_since("0.10.2"),
         deposed_controller_goes_on=not bin_since("0.10.2"),
+        ephemerals_end_with_session=bin_within("0.10.2", "1.0"),
         registers_before_election=bin_since("1.1"),
         offline_leaders_by_liveness=bin_since("1.0"),
         hears_of_isr_changes=bin_since("0.10.2"),

@@ -88,7 +88,8 @@ class Broker:
     alive: bool = True
     within_reach: bool = True
     """Of the session service."""
-    waiting: list[tuple[SessionRequest, Done]] = field(default_factory=list)
+    waiting: list[tuple[SessionRequest, Done, bool]] = field(default_factory=list)
+    """The last: it ends with its session, in every version."""
     missed: list[WatchFired] = field(default_factory=list)
     """Watches that fired while the service was out of reach: they fire when it is back, in the same session."""
     timers: dict[TimerKey, float] = field(default_factory=dict)
@@ -189,16 +190,23 @@ class Cluster:
         if not expired:
             for event in missed:
                 node.controller.watch_fired(self.now, node.out, event)
-            for request, done in waiting:
+            for request, done, _ in waiting:
                 self._answer(node, request, done)
         elif self.gates.session_wait_ends_at_expiry:
-            for _, done in waiting:
+            for _, done, _ in waiting:
                 done(self.now, node.out, SessionResponse([], SessionError.SESSION_EXPIRED))
             node.controller.session_expired(self.now, node.out)
             self._new_session(node, first=False)
         else:
+            node.within_reach = False  # of a session, until there is the new one
+            for _, done, _ in [call for call in waiting if call[2]]:
+                done(self.now, node.out, SessionResponse([], SessionError.SESSION_EXPIRED))
+            node.within_reach = True
+            retried = [(request, done) for request, done, ends in waiting if not ends]
+            retried += [(request, done) for request, done, _ in node.waiting]
+            node.waiting = []
             node.controller.session_expired(self.now, node.out)
-            self._new_session(node, first=False, retried=waiting)
+            self._new_session(node, first=False, retried=retried)
         self.settle()
 
     def deliver_only(self, broker: int, path: str) -> None:
@@ -414,12 +422,14 @@ class _Calls:
         self._cluster = cluster
         self._broker = broker
 
-    def call(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
+    def call(
+        self, now: Now, out: Outbox, request: SessionRequest, done: Done, *, ends_with_session: bool = False
+    ) -> None:
         node = self._cluster.brokers[self._broker]
         if node.within_reach and not node.waiting:
             done(now, out, self._cluster.service.request(node.session, request))
         else:
-            node.waiting.append((request, done))
+            node.waiting.append((request, done, ends_with_session))
 
 
 def _answer(node: Broker, request: Message) -> Message:

@@ -1,10 +1,29 @@
 """What a controller of the old client does in a new session, and when it hears of another one (semantics 4.1)."""
 
+from collections.abc import Callable
+
 import pytest
 
+from controller.registration import NotRegistered, register_broker
+from controller.session_calls import Procedures
 from controller.settings import ControllerSettings
 from protocol.events import ControllerChanged
-from protocol.messages.session import Create, Delete, WatchFired
+from protocol.ids import BrokerId
+from protocol.kinds import ExitKind
+from protocol.machine import Now
+from protocol.messages.session import (
+    Create,
+    Delete,
+    GetData,
+    OpResult,
+    SessionError,
+    SessionRequest,
+    SessionResponse,
+    WatchFired,
+)
+from protocol.outbox import Outbox
+from protocol.versions import gates_for
+from protocol.znodes import BrokerRegistration
 from tests.controller.cluster import Cluster
 from tests.controller.test_controller_elections import epoch
 
@@ -88,3 +107,80 @@ def test_who_is_no_controller_registers_first_in_a_new_session_of_0_8_2_where_le
         ["/controller", "/brokers/ids/1"] if elected_first else ["/brokers/ids/1", "/controller"]
     )
     assert c.active() == [1]
+
+
+def _dies_before_its_election_is_asked(c: Cluster, broker: int) -> None:
+    """Its session ends when it has seen that there is no controller, and before `/controller` is created."""
+    asked = c.service.request
+    node = c.brokers[broker]
+    looked: list[bool] = []
+
+    def request(session: int, request: SessionRequest) -> SessionResponse:
+        response = asked(session, request)
+        if session == node.session and isinstance(request.ops[0], GetData) and response.error:
+            looked.append(True)
+            if len(looked) == 2:  # once for itself, once to be elected
+                c.cut_off(broker)
+        return response
+
+    c.service.request = request  # type: ignore[method-assign]
+    c.told_first = broker
+    c.service.apply(0, Delete("/controller"))
+    c.settle()
+    c.service.request = asked  # type: ignore[method-assign]
+    assert isinstance(node.waiting[0][0].ops[0], Create)
+
+
+@pytest.mark.parametrize(("version", "deletes"), [("0.8.2", False), ("0.10.2", True), ("1.0", True), ("1.1", False)])
+def test_an_election_that_ends_with_its_session_deletes_the_controller_of_others_from_0_10_2_to_1_0(
+    version: str, deletes: bool
+) -> None:
+    """ZKCheckedEphemeral fails, elect() deletes `/controller`, in the next session. In 0.8.2 the create is
+    asked again there, and finds that there is one."""
+    c = Cluster(version=version)
+    c.start(2, 0, 1)
+    _dies_before_its_election_is_asked(c, 1)
+    winner = c.controller_of()
+    assert (winner in (0, 2), epoch(c)) == (True, 2)
+    c.expire(1)
+    c.service.requests.clear()
+    c.rejoin(1, expired=True)
+    assert (Delete("/controller") in [r.ops[0] for r in c.service.requests]) == deletes
+    assert [change for change in terms(c, winner) if change[1] == 2] == [(True, 2), (False, 2)][: 1 + deletes]
+    assert (len(c.active()), epoch(c)) == (1, 2 + deletes)
+
+
+@pytest.mark.parametrize(("version", "ends"), [("0.8.2", False), ("0.10.2", True), ("1.0", True), ("1.1", True)])
+def test_a_registration_ends_with_its_session(version: str, ends: bool) -> None:
+    """In 0.8.2 it is asked again in the next session."""
+    calls = Lost()
+    outcome: list[object] = []
+    registering = register_broker(gates_for(version), BrokerRegistration(BrokerId(0), "broker-0"), 0, lambda: 1)
+    Procedures(calls).task(
+        Now(0, 0), Outbox(), "test", "", registering, lambda now, out, result: outcome.append(result), calls.failed
+    ).start()
+    assert calls.ended == [ends and version != "1.1"]
+    if ends:
+        assert outcome == [NotRegistered("the session expired while registering", ExitKind.REGISTRATION_EXPIRED)]
+
+
+class Lost:
+    """A session that expires while it is asked."""
+
+    def __init__(self) -> None:
+        self.ended: list[bool] = []
+
+    def failed(self, now: Now, out: Outbox, error: Exception) -> None:
+        raise error
+
+    def call(
+        self,
+        now: Now,
+        out: Outbox,
+        request: SessionRequest,
+        done: Callable[[Now, Outbox, SessionResponse], None],
+        *,
+        ends_with_session: bool = False,
+    ) -> None:
+        self.ended.append(ends_with_session)
+        done(now, out, SessionResponse([OpResult(SessionError.SESSION_EXPIRED)], SessionError.SESSION_EXPIRED))

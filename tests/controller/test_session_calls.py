@@ -3,7 +3,15 @@
 from collections.abc import Callable
 
 from controller.procedure_waits import SenderEnded
-from controller.session_calls import MAX_IN_FLIGHT, Procedure, Procedures, SessionLost, perform, perform_all
+from controller.session_calls import (
+    MAX_IN_FLIGHT,
+    Procedure,
+    Procedures,
+    SessionLost,
+    perform,
+    perform_all,
+    perform_in_session,
+)
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse
@@ -23,7 +31,9 @@ class Calls:
         self.asked = 0
         self.waiting: list[tuple[str, Done]] = []
 
-    def call(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
+    def call(
+        self, now: Now, out: Outbox, request: SessionRequest, done: Done, *, ends_with_session: bool = False
+    ) -> None:
         operation = request.ops[0]
         assert isinstance(operation, Exists)
         self.asked += 1
@@ -98,6 +108,23 @@ def test_expiry_is_raised_where_the_procedure_waits() -> None:
         calls.answer(error=error)
     assert [type(error) for error in outcome.errors] == [SessionLost]
     assert isinstance(made.thrown, SessionLost)
+
+
+def test_what_ends_with_its_session_is_the_procedures_own_to_catch() -> None:
+    """Its runner is not told of a lost session: in the versions that ask so, all else goes on in the next."""
+
+    def trying() -> Procedure[object]:
+        try:
+            yield from perform_in_session(Exists("/a"))
+        except SessionLost:
+            return "lost"
+        return "there"
+
+    for error, result in ((0, "there"), (SessionError.SESSION_EXPIRED, "lost")):
+        calls = Calls(at_once=False)
+        made, outcome = run(trying(), calls)
+        calls.answer(error=error)
+        assert (outcome.results, made.thrown) == ([result], None)
 
 
 def test_an_abandoned_procedure_hears_nothing_more() -> None:

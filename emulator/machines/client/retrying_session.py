@@ -2,7 +2,8 @@
 
 A call that meets CONNECTION_LOSS waits without limit for the connection and is sent again. What happens when
 the session expires meanwhile differs (semantics 1.6): from 1.1 the call fails with SESSION_EXPIRED
-(`ends_at_expiry`), before it is sent again in the new session.
+(`ends_at_expiry`), before it is sent again in the new session; from 0.9 to 1.0 creates of some ephemerals
+do.
 
 The outcome of a lost write is unknown. A conditional one that was done meets BAD_VERSION when it is repeated:
 its caller reads again and compares. An ephemeral that was made meets NODE_EXISTS: its caller looks whose it is.

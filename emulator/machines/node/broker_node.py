@@ -60,9 +60,13 @@ class BrokerSessions:
         self._session = session
         self._ends_at_expiry = ends_at_expiry
 
-    def call(self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone) -> None:
+    def call(
+        self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone, *, ends_with_session: bool = False
+    ) -> None:
+        ends = self._ends_at_expiry or ends_with_session
+
         def ask(one: SessionRequest, answered: SessionDone) -> None:
-            self._session.call(now, out, one, answered, ends_at_expiry=self._ends_at_expiry)
+            self._session.call(now, out, one, answered, ends_at_expiry=ends)
 
         pipelined(request, ask, done)
 

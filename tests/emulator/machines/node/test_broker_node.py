@@ -21,6 +21,7 @@ from protocol.events import (
     SessionEnded,
 )
 from protocol.kinds import ExitKind
+from protocol.link_rules import LinkRule
 from tests.simulated.cluster import BEGIN, BROKERS, Cluster
 
 E = TypeVar("E", bound=Event)
@@ -265,6 +266,22 @@ def test_a_broker_whose_session_ends_while_it_starts_starts_once(version: str) -
     assert machine.session.session_id not in (0, first)
     assert machine.booted and cluster.alive("broker-0")
     assert len(seen(cluster, "broker-0", LogLoaded)) == before + 1
+
+
+@pytest.mark.parametrize(("version", "ends"), [("0.8.2", False), ("0.10.2", True), ("1.0", True), ("1.1", True)])
+def test_a_first_registration_that_ends_with_its_session_ends_the_process(version: str, ends: bool) -> None:
+    """From 0.9 on it is asked in no other session (ZKCheckedEphemeral)."""
+    cluster, machine = starting(version)
+    world = cluster.world
+    while not machine.booted or machine.controller.busy_with:
+        cluster.go_on(0.1)
+    world.apply(LinkRule("cut", "cut", "cut", ("broker-0",), ("session-0", "session-1", "session-2")))
+    cluster.go_on(9_000)
+    world.heal("cut")
+    cluster.go_on(15_000)
+    assert cluster.alive("broker-0") is not ends
+    if ends:
+        assert [event.kind for event in seen(cluster, "broker-0", NodeStopped)] == [ExitKind.REGISTRATION_EXPIRED]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

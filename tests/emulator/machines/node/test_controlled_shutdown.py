@@ -40,7 +40,13 @@ class Sessions:
         self.asked: list[str] = []
 
     def call(
-        self, now: Now, out: Outbox, request: SessionRequest, done: Callable[[Now, Outbox, SessionResponse], None]
+        self,
+        now: Now,
+        out: Outbox,
+        request: SessionRequest,
+        done: Callable[[Now, Outbox, SessionResponse], None],
+        *,
+        ends_with_session: bool = False,
     ) -> None:
         (operation,) = request.ops
         assert isinstance(operation, GetData)

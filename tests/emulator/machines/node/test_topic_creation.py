@@ -34,7 +34,13 @@ class Calls:
             self.service.put(f"/brokers/ids/{broker}", encode_broker(registration, 0))
 
     def call(
-        self, now: Now, out: Outbox, request: SessionRequest, done: Callable[[Now, Outbox, SessionResponse], None]
+        self,
+        now: Now,
+        out: Outbox,
+        request: SessionRequest,
+        done: Callable[[Now, Outbox, SessionResponse], None],
+        *,
+        ends_with_session: bool = False,
     ) -> None:
         done(now, out, self.service.request(1, request))
 
