@@ -5,11 +5,12 @@ watches, and requests of brokers. Effects go to the outbox of the step.
 
 Order of a node's life:
 
-    session up        -> [1.1+: register the broker] -> session_started [-> up to 1.0: register when `then`
-    is called] session expired   -> session_expired, `then` is called when it has resigned new session
-    -> as above stop              -> stop, before the session is closed
+    session up        -> [1.1+: register the broker] -> session_started [-> up to 1.0: register when `then` is called]
+    session expired   -> session_expired, `then` is called when it has resigned
+    new session       -> as above [0.11, 1.0: both at once]
+    stop              -> stop, before the session is closed
 
-Gate `registers_before_election` says which order of the first line holds.
+Gates `registers_before_election` and `registers_beside_controller` say which order holds.
 """
 
 from collections.abc import Callable, Mapping, Sequence

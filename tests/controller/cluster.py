@@ -241,6 +241,9 @@ class Cluster:
 
         if self.gates.registers_before_election:
             register(lambda: node.controller.session_started(self.now, node.out))
+        elif self.gates.registers_beside_controller and not first:
+            node.controller.session_started(self.now, node.out)
+            register(lambda: None)
         else:
             node.controller.session_started(self.now, node.out, lambda now, out: register(lambda: None))
 

@@ -190,17 +190,20 @@ class BrokerNode:
         self.booted = True
         self.broker.start(configurations)
         if not self.broker.replicas.failed:
-            self._join(now, out)
+            self._join(now, out, starting=True)
 
     def _boot_failed(self, now: Now, out: Outbox, error: Exception) -> None:
         self._registration_failed(now, out, error)
         out.exit(1, "the session expired while starting", ExitKind.NO_SESSION_SERVICE)
 
-    def _join(self, now: Now, out: Outbox) -> None:
+    def _join(self, now: Now, out: Outbox, *, starting: bool = False) -> None:
         """Register and take part in elections, in the version's order (semantics 4.1)."""
         self.context.now = now
         if not self._gates.registers_before_election and self._may_be_elected:
-            self.controller.session_started(now, out, then=self._register)
+            beside = self._gates.registers_beside_controller and not starting
+            self.controller.session_started(now, out, then=None if beside else self._register)
+            if beside:
+                self._register(now, out)
         elif not self._resigning:
             self._register(now, out)
 

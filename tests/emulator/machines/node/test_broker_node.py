@@ -284,6 +284,36 @@ def test_a_first_registration_that_ends_with_its_session_ends_the_process(versio
         assert [event.kind for event in seen(cluster, "broker-0", NodeStopped)] == [ExitKind.REGISTRATION_EXPIRED]
 
 
+def _blocked(version: str) -> tuple[Cluster, BrokerNode, int]:
+    """The controller, broker-2, waits for the sender of broker-1, which died (semantics 11.13), and its session has
+    ended meanwhile; the service is within reach again. With its broker epoch in that session."""
+    cluster = played("", version)
+    world, machine = cluster.world, cluster.world.nodes["broker-2"].machine
+    assert isinstance(machine, BrokerNode) and machine.controller.active
+    world.kill("broker-0")
+    cluster.go_on(2_000)
+    world.pause("broker-1")  # it is told that broker-0 is gone, and never answers
+    cluster.go_on(8_000)
+    assert machine.controller.who_waits()[0].waits_for == "the end of the channel to broker-1"
+    world.apply(LinkRule("cut", "cut", "cut", ("broker-2",), ("session-0", "session-1", "session-2")))
+    cluster.go_on(7_000)
+    epoch = machine.context.broker_epoch
+    world.heal("cut")
+    while not machine.session.changes["expired"]:
+        cluster.go_on(10)
+    return cluster, machine, epoch
+
+
+@pytest.mark.parametrize(("version", "beside"), [("0.10.2", False), ("0.11", True), ("1.0", True)])
+def test_a_broker_registers_in_a_new_session_while_its_controller_is_busy_from_0_11(version: str, beside: bool) -> None:
+    cluster, machine, epoch = _blocked(version)
+    cluster.go_on(2_000)
+    assert machine.session.state == "connected" and machine.controller.who_waits()
+    assert (machine.context.broker_epoch > epoch) is beside
+    cluster.go_on(30_000)
+    assert machine.context.broker_epoch > epoch
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
     script = (
