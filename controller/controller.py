@@ -153,26 +153,39 @@ class Controller:
                 self._put("look", lambda: term.controller_changed(self._context))
         self._pump(now, out)
 
-    def session_expired(self, now: Now, out: Outbox, then: Then | None = None) -> None:
-        """The service said that our session is gone; `then` is called when we are controller no more.
+    def session_expired(
+        self,
+        now: Now,
+        out: Outbox,
+        then: Then | None = None,
+        free: Then = lambda now, out: None,
+    ) -> None:
+        """The service said that our session is gone; `free` is called when there may be a new one, `then` when we are
+        controller no more.
 
-        1.1+: what runs ends, what waits is dropped, and the controller resigns. Before, nothing happens
-        until the new session, in which everything goes on.
+        1.1+: what asks the service ends, what waits is dropped, and the controller resigns; there is no new session
+        before it begins to (waitUntilProcessingStarted). Before, nothing happens until the new session, in which
+        everything goes on.
         """
         self._context.at(now, out)
         if not self._gates.session_wait_ends_at_expiry:
             if then is not None:
                 then(now, out)
+            free(now, out)
             return
-        self._events.expire(now, out)
-        self._put("expire", self._expire, then=then)
+        behind = self._events.expire(now, out)
+        self._put("expire", lambda: self._expire(free if behind else None), then=then)
         self._pump(now, out)
+        if not behind:
+            free(now, out)
 
-    def _expire(self) -> Procedure[None]:
+    def _expire(self, free: Then | None) -> Procedure[None]:
+        if free is not None:
+            free(self._context.now, self._context.out)
         if self._context.active:
             yield from term.resign(self._context, "the session expired")
         else:
-            term.end_term(self._context)  # an earlier resignation may have been waiting for its senders
+            term.end_term(self._context)  # of an election that did not come to its end
 
     def watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> bool:
         """True: the watch was (also) ours."""

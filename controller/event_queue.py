@@ -1,8 +1,8 @@
 """The controller's single thread: events run one at a time, each to its end, in the order in which they came.
 
 While one waits for the session service, all others wait behind it: that is how a controller that is cut off
-from the service blocks (semantics 4.1). When the session expires, whatever runs is over and what is queued
-is dropped.
+from the service blocks (semantics 4.1). When the session expires, whatever asks the service is over and what is queued
+is dropped; an event that waits for a sender (semantics 11.13) goes on until that has ended.
 """
 
 from collections import deque
@@ -53,6 +53,7 @@ class EventQueue:
         self._task: Task | None = None
         self._pumping = False
         self._halted = False
+        self._outlives_session = False
 
     @property
     def running(self) -> str:
@@ -83,15 +84,17 @@ class EventQueue:
             self._begin(now, out, self._waiting.popleft())
         self._pumping = False
 
-    def expire(self, now: Now, out: Outbox) -> None:
-        """The session expired: end what runs, drop what waits, go on with what is put from now on."""
-        task, self._task, self._running, self._halted = self._task, None, None, False
-        if task is not None:
-            task.interrupt(SessionLost())
+    def expire(self, now: Now, out: Outbox) -> bool:
+        """The session expired, and its calls have failed: drop what waits, go on with what is put from now on. True:
+        behind an event that still runs."""
+        self._halted, self._outlives_session = False, self._task is not None
+        if self._task is None:
+            self._running = None
         dropped, self._waiting = self._waiting, deque()
         for event in dropped:
             if event.preempted is not None:
                 event.preempted(now, out)
+        return self._outlives_session
 
     def halt(self) -> None:
         """The node stops: nothing runs any more."""
@@ -101,7 +104,7 @@ class EventQueue:
         self._waiting.clear()
 
     def _begin(self, now: Now, out: Outbox, event: ControllerEvent) -> None:
-        self._running = event
+        self._running, self._outlives_session = event, False
         self._start(now, out, event.begin())
 
     def _start(self, now: Now, out: Outbox, procedure: Procedure[Any]) -> None:
@@ -113,7 +116,8 @@ class EventQueue:
         event, task = self._running, self._task
         assert event is not None and task is not None
         self._running, self._task = None, None
-        self._halted = self._halted or isinstance(task.thrown, SessionLost)  # until `expire`, which is on its way
+        lost = isinstance(task.thrown, SessionLost) and not self._outlives_session
+        self._halted = self._halted or lost  # until `expire`, which is on its way
         if event.then is not None:
             event.then(now, out)
         self.pump(now, out)
@@ -124,6 +128,8 @@ class EventQueue:
                 self._start(now, out, step_down_if_moved(self._context))
             case WriteRefused():
                 self._ended(now, out, None)  # Kafka logs it, and goes on with the next event
+            case SessionLost() if self._outlives_session:
+                self._ended(now, out, None)
             case SessionLost():
                 self._task, self._halted = None, True
             case ChannelFull() | UnreadableZnode():

@@ -88,6 +88,8 @@ class Broker:
     alive: bool = True
     within_reach: bool = True
     """Of the session service."""
+    expired: bool = False
+    """Its session is gone, and it has no new one yet."""
     waiting: list[tuple[SessionRequest, Done, bool]] = field(default_factory=list)
     """The last: it ends with its session, in every version."""
     missed: list[WatchFired] = field(default_factory=list)
@@ -193,10 +195,15 @@ class Cluster:
             for request, done, _ in waiting:
                 self._answer(node, request, done)
         elif self.gates.session_wait_ends_at_expiry:
+            node.expired = True
             for _, done, _ in waiting:
                 done(self.now, node.out, SessionResponse([], SessionError.SESSION_EXPIRED))
-            node.controller.session_expired(self.now, node.out)
-            self._new_session(node, first=False)
+
+            def free(now: Now, out: Outbox) -> None:
+                node.expired = False
+                self._new_session(node, first=False)
+
+            node.controller.session_expired(self.now, node.out, free=free)
         else:
             node.within_reach = False  # of a session, until there is the new one
             for _, done, _ in [call for call in waiting if call[2]]:
@@ -429,7 +436,9 @@ class _Calls:
         self, now: Now, out: Outbox, request: SessionRequest, done: Done, *, ends_with_session: bool = False
     ) -> None:
         node = self._cluster.brokers[self._broker]
-        if node.within_reach and not node.waiting:
+        if node.expired:
+            done(now, out, SessionResponse([], SessionError.SESSION_EXPIRED))
+        elif node.within_reach and not node.waiting:
             done(now, out, self._cluster.service.request(node.session, request))
         else:
             node.waiting.append((request, done, ends_with_session))

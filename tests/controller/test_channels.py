@@ -198,15 +198,43 @@ def test_up_to_2_0_resigning_waits_for_the_senders_too(version: str) -> None:
     assert c.active() == [c.controller_of()]
 
 
-def test_a_resignation_that_a_second_expiry_interrupts_is_finished() -> None:
+def test_a_resignation_that_meets_a_second_expiry_is_finished_before_the_next_session_begins() -> None:
     c = _expired_with_a_sender_that_waits("2.0.1")
     node = c.brokers[2]
+    second = node.session
     c.isolate(2)
     c.expire(2)
     c.rejoin(2, expired=True)
+    assert (node.expired, node.session, node.controller.busy_with) == (True, second, "expire")
+    c.advance(30_000)
     assert not node.connections
     assert not node.timers
     assert not node.controller.busy_with
+    assert (node.expired, node.session > second) == (False, True)
+
+
+@pytest.mark.parametrize("version", ["1.1", "2.0.1"])
+def test_an_event_that_waits_for_a_sender_is_over_before_there_is_a_new_session(version: str) -> None:
+    """KafkaController.beforeInitializingSession: the Expire event is put behind it, and there is no session before that
+    begins. What it asks after its wait fails."""
+    c = started(version, request_timeout_ms=30_000)
+    c.create_topic("t", (0, 1, 2))
+    c.brokers[1].silent = True
+    c.create_topic("u", (0, 1, 2))
+    c.cut.add(frozenset((1, 2)))
+    c.expire(1)
+    node = c.brokers[2]
+    first = node.session
+    c.isolate(2)
+    c.expire(2)
+    c.rejoin(2, expired=True)
+    assert (node.expired, node.session, node.controller.busy_with) == (True, first, "children /brokers/ids")
+    assert node.controller.active
+    before = c.states()
+    c.advance(30_000)
+    assert (node.expired, node.session > first, node.controller.busy_with) == (False, True, "")
+    assert [state for state in c.states() if state not in before and state[3] == 1] == []
+    assert len(c.active()) == 1
 
 
 def _expired_with_a_sender_that_waits(version: str) -> Cluster:

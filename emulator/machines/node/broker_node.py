@@ -181,8 +181,7 @@ class BrokerNode:
                 self._registering = None
             self.context.threads.go_on()  # whoever waited for the session knows before there is another
             self._resigning = True
-            self.controller.session_expired(now, out, then=self._resigned)
-            self.session.restart(now, out)
+            self.controller.session_expired(now, out, then=self._resigned, free=self.session.restart)
 
     def _boot_ended(self, now: Now, out: Outbox, configurations: dict[str, dict[str, str]]) -> None:
         """The logs are loaded with their topics' settings, and requests are served."""

@@ -98,8 +98,7 @@ class ControllerNode:
                 self._procedures.task(now, out, "startup", "paths", making, self._made_paths, _paths_failed).start()
         elif state == "expired":
             self._resigning = True
-            self.controller.session_expired(now, out, then=self._resigned)
-            self.session.restart(now, out)
+            self.controller.session_expired(now, out, then=self._resigned, free=self.session.restart)
 
     def _made_paths(self, now: Now, out: Outbox, result: None) -> None:
         """What everything else is under exists."""

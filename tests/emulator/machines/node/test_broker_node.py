@@ -314,6 +314,20 @@ def test_a_broker_registers_in_a_new_session_while_its_controller_is_busy_from_0
     assert machine.context.broker_epoch > epoch
 
 
+@pytest.mark.parametrize("version", ["1.1", "2.0.1"])
+def test_there_is_no_new_session_while_the_controller_waits_for_a_sender_from_1_1_to_2_0(version: str) -> None:
+    """KafkaController.beforeInitializingSession waits until the event under way is over."""
+    cluster, machine, epoch = _blocked(version)
+    while machine.controller.who_waits():
+        assert (machine.session.state, machine.controller.active) == ("expired", True)
+        cluster.go_on(100)
+    cluster.go_on(2_000)
+    assert (machine.session.state, machine.session.changes["connected"]) == ("connected", 2)
+    assert machine.context.broker_epoch > epoch
+    reasons = [event.reason for event in seen(cluster, "broker-2", ControllerChanged)]
+    assert reasons == ["elected", "the session expired", "elected"]
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) -> None:
     script = (
