@@ -120,8 +120,8 @@ class Procedures:
         ended: Callable[[Now, Outbox, R], None],
         failed: Callable[[Now, Outbox, Exception], None],
     ) -> Task:
-        """One to be started now. `ended` is called once with its result, unless it is abandoned, interrupted, or
-        raises, which goes to `failed`."""
+        """One to be started now. `ended` is called once with its result, unless it is abandoned, or raises,
+        which goes to `failed`."""
         self.at(now, out)
         return Task(
             self.runner,

@@ -46,7 +46,7 @@ class Task:
     """One piece of work under way.
 
     `ended` is called once, with its result; `failed` instead, with what it raised, where somebody wants to know;
-    neither once it is abandoned or interrupted."""
+    neither once it is abandoned."""
 
     __slots__ = ("_ended", "_failed", "_runner", "_work", "does", "over", "since_ms", "thrown", "waits_for", "who")
 
@@ -81,28 +81,14 @@ class Task:
 
     def abandon(self) -> None:
         """Forget it: answers that still come are ignored."""
-        self._forget()
-        self._work.close()
-
-    def interrupt(self, error: Exception) -> None:
-        """Raise it where the work waits, which may still tell others, and wait no more; then forget it."""
-        self._forget()
-        try:
-            self._work.throw(error)
-        except StopIteration:
-            return
-        except type(error):
-            return
+        self.over = True
+        self._runner.waiting.pop(self, None)
         self._work.close()
 
     def _answered(self, value: Any) -> None:
         """What it waited for is here, and its turn has come."""
         self._runner.waiting.pop(self, None)
         self._go_on(value)
-
-    def _forget(self) -> None:
-        self.over = True
-        self._runner.waiting.pop(self, None)
 
     def _go_on(self, value: Any) -> None:
         """Until it waits for what is not there yet, or ends."""

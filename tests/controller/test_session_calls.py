@@ -136,24 +136,6 @@ def test_an_abandoned_procedure_hears_nothing_more() -> None:
     assert (outcome.results, outcome.errors, calls.asked) == ([], [], MAX_IN_FLIGHT)
 
 
-def test_an_expired_procedure_may_answer_whoever_asked_but_does_nothing_more() -> None:
-    told = []
-
-    def stubborn() -> Procedure[object]:
-        try:
-            yield from perform(Exists("/a"))
-        except SessionLost:
-            told.append("lost")
-        yield from perform(Exists("/b"))
-        return "never"
-
-    calls = Calls(at_once=False)
-    made, outcome = run(stubborn(), calls)
-    made.interrupt(SessionLost())
-    calls.answer()
-    assert (told, outcome.results, outcome.errors, calls.waiting) == (["lost"], [], [], [])
-
-
 def test_an_error_of_the_procedure_goes_to_who_runs_it() -> None:
     def wrong() -> Procedure[object]:
         yield from perform(Exists("/a"))

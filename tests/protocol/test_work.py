@@ -1,4 +1,4 @@
-"""One way to wait, and what runs it: at once or at the end of a step, abandoned, interrupted, never recursively."""
+"""One way to wait, and what runs it: at once or at the end of a step, abandoned, never recursively."""
 
 import sys
 from collections.abc import Callable
@@ -265,50 +265,6 @@ def test_it_can_be_abandoned_when_its_answer_is_there_and_its_turn_is_not() -> N
     task.abandon()
     runs.go_on()
     assert results == []
-
-
-@both
-def test_what_is_interrupted_may_tell_others_and_waits_no_more(at_once: bool) -> None:
-    bell, told = Bell(), list[str]()
-
-    def ends() -> Work[None]:
-        try:
-            yield bell.wait()
-        except LookupError:
-            told.append("ends")
-
-    def stubborn() -> Work[None]:
-        try:
-            yield bell.wait()
-        except LookupError:
-            told.append("stubborn")
-        yield bell.wait()
-        told.append("never")
-
-    def careless() -> Work[None]:
-        yield bell.wait()
-
-    runs = runner(at_once=at_once)
-    for work in (ends(), stubborn(), careless()):
-        task = Task(runs, "somebody", "", work, lambda result: told.append("ended"))
-        task.start()
-        task.interrupt(LookupError())
-    bell.ring()
-    runs.go_on()
-    assert told == ["ends", "stubborn"] and runs.who_waits() == []
-
-
-def test_an_error_of_its_own_in_work_that_is_interrupted_is_not_kept_quiet() -> None:
-    def wrong() -> Work[None]:
-        try:
-            yield Bell().wait()
-        except LookupError:
-            raise ValueError("a bug") from None
-
-    task = Task(runner(at_once=True), "somebody", "", wrong(), nothing)
-    task.start()
-    with pytest.raises(ValueError, match="a bug"):
-        task.interrupt(LookupError())
 
 
 def test_waits_that_are_data_are_begun_by_the_runner() -> None:
