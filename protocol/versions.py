@@ -188,6 +188,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     fetcher_shutdown_waits: bool
     """Up to 1.0: a LeaderAndIsr that leaves a fetcher without partitions is done only when the fetch under way has been
     answered or given up, up to request.timeout.ms later (KAFKA-6051)."""
+    elections_repeat_all_for_one: bool
+    """1.1 to 2.3: where one partition's state was written by somebody else meanwhile, all that are elected together are
+    elected once more, an epoch later (PartitionStateMachine.electLeaderForPartitions)."""
     damaged_batch_ends_fetcher: bool
     """0.8.2: what fails its checksum is taken for fetched, and the next answer does not fit then
     (AbstractFetcherThread.processFetchRequest)."""
@@ -636,6 +639,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         out_of_range_starts_over=not bin_since("0.10.2"),
         out_of_range_exits=not bin_since("2.0.1"),
         fetcher_shutdown_waits=not bin_since("1.1"),
+        elections_repeat_all_for_one=bin_within("1.1", "2.3"),
         damaged_batch_ends_fetcher=not bin_since("0.10.2"),
         alter_isr_every_50_ms=bin_within("2.7", "2.7"),
         served_partitions_move_to_end=bin_since("0.10.2"),

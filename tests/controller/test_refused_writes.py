@@ -2,9 +2,9 @@
 
 import pytest
 
-from protocol.events import ControllerChanged
+from protocol.events import ControllerChanged, StateDecided
 from protocol.messages.leadership import UpdateMetadataRequest
-from protocol.messages.session import SessionRequest, SessionResponse
+from protocol.messages.session import SessionRequest, SessionResponse, SetData
 from tests.controller.cluster import Cluster
 from tests.controller.test_controller_elections import epoch
 
@@ -83,3 +83,29 @@ def test_a_refused_write_while_taking_over_makes_a_controller_resign(version: st
     c.service.request = asked  # type: ignore[method-assign]
     c.expire(1)
     assert c.active() == [2]
+
+
+@pytest.mark.parametrize(
+    ("version", "elections"), [("1.0", 1), ("1.1", 2), ("2.0.1", 2), ("2.3", 2), ("2.4", 1), ("2.8", 1)]
+)
+def test_one_state_that_was_written_meanwhile_repeats_all_elections_from_1_1_to_2_3(
+    version: str, elections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PartitionStateMachine.electLeaderForPartitions goes round with `partitions`, not with what remains."""
+    c = Cluster(version=version)
+    c.start(2, 0, 1)
+    c.create_topic("t", (1, 0, 2))
+    c.create_topic("u", (1, 0, 2))
+    path, answered = "/brokers/topics/u/partitions/0/state", c.service.request
+
+    def by_its_leader_first(session: int, request: SessionRequest) -> SessionResponse:
+        if any(isinstance(op, SetData) and op.path == path for op in request.ops):
+            monkeypatch.undo()
+            c.service.put(path, c.service.znodes[path].data)
+        return answered(session, request)
+
+    monkeypatch.setattr(c.service, "request", by_its_leader_first)
+    c.die(1)
+    decided = [event for event in c.brokers[2].events if isinstance(event, StateDecided)]
+    assert [event.topic for event in decided if event.reason == "offline-election"].count("t") == elections
+    assert [event.topic for event in decided if event.reason == "offline-election"].count("u") == 1

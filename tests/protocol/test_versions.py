@@ -37,6 +37,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "truncates_epochs_beyond_log_end": ("2.6", "2.8", BINARY),
     "out_of_range_exits": (ALWAYS, "2.0.0", BINARY),
     "append_error_fails_partition": ("2.3", "2.8", BINARY),
+    "elections_repeat_all_for_one": ("1.1", "2.3", BINARY),
     "damaged_batch_ends_fetcher": (ALWAYS, "0.8.2", BINARY),
     "alter_isr_every_50_ms": ("2.7", "2.7", BINARY),
     "served_partitions_move_to_end": ("0.10.2", "2.8", BINARY),
