@@ -8,6 +8,7 @@ tries for ever, after a short pause.
 
 from collections import deque
 from collections.abc import Callable
+from math import ceil
 
 from emulator.machines.broker.context import BrokerContext
 from protocol.errors import ErrorCode
@@ -23,6 +24,8 @@ RETRY_MS = 50.0
 """Reconnect back-off of the channel."""
 LOOK_AGAIN_MS = 100.0
 """Until the metadata are looked at again that name no controller (BrokerToControllerRequestThread.doWork)."""
+SETUP_TIMEOUT_MS = 10_000.0
+"""socket.connection.setup.timeout.ms"""
 QUEUE_MAX = 1_000
 
 
@@ -78,14 +81,20 @@ class ControllerChannel:
             self._node = node
             self._opened = False
             self._connection = context.out.open(node, TO_CONTROLLER, self._heard)
-            context.set_timer(TIMEOUT, context.settings.controller_socket_timeout_ms, self._drop)
+            context.set_timer(TIMEOUT, self._woken_after_ms(SETUP_TIMEOUT_MS), self._drop)
             return
         if not self._opened:
             return
         self._correlation += 1
         self._awaiting = True
         context.out.send(self._connection, self._queue[0][0], self._correlation)
-        context.set_timer(TIMEOUT, context.settings.controller_socket_timeout_ms, self._drop)
+        limit_ms = context.settings.controller_socket_timeout_ms
+        context.set_timer(TIMEOUT, self._woken_after_ms(limit_ms), self._drop)
+
+    def _woken_after_ms(self, limit_ms: float) -> float:
+        """When a limit is noticed: while nothing comes the thread wakes every request.timeout.ms."""
+        period_ms = self._context.settings.request_timeout_ms
+        return period_ms * max(1, ceil(limit_ms / period_ms))
 
     def _answered(self, correlation: int, message: Message) -> None:
         if not self._awaiting or correlation != self._correlation:

@@ -98,7 +98,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "Connections that take long",
-        "a broker waits for a connection as long as TCP tries",
+        "a broker gives up connecting by its other time-outs (semantics 1.6, 2.4)",
         RECORDS,
         (long("socket.connection.setup.timeout.ms", 10000, since="2.7"), ALWAYS),
         (long("socket.connection.setup.timeout.max.ms", (127000, ("2.8", 30000)), since="2.7"), ALWAYS),

@@ -214,16 +214,28 @@ def test_not_controller_and_lost_connections_ask_again_whoever_is_controller_the
 
 def test_a_request_that_is_not_answered_in_time_is_sent_again() -> None:
     """A queued change survives a cut (semantics 11.8)."""
-    bench = leader(controller_socket_timeout_ms=20_000)
+    bench = leader(controller_socket_timeout_ms=35_000, request_timeout_ms=20_000)
     bench.advance(1.5 * LAG_MS)
     first = channel(bench)
-    bench.advance(19_999.0)
-    assert not bench.closed(first)
+    bench.advance(39_999.0)
+    assert not bench.closed(first), "its thread wakes every request.timeout.ms (NetworkClient.poll)"
     bench.advance(1.0)
     assert bench.closed(first)
     bench.advance(RETRY_MS)
     bench.respond(channel(bench), done((0,)))
     assert bench.partition.isr == [0]
+
+
+@pytest.mark.parametrize(("request_timeout_ms", "noticed_ms"), [(30_000, 30_000), (4_000, 12_000)])
+def test_connecting_is_given_up_when_its_thread_wakes(request_timeout_ms: int, noticed_ms: int) -> None:
+    """socket.connection.setup.timeout.ms is 10 s, and nobody wakes for it (ClusterConnectionStates.connectionDelay)."""
+    bench = leader(request_timeout_ms=request_timeout_ms)
+    bench.advance(1.5 * LAG_MS)
+    (first,) = bench.opened("to-controller")
+    bench.advance(noticed_ms - 1.0)
+    assert not bench.closed(first)
+    bench.advance(1.0)
+    assert bench.closed(first)
 
 
 def test_without_a_known_controller_it_waits() -> None:
