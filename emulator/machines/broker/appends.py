@@ -4,9 +4,9 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Final
 
+from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, Placed
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
-from emulator.machines.broker.log import CorruptBatch, LargerThanAllowed, LargerThanSegment, Placed
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.replicas import COMPACTS, Replicas

@@ -12,9 +12,9 @@ another. A partition that is added ends the pause.
 
 from collections.abc import Callable
 
+from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.fetch_state import FetchState, Followed
-from emulator.machines.broker.log import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
 from emulator.machines.broker.out_of_range import OutOfRange
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.reads import FIRST_WITH_LOG_START

@@ -8,10 +8,11 @@ All offsets named "end" are exclusive. The high watermark is always clamped into
 Nothing is fsynced when appended, unless settings say so; a roll to a new segment flushes the old one (semantics 3).
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import msgspec
 
+from emulator.machines.broker.batches import LargerThanSegment, Placed, continuing, placed_at
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment, segment_path
@@ -19,31 +20,9 @@ from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, par
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
-from protocol.records.format import check_crc, iter_headers, place, read_header, read_records
+from protocol.records.format import read_records
 from protocol.records.types import BatchHeader, Record
 from protocol.versions import Gates
-
-
-class CorruptBatch(ValueError):
-    """A batch whose CRC or shape is wrong; Kafka's error 2."""
-
-
-class OffsetsOutOfOrder(ValueError):
-    """A follower was given batches that do not continue its log: from `first` to `last`, both included."""
-
-    def __init__(self, said: str, first: Offset, last: Offset) -> None:
-        super().__init__(said)
-        self.first = first
-        self.last = last
-
-
-class LargerThanAllowed(ValueError):
-    """A batch is larger than the topic's max.message.bytes."""
-
-
-class LargerThanSegment(ValueError):
-    """More came at once than a segment may hold. A follower sees it where segment.bytes was made smaller."""
-
 
 ENTRY_HEAD_BYTES = 12
 """Offset and size, which recovery does not count."""
@@ -61,19 +40,12 @@ class LogSettings(msgspec.Struct, frozen=True):
     flush_ms: int = LONG_MAX
 
 
-class Placed(NamedTuple):
-    """Batches as they will be in the log."""
-
-    data: bytes
-    headers: list[BatchHeader]
-
-
 class Log:
     """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
 
     __slots__ = (
-        "_gates", "_settled", "corrupted", "directory", "epochs", "files", "flushed_ms", "high_watermark", "log_end",
-        "log_start", "producers", "recovered", "recovery_point", "segments", "settings",
+        "_clock", "_gates", "_settled", "corrupted", "directory", "epochs", "files", "flushed_ms", "high_watermark",
+        "log_end", "log_start", "producers", "recovered", "recovery_point", "segments", "settings",
     )  # fmt: skip
 
     def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
@@ -87,7 +59,8 @@ class Log:
         self.high_watermark = FIRST_OFFSET
         self.recovery_point = FIRST_OFFSET
         self.flushed_ms = 0.0
-        """When the flusher last synced it; its loading counts as that."""
+        """When it was last synced; its creation and its loading count as that."""
+        self._clock: Callable[[], float] = lambda: 0.0
         self.recovered: list[Offset] = []
         """Base offsets of the segments that were validated when the log was loaded."""
         self.corrupted = NO_OFFSET
@@ -96,6 +69,11 @@ class Log:
         self._settled = ProducerState(gates)
         """As it was before the first recent batch of the last segment: Kafka's producer snapshot."""
         self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
+
+    def tell_time(self, clock: Callable[[], float]) -> None:
+        """`clock` says what time it is (ms, monotonic), from now on."""
+        self._clock = clock
+        self.flushed_ms = clock()
 
     # --- beginning a life ---
 
@@ -194,31 +172,8 @@ class Log:
     # --- appending ---
 
     def place(self, records: bytes, leader_epoch: LeaderEpoch) -> Placed:
-        """What a producer sent, at the log's end: one batch, or the messages of an old message set. Nothing is written
-        yet. Raises CorruptBatch, LargerThanAllowed."""
-        headers: list[BatchHeader] = []
-        placed = []
-        end = self.log_end
-        position = 0
-        try:
-            for position, sent in iter_headers(records):
-                if sent.size_bytes > self.settings.max_message_bytes:
-                    raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {self.settings.max_message_bytes}")
-                if not check_crc(records, position):
-                    raise CorruptBatch(f"the batch at {position} of {len(records)} bytes fails its checksum")
-                alone = sent.size_bytes == len(records)
-                data = place(records if alone else records[position : position + sent.size_bytes], end, leader_epoch)
-                placed.append(data)
-                headers.append(read_header(data))
-                end = headers[-1].next_offset
-                position += sent.size_bytes
-        except ValueError as error:
-            if isinstance(error, (CorruptBatch, LargerThanAllowed)):
-                raise
-            raise CorruptBatch(str(error)) from error
-        if not headers or position != len(records):
-            raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
-        return Placed(placed[0] if len(placed) == 1 else b"".join(placed), headers)
+        """What a producer sent, at the log's end. Nothing is written yet. Raises CorruptBatch, LargerThanAllowed."""
+        return placed_at(self.log_end, records, leader_epoch, self.settings.max_message_bytes)
 
     def make_room(self, placed: Placed) -> None:
         """What a leader does before it looks who sent it, so also for what it then refuses (Log.append): epochs are
@@ -247,38 +202,12 @@ class Log:
     def append_as_follower(self, data: bytes) -> list[BatchHeader]:
         """Batches from the leader, as they are. Raises OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment,
         CorruptBatch, StorageError."""
-        headers: list[BatchHeader] = []
-        position = 0
         largest = self.settings.max_message_bytes if self._gates.followers_refuse_large_batches else LONG_MAX
-        while position < len(data):
-            try:
-                header = read_header(data, position)
-                sound = header.size_bytes > largest or check_crc(data, position)
-            except ValueError as error:
-                raise CorruptBatch(str(error)) from error
-            if header.size_bytes > largest:
-                raise LargerThanAllowed(f"{header.size_bytes} bytes at offset {header.base_offset}, allowed: {largest}")
-            if not sound:
-                raise CorruptBatch(f"the batch at offset {header.base_offset} fails its checksum")
-            headers.append(header)
-            position += header.size_bytes
-        self._continues(headers)
-        if headers:
-            placed = Placed(data, headers)
+        placed = continuing(self.log_end, data, largest)
+        if placed.headers:
             self._note(placed)
             self.append(placed)
-        return headers
-
-    def _continues(self, headers: list[BatchHeader]) -> None:
-        """Raises OffsetsOutOfOrder unless these go on where the log ends."""
-        expected = self.log_end
-        for header in headers:
-            # Old wrappers are judged by their last offset: offsets may go backwards inside (semantics 11.9).
-            first = header.base_offset if header.magic >= 2 else header.last_offset
-            if first < expected:
-                ends = (headers[0].base_offset, headers[-1].last_offset)
-                raise OffsetsOutOfOrder(f"batch at {first} after log end {expected} of {self.directory}", *ends)
-            expected = header.next_offset
+        return placed.headers
 
     def _note(self, placed: Placed) -> None:
         """Epochs, which stay noted where the size is wrong. Raises LargerThanSegment, StorageError."""
@@ -304,6 +233,7 @@ class Log:
             if segment.next_offset >= self.recovery_point:
                 self.files.fsync(segment.path)
         self.recovery_point = self.log_end
+        self.flushed_ms = self._clock()
 
     # --- reading ---
 

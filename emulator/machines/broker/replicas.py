@@ -71,6 +71,9 @@ class Replicas:
         self.incarnation = 0
         self._deleted_logs = 0
 
+    def _mono_ms(self) -> float:
+        return self.context.now.mono_ms
+
     # --- asked for a partition ---
 
     def error_of_stranger(self, topic_partition: TopicPartition, *, asked_for_epochs: bool = False) -> ErrorCode:
@@ -161,6 +164,7 @@ class Replicas:
                 recovery_point=recovery_points.get(topic_partition, FIRST_OFFSET),
                 log_start=log_starts.get(topic_partition, FIRST_OFFSET),
             )
+            log.tell_time(self._mono_ms)
             self.logs[topic_partition] = log
             tell_epochs(context, topic_partition, log)
             checkpointed = high_watermarks.get(topic_partition, NO_OFFSET)
@@ -189,6 +193,7 @@ class Replicas:
             files = self.directories.least_used(one.files for one in self.logs.values())
             name = topic_partition_text(*topic_partition)
             log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
+            log.tell_time(self._mono_ms)
             self.logs[topic_partition] = log
             self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
@@ -263,7 +268,6 @@ class Replicas:
             for _, log in self._logs_in(files):
                 if now_ms - log.flushed_ms >= log.settings.flush_ms:
                     log.flush()
-                    log.flushed_ms = now_ms
 
         self._everywhere(flush)
 

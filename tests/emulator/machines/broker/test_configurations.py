@@ -161,6 +161,22 @@ def test_the_flusher_syncs_what_has_waited_long_enough() -> None:
     assert synced(bench) == 2
 
 
+def test_how_long_it_has_waited_counts_from_any_sync() -> None:
+    """Log.lastFlushTime, which a roll and flush.messages move, too."""
+    bench = Bench(log_flush_scheduler_interval_ms=10_000)
+    bench.sessions.znodes["/config/topics/t"] = (encode_config({"flush.ms": "30000", "flush.messages": "2"}), 0)
+    bench.lead(isr=(0,))
+    bench.advance(25_000.0)
+    bench.produce("a")
+    bench.produce("b")
+    assert synced(bench) == 2
+    bench.produce("c")
+    bench.advance(25_000.0)
+    assert synced(bench) == 2, "50 s, and 25 s since it was synced"
+    bench.advance(10_000.0)
+    assert synced(bench) == 3
+
+
 def test_without_a_word_nothing_is_synced_by_time() -> None:
     bench = leader()
     bench.produce("a")
