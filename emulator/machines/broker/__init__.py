@@ -5,7 +5,7 @@
 - requests: `requests` (connections, request handlers), `parked`, `purgatory` (those that wait), `turns` (one at a time)
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
   `isr_notifications`, `isr_changes`
-- all of them: `metadata_cache`, `log_directories`, `replicas`
+- all of them: `metadata_cache`, `log_directories`, `directory_checkpoints`, `replicas`
 - what clients and followers ask: `delayed_produce`, `appends`, `partition_read`, `reads`, `delayed_fetch`, `fetches`,
   `offset_queries`, `log_dir_queries`, `record_deletions`
 - topics that are made because somebody asked: `topic_auto_creation`

@@ -3,13 +3,19 @@
 from collections.abc import Callable, Sequence
 
 from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.directory_checkpoints import (
+    read_offsets,
+    write_high_watermarks,
+    write_log_starts,
+    write_recovery_points,
+)
 from emulator.machines.broker.log import Log, LogSettings
 from emulator.machines.broker.log_directories import LogDirectories
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.partition import Partition, tell_epochs
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.settings import BrokerSettings, with_topic_overrides
-from emulator.storage.checkpoints import format_meta_properties, format_offsets, parse_offsets
+from emulator.storage.checkpoints import format_meta_properties
 from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
 from emulator.storage.log_directory import (
     CLEAN_SHUTDOWN,
@@ -145,9 +151,9 @@ class Replicas:
         """One log directory. Raises StorageError."""
         context = self.context
         clean = files.exists(CLEAN_SHUTDOWN)
-        recovery_points = _offsets(files, RECOVERY_POINTS)
-        high_watermarks = _offsets(files, HIGH_WATERMARKS)
-        log_starts = _offsets(files, LOG_STARTS) if context.gates.delete_records else {}
+        recovery_points = read_offsets(files, RECOVERY_POINTS)
+        high_watermarks = read_offsets(files, HIGH_WATERMARKS)
+        log_starts = read_offsets(files, LOG_STARTS) if context.gates.delete_records else {}
         for name in files.list(LOG_DIRECTORY):
             if is_deleted_log(name):
                 _remove(files, name)
@@ -197,7 +203,7 @@ class Replicas:
             self.logs[topic_partition] = log
             self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
-            checkpointed = _offsets(log.files, HIGH_WATERMARKS).get(topic_partition, FIRST_OFFSET)
+            checkpointed = read_offsets(log.files, HIGH_WATERMARKS).get(topic_partition, FIRST_OFFSET)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.has_log(log)
         return log
@@ -252,11 +258,7 @@ class Replicas:
         where there is none of them it leaves the file as it is."""
         held = [(topic_partition, p.log) for topic_partition, p in self.partitions.items() if p.log is not None]
         self._everywhere(
-            lambda files: _write_offsets(
-                files,
-                HIGH_WATERMARKS,
-                {topic_partition: log.high_watermark for topic_partition, log in held if log.files is files},
-            ),
+            lambda files: write_high_watermarks(files, [one for one in held if one[1].files is files]),
             only=[log.files for _, log in held],
         )
 
@@ -293,10 +295,7 @@ class Replicas:
         self._everywhere(self._checkpoint_log_starts)
 
     def _checkpoint_log_starts(self, files: Files) -> None:
-        logs = self._logs_to_checkpoint(files)
-        if logs is not None and self.context.gates.delete_records:
-            starts = {topic_partition: log.log_start for topic_partition, log in logs if log.starts_within}
-            _write_offsets(files, LOG_STARTS, starts)
+        write_log_starts(files, self._logs_in(files), self.context.gates)
 
     def delete_segments_below_starts(self) -> None:
         def delete(files: Files) -> None:
@@ -332,22 +331,13 @@ class Replicas:
         self._everywhere(self._checkpoint_recovery_points, only=own)
 
     def _checkpoint_recovery_points(self, files: Files) -> None:
-        logs = self._logs_to_checkpoint(files)
-        if logs is not None:
-            points = {topic_partition: log.recovery_point for topic_partition, log in logs}
-            _write_offsets(files, RECOVERY_POINTS, points)
-
-    def _logs_to_checkpoint(self, files: Files) -> list[tuple[TopicPartition, Log]] | None:
-        """A directory's; None: its files stay as they are."""
-        logs = self._logs_in(files)
-        return logs if logs or self.context.gates.checkpoints_directories_without_logs else None
+        write_recovery_points(files, self._logs_in(files), self.context.gates)
 
     def close_cleanly(self) -> None:
         """Flush, checkpoint, leave the marker (semantics 3)."""
 
         def close(files: Files) -> None:
-            logs = self._logs_in(files)
-            for _, log in logs:
+            for _, log in self._logs_in(files):
                 log.flush()
             self._checkpoint_recovery_points(files)
             self._checkpoint_log_starts(files)
@@ -406,16 +396,6 @@ def _remove(files: Files, directory: str) -> None:
     for name in files.list(directory):
         files.delete(f"{directory}/{name}")
     files.delete(directory)
-
-
-def _offsets(files: Files, path: str) -> dict[TopicPartition, Offset]:
-    if not files.exists(path):
-        return {}
-    return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
-
-
-def _write_offsets(files: Files, path: str, offsets: dict[TopicPartition, Offset]) -> None:
-    files.write_atomically(path, format_offsets(offsets))
 
 
 def _log_settings(settings: BrokerSettings) -> LogSettings:

@@ -1,0 +1,41 @@
+"""A log directory's checkpoints: what is in each file, and when a file stays as it is. Semantics 1.9, 3.
+
+Every function may raise StorageError. `logs`: those of the directory that each is written in."""
+
+from collections.abc import Sequence
+
+from emulator.machines.broker.log import Log
+from emulator.storage.checkpoints import format_offsets, parse_offsets
+from emulator.storage.files import Files
+from emulator.storage.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
+from protocol.ids import Offset, TopicPartition
+from protocol.versions import Gates
+
+Held = Sequence[tuple[TopicPartition, Log]]
+
+
+def read_offsets(files: Files, path: str) -> dict[TopicPartition, Offset]:
+    """Of any of them; nothing where there is none."""
+    if not files.exists(path):
+        return {}
+    return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
+
+
+def write_high_watermarks(files: Files, logs: Held) -> None:
+    _write(files, HIGH_WATERMARKS, {topic_partition: log.high_watermark for topic_partition, log in logs})
+
+
+def write_recovery_points(files: Files, logs: Held, gates: Gates) -> None:
+    if logs or gates.checkpoints_directories_without_logs:
+        _write(files, RECOVERY_POINTS, {topic_partition: log.recovery_point for topic_partition, log in logs})
+
+
+def write_log_starts(files: Files, logs: Held, gates: Gates) -> None:
+    """Of logs that begin elsewhere than their first segment."""
+    if gates.delete_records and (logs or gates.checkpoints_directories_without_logs):
+        starts = {topic_partition: log.log_start for topic_partition, log in logs if log.starts_within}
+        _write(files, LOG_STARTS, starts)
+
+
+def _write(files: Files, path: str, offsets: dict[TopicPartition, Offset]) -> None:
+    files.write_atomically(path, format_offsets(offsets))
