@@ -59,7 +59,7 @@ TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
     "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client")),
-    "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "timeout_ms")),
+    "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "digest", "timeout_ms")),
     "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }
 """{table: (the one event in it, its columns)}. These are frequent."""

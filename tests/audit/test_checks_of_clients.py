@@ -79,37 +79,6 @@ def test_what_is_left_on_a_leaders_disk_that_was_lost_nobody_knows_before_it_sta
     assert audit(trace).checks["lost-acknowledged"].verdict == "unknown"
 
 
-# --- duplicate: per attempt ---
-
-
-def test_an_operation_that_failed_for_certain_excuses_no_second_copy(audit: Audit) -> None:
-    trace = healthy()
-    for offset in (3, 4):
-        trace.append(0, "d", at=offset, epoch=0, as_leader=True)
-    trace.ended("d", at=4, attempts=2).ended("d", at=-1, outcome="failed", error=87)
-    [one] = audit(trace).checks["duplicate"].evidence
-    assert (one["copies"], one["operations"]) == (2, 1)
-
-
-def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_idempotent(audit: Audit) -> None:
-    trace = healthy()
-    for offset in (3, 4):
-        trace.append(0, "d", at=offset, epoch=0, as_leader=True)
-    trace.ended("d", at=4, attempts=2, idempotent=True)
-    [one] = audit(trace).checks["duplicate"].evidence
-    assert (one["copies"], one["operations"], one["attempts"], one["idempotent"]) == (2, 1, 2, True)
-
-
-def test_an_operation_that_is_told_to_have_ended_twice_excuses_no_second_copy(audit: Audit) -> None:
-    trace = healthy()
-    for offset in (3, 4):
-        trace.append(0, "d", at=offset, epoch=0, as_leader=True)
-    trace.ended("d", at=4)
-    trace.operations -= 1
-    trace.ended("d", at=4)
-    assert audit(trace).checks["duplicate"].verdict == "violated"
-
-
 # --- acknowledged-below-min-insync ---
 
 

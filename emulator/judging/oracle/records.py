@@ -32,7 +32,7 @@ def lost_acknowledged(truth: Truth) -> Iterator[Violation]:
 
 def duplicate(truth: Truth) -> Iterator[Violation]:
     produces: dict[tuple[TopicPartition, int], list[Write]] = {}
-    for write in truth.writes:
+    for write in (*truth.writes, *truth.left_open):
         if write.outcome == "failed":
             continue
         produces.setdefault((write.topic_partition, write.digest), []).append(write)

@@ -38,8 +38,8 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Write(msgspec.Struct, frozen=True):
-    """A produce that has ended. `offset` -1: none was promised. `broker`: asked last; `ended`: how many operations of
-    any kind had ended before."""
+    """A produce that has ended, or (`outcome` "") was sent and never did. `offset` -1: none was promised. `broker`:
+    asked last; `ended`: how many operations of any kind had ended before."""
 
     operation: str
     value: str
@@ -104,14 +104,15 @@ class OfGroup(msgspec.Struct, frozen=True):
 
 
 class Truth(msgspec.Struct):
-    """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `appended`: what
-    any of them ever held. `unended`: produces that never ended. `reads`: what consumers were given, of each operation
-    in order; `lost_positions`: where they could not go on. `of_groups`: what groups committed and found. `reached`: how
-    far replicas came. `caches`: of leader epochs, as they are on the disks. `cuts`, `outlived`, `ahead`, `isr_changes`:
-    see `kept`; `logs_found`: at starts. `assignments`: of partitions, in the end; `assigned_ms`: since when, by topic;
-    `peace`: see there. `beliefs`: of leaders about their ISRs, `forgotten`: what replicas lacked when they came back,
-    in order of time. `states`: of partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how
-    many replicas ever had a role. `waited`: what clients asked of brokers.
+    """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `appended`:
+    what any of them ever held. `unended`: produces that never ended; `left_open`: those of them that were sent.
+    `reads`: what consumers were given, of each operation in order; `lost_positions`: where they could not go on.
+    `of_groups`: what groups committed and found. `reached`: how far replicas came. `caches`: of leader epochs, as
+    they are on the disks. `cuts`, `outlived`, `ahead`, `isr_changes`: see `kept`; `logs_found`: at starts.
+    `assignments`: of partitions, in the end; `assigned_ms`: since when, by topic; `peace`: see there. `beliefs`: of
+    leaders about their ISRs, `forgotten`: what replicas lacked when they came back, in order of time. `states`: of
+    partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how many replicas ever had a
+    role. `waited`: what clients asked of brokers.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -120,6 +121,7 @@ class Truth(msgspec.Struct):
     damaged: dict[TopicPartition, dict[str, str]] = {}
     writes: list[Write] = []
     unended: int = 0
+    left_open: list[Write] = []
     reads: list[Given] = []
     lost_positions: list[PositionLost] = []
     of_groups: list[OfGroup] = []
@@ -194,8 +196,8 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         lives = probe.removed.get(operation.topic, ())
         life = next((life for life, begun in enumerate(lives, 1) if number < begun), 0)
         topic_partition = (former_life(operation.topic, life) if life else operation.topic, operation.partition)
-        if operation.kind == "produce" and operation.ended:
-            truth.writes.append(
+        if operation.kind == "produce" and (operation.ended or operation.attempts):
+            (truth.writes if operation.ended else truth.left_open).append(
                 Write(
                     operation=operation.identifier,
                     value=operation.value,
@@ -207,7 +209,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
                     broker=operation.broker,
                     attempts=operation.attempts,
                     idempotent=operation.idempotent,
-                    ended=ended[operation.identifier],
+                    ended=ended.get(operation.identifier, -1),
                 )
             )
         truth.unended += operation.kind == "produce" and not operation.ended

@@ -62,11 +62,12 @@ class Requested(msgspec.Struct):
 class Operation:
     """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent.
 
-    What the caller knows in the end: `outcome` ("" until then), `offset` and `digest` of the record written, or the
-    entries it was given (`reads`, and the positions that it `left`; only if `kept`, for a consumer may read for ever).
-    `asked`: the offset that it was invoked with. `broker`: the last that was asked. `over`: how many of those that are
-    kept had begun when it ended. Of a consumer's, by its node's clock: `heard_ms`, when fetches were answered without
-    an error, the first and the last of them; `silent_ms`: the longest time between two.
+    What the caller knows in the end: `outcome` ("" until then), `offset` and `digest` of the record written (until then
+    `digest` is what was sent last), or the entries it was given (`reads`, and the positions that it `left`; only if
+    `kept`, for a consumer may read for ever). `asked`: the offset that it was invoked with. `broker`: the last that was
+    asked. `over`: how many of those that are kept had begun when it ended. Of a consumer's, by its node's clock:
+    `heard_ms`, when fetches were answered without an error, the first and the last of them; `silent_ms`: the longest
+    time between two.
     """
 
     __slots__ = (
@@ -117,7 +118,7 @@ class Operation:
         `OperationEnded`)."""
         assert not self.ended, f"{self.identifier} ended before this attempt"
         self.attempts += 1
-        self.broker, self.idempotent = broker, idempotent
+        self.broker, self.idempotent, self.digest = broker, idempotent, digest
         if self.kept is not None:
             self.requested = Requested(self.identifier, self.attempts, broker, int(timeout_ms))
             self.kept.tried(self.requested)

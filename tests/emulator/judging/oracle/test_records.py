@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.judge import judge_truth
+from emulator.judging.oracle.records import duplicate
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.written import Reached
 from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, healthy, write
@@ -58,6 +59,33 @@ def test_nobody_asks_in_what_order_records_lay_that_are_gone() -> None:
     truth = asked(("c.1:1", "a", 1), ("c.1:2", "b", 0))
     truth.gone = {"t"}
     assert not found("reordered", truth)
+
+
+# --- duplicate ---
+
+
+def twice() -> Truth:
+    """d lies in the log two times, and nobody was told of it."""
+    truth = healthy()
+    for log in truth.logs[PLACE].values():
+        log += batches("d", "d", first=3)
+    return truth
+
+
+def test_what_never_ended_accounts_for_one_copy_and_no_second() -> None:
+    truth = twice()
+    truth.left_open = [write("d", -1, outcome="")]
+    [violation] = duplicate(truth)
+    assert (violation.details["copies"], violation.details["operations"]) == (2, 1)
+    truth.writes.append(write("d", 4))
+    assert not found("duplicate", truth)
+
+
+def test_what_never_ended_elsewhere_accounts_for_nothing_here() -> None:
+    truth = twice()
+    truth.writes.append(write("d", 4))
+    truth.left_open = [replace(write("d", -1, outcome=""), topic_partition=("t", 1))]
+    assert len(found("duplicate", truth)) == 1
 
 
 # --- log-matching ---
