@@ -52,7 +52,7 @@ _WHO = ("run", "node", "incarnation", "seq", "at_ms", "topic", "partition")
 _BATCH = ("base_offset", "last_offset", "leader_epoch", "digest")
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
-    "watermarks": ("high_watermark_moved", (*_WHO, "high_watermark", "leading", "leader_epoch")),
+    "watermarks": ("high_watermark_moved", (*_WHO, "cause", "high_watermark", "leading", "leader_epoch")),
     "operations": (
         "operation_ended",
         (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
@@ -68,7 +68,7 @@ _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
 
 REST = (
-    *(*_WHO, "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
+    *(*_WHO, "cause", "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
     *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
     *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
@@ -248,6 +248,8 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     nothing is read before somebody asks.
     """
     lines = lines.withColumn("family", _family())
+    # Of the many others nobody asks which step they are of, and it is the longest text of an ordinary line.
+    lines = lines.withColumn("cause", F.when(F.col("family").isin("watermarks", "rest"), F.col("cause")))
     lines = _in_memory(lines) if scratch is None else _in_files(spark, lines, runs, f"{scratch}/lines")
     facts = Facts(spark, lines, small=scratch is None)
     lines.createOrReplaceTempView("lines")

@@ -5,9 +5,10 @@ its log below one that it had itself, in this life of its process or in one befo
 leads next, or was one of too few that had it, it is lost (KIP-101; TLA+ of Kafka's replication, WeakIsr and StrongIsr:
 whoever is in sync has all that is below the high watermark). What disks forgot, and logs that were made anew, count as
 held no more: a power cut is no truncation. A log that is wiped to begin where its leader's does is none either. Nor
-counts a high watermark that is no older than the cut: up to 2.8 a follower takes over its leader's from the very answer
-that tells it to cut. A row is one cut. Kafka cuts so before 0.11, whose followers cut to the high watermark that was
-checkpointed, and where a leader was elected uncleanly.
+counts for a cut a high watermark that came with it: up to 2.8 a follower takes over its leader's from the very answer
+that tells it to cut. What came with an input before does, also at the same instant; what came after the cut, or was
+left by it, does for the next. A row is one cut. Kafka cuts so before 0.11, whose followers cut to the high watermark
+that was checkpointed, and where a leader was elected uncleanly.
 """
 
 from audit.checks.check import Check
@@ -17,15 +18,18 @@ _REPLICA = "run, node, topic, partition"
 # The replica's story in parts, each from one cut (of whatever kind) to the next: few, so that they can be folded.
 VIOLATIONS = f"""
 WITH cuts AS (
-  SELECT {_REPLICA}, incarnation, seq, at_ms, log_end,
+  SELECT {_REPLICA}, incarnation, seq, at_ms, cause, log_end,
     CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end
       WHEN reason = 'full' THEN `to` ELSE least(`to`, log_end) END AS cut,
     event = 'log_truncated' AND reason != 'full' AND `to` < log_end AS judged
   FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_truncated')
 ),
 cut_replicas AS (SELECT DISTINCT {_REPLICA} FROM cuts WHERE judged),
--- the events of one step have one time
-cut_steps AS (SELECT DISTINCT {_REPLICA}, incarnation, at_ms FROM cuts WHERE judged),
+-- the events of one step have one time and one cause; a node that was stalled takes many inputs at one time
+cut_steps AS (
+  SELECT {_REPLICA}, incarnation, at_ms, cause, max(seq) AS cut_seq, min(cut) AS left_by_it
+  FROM cuts WHERE judged GROUP BY {_REPLICA}, incarnation, at_ms, cause
+),
 parts AS (
   SELECT {_REPLICA}, part, max(cut) AS cut, max(log_end) AS log_end, coalesce(max(judged), false) AS judged,
     coalesce(max(high_watermark), 0L) AS high_watermark
@@ -35,13 +39,16 @@ parts AS (
       SELECT /*gather*/ * FROM (
         SELECT {_REPLICA}, incarnation, seq, cut, log_end, judged, CAST(NULL AS BIGINT) AS high_watermark FROM cuts
         UNION ALL
-        SELECT /*few(cut_replicas)*/ {_REPLICA}, incarnation, seq, NULL, NULL, NULL, high_watermark
+        -- what came with a cut and before it counts as what the cut left of it
+        SELECT /*few(cut_replicas)*/ {_REPLICA}, incarnation, greatest(seq, coalesce(cut_seq, seq)), NULL, NULL, NULL,
+          IF(seq < cut_seq, least(high_watermark, left_by_it), high_watermark)
         FROM (
-          SELECT {_REPLICA}, incarnation, seq, at_ms, high_watermark FROM watermarks
-          UNION ALL SELECT {_REPLICA}, incarnation, seq, at_ms, high_watermark FROM rest WHERE event = 'role_changed'
+          SELECT {_REPLICA}, incarnation, seq, at_ms, cause, high_watermark FROM watermarks
+          UNION ALL
+          SELECT {_REPLICA}, incarnation, seq, at_ms, cause, high_watermark FROM rest WHERE event = 'role_changed'
         )
         LEFT SEMI JOIN cut_replicas USING ({_REPLICA})
-        LEFT ANTI JOIN cut_steps USING ({_REPLICA}, incarnation, at_ms)
+        LEFT JOIN cut_steps USING ({_REPLICA}, incarnation, at_ms, cause)
       )
     )
   )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from protocol import events as e
 from tests.audit.conftest import Audit
-from tests.audit.trace import Trace, healthy
+from tests.audit.trace import TOPIC, Trace, healthy
 
 pytestmark = pytest.mark.spark
 TOGETHER = True
@@ -58,6 +59,31 @@ def test_a_high_watermark_that_comes_with_the_cut_was_not_had_before(audit: Audi
     trace = healthy().append(1, "x", at=3, epoch=0).watermark(1, 4, previous=3, epoch=0, leading=False)
     trace.at_ms -= 1
     assert audit(trace.truncate(1, 3, log_end=4)).checks["committed-truncated"].verdict == "held"
+
+
+def test_one_that_came_with_the_input_before_was_had_also_at_the_same_instant(audit: Audit) -> None:
+    """A node that was stalled takes what has waited all at once."""
+    trace = healthy().append(1, "x", at=3, epoch=0).watermark(1, 4, previous=3, epoch=0, leading=False)
+    trace.cause = "the next input"
+    trace.at_ms -= 1
+    check = audit(trace.truncate(1, 3, log_end=4)).checks["committed-truncated"]
+    assert [(one["offset"], one["node"], one["high_watermark"]) for one in check.evidence] == [(3, "broker-1", 4)]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_one_that_came_with_a_cut_is_had_when_the_next_cut_comes(audit: Audit, before: bool) -> None:
+    """Before the cut, which left 3 of it, or after it."""
+    trace = healthy().append(1, "x", at=3, epoch=0)
+    at_ms = trace.at_ms + 1
+    moved = e.HighWatermarkMoved(TOPIC, 0, 4 if before else 3, 0, False, 0)
+    if before:
+        trace.emit("broker-1", moved, at_ms=at_ms)
+    trace.at_ms = at_ms - 1
+    trace.truncate(1, 3, log_end=4)
+    if not before:
+        trace.emit("broker-1", moved, at_ms=at_ms)
+    check = audit(trace.truncate(1, 2, log_end=3)).checks["committed-truncated"]
+    assert [(one["offset"], one["high_watermark"]) for one in check.evidence] == [(2, 3)]
 
 
 def test_cuts_are_unknown_where_events_are_missing(audit: Audit) -> None:

@@ -43,13 +43,14 @@ def digest_of(value: str) -> int:
 class Trace:
     """Events of one run, of Kafka `version` and with `settings`. `files`: {(node, incarnation, wire?): lines};
     `beside`: {name: text} of what else lies in its directory, which is `path` when it has been written. `caches`:
-    {(broker, partition): its leader epochs and where they begin}."""
+    {(broker, partition): its leader epochs and where they begin}. `cause`: of the events to come."""
 
     def __init__(self, run: str = "trace", version: str = "2.6", settings: str = "") -> None:
         self.run = run
         self.version = version
         self.settings = settings
         self.at_ms = 0.0
+        self.cause = "test"
         self.files: dict[tuple[str, int, bool], list[bytes]] = defaultdict(list)
         self.beside: dict[str, bytes] = {}
         self.path = Path()
@@ -67,7 +68,7 @@ class Trace:
         seq = self.seqs[node] = self.seqs.get(node, 0) + 1
         envelope = {
             "format": e.EVENT_FORMAT, "run": self.run, "node": node, "incarnation": incarnation, "seq": seq,
-            "cause": "test", "mono_ms": self.at_ms, "wall_ms": 1.79e12 + self.at_ms, "at_ms": self.at_ms,
+            "cause": self.cause, "mono_ms": self.at_ms, "wall_ms": 1.79e12 + self.at_ms, "at_ms": self.at_ms,
             "level": event.LEVEL, "event": event.NAME,
         }  # fmt: skip
         assert list(envelope) == list(e.ENVELOPE)
