@@ -36,7 +36,7 @@ from audit.checks.log_evidence import UNREADABLE
 from audit.events import PROBLEM, run_key, spark_schema
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
-from audit.lives import OF_LOGS, Lives, lives_in_files, lives_in_rows
+from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
@@ -262,8 +262,9 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
         of_a_log = _OF_A_LOG.get(table, "")
-        rows = _operations(lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
+        rows = _operations(facts, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
         if table == "reads":
+            rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.told else rows
             rows = rows.withColumn("gone", F.expr(lives.gone))
         rows.createOrReplaceTempView(table)
     logs = facts.sql(LOGS)
@@ -286,14 +287,22 @@ def _named(rows: DataFrame, lives: Lives, of_logs: str = "") -> DataFrame:
     return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.told else rows
 
 
-def _operations(lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:
-    """The same of operations, by when they began; `gone`."""
+def _operations(facts: Facts, rows: DataFrame, lives: Lives) -> DataFrame:
+    """The same of operations, by when they began, or where a later life took what they wrote; `gone`."""
     if not lives.told:
         return rows.withColumn("gone", F.lit(False))
-    invoked = _of_family(lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
+    invoked = _of_family(facts.lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
     rows = rows.join(invoked, ["run", "operation"], "left")
-    rows = rows.withColumn("topic", F.expr(lives.name("coalesce(begun_ms, at_ms)"))).drop("begun_ms")
+    began = F.expr(lives.name("coalesce(begun_ms, at_ms)"))
+    rows = rows.withColumns({"begun_as": began, "topic": F.expr(lives.name())}).drop("begun_ms")
+    rows = _written_in(facts, rows, "r.begun_as != r.topic", "offset", "r.begun_as").drop("begun_as")
     return rows.withColumn("gone", F.expr(lives.gone))
+
+
+def _written_in(facts: Facts, rows: DataFrame, doubtful: str, offset: str, otherwise: str) -> DataFrame:
+    """`rows` as WRITTEN_IN has them."""
+    rows.createOrReplaceTempView("rows_of_lives")
+    return facts.sql(WRITTEN_IN.format(rows="rows_of_lives", doubtful=doubtful, offset=offset, otherwise=otherwise))
 
 
 def _of_family(lines: DataFrame, family: str) -> DataFrame:

@@ -1,10 +1,12 @@
 """Lives of a topic: whatever is called as a topic that was deleted is another topic (semantics 4.5).
 
 A life ends when the controller, all replicas being deleted, takes the topic out of the session service
-(`topic_removed`). In the tables that checks read, the last life has the topic's name, those before are `t#1`, `t#2`
-and so on (no topic can be called so). An event belongs to the life in which it happened, an operation to that in which
-it began. What a life that has ended held is gone, as was asked for: `gone` is the name of such a life, and of one of
-which a log has been deleted already (`log_deleted`, topic-deleted).
+(`topic_removed`). In the tables that checks read, the last life has the topic's name, those before are `t#1`, `t#2` and
+so on (no topic can be called so). An event belongs to the life in which it happened, an operation to that in which it
+began. But clients hear of deletions late: a write that waited until the topic was there again is of the last life, up
+to its end, in which a log took its record, and a batch that was read of the last, up to then, in which one had it
+(WRITTEN_IN). What a life that has ended held is gone, as was asked for: `gone` is the name of such a life, and of one
+of which a log has been deleted already (`log_deleted`, topic-deleted).
 
 A log outlives its topic where nobody deletes it: on a broker that was down, and had been told of nothing. A topic of
 the same name that is assigned to it goes on with that log (topic-recreated-over-stray). What was written to such a
@@ -51,6 +53,29 @@ TURN_MARKS = tuple(f'"{name}"'.encode() for name in _TURNS)
 _EVENTS_OF_LOGS = (BatchAppended, LeaderEpochBegan, LogCreated, LogLoaded, LogDeleted, LogTruncated, LogStartMoved)
 OF_LOGS = f"event IN ({', '.join(repr(event.NAME) for event in _EVENTS_OF_LOGS)})"
 """SQL: whether a row's event is of its node's log."""
+_NUMBER = "IF(instr({0}, '#') = 0, 2147483647, CAST(substring_index({0}, '#', -1) AS INT))"
+"""SQL: of a life; the last has no number."""
+WRITTEN_IN = f"""
+WITH late AS (
+  SELECT DISTINCT run, topic, partition, digest, {{offset}} AS place FROM {{rows}} AS r WHERE {{doubtful}}
+),
+placed AS (
+  SELECT late.*, max_by(a.topic, {_NUMBER.format("a.topic")}) AS life
+  FROM late JOIN appends AS a
+    ON a.run = late.run AND a.partition = late.partition AND a.digest = late.digest
+    AND substring_index(a.topic, '#', 1) = substring_index(late.topic, '#', 1)
+    AND {_NUMBER.format("a.topic")} <= {_NUMBER.format("late.topic")}
+    AND (late.place < 0 OR late.place BETWEEN a.base_offset AND a.last_offset)
+  GROUP BY ALL
+)
+SELECT r.* EXCEPT (topic), CASE WHEN placed.run IS NOT NULL THEN life WHEN {{doubtful}} THEN {{otherwise}}
+  ELSE r.topic END AS topic
+FROM {{rows}} AS r LEFT JOIN placed
+  ON r.run = placed.run AND r.topic = placed.topic AND r.partition = placed.partition AND r.digest = placed.digest
+  AND r.{{offset}} = placed.place
+"""
+"""SQL: `rows`, of which each is called after the life at its time; but the `doubtful` after the last up to then that
+had the batch with their digest at their `offset` (-1: anywhere), or `otherwise`."""
 TURNS_MAX = 100_000
 """Of logs that are looked at; of more than that, strays are not told from others."""
 
@@ -134,6 +159,18 @@ class Lives:
                 but = f" AND NOT ({of_logs} AND struct(node, partition) IN ({listed}))" if strays else ""
                 cases.append(f"WHEN {that} AND {at_ms} <= {time!r}D{but} THEN {_text(f'{topic}#{number}')}")
         return f"CASE {' '.join(cases)} ELSE topic END" if cases else "topic"
+
+    @property
+    def again(self) -> str:
+        """SQL: whether the topic of a row, so called, has had a life before."""
+        names = [
+            (run, f"{topic}#{number}")
+            for (run, topic), times in self._removed.items()
+            for number in range(2, len(times) + 1)
+        ]
+        names += sorted(self._removed)
+        listed = ", ".join(f"struct({_text(run)}, {_text(name)})" for run, name in names)
+        return f"coalesce(struct(r.run, r.topic) IN ({listed}), false)" if names else "false"
 
     @property
     def gone(self) -> str:

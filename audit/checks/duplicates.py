@@ -33,7 +33,8 @@ produced AS (
   UNION ALL
   SELECT /*few(sent)*/ sent.*, CAST(NULL AS BOOLEAN), ''
   FROM invocations AS i JOIN sent
-    ON i.run = sent.run AND i.operation = sent.operation AND i.topic = sent.topic
+    ON i.run = sent.run AND i.operation = sent.operation
+    AND substring_index(i.topic, '#', 1) = substring_index(sent.topic, '#', 1)  -- it may have waited for the next life
     AND (i.partition = sent.partition OR i.partition < 0)
   WHERE i.kind = 'produce'
 )

@@ -38,13 +38,14 @@ class Probe:
     """Give `look` to the world as `after_step`; everything it keeps is in order of time. `operations`: of all clients,
     a list that grows as they begin.
 
-    `removed`: {topic: for each of its lives that has ended, how many operations had begun by then}. `read_by`: the
-    same, how many batches each of its operations had been given by then. `going`: topics whose deletion has begun, and
-    is not over."""
+    `removed`: {topic: for each of its lives that has ended, how many operations had begun by then}; `ended_by`: how
+    many had ended; `read_by`: how many batches each of its operations had been given. `going`: topics whose
+    deletion has begun, and is not over."""
 
     def __init__(self, operations: KeptOperations | None = None) -> None:
         self._operations = KeptOperations() if operations is None else operations
         self.removed: dict[str, list[int]] = {}
+        self.ended_by: dict[str, list[int]] = {}
         self.read_by: dict[str, list[dict[str, int]]] = {}
         self.going: set[str] = set()
         self.leaders: list[Office] = []
@@ -133,6 +134,7 @@ class Probe:
         self.going.discard(topic)
         lives = self.removed.setdefault(topic, [])
         lives.append(len(self._operations))
+        self.ended_by.setdefault(topic, []).append(len(self._operations.ended))
         name = former_life(topic, len(lives))
         given = {one.identifier: len(one.reads) for one in self._operations if one.topic == topic and one.reads}
         self.read_by.setdefault(topic, []).append(given)

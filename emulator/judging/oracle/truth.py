@@ -4,13 +4,14 @@ Plain data, so that a test can also write it by hand.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
 from emulator.judging.oracle.beliefs import Belief, Forgotten
 from emulator.judging.oracle.committed import State
 from emulator.judging.oracle.kept import Ahead, CutBelow, IsrChange, Outlived
+from emulator.judging.oracle.lives import LivesOfTopics
 from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.peace import Peace, peace_of
 from emulator.judging.oracle.probe import Probe
@@ -192,10 +193,10 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         if "broker" in node.node.roles:
             with node.files.unwatched():  # what fails on purpose can be read afterwards
                 read_logs(truth, node.node.name, node.files)
+    lives = LivesOfTopics(probe)
     for number, operation in enumerate(operations):
-        lives = probe.removed.get(operation.topic, ())
-        life = next((life for life, begun in enumerate(lives, 1) if number < begun), 0)
-        topic_partition = (former_life(operation.topic, life) if life else operation.topic, operation.partition)
+        topic = lives.of_operation(operation, number, ended.get(operation.identifier))
+        topic_partition = (topic, operation.partition)
         if operation.kind == "produce" and (operation.ended or operation.attempts):
             (truth.writes if operation.ended else truth.left_open).append(
                 Write(
@@ -221,7 +222,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
             lost = (topic_partition, operation.identifier, operation.asked, left.offset, left.reason)
             truth.lost_positions.append(PositionLost(*lost))
         if operation.reads:
-            truth.reads += _given(operation, probe.read_by.get(operation.topic, ()))
+            truth.reads += _given(operation, lives)
     return truth
 
 
@@ -235,13 +236,9 @@ def _waited(world: SimulatedWorld, operations: KeptOperations) -> Iterator[Waite
             )
 
 
-def _given(operation: Operation, read_by: Sequence[dict[str, int]]) -> Iterator[Given]:
-    """What was read while a life of the topic lasted is of that life. `read_by`: see Probe."""
-    ends = [ended.get(operation.identifier, 0) for ended in read_by]
+def _given(operation: Operation, lives: LivesOfTopics) -> Iterator[Given]:
     left = [one.reads for one in operation.left]
-    for number, read in enumerate(operation.reads):
-        life = next((life for life, until in enumerate(ends, 1) if number < until), 0)
-        topic = former_life(operation.topic, life) if life else operation.topic
+    for number, (read, topic) in enumerate(zip(operation.reads, lives.of_reads(operation), strict=True)):
         yield Given((topic, operation.partition), operation.identifier, read, bisect_right(left, number))
 
 

@@ -25,10 +25,12 @@ class Reached(msgspec.Struct):
 
 
 class Written:
-    """`batches`: all that any replica's log ever held."""
+    """`batches`: all that any replica's log ever held. `carried`: what of a life that has ended was in a log with which
+    the next life of its topic goes on."""
 
     def __init__(self) -> None:
         self.batches: dict[TopicPartition, set[Appended]] = {}
+        self.carried: dict[TopicPartition, set[Appended]] = {}
         self._reached: dict[tuple[str, int, TopicPartition], Reached] = {}
 
     @property
@@ -68,12 +70,16 @@ class Written:
         topic, partition = topic_partition
         former = [self.batches_of((former_life(topic, number + 1), partition)) for number in range(lives)]
         for segment in log.segments:
-            _add(self.batches_of(topic_partition), segment.headers, former)
+            known = _add(self.batches_of(topic_partition), segment.headers, former)
+            if known:
+                self.carried.setdefault(topic_partition, set()).update(known)
 
     def renamed(self, topic: str, name: str) -> None:
         """What was of `topic` is called `name` from now on."""
         for topic_partition in [one for one in self.batches if one[0] == topic]:
             self.batches[name, topic_partition[1]] = self.batches.pop(topic_partition)
+        for topic_partition in [one for one in self.carried if one[0] == topic]:
+            self.carried[name, topic_partition[1]] = self.carried.pop(topic_partition)
         for key in [key for key in self._reached if key[2][0] == topic]:
             reached = self._reached.pop(key)
             reached.topic_partition = (name, key[2][1])
@@ -90,8 +96,15 @@ def plain_topic(topic: str) -> str:
     return topic.partition("#")[0]
 
 
-def _add(batches: set[Appended], headers: Iterable[BatchHeader], known: Iterable[set[Appended]] = ()) -> None:
+def _add(
+    batches: set[Appended], headers: Iterable[BatchHeader], known: Iterable[set[Appended]] = ()
+) -> list[Appended]:
+    """Those that are in none of the `known`; returns the others."""
+    others: list[Appended] = []
     for header in headers:
         batch = (header.leader_epoch, header.base_offset, header.last_offset, header.crc)
-        if not any(batch in others for others in known):
+        if any(batch in of_before for of_before in known):
+            others.append(batch)
+        else:
             batches.add(batch)
+    return others

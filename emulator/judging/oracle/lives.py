@@ -1,0 +1,66 @@
+"""Which life of a topic it is that a client wrote to or was given something of: clients hear of deletions late.
+
+A life is numbered from 1; the last has the topic's own name. An operation is of the life in which it was begun, and
+what was given is of that in which it was given, unless the logs of another say that it is from there.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.written import former_life
+from emulator.machines.client.operations import Operation
+
+Spans = dict[int, list[tuple[int, int]]]
+"""{digest: (first offset, last offset) of each batch that has it}"""
+
+
+class LivesOfTopics:
+    """As `probe` has seen them."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._spans: dict[tuple[str, int], Spans] = {}
+
+    def of_operation(self, operation: Operation, number: int, ended: int | None) -> str:
+        """`number`: how many had begun before; `ended`: how many had ended before it did; None: it has not.
+
+        A produce may have waited until the topic was there again: then it is of the life whose log has its record."""
+        topic = operation.topic
+        begun = _life(number, self._probe.removed.get(topic, ()))
+        if operation.kind != "produce":
+            return self._name(topic, begun)
+        ends = self._probe.ended_by.get(topic, ())
+        last = len(ends) + 1 if ended is None else _life(ended, ends)
+        for life in range(last, begun, -1):
+            name = self._name(topic, life)
+            if self._held(name, operation.partition, operation.digest, operation.offset):
+                return name
+        return self._name(topic, begun)
+
+    def of_reads(self, operation: Operation) -> Iterator[str]:
+        """One after the other. An answer that comes late is of a life that has ended, and that alone had the batch."""
+        topic, partition = operation.topic, operation.partition
+        until = [given.get(operation.identifier, 0) for given in self._probe.read_by.get(topic, ())]
+        for number, read in enumerate(operation.reads):
+            by_time = _life(number, until)
+            lives = [self._name(topic, life) for life in range(by_time, 0, -1)]
+            held = (name for name in lives if self._held(name, partition, read.digest, read.base_offset))
+            yield next(held, lives[0]) if by_time > 1 else lives[0]
+
+    def _name(self, topic: str, life: int) -> str:
+        return former_life(topic, life) if life <= len(self._probe.removed.get(topic, ())) else topic
+
+    def _held(self, name: str, partition: int, digest: int, offset: int) -> bool:
+        """`offset` -1: anywhere. Also by a log that outlived its topic, and that the next of that name goes on with."""
+        key = (name, partition)
+        if key not in self._spans:
+            spans = self._spans[key] = {}
+            written = self._probe.written
+            for _, first, last, of in (*written.batches.get(key, ()), *written.carried.get(key, ())):
+                spans.setdefault(of, []).append((first, last))
+        return any(offset < 0 or first <= offset <= last for first, last in self._spans[key].get(digest, ()))
+
+
+def _life(number: int, ends: Sequence[int]) -> int:
+    """`ends`: how many there were at the end of each life."""
+    return next((life for life, end in enumerate(ends, 1) if number < end), len(ends) + 1)
