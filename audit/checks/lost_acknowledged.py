@@ -10,7 +10,8 @@ Every row says whether Kafka's settings allow the loss (`allowed`), or a promise
 verdict counts by `acks` and by what allows it. A loss is a violation either way.
 
 - `acks<=1`: the leader alone answered for it.
-- `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4).
+- `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4), and
+  who did not have the record when it began to lead. Whoever has it does not lose it by being elected.
 - `not flushed`: a replica that had the record came back without it, from a power loss or with another disk; Kafka
   answers before it flushes (`log.flush.interval.messages`), so all who are in sync may lose what only memory holds.
 """
@@ -21,6 +22,45 @@ from audit.given import HAD
 
 # What was lost is little: who else had it is asked of it alone.
 VIOLATIONS = f"""
+WITH lost AS (
+  SELECT o.*
+  FROM operations AS o
+  LEFT ANTI JOIN ({HAD}) AS log
+    ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
+    AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
+  WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
+),
+-- a copy of it on a replica: when and by what it was gone there, the first that cut the log so far
+copies AS (
+  SELECT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.acks, lost.digest,
+    lost.at_ms AS acknowledged_ms, had.node, struct(had.incarnation, had.seq) AS appended, had.leader_epoch,
+    min(struct(cut.incarnation, cut.seq, cut.event)) AS gone
+  FROM lost
+  -- only acks=all promises more than one replica's word
+  LEFT JOIN appends AS had
+    ON lost.acks = -1 AND had.run = lost.run AND had.topic = lost.topic AND had.partition = lost.partition
+    AND had.digest = lost.digest AND lost.offset BETWEEN had.base_offset AND had.last_offset
+  LEFT JOIN (
+    SELECT run, node, topic, partition, incarnation, seq, event,
+      CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end
+           ELSE least(`to`, log_end) END AS log_end
+    FROM rest WHERE event IN ('log_loaded', 'log_created', 'log_deleted', 'log_truncated')
+  ) AS cut
+    ON had.run = cut.run AND had.node = cut.node AND had.topic = cut.topic AND had.partition = cut.partition
+    AND struct(had.incarnation, had.seq) < struct(cut.incarnation, cut.seq) AND had.last_offset >= cut.log_end
+  GROUP BY ALL
+),
+-- whoever was elected uncleanly, from when it led
+unclean AS (
+  SELECT elected.run, elected.topic, elected.partition, elected.leader_epoch, led.node,
+    min(struct(led.incarnation, led.seq)) AS began
+  FROM states AS elected JOIN rest AS led
+    ON led.run = elected.run AND led.topic = elected.topic AND led.partition = elected.partition
+    AND led.leader_epoch = elected.leader_epoch AND led.node = concat('broker-', elected.leader)
+    AND led.event = 'role_changed' AND led.role = 'leader'
+  WHERE elected.leader >= 0 AND elected.leader != last_leader AND NOT array_contains(last_isr, elected.leader)
+  GROUP BY ALL
+)
 SELECT run, topic, partition, offset,
   format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
     operation, acks, offset) AS text,
@@ -28,39 +68,17 @@ SELECT run, topic, partition, offset,
 FROM (
   SELECT run, topic, partition, offset, operation, acks, digest, acknowledged_ms,
     CASE WHEN acks != -1 THEN 'acks<=1'
-         WHEN max(leader_epoch) < max(unclean_epoch) THEN 'unclean.leader.election'
-         WHEN max(gone_by IN ('log_loaded', 'log_created')) THEN 'not flushed'
+         WHEN max(later AND NOT had_it) THEN 'unclean.leader.election'
+         WHEN max(forgotten) THEN 'not flushed'
          ELSE '' END AS allowed
   FROM (
-    -- a copy of it on a replica: by what it was gone there, the first that cut the log so far
-    SELECT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.acks, lost.digest,
-      lost.at_ms AS acknowledged_ms, had.node, had.incarnation, had.seq, had.leader_epoch,
-      max(unclean.leader_epoch) AS unclean_epoch, min(struct(cut.incarnation, cut.seq, cut.event)).event AS gone_by
-    FROM (
-      SELECT o.*
-      FROM operations AS o
-      LEFT ANTI JOIN ({HAD}) AS log
-        ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
-        AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
-      WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
-    ) AS lost
-    -- only acks=all promises more than one replica's word
-    LEFT JOIN appends AS had
-      ON lost.acks = -1 AND had.run = lost.run AND had.topic = lost.topic AND had.partition = lost.partition
-      AND had.digest = lost.digest AND lost.offset BETWEEN had.base_offset AND had.last_offset
-    LEFT JOIN (
-      SELECT run, node, topic, partition, incarnation, seq, event,
-        CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end
-             ELSE least(`to`, log_end) END AS log_end
-      FROM rest WHERE event IN ('log_loaded', 'log_created', 'log_deleted', 'log_truncated')
-    ) AS cut
-      ON had.run = cut.run AND had.node = cut.node AND had.topic = cut.topic AND had.partition = cut.partition
-      AND struct(had.incarnation, had.seq) < struct(cut.incarnation, cut.seq) AND had.last_offset >= cut.log_end
-    LEFT JOIN (
-      SELECT run, topic, partition, leader_epoch FROM states
-      WHERE leader >= 0 AND leader != last_leader AND NOT array_contains(last_isr, leader)
-    ) AS unclean
-      ON lost.run = unclean.run AND lost.topic = unclean.topic AND lost.partition = unclean.partition
+    SELECT copies.run, copies.topic, copies.partition, offset, operation, acks, digest, acknowledged_ms,
+      unclean.leader_epoch AS unclean_epoch, max(copies.leader_epoch) < unclean.leader_epoch AS later,
+      coalesce(max(copies.node = unclean.node AND appended < began
+        AND (gone.event IS NULL OR struct(gone.incarnation, gone.seq) > began)), false) AS had_it,
+      max(gone.event IN ('log_loaded', 'log_created')) AS forgotten
+    FROM copies LEFT JOIN unclean
+      ON copies.run = unclean.run AND copies.topic = unclean.topic AND copies.partition = unclean.partition
     GROUP BY ALL
   )
   GROUP BY ALL

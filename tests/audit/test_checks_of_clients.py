@@ -46,6 +46,20 @@ def test_an_unclean_election_allows_what_is_lost_by_it(audit: Audit) -> None:
     assert audit(trace).checks["lost-acknowledged"].allowed == {"unclean.leader.election": 1}
 
 
+@pytest.mark.parametrize(("cut", "allowed"), [(False, {}), (True, {"unclean.leader.election": 1})])
+def test_whoever_has_a_record_does_not_lose_it_by_being_elected(
+    audit: Audit, cut: bool, allowed: dict[str, int]
+) -> None:
+    """It was not in sync and had it, unless it had cut it off; as leader it loses it some other way."""
+    trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=(1,))
+    if cut:
+        trace.truncate(1, 0, log_end=1).leader(1, epoch=1)
+    else:
+        trace.leader(1, epoch=1).truncate(1, 0, log_end=1)
+    check = audit(trace).checks["lost-acknowledged"]
+    assert (check.count, check.allowed) == (1, allowed)
+
+
 def test_an_unclean_election_before_a_record_was_written_allows_nothing(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0, followers=(2,)).leader(1, epoch=1, followers=(2,))
     trace.produce("b", at=0, epoch=1, leader=1, followers=(2,)).truncate(2, 0, log_end=1).leader(2, epoch=2)

@@ -85,6 +85,19 @@ class Committed:
             for partition, assigned in decode_topic(path, self._tree.znodes[path].data).items()
         }
 
+    def elected_uncleanly(self, topic_partition: TopicPartition, leader_epoch: int) -> bool:
+        """Whether that epoch began with a leader who had not been in sync."""
+        before: State | None = None
+        for state in self.states:
+            if state.topic_partition != topic_partition:
+                continue
+            if state.leader_epoch == leader_epoch:
+                if before is None or state.created or state.leader < 0:
+                    return False
+                return state.leader not in (before.leader, *before.isr)
+            before = state
+        return False
+
     def renamed(self, topic: str, name: str) -> None:
         """What was of `topic` is called `name` from now on."""
         for state in self.states:

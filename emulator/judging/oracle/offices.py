@@ -7,7 +7,8 @@ from protocol.ids import TopicPartition
 
 class Office(msgspec.Struct):
     """`node` leads `topic_partition` (None: is the active controller) in `epoch`, [from_ms, to_ms). `to_ms` None: to
-    the end. `appended_ms`: when its log grew meanwhile."""
+    the end. `appended_ms`: when its log grew meanwhile. `found`: of whoever was elected uncleanly the batches that its
+    log had when it began, as (digest, first offset, last offset); None: it was not, or nobody looked."""
 
     topic_partition: TopicPartition | None
     node: str
@@ -15,6 +16,7 @@ class Office(msgspec.Struct):
     from_ms: float
     to_ms: float | None = None
     appended_ms: list[float] = []
+    found: frozenset[tuple[int, int, int]] | None = None
 
 
 class StepBack(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from emulator.judging.oracle.committed import Committed
 from emulator.judging.oracle.kept import IsrChange, Kept
 from emulator.judging.oracle.offices import Office, StepBack, end
 from emulator.judging.oracle.watches import Seen, Watch
-from emulator.judging.oracle.written import Appended, Reached, Written, former_life
+from emulator.judging.oracle.written import Appended, Reached, Written, former_life, held
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.operations import KeptOperations
@@ -215,6 +215,8 @@ class Probe:
         self._believes(watch, topic_partition, seen, partition, high_watermark)
         if seen.leads and seen.office is None:
             seen.office = Office(topic_partition, watch.name, seen.epoch, at_ms)
+            if log is not None and self.committed.elected_uncleanly(topic_partition, seen.epoch):
+                seen.office.found = held(log, watch.node.files)
             self.leaders.append(seen.office)
             self._watermark(watch.name, topic_partition, seen.epoch, seen.high_watermark, at_ms)
 

@@ -6,6 +6,7 @@ from math import inf
 
 from emulator.judging.oracle.beliefs import Belief
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
+from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.truth import Batch, Truth, Write
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from emulator.topology import identifier_named
@@ -22,7 +23,10 @@ class Allowances:
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
-        self._unclean = _unclean_epochs(truth)
+        self._unclean: dict[TopicPartition, list[Office]] = {}
+        for office in truth.leaders:
+            if office.topic_partition is not None and office.found is not None:
+                self._unclean.setdefault(office.topic_partition, []).append(office)
 
     def of(self, write: Write) -> str:
         """What allows that `write` is lost; "": nothing does."""
@@ -34,26 +38,20 @@ class Allowances:
             for epoch, first, last, digest in truth.appended.get(topic_partition, ())
             if digest == write.digest and first <= write.offset <= last
         ]
-        if epochs and max(epochs) < self._unclean.get(topic_partition, -1):
-            return UNCLEAN
+        for office in self._unclean.get(topic_partition, ()):
+            if epochs and max(epochs) < office.epoch and not _began_with(office, write):
+                return UNCLEAN
         for forgotten in truth.forgotten:
             if forgotten.topic_partition == topic_partition and forgotten.to <= write.offset < forgotten.log_end:
                 return UNFLUSHED
         return ""
 
 
-def _unclean_epochs(truth: Truth) -> dict[TopicPartition, int]:
-    """The last leader epoch of each partition in which somebody leads who had not been in sync."""
-    unclean: dict[TopicPartition, int] = {}
-    isr: dict[TopicPartition, tuple[int, ...]] = {}
-    leader: dict[TopicPartition, int] = {}
-    for state in truth.states:
-        of = state.topic_partition
-        elected = not state.created and state.leader >= 0 and state.leader != leader.get(of)
-        if elected and of in isr and state.leader not in isr[of]:
-            unclean[of] = max(unclean.get(of, -1), state.leader_epoch)
-        isr[of], leader[of] = state.isr, state.leader
-    return unclean
+def _began_with(office: Office, write: Write) -> bool:
+    """Whether its leader had the record then."""
+    return any(
+        digest == write.digest and first <= write.offset <= last for digest, first, last in office.found or ()
+    )
 
 
 def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:

@@ -86,6 +86,13 @@ class Written:
             self._reached[key[0], key[1], reached.topic_partition] = reached
 
 
+def held(log: Log, files: MemoryFiles) -> frozenset[tuple[int, int, int]]:
+    """All that is in it now: (digest, first offset, last offset) of each batch."""
+    with files.unwatched():
+        headers = [header for segment in log.segments for header in segment.batches()]
+    return frozenset((header.crc, header.base_offset, header.last_offset) for header in headers)
+
+
 def former_life(topic: str, number: int) -> str:
     """What a topic is called here that was deleted; `number` from 1. No topic can be called so."""
     return f"{topic}#{number}"

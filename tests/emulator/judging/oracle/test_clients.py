@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from emulator.judging.oracle.beliefs import Belief, Forgotten
-from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.committed import Committed, State
 from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.truth import Given, PositionLost, Truth, Write
 from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, given, healthy, leads, of_group, write
@@ -37,14 +37,8 @@ def allowed(truth: Truth) -> dict[str, int]:
     return counts
 
 
-def elected(leader: int, epoch: int) -> State:
-    return State(PLACE, 8 + epoch, leader=leader, leader_epoch=epoch, isr=(leader,), controller_epoch=1)
-
-
 def test_a_loss_that_nothing_allows_is_a_broken_promise() -> None:
-    truth = lost()
-    truth.states.append(elected(1, 1))
-    assert allowed(truth) == {}, "broker-1 was in sync"
+    assert allowed(lost()) == {}, "broker-1 was in sync"
 
 
 def test_the_leaders_own_word_may_be_lost() -> None:
@@ -53,10 +47,29 @@ def test_the_leaders_own_word_may_be_lost() -> None:
 
 def test_an_unclean_election_allows_what_was_written_before_it() -> None:
     truth = lost()
-    truth.states += [elected(0, 0), elected(1, 1)]
+    truth.leaders[-1].found = frozenset({(digest("c"), 2, 2)})
     assert allowed(truth) == {"unclean.leader.election": 1}
     truth.appended[PLACE].add((1, 3, 3, digest("x")))
     assert allowed(truth) == {}
+
+
+@pytest.mark.parametrize(("first", "last", "word"), [(3, 3, {}), (2, 4, {}), (4, 4, {"unclean.leader.election": 1})])
+def test_whoever_has_a_record_does_not_lose_it_by_being_elected(first: int, last: int, word: dict[str, int]) -> None:
+    truth = lost()
+    truth.leaders[-1].found = frozenset({(digest("x"), first, last)})
+    assert allowed(truth) == word
+
+
+def test_an_election_is_unclean_of_whoever_was_not_in_sync() -> None:
+    committed = Committed()
+    committed.states = [
+        State(PLACE, 8, leader=0, leader_epoch=0, isr=(0, 1), controller_epoch=1, created=True),
+        State(PLACE, 9, leader=1, leader_epoch=1, isr=(1,), controller_epoch=1),
+        State(PLACE, 10, leader=2, leader_epoch=2, isr=(2,), controller_epoch=1),
+        State(PLACE, 11, leader=2, leader_epoch=2, isr=(2, 1), controller_epoch=1),
+    ]
+    assert [committed.elected_uncleanly(PLACE, epoch) for epoch in range(4)] == [False, False, True, False]
+    assert not committed.elected_uncleanly(("t", 1), 2)
 
 
 def test_what_was_not_flushed_may_be_lost() -> None:
