@@ -8,7 +8,8 @@ none, and is made once, whoever asks for it.
   their position before
 - `group_operations`: commits and looks (`kind`: commit, committed) of groups, by `group_id`: `asked`: the offset to
   commit, `offset`: what was committed or found, when each was begun and ended, by the clock and by the number in its
-  node's life; `outcome` null: it has not ended
+  node's life; `store`: who keeps it, the group's coordinator (kafka) or the session service (znodes), which an old
+  consumer asks and no broker is; `outcome`, `store` null: it has not ended
 """
 
 _TURNS = """
@@ -66,13 +67,13 @@ WHERE base_offset IS NOT NULL
 
 GROUP_OPERATIONS = """
 SELECT /*few(asked)*/ asked.*, told.outcome, told.offset, told.at_ms AS ended_ms, told.seq AS ended_seq,
-  coalesce(told.gone, false) AS gone
+  IF(told.broker >= 0, 'kafka', IF(told.broker < 0, 'znodes', NULL)) AS store, coalesce(told.gone, false) AS gone
 FROM (
   SELECT run, operation, kind, value AS group_id, node, incarnation, seq AS begun_seq, at_ms AS begun_ms, topic,
     partition, offset AS asked
   FROM invocations WHERE kind IN ('commit', 'committed')
 ) AS asked
 LEFT JOIN (
-  SELECT run, operation, outcome, offset, at_ms, seq, gone FROM operations WHERE kind IN ('commit', 'committed')
+  SELECT run, operation, outcome, offset, at_ms, seq, broker, gone FROM operations WHERE kind IN ('commit', 'committed')
 ) AS told USING (run, operation)
 """

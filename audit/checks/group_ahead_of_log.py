@@ -3,7 +3,8 @@
 The offset that a group commits is that of the next record, so it is at most the log's end. When the log of the final
 leader ends below what the group committed last (of the commits that were acknowledged, the one that ended last), the
 records that were read are gone: the group's next consumer is out of range, or passes over as many new records without
-a word. A row is a group and a partition. The offsets of the old consumer, in the session service, are looked at alike.
+a word. A row is a group and a partition. The offsets of the old consumer, in the session service, are looked at alike,
+each store by itself: what a group of the same name committed later in the other is no better for who reads this one.
 What went with its topic is not asked for.
 """
 
@@ -14,14 +15,14 @@ VIOLATIONS = """
 SELECT run, topic, partition, committed AS offset,
   format_string('group %s has committed offset %d, and the log of the final leader ends at %d', group_id, committed,
     log_end) AS text,
-  to_json(struct(group_id AS `group`, operation, log_end)) AS details
+  to_json(struct(group_id AS `group`, operation, log_end, store)) AS details
 FROM (
-  SELECT c.run, c.topic, c.partition, c.group_id, c.last.offset AS committed, c.last.operation,
+  SELECT c.run, c.topic, c.partition, c.group_id, c.store, c.last.offset AS committed, c.last.operation,
     coalesce(log.log_end, 0L) AS log_end
   FROM (
-    SELECT run, topic, partition, group_id, max(struct(ended_ms, ended_seq, offset, operation)) AS last
+    SELECT run, topic, partition, group_id, store, max(struct(ended_ms, ended_seq, offset, operation)) AS last
     FROM group_operations WHERE kind = 'commit' AND outcome = 'ok' AND NOT gone
-    GROUP BY run, topic, partition, group_id
+    GROUP BY run, topic, partition, group_id, store
   ) AS c
   LEFT JOIN (
     SELECT run, topic, partition, greatest(max(log_end), max(begins)) AS log_end

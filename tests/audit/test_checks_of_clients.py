@@ -258,58 +258,6 @@ def test_a_seek_is_no_surprise(audit: Audit) -> None:
     assert audit(trace.left(trace.consume(0), 2, "seek")).checks["offset-out-of-range"].verdict == "held"
 
 
-# --- group-ahead-of-log ---
-
-
-def test_a_group_that_has_committed_what_is_not_there_is_ahead(audit: Audit) -> None:
-    check = audit(healthy().group("commit", 4)).checks["group-ahead-of-log"]
-    assert [(one["offset"], one["group"], one["log_end"]) for one in check.evidence] == [(4, "g", 3)]
-
-
-def test_a_group_that_has_committed_the_logs_end_is_not(audit: Audit) -> None:
-    trace = healthy().group("commit", 4).group("commit", 3).group("commit", 9, outcome="unknown")
-    assert audit(trace).checks["group-ahead-of-log"].verdict == "held"
-
-
-def test_a_group_is_ahead_of_a_log_that_is_told_or_of_none(audit: Audit) -> None:
-    trace = healthy().append(0, "g", at=7, epoch=0).group("commit", 40)
-    assert audit(trace).checks["group-ahead-of-log"].verdict == "unknown"
-
-
-# --- committed-offset-regression ---
-
-
-def test_less_than_was_acknowledged_is_a_regression_whoever_looks(audit: Audit) -> None:
-    trace = healthy().start("client-1", "client")
-    trace.group("commit", 2).group("commit", 3, client=1).group("committed", 2)
-    check = audit(trace).checks["committed-offset-regression"]
-    assert [(one["offset"], one["committed"]) for one in check.evidence] == [(2, 3)]
-
-
-def test_nothing_found_of_what_was_committed_is_one_too(audit: Audit) -> None:
-    assert audit(healthy().group("commit", 2).group("committed", -1)).checks["committed-offset-regression"].count == 1
-
-
-def test_a_client_that_commits_less_has_gone_back_itself(audit: Audit) -> None:
-    trace = healthy().group("commit", 3).group("commit", 1).group("committed", 1)
-    assert audit(trace).checks["committed-offset-regression"].verdict == "held"
-
-
-def test_a_commit_that_may_have_been_done_later_explains_what_is_found(audit: Audit) -> None:
-    trace = healthy().group("commit", 1, outcome="unknown").group("commit", 3).group("committed", 1)
-    assert audit(trace).checks["committed-offset-regression"].verdict == "held"
-
-
-def test_a_commit_that_certainly_failed_explains_nothing(audit: Audit) -> None:
-    trace = healthy().group("commit", 1, outcome="failed").group("commit", 3).group("committed", 1)
-    assert audit(trace).checks["committed-offset-regression"].verdict == "violated"
-
-
-def test_without_groups_nothing_is_said_of_them(audit: Audit) -> None:
-    checks = audit(healthy()).checks
-    assert {checks[name].verdict for name in ("group-ahead-of-log", "committed-offset-regression")} == {"skipped"}
-
-
 def test_lines_that_are_missed_leave_what_is_found_of_groups_unknown(audit: Audit) -> None:
     trace = healthy().group("commit", 3).group("committed", 3)
     del trace.files["client-0", 1, False][-3]

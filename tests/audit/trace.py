@@ -334,15 +334,15 @@ class Trace:
         """A consumer leaves its position for another."""
         return self.emit("client-0", e.PositionLeft(operation, TOPIC, 0, offset, reason, False, -1))
 
-    def group(self, kind: str, offset: int, *, client: int = 0, outcome: str = "ok") -> Self:
-        """A group commits `offset`, or (`kind` committed) finds it."""
+    def group(self, kind: str, offset: int, *, client: int = 0, outcome: str = "ok", broker: int = 0) -> Self:
+        """A group commits `offset`, or (`kind` committed) finds it. `broker` -1: in the session service."""
         self.operations += 1
         name = f"client-{client}"
         operation = f"{name}.1:{self.operations}"
         asked = offset if kind == "commit" else -1
         self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, asked))
         error = 0 if outcome == "ok" else -2
-        return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0))
+        return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0, broker))
 
     def read(
         self, value: str, *, at: int, epoch: int, high_watermark: int, broker: int = 0, operation: str = "",

@@ -9,6 +9,8 @@ from protocol.ids import TopicPartition
 NO_SUCH_PLACE = ("OffsetOutOfRangeException", "LogTruncationException")
 
 Key = tuple[str, TopicPartition]
+Stored = tuple[str, TopicPartition, bool]
+"""And whether the session service has it, for old consumers, or a coordinator."""
 
 
 def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
@@ -21,10 +23,10 @@ def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
 
 def group_ahead_of_log(truth: Truth) -> Iterator[Violation]:
     leaders = truth.final_leaders()
-    last: dict[Key, OfGroup] = {}
+    last: dict[Stored, OfGroup] = {}
     for commit in sorted(_acknowledged(truth), key=lambda one: one.ended):
-        last[commit.group, commit.topic_partition] = commit
-    for (group, topic_partition), commit in sorted(last.items()):
+        last[commit.group, commit.topic_partition, bool(commit.in_znodes)] = commit
+    for (group, topic_partition, _), commit in sorted(last.items()):
         log = truth.logs.get(topic_partition, {}).get(leaders.get(topic_partition, ""))
         if log is None or topic_partition[0] in truth.gone:
             continue
@@ -45,7 +47,11 @@ def committed_offset_regression(truth: Truth) -> Iterator[Violation]:
     for look in truth.of_groups:
         if look.kind != "committed" or look.outcome != "ok":
             continue
-        known = commits.get((look.group, look.topic_partition), [])
+        known = [
+            one
+            for one in commits.get((look.group, look.topic_partition), [])
+            if one.in_znodes in (look.in_znodes, None)
+        ]
         before = [one for one in known if one.outcome == "ok" and one.over <= look.begun]
         last = max(before, key=lambda one: one.ended, default=None)
         if last is None or look.offset >= last.offset:

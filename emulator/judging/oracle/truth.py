@@ -22,7 +22,7 @@ from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in
 from emulator.storage.log_directory import LEADER_EPOCHS
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.ids import TopicPartition, topic_partition_of
+from protocol.ids import NO_BROKER, TopicPartition, topic_partition_of
 from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers
 
@@ -90,7 +90,8 @@ class Waited(msgspec.Struct, frozen=True):
 class OfGroup(msgspec.Struct, frozen=True):
     """A commit of a group, or a look at what it has committed (`kind`: commit, committed). `asked`: the offset to
     commit; `offset`: what was committed or found. `begun`: how many operations had begun before; `over`: how many had
-    when it ended, -1 if it has not; `ended`: how many had ended before."""
+    when it ended, -1 if it has not; `ended`: how many had ended before. `in_znodes`: the session service was asked, no
+    broker; None: it has not ended."""
 
     kind: str
     group: str
@@ -102,6 +103,7 @@ class OfGroup(msgspec.Struct, frozen=True):
     begun: int
     over: int
     ended: int
+    in_znodes: bool | None = False
 
 
 class Truth(msgspec.Struct):
@@ -254,6 +256,7 @@ def _of_group(operation: Operation, topic_partition: TopicPartition, number: int
         begun=number,
         over=operation.over if operation.ended else -1,
         ended=ended,
+        in_znodes=operation.broker == NO_BROKER if operation.ended else None,
     )
 
 

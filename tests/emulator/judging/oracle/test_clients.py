@@ -226,6 +226,18 @@ def test_a_look_at_what_a_group_has_committed(first: object, found_offset: int, 
     assert len(found("committed-offset-regression", truth)) == count
 
 
+def test_two_stores_of_one_group_are_not_mixed() -> None:
+    truth = healthy()
+    in_znodes, in_kafka, look = of_group("commit", 4, begun=0), of_group("commit", 3, begun=1), "committed"
+    truth.of_groups = [msgspec.structs.replace(in_znodes, in_znodes=True), in_kafka, of_group(look, 3, begun=2)]
+    assert (len(found("group-ahead-of-log", truth)), found("committed-offset-regression", truth)) == (1, [])
+    truth.of_groups[2] = msgspec.structs.replace(of_group(look, 3, begun=2), in_znodes=True)
+    assert len(found("committed-offset-regression", truth)) == 1
+    never_ended = msgspec.structs.replace(of_group("commit", 3, begun=0, over=-1, outcome=""), in_znodes=None)
+    truth.of_groups.append(never_ended)
+    assert not found("committed-offset-regression", truth)
+
+
 # --- unknown outcomes ---
 
 
