@@ -4,8 +4,9 @@ Retries send the same bytes, so every copy of a batch has one digest, and is wha
 leader's log the records under a digest must not be more than the operations that sent it or ended with it, and did not
 fail for certain (two operations may have equal bytes; one that is told to have ended twice is one). One that never
 ended, for its client was killed or the run was over, counts by what it sent: it accounts for one copy, and not for the
-second that its retry left. Without idempotence Kafka allows duplicates whenever an answer was lost; with it, never
-(KIP-98): `idempotent` is in every row, beside how many copies and attempts there are. What coordinators write into
+second that its retry left. What a producer numbers anew before it retries (KIP-360) has another digest, and is not
+recognised. Without idempotence Kafka allows duplicates whenever an answer was lost; with it, never (KIP-98):
+`idempotent` is in every row, beside how many copies and attempts there are. What coordinators write into
 `__consumer_offsets` nobody has produced: an offset that is committed twice is there twice.
 """
 

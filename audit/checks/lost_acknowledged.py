@@ -11,7 +11,8 @@ verdict counts by `acks` and by what allows it. A loss is a violation either way
 
 - `acks<=1`: the leader alone answered for it.
 - `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4), and
-  who did not have the record when it began to lead. Whoever has it does not lose it by being elected.
+  who did not have the record when it began to lead. Whoever has it does not lose it by being elected. Batches of before
+  0.11 have no epoch: there such an election allows also what was written after it.
 - `not flushed`: a replica that had the record came back without it, from a power loss or with another disk; Kafka
   answers before it flushes (`log.flush.interval.messages`), so all who are in sync may lose what only memory holds.
 """

@@ -24,7 +24,8 @@ A topic that was deleted is another one than what is called so afterwards (seman
 apart: the last has the topic's name, those before are `t#1`, `t#2`. What a life that has ended held was deleted on
 request: it is not lost, doubled or divergent. What was done wrong while it lived (leaders, epochs, high watermarks)
 still is. A write counts for the life in which it was begun, or, if it waited for the next of that name, for the one
-whose log has its record; what was read late counts for the life that had it.
+whose log has its record; what was read late counts for the life that had it. Not told apart: a write that a log took
+which outlived its topic and goes on in the next, and whose answer came after the deletion, counts for the next.
 
 How to write one: [how-to-add-a-check.md](how-to-add-a-check.md).
 """
