@@ -494,6 +494,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.8: what was heard of a topic's epochs does not hold against another one of the same name (KAFKA-12257)."""
     client_ignores_failures_of_old_epochs: bool
     """2.5, 2.6: a batch of an epoch of the past that fails for good costs no new epoch; then, it does."""
+    client_numbers_idle_partitions_on: bool
+    """2.5, 2.6: a partition with nothing under way goes on with its numbers in an epoch that another one has raised
+    (KAFKA-12152); then, it begins at 0."""
     client_pause_counts_from_attempt: bool
     """0.8.2: reconnect.backoff.ms counts from when connecting began; then, from when the connection was lost."""
     client_pauses_grow: bool
@@ -771,6 +774,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_needs_reliable_epochs=bin_since("2.4"),
         client_knows_topic_ids=bin_since("2.8"),
         client_ignores_failures_of_old_epochs=bin_within("2.5", "2.6"),
+        client_numbers_idle_partitions_on=bin_within("2.5", "2.6"),
         client_pause_counts_from_attempt=not bin_since("0.10.2"),
         client_pauses_grow=bin_since("1.0"),
         client_disconnects_lost_coordinator=bin_since("1.0"),

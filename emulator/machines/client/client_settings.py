@@ -74,6 +74,8 @@ class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     sequence_recovery: SequenceRecovery = "bump"
     ignores_failures_of_old_epochs: bool = False
     """With `bump`: what fails of an epoch of the past asks for no new one (gate of this name)."""
+    numbers_idle_partitions_on: bool = False
+    """With `bump`: a new epoch begins at 0 only where something was under way (gate of this name)."""
     keyless: Keyless = "sticky"
     """How the default partitioner spreads records without a key. Not a setting of Kafka's either."""
     answer_timeout_ms: float | None = None
@@ -153,6 +155,7 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
         "bump" if since(version, "2.5") else "retry" if gates.remembered_batches > 1 else "reset"
     )
     values["ignores_failures_of_old_epochs"] = gates.client_ignores_failures_of_old_epochs
+    values["numbers_idle_partitions_on"] = gates.client_numbers_idle_partitions_on
     values["keyless"] = "sticky" if since(version, "2.4") else "round-robin"  # KIP-480
     if since(version, "2.1"):
         values |= {"retries": RETRIES_MAX, "delivery_timeout_ms": 120_000.0}

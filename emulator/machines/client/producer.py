@@ -68,6 +68,7 @@ class Producer:
             self._sequences = Sequences(
                 settings.sequence_recovery,
                 ignores_failures_of_old_epochs=settings.ignores_failures_of_old_epochs,
+                numbers_idle_partitions_on=settings.numbers_idle_partitions_on,
             )
             self._identity = ProducerIdentity(self._sequences, self._connections, self._metadata, settings)
         self._partitioner = Partitioner(settings.keyless, chance)

@@ -33,9 +33,16 @@ class _Partition(msgspec.Struct):
 class Sequences:
     """The producer's identity and its place in every partition. Without an id nothing can leave."""
 
-    def __init__(self, recovery: SequenceRecovery, *, ignores_failures_of_old_epochs: bool = False) -> None:
+    def __init__(
+        self,
+        recovery: SequenceRecovery,
+        *,
+        ignores_failures_of_old_epochs: bool = False,
+        numbers_idle_partitions_on: bool = False,
+    ) -> None:
         self._recovery = recovery
         self._ignores_failures_of_old_epochs = ignores_failures_of_old_epochs
+        self._numbers_idle_partitions_on = numbers_idle_partitions_on
         self.producer_id = -1
         self.producer_epoch = -1
         self._partitions: dict[TopicPartition, _Partition] = {}
@@ -66,7 +73,10 @@ class Sequences:
             return
         partition = self._partition(batch.key)
         if (partition.producer_id, partition.producer_epoch) != (self.producer_id, self.producer_epoch):
-            self._restart(partition)
+            if self._numbers_idle_partitions_on:
+                self._adopt(partition)
+            else:
+                self._restart(partition)
         batch.number(self.producer_id, self.producer_epoch, partition.next_sequence)
         partition.next_sequence = (partition.next_sequence + len(batch)) % SEQUENCE_END
         partition.in_flight.append(batch)
@@ -80,6 +90,8 @@ class Sequences:
                 last_offset = base_offset + (len(batch) - 1)
                 partition.last_acknowledged_offset = max(partition.last_acknowledged_offset, last_offset)
         _drop(partition, batch)
+        if self._numbers_idle_partitions_on and not self._is_current(batch) and not partition.in_flight:
+            self._restart(partition)  # the only moment in which Kafka looks (handleCompletedBatch)
 
     def can_retry(self, batch: ProducerBatch, error: int, log_start: Offset) -> bool:
         """Whether to send the batch again after `error`. May ask for another epoch or number anew."""
@@ -183,9 +195,12 @@ class Sequences:
             partition.unresolved_next = None
         self._bump_for.clear()
 
-    def _restart(self, partition: _Partition) -> None:
+    def _adopt(self, partition: _Partition) -> None:
         partition.producer_id = self.producer_id
         partition.producer_epoch = self.producer_epoch
+
+    def _restart(self, partition: _Partition) -> None:
+        self._adopt(partition)
         partition.next_sequence = 0
         partition.last_acknowledged = -1
 

@@ -13,14 +13,13 @@ from protocol.outbox import Outbox
 OUT_OF_ORDER = 45
 UNKNOWN_PRODUCER = 59
 NOT_LEADER = 6
-KEY = ("t", 0)
 
 
-def batch(*values: bytes) -> ProducerBatch:
+def batch(*values: bytes, partition: int = 0) -> ProducerBatch:
     log, out = OperationLog("client-0", 1), Outbox()
-    made = ProducerBatch(KEY, Now(0, 0), 2, 100, 1000.0)
+    made = ProducerBatch(("t", partition), Now(0, 0), 2, 100, 1000.0)
     for value in values:
-        operation = log.invoke(out, kind="produce", topic="t", partition=0)
+        operation = log.invoke(out, kind="produce", topic="t", partition=partition)
         made.add(value, operation, lambda *_: None)
     return made
 
@@ -207,6 +206,44 @@ def test_from_2_5_what_is_acknowledged_of_an_old_epoch_counts_in_its_partition()
     assert made.can_retry(second, OUT_OF_ORDER, Offset(0)), "it is next in line: a loss"
     made.resolve()
     assert made.producer_epoch == 2
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_in_2_5_and_2_6_an_idle_partition_goes_on_with_its_numbers_in_a_new_epoch(goes_on: bool) -> None:
+    """Semantics 6; KAFKA-12152, `client_numbers_idle_partitions_on`: TransactionManager.maybeUpdateProducerIdAndEpoch
+    came with 2.7."""
+    made = Sequences("bump", numbers_idle_partitions_on=goes_on)
+    made.take_identity(7, 0)
+    idle, lost = batch(b"x", b"y", partition=1), batch(b"x")
+    made.number(idle)
+    made.completed(idle, Offset(0))
+    made.number(lost)
+    assert made.can_retry(lost, OUT_OF_ORDER, Offset(0)), "it is next in line: a loss"
+    made.resolve()
+    fresh = batch(b"z", partition=1)
+    assert made.may_leave(fresh)
+    made.number(fresh)
+    assert numbers([lost, fresh]) == [(7, 1, 0), (7, 1, 2 if goes_on else 0)]
+    fresh.seal("none")
+    assert made.can_retry(fresh, OUT_OF_ORDER, Offset(0)), "a new epoch has to begin at 0 (ProducerAppendInfo)"
+    made.resolve()
+    assert numbers([fresh]) == [(7, 2, 0)]
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_partition_that_was_busy_begins_a_new_epoch_at_0(goes_on: bool) -> None:
+    """TransactionManager.handleCompletedBatch: the last of the epoch before is acknowledged."""
+    made = Sequences("bump", numbers_idle_partitions_on=goes_on)
+    made.take_identity(7, 0)
+    old = batch(b"x", b"y")
+    made.number(old)
+    made.take_identity(7, 1)
+    assert not made.may_leave(batch(b"z"))
+    made.completed(old, Offset(0))
+    fresh = batch(b"z")
+    assert made.may_leave(fresh)
+    made.number(fresh)
+    assert numbers([fresh]) == [(7, 1, 0)]
 
 
 def test_what_never_left_leaves_no_gap() -> None:
