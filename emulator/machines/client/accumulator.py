@@ -30,7 +30,7 @@ class Accumulator:
         self.exhausted = False
         """Senders wait for memory: nothing lingers."""
 
-    def join(self, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
+    def join(self, now: Now, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
         """Add a record to the batch that waits, if it has room and does not become full: then nothing else changes."""
         queue = self._queues.get(key)
         if not queue:
@@ -39,6 +39,7 @@ class Accumulator:
         if not batch.has_room(value, self._settings.batch_size - 1):
             return False
         batch.add(value, operation, done)
+        batch.appended_ms = now.mono_ms
         return True
 
     def begins_batch(self, key: TopicPartition, value: bytes) -> bool:
@@ -60,6 +61,7 @@ class Accumulator:
         queue = self._queues.setdefault(key, deque())
         if queue and queue[-1].has_room(value, settings.batch_size, record_key):
             queue[-1].add(value, operation, done, record_key)
+            queue[-1].appended_ms = now.mono_ms
             return True
         memory = max(settings.batch_size, size_bound_bytes(settings.magic, value, record_key))
         if self.memory_used_bytes + memory > settings.buffer_memory:
@@ -93,8 +95,7 @@ class Accumulator:
         batch = queue[0]
         if batch.attempts:
             return batch.waiting_since_ms + self._settings.retry_backoff_ms
-        full = len(queue) > 1 or batch.size_bytes >= self._settings.batch_size
-        if full or self.exhausted:
+        if self._is_full(queue) or self.exhausted:
             return batch.waiting_since_ms
         return batch.waiting_since_ms + self._settings.linger_ms
 
@@ -127,8 +128,9 @@ class Accumulator:
     def expired(self, now: Now) -> list[ProducerBatch]:
         """Batches that waited too long, taken out.
 
-        Since 2.1 `delivery.timeout.ms` after they were created; before, `request.timeout.ms` after they could
-        have left, or after a failed attempt and its pause, and not in muted partitions.
+        Since 2.1 `delivery.timeout.ms` after they were created. Before, `request.timeout.ms` after they had lingered,
+        or after the last record of a full one, if that is earlier, or after a failed attempt and its pause; and not in
+        muted partitions. In 0.8.2 never.
         """
         result = []
         for key, queue in self._queues.items():
@@ -146,7 +148,15 @@ class Accumulator:
         settings = self._settings
         if settings.delivery_timeout_ms is not None:
             return batch.deadline_ms
-        if key in self.muted:
+        if key in self.muted or not settings.batches_expire:
             return NEVER
-        pause_ms = settings.retry_backoff_ms if batch.attempts else settings.linger_ms
-        return batch.waiting_since_ms + pause_ms + settings.request_timeout_ms
+        if batch.attempts:
+            return batch.waiting_since_ms + settings.retry_backoff_ms + settings.request_timeout_ms
+        since_ms = batch.created_ms + settings.linger_ms
+        if self._is_full(queue):
+            since_ms = min(since_ms, batch.appended_ms)
+        return since_ms + settings.request_timeout_ms
+
+    def _is_full(self, queue: deque[ProducerBatch]) -> bool:
+        """Whether the first batch takes in nobody any more."""
+        return len(queue) > 1 or queue[0].size_bytes >= self._settings.batch_size

@@ -61,6 +61,8 @@ class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     retries: int = 0
     delivery_timeout_ms: float | None = None
     """From append to the end, all retries included; None before 2.1, which had no such bound."""
+    batches_expire: bool = True
+    """Without that bound `request.timeout.ms` bounds each wait in the queue (gate `client_batches_expire`)."""
     max_in_flight_requests_per_connection: int = 5
     linger_ms: float = 0.0
     batch_size: int = 16_384
@@ -151,6 +153,7 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     gates = gates_for(version)
     values: dict[str, Any] = _common_defaults(version)
     values["magic"] = gates.record_magic
+    values["batches_expire"] = gates.client_batches_expire
     values["sequence_recovery"] = (
         "bump" if since(version, "2.5") else "retry" if gates.remembered_batches > 1 else "reset"
     )

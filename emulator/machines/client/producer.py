@@ -114,7 +114,7 @@ class Producer:
             self._refuse(now, out, send, int(ErrorCode.MESSAGE_TOO_LARGE))
             return operation
         plain = record_key is None and partition != ANY_PARTITION
-        if plain and not self._blocked and self._accumulator.join((topic, partition), value, operation, done):
+        if plain and not self._blocked and self._accumulator.join(now, (topic, partition), value, operation, done):
             return operation  # a batch that waits has its timer, or its connection to wait for
         self._metadata.want_topic(topic)
         self._blocked.add(send)

@@ -53,7 +53,8 @@ class _Entry(msgspec.Struct, frozen=True):
 class ProducerBatch:
     """Records and what is known of their way.
 
-    `waiting_since_ms`: since when it lies in the queue (created, or put back for a retry). `base_sequence`
+    `waiting_since_ms`: since when it lies in the queue (created, or put back for a retry); `appended_ms`: when its
+    last record came. `base_sequence`
     is -1 until it is first sent by an idempotent producer; `reset` says that it was numbered anew since it
     last left.
     """
@@ -62,6 +63,7 @@ class ProducerBatch:
         "_data",
         "_digests",
         "_entries",
+        "appended_ms",
         "attempts",
         "base_sequence",
         "created_ms",
@@ -82,7 +84,7 @@ class ProducerBatch:
     def __init__(self, key: TopicPartition, now: Now, magic: int, memory_bytes: int, deadline_ms: float) -> None:
         self.key = key
         self.magic = magic
-        self.created_ms = now.mono_ms
+        self.created_ms = self.appended_ms = now.mono_ms
         self.timestamp_ms = int(now.wall_ms)
         self.memory_bytes = memory_bytes
         self.deadline_ms = deadline_ms

@@ -386,6 +386,37 @@ def test_before_2_1_request_timeout_bounds_the_wait_in_the_queue() -> None:
     assert bench.results() == [(b"a", "TimeoutException", None, "failed")]
 
 
+@pytest.mark.parametrize(("version", "expected"), [("0.10.2", 2300), ("2.0.1", 2300), ("2.1", 3000)])
+def test_a_full_batch_expires_after_its_last_record(version: str, expected: float) -> None:
+    """Semantics 6; ProducerBatch.maybeExpire up to 2.0: `isFull && requestTimeoutMs < (now - this.lastAppendTime)`."""
+    bound: dict[str, Any] = {} if version != "2.1" else {"delivery_timeout_ms": 3000}
+    bench = Bench(version=version, request_timeout_ms=2000, linger_ms=1000, batch_size=120, **bound)
+    bench.cluster.add().leader = -1
+    bench.send(b"a")
+    bench.cluster.run(300)
+    bench.send(b"b")
+    bench.cluster.run(400)
+    bench.send(b"c" * 80)
+    bench.cluster.run(20_000)
+    assert [value for value, *_ in bench.results()] == [b"a", b"b", b"c" * 80]
+    ended = [ms for ms, _event in bench.cluster.ended()]
+    assert ended[0] == ended[1]
+    assert ended[0] == pytest.approx(expected, abs=10)
+
+
+def test_in_0_8_2_a_batch_that_cannot_leave_waits() -> None:
+    """Semantics 6; `client_batches_expire`: RecordAccumulator of 0.8.2.2 gives up nothing."""
+    bench = Bench(version="0.8.2", request_timeout_ms=2000)
+    partition = bench.cluster.add()
+    partition.leader = -1
+    bench.send(b"a")
+    bench.cluster.run(100_000)
+    assert bench.results() == []
+    partition.leader = 0
+    bench.cluster.run(200_000)
+    assert bench.results() == [(b"a", 0, 0, "ok")]
+
+
 def test_max_block_bounds_the_wait_for_metadata() -> None:
     bench = Bench(max_block_ms=3000)
     bench.cluster.silent.add("broker-0")
