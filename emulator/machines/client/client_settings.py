@@ -135,6 +135,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     subscription_version: int = 1
     """Of what it says to the group's leader; 1 with what it owns (2.4 on)."""
     list_offsets_version: int = 5
+    tells_of_truncation: bool = True
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
 
@@ -229,6 +230,7 @@ def _members_ways(version: str) -> dict[str, Any]:
     """How a consumer of `version` goes about positions and its group."""
     gates = gates_for(version)
     return {
+        "tells_of_truncation": gates.client_tells_of_truncation,
         "validates_epochs": gates.consumer_epoch_validation,
         "list_offsets_version": gates.consumer_list_offsets_version,
         "join_version": 7 if gates.new_members_are_named_first else 3,

@@ -44,8 +44,8 @@ class Position(msgspec.Struct):
     """`offset` is the next to read, -1 while resetting. Epochs -1: unknown.
 
     `committed`: what the group had committed when this one began, None if nothing, or not looked up.
-    `busy`: a request about this partition is under way; `generation` tells its answer whether it is still
-    wanted.
+    `busy`: a request about this partition is under way, or, of where to read, was sent at `asked_ms`; `generation`
+    tells its answer whether it is still wanted.
     """
 
     operation: Operation
@@ -56,6 +56,7 @@ class Position(msgspec.Struct):
     high_watermark: Offset = NO_OFFSET
     committed: Offset | None = None
     busy: bool = False
+    asked_ms: float = 0.0
     generation: int = 0
     not_before_ms: float = 0.0
     paused: bool = False
@@ -96,6 +97,8 @@ class Position(msgspec.Struct):
         if self.state in ("fetching", "validating"):
             self.generation += 1
             self.busy = False
+            if self.state == "validating":
+                self.not_before_ms = 0.0  # SubscriptionState.validatePosition: nextRetryTimeMs = null
             # Without a record read there is no epoch to compare, and nothing to have been cut off.
             self.state = "validating" if self.offset_epoch >= 0 else "fetching"
 

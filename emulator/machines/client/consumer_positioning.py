@@ -129,6 +129,7 @@ class Positioning:
         version: int | None = None,
     ) -> None:
         position.busy = True
+        position.asked_ms = now.mono_ms
         generation = position.generation
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -173,6 +174,10 @@ class Positioning:
             return
         diverging = NO_OFFSET if undefined else end_offset
         if reset_timestamp(self._settings) is None:
+            if not self._settings.tells_of_truncation:
+                # AsyncClient catches what its listener throws: the partition stays so until it may be asked again.
+                position.not_before_ms = position.asked_ms + self._settings.request_timeout_ms
+                return
             self._trouble.stop(now, out, key, position, "LogTruncationException", diverging)
             return
         self._trouble.reset(now, out, key, position, "LogTruncationException", diverging)

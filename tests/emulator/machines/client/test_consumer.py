@@ -291,6 +291,24 @@ def test_a_cut_log_without_a_policy_is_a_problem() -> None:
     assert bench.read == [(0, b"a"), (1, b"b")]
 
 
+@pytest.mark.parametrize("version", ["2.3", "2.5"])
+def test_from_2_3_to_2_5_nobody_is_told_of_a_cut_log_without_a_policy(version: str) -> None:
+    """`client_tells_of_truncation`, AsyncClient.sendAsyncRequest: `future.complete` calls the listener that throws, and
+    what is caught is dropped, as the future is done."""
+    bench = Bench(version, auto_offset_reset="none", request_timeout_ms=5000, metadata_max_age_ms=2000)
+    cut_history(bench)
+    bench.run(3000)
+    assert (bench.problems, bench.left(), bench.position) == ([], [], 2)
+    assert bench.read == [(0, b"a"), (1, b"b")]
+    assert bench.asked(OffsetForLeaderEpochRequest) == 1
+    bench.run(3000)
+    assert bench.asked(OffsetForLeaderEpochRequest) == 2, "request.timeout.ms after the first"
+    bench.log.leader, bench.log.epoch = 0, 2
+    bench.run(2500)
+    assert bench.asked(OffsetForLeaderEpochRequest) == 3, "it has heard of another leader"
+    assert (bench.problems, bench.position) == ([], 2)
+
+
 def test_before_2_3_a_cut_log_is_read_on_as_if_nothing_had_happened() -> None:
     bench = Bench("2.2", auto_offset_reset="none")
     cut_history(bench)

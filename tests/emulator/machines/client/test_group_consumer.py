@@ -161,7 +161,7 @@ def test_from_2_3_its_leader_epoch_tells_that_the_history_is_another() -> None:
     (reset,) = bench.resets
     assert (reset.error, reset.offset, reset.diverging_offset) == ("LogTruncationException", 3, 2)
     assert bench.read == [(2, b"x"), (3, b"y")]
-    bench = unclean("2.3", auto_offset_reset="none")
+    bench = unclean("2.6", auto_offset_reset="none")
     assert [(p.error, p.diverging_offset) for p in bench.problems] == [("LogTruncationException", 2)]
     assert bench.read == []
 
