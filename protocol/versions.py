@@ -497,6 +497,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     client_numbers_idle_partitions_on: bool
     """2.5, 2.6: a partition with nothing under way goes on with its numbers in an epoch that another one has raised
     (KAFKA-12152); then, it begins at 0."""
+    client_gives_what_precedes_damage: bool
+    """0.11+: a consumer gives out what lies before a damaged batch; in 0.10.2 that fails the whole answer."""
     client_tells_of_truncation: bool
     """2.6+: without a policy poll() throws LogTruncationException; in 2.3 to 2.5 that exception is lost."""
     client_batches_expire: bool
@@ -779,6 +781,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_knows_topic_ids=bin_since("2.8"),
         client_ignores_failures_of_old_epochs=bin_within("2.5", "2.6"),
         client_numbers_idle_partitions_on=bin_within("2.5", "2.6"),
+        client_gives_what_precedes_damage=bin_since("0.11"),
         client_tells_of_truncation=bin_since("2.6"),
         client_batches_expire=bin_since("0.10.2"),
         client_pause_counts_from_attempt=not bin_since("0.10.2"),

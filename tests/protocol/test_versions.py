@@ -105,6 +105,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     # clients' connections, numbers and metadata, semantics 6
     "client_ignores_failures_of_old_epochs": ("2.5", "2.6", BINARY),
     "client_numbers_idle_partitions_on": ("2.5", "2.6", BINARY),
+    "client_gives_what_precedes_damage": ("0.11", "2.8", BINARY),
     "client_tells_of_truncation": ("2.6", "2.8", BINARY),
     "client_batches_expire": ("0.10.2", "2.8", BINARY),
     "client_pause_counts_from_attempt": ("0.8.2", "0.8.2", BINARY),

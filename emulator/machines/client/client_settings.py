@@ -135,6 +135,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     subscription_version: int = 1
     """Of what it says to the group's leader; 1 with what it owns (2.4 on)."""
     list_offsets_version: int = 5
+    gives_what_precedes_damage: bool = True
     tells_of_truncation: bool = True
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
@@ -230,6 +231,7 @@ def _members_ways(version: str) -> dict[str, Any]:
     """How a consumer of `version` goes about positions and its group."""
     gates = gates_for(version)
     return {
+        "gives_what_precedes_damage": gates.client_gives_what_precedes_damage,
         "tells_of_truncation": gates.client_tells_of_truncation,
         "validates_epochs": gates.consumer_epoch_validation,
         "list_offsets_version": gates.consumer_list_offsets_version,

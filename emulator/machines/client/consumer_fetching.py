@@ -12,7 +12,7 @@ from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, reset_timestamp
 from emulator.machines.client.consumer_positioning import Trouble
 from emulator.machines.client.exchange import Failure
-from emulator.machines.client.fetched import FetchedEntry, read_entries
+from emulator.machines.client.fetched import FetchedEntry, read_undamaged
 from emulator.machines.client.metadata_cache import Leader
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
@@ -26,7 +26,20 @@ from protocol.messages.replication import (
     FetchResponse,
 )
 from protocol.outbox import Due, Outbox
-from protocol.records.errors import CorruptRecord
+
+_EXPECTED = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    )
+)
+"""After these it asks for metadata, and again. (Versions that do not know all of these are never told the others.)"""
+
+_WITHOUT_METADATA = frozenset((ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_LEADER_EPOCH))
 
 OnRecords = Callable[[Now, Outbox, TopicPartition, list[FetchedEntry]], None]
 
@@ -118,6 +131,7 @@ class Fetching:
         result: FetchedPartition,
         broker: BrokerId,
     ) -> None:
+        settings = self._settings
         if result.error == ErrorCode.OFFSET_OUT_OF_RANGE:
             if reset_timestamp(self._settings) is None:
                 self._trouble.stop(now, out, key, position, "OffsetOutOfRangeException")
@@ -125,25 +139,37 @@ class Fetching:
                 self._trouble.reset(now, out, key, position, "OffsetOutOfRangeException")
                 position.restart()
             return
-        if result.error == ErrorCode.UNKNOWN_SERVER_ERROR:
-            self._trouble.wait(now, position)  # Fetcher only warns of it; the old consumer tries again after any error
-            return
         if result.error != ErrorCode.NONE:
-            self._trouble.failed(now, out, key, position, result.error)
+            self._refused(now, out, key, position, result.error)
             return
         position.operation.heard(now.mono_ms)
         position.high_watermark = result.high_watermark
         if result.incomplete:
             self._trouble.stop(now, out, key, position, "MessageSizeTooLargeException")
             return
-        try:
-            entries = read_entries(result.records, position.offset)
-        except CorruptRecord:
-            self._trouble.failed(now, out, key, position, ErrorCode.CORRUPT_MESSAGE)
-            return
+        entries, damaged = read_undamaged(result.records, position.offset)
+        if damaged and not settings.gives_what_precedes_damage:
+            entries = []
         for entry in entries:
             position.operation.given(out, entry, high_watermark=result.high_watermark, broker=broker)
         if entries:
             position.offset = entries[-1].next_offset
             position.offset_epoch = entries[-1].leader_epoch
+            generation = position.generation
             self._on_records(now, out, key, entries)
+            if position.generation != generation:
+                return  # whoever was given them wants to be elsewhere
+        if damaged:
+            old = settings.offsets_storage == "zookeeper"
+            name = "InvalidMessageException" if old else "KafkaException"
+            self._trouble.stop(now, out, key, position, name, error=int(ErrorCode.CORRUPT_MESSAGE))
+
+    def _refused(self, now: Now, out: Outbox, key: TopicPartition, position: Position, error: int) -> None:
+        """Fetcher.initializeCompletedFetch, before 2.4 parseCompletedFetch: what it expects, and what it throws. The
+        old consumer tries again after any error (ConsumerFetcherThread.handlePartitionsWithErrors)."""
+        if error in _WITHOUT_METADATA:
+            self._trouble.wait(now, position)
+        elif error in _EXPECTED or self._settings.offsets_storage == "zookeeper":
+            self._trouble.again(now, position)
+        else:
+            self._trouble.stop(now, out, key, position, "IllegalStateException", error=error)

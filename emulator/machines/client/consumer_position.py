@@ -30,7 +30,9 @@ class ReadProblem(msgspec.Struct, frozen=True):
     - OffsetOutOfRangeException: `offset` is not in the log, and the policy is none.
     - LogTruncationException: the log was cut below `offset`; `diverging_offset` is where the common history
       ends, -1 if the leader knows none.
-    - UNKNOWN or a code's name: an error no consumer expects.
+    - KafkaException, of the old consumer InvalidMessageException: a record or batch at `offset` is damaged.
+    - IllegalStateException: an answer to a fetch with an error that no consumer expects.
+    - UNKNOWN or a code's name: another answer with such an error.
     """
 
     topic: str

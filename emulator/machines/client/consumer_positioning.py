@@ -12,7 +12,7 @@ from emulator.machines.client.consumer_position import Position, ReadProblem, re
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.metadata_cache import Leader, MetadataCache
 from emulator.machines.client.operations import NO_ANSWER
-from protocol.errors import TRAITS, ErrorCode, error_name
+from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Now
 from protocol.messages.base import Message
@@ -26,8 +26,6 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochResponse,
 )
 from protocol.outbox import Outbox
-
-_RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
 
 OnProblem = Callable[[Now, Outbox, ReadProblem], None]
 
@@ -47,13 +45,10 @@ class Trouble:
         self._on_problem = on_problem
         self._on_reset = on_reset
 
-    def failed(self, now: Now, out: Outbox, key: TopicPartition, position: Position, error: int) -> None:
-        """A broker answered with `error`: try again if that can help."""
-        if error in _RETRIABLE:
-            self._metadata.request_update()
-            self.wait(now, position)
-        else:
-            self.stop(now, out, key, position, error_name(error), error=error)
+    def again(self, now: Now, position: Position) -> None:
+        """Try again, with fresh metadata."""
+        self._metadata.request_update()
+        self.wait(now, position)
 
     def reset(
         self,
@@ -162,7 +157,8 @@ class Positioning:
                         if error == ErrorCode.NONE:
                             self._compare(now, out, key, position, end.leader_epoch, end.end_offset)
         if error != ErrorCode.NONE:
-            self._trouble.failed(now, out, key, position, error)
+            # Unexpected ones, too: Fetcher.handleListOffsetResponse, OffsetsForLeaderEpochClient.handleResponse.
+            self._trouble.again(now, position)
 
     def _compare(
         self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: LeaderEpoch, end_offset: Offset

@@ -5,9 +5,12 @@ asked for and the last may be cut off where the answer's size ended. Records bef
 cut-off tail are not for it.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 
 from protocol.ids import LeaderEpoch, Offset
+from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers, read_records
 
 
@@ -33,7 +36,21 @@ def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:
 
     Raises protocol.records.errors.CorruptRecord if an entry is damaged.
     """
-    entries = []
+    return list(_entries(data, from_offset))
+
+
+def read_undamaged(data: bytes, from_offset: Offset) -> tuple[list[FetchedEntry], bool]:
+    """The same as far as the first damaged entry; whether there is one."""
+    entries: list[FetchedEntry] = []
+    try:
+        for entry in _entries(data, from_offset):
+            entries.append(entry)
+    except CorruptRecord:
+        return entries, True
+    return entries, False
+
+
+def _entries(data: bytes, from_offset: Offset) -> Iterator[FetchedEntry]:
     for position, header in iter_headers(data):
         records = tuple(
             FetchedRecord(record.offset, header.leader_epoch, record.value or b"")
@@ -41,8 +58,7 @@ def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:
             if record.offset >= from_offset
         )
         if records:
-            entries.append(FetchedEntry(header.leader_epoch, header.crc, header.next_offset, records))
-    return entries
+            yield FetchedEntry(header.leader_epoch, header.crc, header.next_offset, records)
 
 
 def digests(data: bytes, count: int) -> list[int]:

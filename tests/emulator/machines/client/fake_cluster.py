@@ -171,6 +171,8 @@ class FakeCluster:
         """What the next commits and questions about them are answered with; then 0."""
         self.finding_codes: list[int] = []
         """The same for questions for the coordinator."""
+        self.listing_codes: list[int] = []
+        """What the next questions where a log begins or ends are answered with; then 0."""
         self.member_answers: dict[type[Message], list[Message | None]] = {}
         """What the next JoinGroup, ... are answered with; None: not at all. Then: as to the only member."""
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
@@ -377,11 +379,12 @@ class FakeCluster:
                 return FetchResponse([self._read(node, message, index) for index in range(len(message.partitions))])
             case ListOffsetsRequest(partitions=asked):
                 listed = []
+                code = self.listing_codes.pop(0) if self.listing_codes else 0
                 for each in asked:
                     partition = self.partitions[each.topic, each.partition]
                     offset = partition.log_end if each.timestamp == -1 else partition.log_start
                     listed.append(
-                        ListedOffset(each.topic, each.partition, 0, Offset(offset), LeaderEpoch(partition.epoch))
+                        ListedOffset(each.topic, each.partition, code, Offset(offset), LeaderEpoch(partition.epoch))
                     )
                 return ListOffsetsResponse(listed)
             case OffsetForLeaderEpochRequest(partitions=questions):

@@ -381,7 +381,53 @@ def test_a_fatal_error_stops_the_partition() -> None:
     answer = FetchResponse([FetchedPartition("t", 0, 35)])
     message = MessageReceived(connection, correlation, 12, answer)
     assert bench.cluster.out.route(bench.cluster.now, message)
-    assert bench.problems == [ReadProblem("t", 0, "UNSUPPORTED_VERSION", Offset(0))]
+    assert bench.problems == [ReadProblem("t", 0, "IllegalStateException", Offset(0))]
+
+
+def damaged(bench: Bench) -> None:
+    """a and c are whole, and a byte of b is not what it was."""
+    fill(bench.log, b"a", b"bbbb", b"c")
+    broken = bytearray(bench.log.entries[1])
+    broken[-3] ^= 1
+    bench.log.entries[1] = bytes(broken)
+    bench.assign()
+    bench.run(20_000)
+
+
+@pytest.mark.parametrize(("version", "read"), [("0.10.2", []), ("0.11", [(0, b"a")]), ("2.8", [(0, b"a")])])
+def test_a_damaged_batch_stops_the_partition(version: str, read: list[tuple[int, bytes]]) -> None:
+    """Semantics 6, `client_gives_what_precedes_damage`: Fetcher.PartitionRecords.maybeEnsureValid throws
+    KafkaException; in 0.10.2 parseCompletedFetch does, which reads a whole answer at once."""
+    bench = Bench(version)
+    damaged(bench)
+    assert bench.read == read
+    assert bench.problems == [ReadProblem("t", 0, "KafkaException", Offset(len(read)))]
+
+
+def test_an_error_of_a_question_where_to_read_is_asked_again_whatever_it_is() -> None:
+    """Fetcher.handleListOffsetResponse (0.10.2.2 to 2.8.2): "unexpected exception: {}, retrying"."""
+    bench = Bench(auto_offset_reset="earliest")
+    fill(bench.log, b"a")
+    bench.cluster.listing_codes = [35, -1]
+    bench.assign(None)
+    bench.run(1000)
+    assert bench.asked(ListOffsetsRequest) == 3
+    assert (bench.read, bench.problems) == ([(0, b"a")], [])
+
+
+def test_an_unknown_leader_epoch_asks_for_no_metadata() -> None:
+    """Fetcher.initializeCompletedFetch: "Received unknown leader epoch error in fetch"; the leader will hear of it."""
+    bench = Bench(metadata_max_age_ms=300_000)
+    bench.assign()
+    bench.run(50)
+    metadata, fetches = bench.asked(MetadataRequest), bench.asked(FetchRequest)
+    (connection,) = (number for number, node in bench.cluster.connections.items() if node == "broker-0")
+    answer = FetchResponse([FetchedPartition("t", 0, 75)])
+    message = MessageReceived(connection, len(bench.cluster.requests), 12, answer)
+    assert bench.cluster.out.route(bench.cluster.now, message)
+    bench.run(200)
+    assert (bench.asked(MetadataRequest), bench.asked(FetchRequest)) == (metadata, fetches + 1)
+    assert bench.problems == []
 
 
 def test_an_unknown_error_is_asked_again() -> None:
