@@ -503,6 +503,11 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.6+: without a policy poll() throws LogTruncationException; in 2.3 to 2.5 that exception is lost."""
     client_batches_expire: bool
     """0.10.2+ (in Kafka since 0.9, KIP-19): a batch that cannot leave is given up by time; in 0.8.2 it waits."""
+    client_asks_connected_first: bool
+    """2.3+: what any broker can answer a client asks of one that it is connected to, if that can take more; before, of
+    one that it is not connected to rather than of a busy one."""
+    client_connects_to_least_recent: bool
+    """2.7+: of those it is not connected to, of the one that it has tried longest ago; before, whichever comes."""
     client_pause_counts_from_attempt: bool
     """0.8.2: reconnect.backoff.ms counts from when connecting began; then, from when the connection was lost."""
     client_pauses_grow: bool
@@ -784,6 +789,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_gives_what_precedes_damage=bin_since("0.11"),
         client_tells_of_truncation=bin_since("2.6"),
         client_batches_expire=bin_since("0.10.2"),
+        client_asks_connected_first=bin_since("2.3"),
+        client_connects_to_least_recent=bin_since("2.7"),
         client_pause_counts_from_attempt=not bin_since("0.10.2"),
         client_pauses_grow=bin_since("1.0"),
         client_disconnects_lost_coordinator=bin_since("1.0"),

@@ -63,6 +63,7 @@ READ: dict[str, str] = {
     "append_error_fails_partition": "AbstractFetcherThread.markPartitionFailed",
     "startup_offlines_dead_replicas": "ReplicaStateMachine.startup",
     "consumer_epoch_validation": "Fetcher.validateOffsetsIfNeeded",
+    "client_asks_connected_first": "NetworkClient.leastLoadedNode",
     "static_members": "GroupMetadata.hasStaticMember",
     "full_groups_forget_instances": "GroupCoordinator.handleJoinGroup, removeStaticMember",
 }

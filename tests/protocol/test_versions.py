@@ -108,6 +108,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "client_gives_what_precedes_damage": ("0.11", "2.8", BINARY),
     "client_tells_of_truncation": ("2.6", "2.8", BINARY),
     "client_batches_expire": ("0.10.2", "2.8", BINARY),
+    "client_asks_connected_first": ("2.3", "2.8", BINARY),
+    "client_connects_to_least_recent": ("2.7", "2.8", BINARY),
     "client_pause_counts_from_attempt": ("0.8.2", "0.8.2", BINARY),
     "client_pauses_grow": ("1.0", "2.8", BINARY),
     "client_reads_while_it_joins": ("2.5", "2.8", BINARY),

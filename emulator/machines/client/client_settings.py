@@ -43,7 +43,9 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     socket_connection_setup_timeout_ms: float = 136_000.0
     """Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later."""
     socket_connection_setup_timeout_max_ms: float = 136_000.0
-    # What clients of a version do (semantics 6), no settings of Kafka's: pauses before connecting again, then metadata.
+    # What clients of a version do (semantics 6), no settings of Kafka's: whom to ask, pauses, then metadata.
+    asks_connected_first: bool = True
+    connects_to_least_recent: bool = True
     pause_counts_from_attempt: bool = False
     pauses_grow: bool = True
     rejects_older_epochs: bool = False
@@ -274,6 +276,8 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
 def _common_defaults(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     values: dict[str, Any] = {
+        "asks_connected_first": gates.client_asks_connected_first,
+        "connects_to_least_recent": gates.client_connects_to_least_recent,
         "pause_counts_from_attempt": gates.client_pause_counts_from_attempt,
         "pauses_grow": gates.client_pauses_grow,
         "rejects_older_epochs": gates.client_ignores_older_epochs,

@@ -107,29 +107,35 @@ class BrokerConnections:
         out.send(channel.connection, request, self._correlation, chosen)
 
     def least_loaded(self, now: Now, nodes: Sequence[str]) -> str | None:
-        """The node to ask what any can answer: connected with least under way, else one being or to be
-        connected.
-
-        None if all are pausing before they may be tried again.
-        """
+        """The node to ask what any can answer (NetworkClient.leastLoadedNode). None if there is none now."""
         start = self._chance.below(len(nodes)) if nodes else 0
-        best: str | None = None
-        best_rank = (3, 0)
-        for index in range(len(nodes)):
-            node = nodes[(start + index) % len(nodes)]
-            channel = self._channel(node)
-            if channel.open:
-                rank = (0, len(channel.in_flight))
-            elif channel.connection:
-                rank = (1, 0)
-            elif is_due(now, channel.backoff_until_ms):
-                rank = (2, channel.failures)
-            else:
+        channels = [self._channel(nodes[(start + index) % len(nodes)]) for index in range(len(nodes))]
+        for channel in channels:
+            if self._is_pausing(now, channel):
                 channel.wanted = True
-                continue
-            if rank < best_rank:
-                best, best_rank = node, rank
-        return best
+        usable = [channel for channel in channels if not self._is_pausing(now, channel)]
+        best = (self._connected_first if self._settings.asks_connected_first else _idle_first)(usable)
+        return None if best is None else best.node
+
+    def _connected_first(self, usable: list[_Channel]) -> _Channel | None:
+        """Connected with least under way and room for more, else being connected, else to be connected."""
+        ready = [channel for channel in usable if channel.open and len(channel.in_flight) < self._in_flight_max]
+        if ready:
+            return min(ready, key=lambda channel: len(channel.in_flight))
+        connecting = [channel for channel in usable if channel.connection and not channel.open]
+        if connecting:
+            return connecting[-1]
+        others = [channel for channel in usable if not channel.connection]
+        if others and self._settings.connects_to_least_recent:
+            return min(others, key=lambda channel: channel.attempted_at_ms)
+        return others[-1] if others else None
+
+    def waits_for_another(self, node: str) -> bool:
+        """Whether nothing can be sent to `node` now and some connection is being made, so that none is begun for it
+        (NetworkClient.DefaultMetadataUpdater.maybeUpdate, isAnyNodeConnecting)."""
+        channel = self._channel(node)
+        can_send = channel.open and len(channel.in_flight) < self._in_flight_max
+        return not can_send and any(other.connection and not other.open for other in self._channels.values())
 
     def in_flight(self, node: str) -> int:
         """Requests under way to `node`."""
@@ -137,8 +143,7 @@ class BrokerConnections:
 
     def is_unavailable(self, now: Now, node: str) -> bool:
         """Whether the connection was lost, or could not be made, and the pause is not over."""
-        channel = self._channel(node)
-        return not channel.connection and not is_due(now, channel.backoff_until_ms)
+        return self._is_pausing(now, self._channel(node))
 
     def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         self.handling = True
@@ -206,6 +211,9 @@ class BrokerConnections:
             channel = self._channels[node] = _Channel(node)
         return channel
 
+    def _is_pausing(self, now: Now, channel: _Channel) -> bool:
+        return not channel.connection and not is_due(now, channel.backoff_until_ms)
+
     def _deadline_ms(self, channel: _Channel) -> float:
         if not channel.open:
             return channel.open_deadline_ms
@@ -243,3 +251,11 @@ class BrokerConnections:
         if longest <= shortest:
             return shortest
         return min(longest, shortest * (1 << min(times, 20))) * self._chance.between(0.8, 1.2)
+
+
+def _idle_first(usable: list[_Channel]) -> _Channel | None:
+    """Connected with nothing under way, else least under way: one that is not connected goes before a busy one."""
+    for channel in usable:
+        if channel.open and not channel.in_flight:
+            return channel
+    return min(usable, key=lambda channel: len(channel.in_flight), default=None)

@@ -119,7 +119,7 @@ class MetadataCache:
         if self._under_way or not self._topics or not is_due(now, self._ask_at_ms()):
             return
         node = self._connections.least_loaded(now, self.nodes)
-        if node is None or not self._connections.ready(now, out, node):
+        if node is None or self._connections.waits_for_another(node) or not self._connections.ready(now, out, node):
             return
         self._under_way = True
         self._asked_ms = now.mono_ms

@@ -213,6 +213,29 @@ def test_what_any_broker_can_answer_goes_to_the_least_busy() -> None:
     assert bench.connections.next_at_ms() < 100
 
 
+@pytest.mark.parametrize(("version", "expected"), [("2.2", "broker-1"), ("2.3", "broker-0")])
+def test_up_to_2_2_who_is_not_connected_is_asked_before_a_busy_one(version: str, expected: str) -> None:
+    """Semantics 6, `client_asks_connected_first`: NetworkClient.leastLoadedNode."""
+    bench = Bench(consumer_settings(version))
+    nodes = ["broker-0", "broker-1"]
+    bench.connect()
+    assert {bench.connections.least_loaded(at(0), nodes) for _ in range(20)} == {"broker-0"}, "it is idle"
+    bench.ask(0)
+    assert {bench.connections.least_loaded(at(0), nodes) for _ in range(20)} == {expected}
+    bench.ask(0)
+    assert {bench.connections.least_loaded(at(0), nodes) for _ in range(20)} == {"broker-1"}, "0 can take no more"
+
+
+@pytest.mark.parametrize(("version", "first"), [("2.6", {"broker-0", "broker-1"}), ("2.7", {"broker-1"})])
+def test_from_2_7_it_connects_to_whom_it_has_tried_longest_ago(version: str, first: set[str]) -> None:
+    """`client_connects_to_least_recent`."""
+    bench = Bench(consumer_settings(version))
+    bench.connections.ready(at(10), bench.out, "broker-0")
+    bench.give(11, ConnectionLost(1, "refused"))
+    nodes = ["broker-0", "broker-1"]
+    assert {bench.connections.least_loaded(at(5000), nodes) for _ in range(40)} == first
+
+
 def test_closing_forgets_everything() -> None:
     bench = Bench()
     connection = bench.connect()
@@ -244,6 +267,20 @@ class MetadataBench(Bench):
         self.give(
             ms, MessageReceived(self.connection, correlation, 9, MetadataResponse(BrokerId(0), live, list(partitions)))
         )
+
+
+def test_for_metadata_no_connection_is_begun_while_another_is_being_made() -> None:
+    """NetworkClient.DefaultMetadataUpdater.maybeUpdate, isAnyNodeConnecting."""
+    bench = Bench()
+    metadata = MetadataCache(["broker-0"], bench.connections, SETTINGS)
+    metadata.want_topic("t")
+    assert not bench.connections.ready(at(0), bench.out, "broker-9")
+    bench.out.take()
+    metadata.poll(at(0), bench.out)
+    assert bench.out.take() == []
+    bench.give(1, ConnectionOpened(1))
+    metadata.poll(at(1), bench.out)
+    assert bench.out.take() == [Open(2, "broker-0", "client")]
 
 
 def test_it_asks_for_a_new_topic_and_when_told_but_not_too_often() -> None:
