@@ -197,12 +197,12 @@ def _never_follows() -> Patches:
 
 
 def _every_second_of_epoch_0() -> Patches:
-    append = Log.append_as_leader
+    place = Log.place
 
-    def stamped(self: Log, data: bytes, leader_epoch: int) -> Any:
-        return append(self, data, LeaderEpoch(leader_epoch * (1 - self.log_end % 2)))
+    def stamped(self: Log, records: bytes, leader_epoch: int) -> Any:
+        return place(self, records, LeaderEpoch(leader_epoch * (1 - self.log_end % 2)))
 
-    return [(Log, "append_as_leader", stamped)]
+    return [(Log, "place", stamped)]
 
 
 # --- what comes right by itself ---
