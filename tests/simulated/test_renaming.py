@@ -64,6 +64,8 @@ TIES = {
     "kafka-6082": "semantics 11.13: who resigns waits for its senders one after the other, by id",
     "incident-remedies": f"{ASKED_FIRST}; {LEAVE_BY_ID}",
     "group-coordinator-isolated": ASKED_FIRST,
+    "workload-az-cut": ASKED_FIRST,
+    "rolling-restart": ASKED_FIRST,
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,
 }
