@@ -163,26 +163,23 @@ class Lives:
     @property
     def again(self) -> str:
         """SQL: whether the topic of a row, so called, has had a life before."""
-        names = [
-            (run, f"{topic}#{number}")
-            for (run, topic), times in self._removed.items()
-            for number in range(2, len(times) + 1)
-        ]
-        names += sorted(self._removed)
-        listed = ", ".join(f"struct({_text(run)}, {_text(name)})" for run, name in names)
-        return f"coalesce(struct(r.run, r.topic) IN ({listed}), false)" if names else "false"
+        return self._is_one_of("struct(r.run, r.topic)", 2, self._removed)
 
     @property
     def gone(self) -> str:
         """SQL: whether the topic of a row, so called, is gone or on its way."""
+        return self._is_one_of("struct(run, topic)", 1, self._going)
+
+    def _is_one_of(self, row: str, first: int, last: Iterable[tuple[str, str]]) -> str:
+        """SQL: whether `row` is of a life that has ended, from the `first` on, or of the last of a topic in `last`."""
         names = [
             (run, f"{topic}#{number}")
             for (run, topic), times in self._removed.items()
-            for number in range(1, len(times) + 1)
+            for number in range(first, len(times) + 1)
         ]
-        names += sorted(self._going)
+        names += sorted(last)
         listed = ", ".join(f"struct({_text(run)}, {_text(name)})" for run, name in names)
-        return f"coalesce(struct(run, topic) IN ({listed}), false)" if names else "false"
+        return f"coalesce({row} IN ({listed}), false)" if names else "false"
 
 
 def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> Lives:

@@ -62,10 +62,12 @@ class AlterIsr:
         """A change of its ISR is pending that nobody asks for any more: only a LeaderAndIsr ends that (1.6)."""
         return partition.pending is not None and (partition.topic, partition.partition) not in self._unsent
 
-    def _go_on(self) -> None:
-        """There may be something to send."""
+    def _go_on(self, after_ms: float = 0.0) -> None:
+        """There may be something to send: with the next run of 2.7's task, whatever `after_ms` says."""
         if self._context.gates.alter_isr_every_50_ms:
-            self._context.set_timer(ALTER_RETRY, PERIOD_MS - self._context.now.mono_ms % PERIOD_MS, self._send)
+            after_ms = PERIOD_MS - self._context.now.mono_ms % PERIOD_MS
+        if after_ms:
+            self._context.set_timer(ALTER_RETRY, after_ms, self._send)
         else:
             self._send()
 
@@ -104,10 +106,7 @@ class AlterIsr:
         expects ends in an exception: what comes behind it in the answer is sent again, in 2.8 with the next change."""
         self._in_flight = False
         if response.error != ErrorCode.NONE:
-            if self._context.gates.alter_isr_every_50_ms:
-                self._go_on()
-            else:
-                self._context.set_timer(ALTER_RETRY, ALTER_RETRY_MS, self._send)
+            self._go_on(ALTER_RETRY_MS)
             return
         answered = {(changed.topic, changed.partition): changed for changed in response.partitions}
         for topic_partition, (partition, pending) in sent.items():

@@ -71,12 +71,11 @@ def continuing(log_end: Offset, data: bytes, max_bytes: int) -> Placed:
     while position < len(data):
         try:
             header = read_header(data, position)
-            sound = header.size_bytes > max_bytes or check_crc(data, position)
         except ValueError as error:
             raise CorruptBatch(str(error)) from error
         if header.size_bytes > max_bytes:
             raise LargerThanAllowed(f"{header.size_bytes} bytes at offset {header.base_offset}, allowed: {max_bytes}")
-        if not sound:
+        if not check_crc(data, position):
             raise CorruptBatch(f"the batch at offset {header.base_offset} fails its checksum")
         headers.append(header)
         position += header.size_bytes
