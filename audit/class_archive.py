@@ -77,10 +77,10 @@ def _audit(session: SparkSession, scratch: Path) -> None:
     from audit.ahead import Ahead
     from audit.checks.registry import CHECKS
     from audit.run import audit_runs
-    from audit.warm_up import tiny_run
+    from audit.tiny_run import TINY_RUN, tiny_run
 
     checks = tuple(CHECKS.values())
-    ahead = Ahead(session, scratch / "warm-up", checks)
+    ahead = Ahead(session, scratch / TINY_RUN, checks)
     [verdict] = audit_runs(session, [tiny_run(scratch)], scratch=str(scratch), checks=checks, ahead=ahead)
     assert verdict.valid is True, verdict
 

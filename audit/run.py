@@ -1,7 +1,7 @@
 """One or many runs audited: Spark's findings, what the scenario expects and the run's health become verdicts.
 
 gateway = start_gateway(find_java(os.environ), directory)      # ahead of need
-spark = spark_session(gateway); warm_up(spark, scratch)
+spark = spark_session(gateway)
 [verdict] = audit_runs(spark, ["runs/az-isolated-leader-1"], scratch=scratch)
 write_verdict(verdict, run)
 """

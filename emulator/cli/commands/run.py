@@ -1,7 +1,7 @@
 """`faultline run SCENARIO`: play it, judge it, show the verdict.
 
-In the network world Spark's machine starts before the cluster and warms up while it runs, with a low priority, so
-that the verdict comes a moment after the last step."""
+In the network world Spark's machine starts before the cluster and plans the audit while it runs, with a low priority,
+so that the verdict comes a moment after the last step."""
 
 import sys
 import time
@@ -200,7 +200,7 @@ def _play(
     async def play(make_cluster: MakeCluster) -> Observations:
         async with trio.open_nursery() as nursery:
             if spark is not None:
-                nursery.start_soon(trio.to_thread.run_sync, spark.warm_up)
+                nursery.start_soon(trio.to_thread.run_sync, spark.get_ready)
             try:
                 played = await play_network(
                     resolved, directory, seed=options.seed, speed=speed, began=progress.began, make_cluster=make_cluster

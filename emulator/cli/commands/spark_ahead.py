@@ -1,4 +1,4 @@
-"""Spark's machine for one run: started ahead of need; while the cluster is at work it plans the audit, and warms up.
+"""Spark's machine for one run: started ahead of need; while the cluster is at work it plans the audit.
 
 Nothing that befalls it costs the run anything but its verdict: what was played is kept, and is *unknown* with the
 reason."""
@@ -37,23 +37,21 @@ class Spark:
         self._session: Any = None
         self._ahead: Any = None
         self._abandoned = False
-        self._hurried = False
         self._began = time.monotonic()
         self.ready_s = 0.0
         self.problem = ""
 
-    def warm_up(self) -> None:
-        """Open the session, plan the audit, and run what it will run, on nothing, so that it is quick afterwards."""
+    def get_ready(self) -> None:
+        """Open the session and plan the audit. To warm up by audits of something else would gain half a second, and
+        cost 14 s of processors (docs/audit-cost.md)."""
         from audit.ahead import Ahead
         from audit.checks.registry import CHECKS
         from audit.session import GatewayError, spark_faults, spark_session
-        from audit.warm_up import warm_up
 
         try:
             with spark_faults(self._gateway):
                 self._session = spark_session(self._gateway, app_name="faultline")
                 self._ahead = Ahead(self._session, self._run, tuple(CHECKS.values()))
-                warm_up(self._session, self._scratch, enough=lambda: self._hurried)
         except Exception as error:
             if not (self._abandoned or isinstance(error, GatewayError | OSError)):
                 raise
@@ -61,14 +59,13 @@ class Spark:
         self.ready_s = round(time.monotonic() - self._began, 3)
 
     def abandon(self) -> None:
-        """There will be nothing to judge: whoever ended the run does not wait until it is warm, which takes long on a
+        """There will be nothing to judge: whoever ended the run does not wait until it is ready, which takes long on a
         machine that has other work."""
         self._abandoned = True
         self._gateway.process.kill()
 
     def hurry(self) -> None:
         """The cluster has ended: there are no timers left to be careful of, and the audit waits."""
-        self._hurried = True
         self._gateway.to_foreground()
 
     def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:

@@ -1,4 +1,4 @@
-"""Spark that is warmed up beside a run: one which comes to nothing, or a Java which does."""
+"""Spark that gets ready beside a run: one which comes to nothing, or a Java which does."""
 
 import threading
 from pathlib import Path
@@ -36,20 +36,20 @@ def java(monkeypatch: pytest.MonkeyPatch) -> Java:
     return made
 
 
-def test_what_is_warmed_up_for_nothing_ends_at_once_whatever_it_says(java: Java, tmp_path: Path) -> None:
+def test_what_gets_ready_for_nothing_ends_at_once_whatever_it_says(java: Java, tmp_path: Path) -> None:
     spark = Spark(tmp_path, tmp_path)
-    warming = threading.Thread(target=spark.warm_up)
-    warming.start()
+    preparing = threading.Thread(target=spark.get_ready)
+    preparing.start()
     spark.abandon()
-    warming.join(30.0)
-    assert not warming.is_alive()
+    preparing.join(30.0)
+    assert not preparing.is_alive()
     assert spark.problem == "an answer of nobody"
 
 
 def test_a_bug_of_ours_is_one_while_it_is_wanted(java: Java, tmp_path: Path) -> None:
     java.kill()
     with pytest.raises(RuntimeError, match="an answer of nobody"):
-        Spark(tmp_path, tmp_path).warm_up()
+        Spark(tmp_path, tmp_path).get_ready()
 
 
 def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monke
     (run / "events").mkdir(parents=True)
     spark = Spark(run, tmp_path / "scratch")
     try:
-        spark.warm_up()
+        spark.get_ready()
         verdict, code = spark.judge("x", 0.0, 0.0)
     finally:
         spark.close()

@@ -1,23 +1,12 @@
-"""Makes a fresh Spark session quick: audits of a tiny run, so that the real one meets loaded classes.
+"""A run of a few events: something to audit for the audit's own sake (a class archive, a machine to warm up)."""
 
-The first query of a virtual machine takes several times as long as the second. A run that starts its machine early has
-it plan the real audit (`audit.ahead`), and warms it up in what time is left while its cluster is at work, by some
-checks at a time: when the cluster has ended, the real audit need not wait for more, for what it asks warms as well.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from protocol import events as e
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+TINY_RUN = "tiny-run"
 _TOPIC_PARTITION = ("t", 0)
 _EVENTS: tuple[e.Event, ...] = (
     e.NodeStarted("broker,controller", "az-0", "2.6", "2.6"),
@@ -35,29 +24,14 @@ _EVENTS: tuple[e.Event, ...] = (
 )
 
 
-def warm_up(spark: SparkSession, scratch: Path, enough: Callable[[], bool] = lambda: False) -> None:
-    """Audit a run of a few events, made in `scratch` (an existing directory), until it is `enough`."""
-    from audit.checks.registry import CHECKS
-    from audit.questions import CHECKS_A_QUERY
-    from audit.run import audit_runs
-
-    run = tiny_run(scratch)
-    checks = tuple(CHECKS.values())
-    for first in range(0, len(checks), CHECKS_A_QUERY):
-        if enough():
-            return
-        [verdict] = audit_runs(spark, [run], scratch=str(scratch), checks=checks[first : first + CHECKS_A_QUERY])
-        assert verdict.valid is True, verdict
-
-
 def tiny_run(scratch: Path) -> Path:
-    """The directory of a run of a few events, of both levels."""
-    run = scratch / "warm-up"
+    """Its directory, made in `scratch`; it has events of both levels."""
+    run = scratch / TINY_RUN
     (run / "events").mkdir(parents=True, exist_ok=True)
     lines: dict[bool, list[bytes]] = {False: [], True: []}
     for seq, event in enumerate(_EVENTS, 1):
         envelope = {
-            "format": e.EVENT_FORMAT, "run": "warm-up", "node": "broker-0", "incarnation": 1, "seq": seq,
+            "format": e.EVENT_FORMAT, "run": TINY_RUN, "node": "broker-0", "incarnation": 1, "seq": seq,
             "cause": "start", "mono_ms": float(seq), "wall_ms": float(seq), "at_ms": float(seq),
             "level": event.LEVEL, "event": event.NAME,
         }  # fmt: skip
