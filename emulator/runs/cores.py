@@ -81,6 +81,15 @@ def _play(tasks: Sequence[Any]) -> list[Any]:
     return [_worker.play(task) for task in tasks]
 
 
+def lots_of(tasks: Sequence[Task], processes: int) -> Iterator[Sequence[Task]]:
+    """All tasks, in order; smaller lots towards the end, so that nobody waits long for who has the last one."""
+    first = 0
+    while first < len(tasks):
+        size = max(1, min(CHUNK_MAX, (len(tasks) - first) // (4 * processes)))
+        yield tasks[first : first + size]
+        first += size
+
+
 def processes_made_by() -> Literal["fork", "spawn"]:
     """A fork saves importing everything again, half a second of each core; but it copies the locks that other threads
     hold (a progress bar's, a JVM's gateway, a library's) as they are."""
@@ -126,8 +135,7 @@ def all_cores(
     with _pool(processes_made_by(), count, pickle.dumps((make, asked))) as pool:
 
         def play(tasks: Sequence[Task]) -> Iterator[Result]:
-            size = max(1, min(CHUNK_MAX, len(tasks) // (4 * count)))
-            lots = (tasks[first : first + size] for first in range(0, len(tasks), size))
+            lots = lots_of(tasks, count)
             with _none_lost():
                 under_way = {pool.submit(_play, lot) for lot in islice(lots, AHEAD * count)}
                 while under_way:

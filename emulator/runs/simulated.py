@@ -92,7 +92,7 @@ def play(
     on_roster(world, roster)
     with collector_asleep():
         world.start(OBSERVER)
-        world.run(lambda: player.finished, max_ms=MAX_MS)
+        world.play(player, max_ms=MAX_MS)
     waits = player.work.who_waits()
     world.over()
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over: {waits}"

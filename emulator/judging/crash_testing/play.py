@@ -66,7 +66,7 @@ def play_death(plan: Plan) -> Died:
     attendant.attend(world, player)
     with collector_asleep():
         world.start(OBSERVER)
-        world.run(lambda: player.finished, max_ms=MAX_MS)
+        world.play(player, max_ms=MAX_MS)
         waits = player.work.who_waits()
         assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
         if attendant.hit_ms is None and world.nodes[plan.victim].alive:

@@ -88,7 +88,7 @@ def play_schedule(resolved: Resolved, seed: int) -> Over:
     world.on_act = do
     world.start(OBSERVER)
     try:
-        world.run(lambda: player.finished, max_ms=MAX_MS)
+        world.play(player, max_ms=MAX_MS)
     except RunTooLong as error:
         raise RunTooLong(f"{error}; waits: {player.work.who_waits()}") from error
     waits = player.work.who_waits()

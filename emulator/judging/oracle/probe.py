@@ -73,7 +73,8 @@ class Probe:
         watch = self._watches.get(node.node.name)
         if watch is None or watch.machine is not machine:
             if isinstance(machine, SessionServer):
-                self._service(machine, now_ms)
+                if machine.committed_zxid > self.committed.zxid:
+                    self._committed(machine, round(now_ms, PLACES))
                 return
             if watch is not None:
                 self._life_ended(watch, round(now_ms, PLACES))
@@ -115,11 +116,10 @@ class Probe:
         if epoch != (0 if office is None else office.epoch):
             self._control(watch, epoch, round(now_ms, PLACES))
 
-    def _service(self, server: SessionServer, now_ms: float) -> None:
+    def _committed(self, server: SessionServer, at_ms: float) -> None:
         """Whichever server has got furthest tells what the service has committed."""
-        if server.committed_zxid > self.committed.zxid:
-            for topic in self.committed.catch_up(server, round(now_ms, PLACES)):
-                self._removed(topic)
+        for topic in self.committed.catch_up(server, at_ms):
+            self._removed(topic)
 
     def _loaded(self, watch: Watch) -> None:
         """What a broker found on its disks, before anything becomes of it."""
