@@ -82,17 +82,19 @@ class Outbox:
     def route(self, now: Now, event: Input) -> bool:
         """Give an input to its owner. False: it has none, or none any more (whoever owned the connection has closed
         it in the same instant)."""
-        if isinstance(event, MessageReceived):  # most are: on the path of every input, so no pattern matching
+        # On the path of every input: most are messages, and to learn that a struct is *not* of a class takes isinstance
+        # and patterns ten times as long as to compare its type.
+        if type(event) is MessageReceived:
             owner = self._owners.get(event.connection)
-        elif isinstance(event, TimerFired):
+        elif type(event) is TimerFired:
             due = self._timers.pop(event.key, None)
             if due is None:
                 return False
             due(now, self)
             return True
-        elif isinstance(event, ConnectionOpened):
+        elif type(event) is ConnectionOpened:
             owner = self._owners.get(event.connection)
-        elif isinstance(event, ConnectionLost):
+        elif type(event) is ConnectionLost:
             owner = self._owners.pop(event.connection, None)
         else:
             return False

@@ -3,6 +3,8 @@
 `Act` is an effect beside those of `protocol.machine`; its outcome comes back as the input `ActDone`. Both worlds
 carry out the same actions, so the player cannot tell them apart either. """
 
+from typing import final
+
 import msgspec
 
 from emulator.faults.machines import (
@@ -71,6 +73,7 @@ class Act(msgspec.Struct, frozen=True, tag="act"):
     action: Action
 
 
+@final
 class ActDone(msgspec.Struct, frozen=True, tag="act-done"):
     """Input: `result` as the action describes, or {}; `error` "" or why it could not be done."""
 

@@ -29,6 +29,8 @@ from protocol.ids import TopicPartition
 
 BREAKING = ("kill", "stop", "pause", "power-loss")
 """What is done to machines that may cost a partition its leader."""
+OF_LINKS = frozenset((FaultAsked, FaultInForce, FaultHealed, FaultTraffic, FaultTried))
+"""Events that tell of a rule on links. A few of a run's, so the others are passed over quickly."""
 KAFKAS_EXIT = 1
 """Code of a process that ends as Kafka's would."""
 
@@ -40,6 +42,8 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
     flowed: set[str] = set()
     tried: set[str] = set()
     for _, _, _, _, at_ms, event in world.trace.entries:
+        if type(event) not in OF_LINKS:
+            continue
         match event:
             case FaultAsked(rule=rule, what=what, expects_traffic=expects_traffic):
                 faults[rule] = FaultVerdict(what, round(at_ms, 3), None, None, 0, False, None, id=rule)
@@ -52,8 +56,6 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
                 flowed.add(rule)
             case FaultTried(rule=rule):
                 tried.add(rule)
-            case _:
-                pass
     for rule, fault in faults.items():
         fault.nodes = [name for name, node in world.nodes.items() if rule in node.links.in_force]
         stopped = {node: node.links.frames_stopped.get(rule, 0) for node in world.nodes.values()}
@@ -80,7 +82,7 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
     broken = {
         event.target
         for *_, event in world.trace.entries
-        if isinstance(event, MachineFault) and event.what in DEADLY_FAULTS
+        if type(event) is MachineFault and event.what in DEADLY_FAULTS
     }
     return [
         f"{name} died by itself with code {node.died.code}: {node.died.reason}"
@@ -94,7 +96,7 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
 
 def exits_of(world: SimulatedWorld) -> dict[str, int]:
     """{node: how many of its lives ended by themselves}; nodes without any are left out."""
-    exits = [entry[0] for entry in world.trace.entries if isinstance(entry[5], NodeStopped) and entry[5].code != 0]
+    exits = [entry[0] for entry in world.trace.entries if type(entry[5]) is NodeStopped and entry[5].code != 0]
     return dict(sorted(Counter(exits).items()))
 
 
@@ -115,7 +117,7 @@ def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
 def first_fault_ms(world: SimulatedWorld) -> float | None:
     """When a rule was first in force, or a machine first broken."""
     for _, _, _, _, at_ms, event in world.trace.entries:
-        if isinstance(event, FaultInForce) or (isinstance(event, MachineFault) and event.what in BREAKING):
+        if type(event) is FaultInForce or (type(event) is MachineFault and event.what in BREAKING):
             return at_ms
     return None
 
@@ -157,7 +159,7 @@ def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
 def availability_of(world: SimulatedWorld) -> dict[str, Any]:
     """A client cannot write from a produce that failed until its next one ended, or the run: so long it knew nothing
     better. It can again when the produce has ended that came after its last one that failed."""
-    azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if isinstance(entry[5], NodeStarted)}
+    azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if type(entry[5]) is NodeStarted}
     unavailable: dict[str, float] = {}
     failed_ms: dict[str, float] = {}
     again_ms: dict[str, float] = {}
@@ -187,5 +189,5 @@ def _end_ms(world: SimulatedWorld) -> float:
 
 def _produces(world: SimulatedWorld) -> Iterator[tuple[str, float, str]]:
     for node, _, _, _, at_ms, event in world.trace.entries:
-        if isinstance(event, OperationEnded) and event.kind == "produce":
+        if type(event) is OperationEnded and event.kind == "produce":
             yield node, round(at_ms, 3), event.outcome

@@ -12,7 +12,7 @@ from protocol.ids import topic_partition_text
 from protocol.versions import gates_for
 
 FORMAT = 2
-TOLD = (LogTruncated, RoleChanged, IsrChangeAsked)
+TOLD = frozenset((LogTruncated, RoleChanged, IsrChangeAsked))
 """What is taken from the events of brokers."""
 
 Happened = tuple[str, int, int, object, float, Event]
@@ -29,8 +29,9 @@ def observations_of(
     isr_changes: list[dict[str, Any]] = []
     tells = gates_for(versions_played(spec, scenario.steps)[-1]).has_epoch_cache
     for node, _, _, _, at_ms, event in events:
-        if not isinstance(event, TOLD):
+        if type(event) not in TOLD:
             continue
+        assert isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked)
         number = spec.topology.node(node).number
         topic_partition = topic_partition_text(event.topic, event.partition)
         where = {} if topic_partition == timeline.first else {"partition": topic_partition}

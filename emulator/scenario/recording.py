@@ -58,7 +58,17 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
 
 def do_entry(step: m.AnyStep) -> Entry | None:
     """The timeline's entry for a step, without its time; None for steps that a script does not show."""
-    match step:
+    match step:  # in order of how often they come
+        case m.Produce() | m.ProduceMessageSet() | m.LibraryProduce():
+            return _produce_entry(step)
+        case m.Fetch(broker=broker, offset=offset):
+            return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
+        case m.Pause(seconds=seconds):
+            return {"do": "pause", "s": seconds}
+        case m.Wait(called=called, limit_s=limit_s):
+            return {"do": "wait", "until": called, "limit_s": limit_s}
+        case m.TakeSnapshot(label=label):
+            return {"do": "snapshot", "label": label}
         case m.Record() | m.Await() | m.Repeat():
             return None
         case m.Background(step=inner):
@@ -112,20 +122,10 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": "metadata", "broker": broker, **_partition(step.partition)}
         case m.ListOffsets(broker=broker):
             return {"do": "list-offsets", "broker": broker, **_partition(step.partition)}
-        case m.Fetch(broker=broker, offset=offset):
-            return {"do": "fetch", "broker": broker, "offset": offset, **_client(step.client, step.partition)}
         case m.Consume() | m.Commit() | m.LookCommitted():
             return _group_entry(step)
-        case m.TakeSnapshot(label=label):
-            return {"do": "snapshot", "label": label}
-        case m.Wait(called=called, limit_s=limit_s):
-            return {"do": "wait", "until": called, "limit_s": limit_s}
-        case m.Pause(seconds=seconds):
-            return {"do": "pause", "s": seconds}
         case m.Settle(quiet_s=quiet_s, limit_s=limit_s):
             return {"do": "settle", "quiet_s": quiet_s, "limit_s": limit_s}
-        case _:
-            return _produce_entry(step)
 
 
 def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> Entry:

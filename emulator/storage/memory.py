@@ -59,7 +59,9 @@ class MemoryFiles:
 
     def append(self, path: str, data: bytes) -> int:
         file = self._files.get(path)
-        if file is None or self.operation_hook is not None or self.capacity_bytes is not None or self.faults.any:
+        faults = self.faults
+        hindered = self.operation_hook is not None or faults.full or faults.failing
+        if file is None or hindered or self.capacity_bytes is not None:
             self._before("append", path)
             self._demand_room(path, len(data))
             file = self._files.get(path) or self._create(path)
@@ -219,8 +221,9 @@ class MemoryFiles:
     def _before(self, operation: str, path: str) -> None:
         if self.operation_hook is not None:
             self.operation_hook(operation, path)
-        if self.faults.any:
-            self.faults.check(operation, path)
+        faults = self.faults
+        if faults.full or faults.failing:
+            faults.check(operation, path)
 
     def _file(self, path: str) -> _File:
         file = self._files.get(path)
@@ -248,7 +251,9 @@ class MemoryFiles:
 
     def _sync_file(self, path: str, file: _File) -> None:
         file.synced_bytes = len(file.content)
-        self._pending = [change for change in self._pending if change != ((path, None),)]
+        if self._pending:
+            created = ((path, None),)
+            self._pending = [change for change in self._pending if change != created]
 
     def _sync_directory(self, directory: str) -> None:
         self._pending = [

@@ -49,17 +49,14 @@ class Committed:
 
     def __init__(self) -> None:
         self._tree = Tree()
+        self.zxid = 0
+        """Of the newest transaction seen."""
         self.states: list[State] = []
         self.missing = ""
         self._controller_epoch = 0
         self.assigned_ms: dict[str, float] = {}
         self._now_ms = 0.0
         self._newest: dict[str, State] = {}
-
-    @property
-    def zxid(self) -> int:
-        """Of the newest transaction seen."""
-        return self._tree.zxid
 
     def catch_up(self, server: SessionServer, now_ms: float) -> Iterator[str]:
         """`server` has applied more than was seen. Yields each topic that is gone, when it goes."""
@@ -68,11 +65,13 @@ class Committed:
         if transactions is None:
             self.missing = f"what {server.name} has committed does not follow on transaction {self._tree.zxid:#x}"
             before, self._tree = self._tree, Tree.restored(server.tree.snapshot())
+            self.zxid = self._tree.zxid
             for zxid, change in before.changes_to(self._tree):
                 yield from self._changed(zxid, change)
             return
         for transaction in transactions:
             _, changes = self._tree.apply(transaction)
+            self.zxid = transaction.zxid
             for change in changes:
                 yield from self._changed(transaction.zxid, change)
 

@@ -69,7 +69,7 @@ def peace_of(world: SimulatedWorld) -> Peace | None:
     if not brokers:
         return None
     settings = [broker.settings for broker in brokers]
-    stalled_ms, links_broken = 0, any(isinstance(event, FaultInForce) for *_, event in entries)
+    stalled_ms, links_broken = 0, any(type(entry[5]) is FaultInForce for entry in entries)
     if links_broken:
         stalled_ms = max(max(one.request_timeout_ms, one.replica_socket_timeout_ms) for one in settings)
     elif any(broker.gates.alter_isr for broker in brokers):

@@ -86,11 +86,11 @@ class DelayedFetch(Delayed):
         if (asked.topic, asked.partition) in self._unassigned:
             return 0
         partition = self._partition(asked)
-        if partition is None or not partition.leads:
+        if partition is None or partition.log is None or not partition.leads:
             return None
         if fence(partition, asked.current_leader_epoch):
             return None
-        log = partition.the_log
+        log = partition.log
         stop = log.log_end if self._fetch.replica_id >= 0 else log.high_watermark
         if asked.fetch_offset > stop and self._fetch.replica_id >= 0:
             return None

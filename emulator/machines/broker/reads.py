@@ -1,5 +1,7 @@
 """What a fetch reads, partition by partition, and how it is answered. Semantics 1.2, 1.9."""
 
+from typing import Final
+
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import LONG_MAX
 from emulator.machines.broker.partition import Partition
@@ -30,10 +32,7 @@ class Reads:
     def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
         self._context = context
         self._replicas = replicas
-
-    @property
-    def waits_for_locks(self) -> bool:
-        return self._context.gates.fetch_blocks_on_partition_lock
+        self.waits_for_locks: Final = context.gates.fetch_blocks_on_partition_lock
 
     def of(self, fetch: FetchRequest, version: int) -> Work[list[Read]]:
         """One after the other; from 2.1 each waits for its partition's lock (semantics 1.6). `version`: of the request.
@@ -75,11 +74,11 @@ class Reads:
         if partition is None:
             return FetchedPartition(*topic_partition, self._replicas.error_of_stranger(topic_partition)), NO_OFFSET
         error = fence(partition, asked.current_leader_epoch)
-        if not error and not partition.leads:
+        log = partition.log
+        if not error and (log is None or not partition.leads):
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if error:
+        if error or log is None:
             return FetchedPartition(*topic_partition, error), NO_OFFSET
-        log = partition.the_log
         high_watermark, log_end = log.high_watermark, log.log_end
         if asked.last_fetched_epoch >= 0:
             epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)

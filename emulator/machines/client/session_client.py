@@ -81,7 +81,7 @@ class SessionClient:
         self.session_id = 0
         self._password = 0
         self._last_zxid = 0
-        self._timeout_ms = float(self._asked_ms)
+        self._agreed(self._asked_ms)
         self._connection = 0
         self._sent_ms = 0.0
         self._heard_ms = 0.0
@@ -200,7 +200,7 @@ class SessionClient:
         self.session_id = response.session_id
         self._password = response.password
         self._last_zxid = max(self._last_zxid, response.session_id)
-        self._timeout_ms = float(response.session_timeout_ms)
+        self._agreed(response.session_timeout_ms)
         out.cancel_timer(self._connect_timer)
         self._emit(out, "connected")
         held = self._watches.request(self._last_zxid)
@@ -217,10 +217,10 @@ class SessionClient:
 
     def _message(self, now: Now, out: Outbox, message: Message) -> None:
         match message:
-            case PingResponse(zxid):
-                self._last_zxid = max(self._last_zxid, zxid)
             case SessionResponse() if self._pending and _fits(self._pending[0][0], message):
                 self._answered(now, out, message)
+            case PingResponse(zxid):
+                self._last_zxid = max(self._last_zxid, zxid)
             case WatchFired():
                 # Not a zxid that we have seen whole: other notices of the same transaction may still be under
                 # way, and be lost with this connection; SetWatches must ask for them again.
@@ -248,13 +248,10 @@ class SessionClient:
         self._sent_ms = now.mono_ms
         out.send(self._connection, message)
 
-    @property
-    def _read_timeout_ms(self) -> float:
-        return self._timeout_ms * 2 / 3
-
-    @property
-    def _ping_interval_ms(self) -> float:
-        return min(self._read_timeout_ms / 2, PING_INTERVAL_MAX_MS)
+    def _agreed(self, timeout_ms: int) -> None:
+        self._timeout_ms = float(timeout_ms)
+        self._read_timeout_ms = self._timeout_ms * 2 / 3
+        self._ping_interval_ms = min(self._read_timeout_ms / 2, PING_INTERVAL_MAX_MS)
 
     def _watch_idle(self, now: Now, out: Outbox) -> None:
         """One timer for both limits: to say something, and to have heard something."""

@@ -110,10 +110,10 @@ class Clients:
             self._close(out, client)
             return
         match message:
-            case PingRequest() | SetWatchesRequest():
-                self._in_turn(out, client, Pending(correlation_id, message))
             case SessionRequest():
                 self._operations(now, out, quorum, client, correlation_id, message)
+            case PingRequest() | SetWatchesRequest():
+                self._in_turn(out, client, Pending(correlation_id, message))
             case ConnectRequest():
                 self._connect(now, out, quorum, client, correlation_id, message)
             case CloseSessionRequest():

@@ -10,13 +10,13 @@ from protocol.messages.base import Message
 from protocol.messages.ensemble import History, NewLeader, Proposal, Transaction
 from protocol.undecodable import UNDECODABLE, why
 
-WEIGHED = (Proposal, NewLeader, History)
+WEIGHED = frozenset((Proposal, NewLeader, History))
 """What can contradict anything. Most of what a leader says is none of these."""
 
 
 def out_of_line(message: Message, replica: Replica, epoch: int) -> str:
     """Why the message cannot be obeyed; "" if it can. `epoch`: the one that was offered in this term, 0 none."""
-    if not isinstance(message, WEIGHED):
+    if type(message) not in WEIGHED:
         return ""
     history = replica.history
     match message:
@@ -28,6 +28,7 @@ def out_of_line(message: Message, replica: Replica, epoch: int) -> str:
         case History(kind, truncate_to, snapshot, transactions):
             objection, end = _history(kind, truncate_to, snapshot, replica)
             return objection or _ascending(transactions, end)
+    raise AssertionError(message)
 
 
 def _history(kind: str, truncate_to: int, snapshot: bytes, replica: Replica) -> tuple[str, int]:

@@ -146,13 +146,13 @@ class Leading:
                 learner.acked = max(learner.acked, zxid)
                 if broadcast is not None:
                     broadcast.commit(now, out)
+            case Forward(transaction) if broadcast is not None:
+                broadcast.propose(now, out, transaction)
             case AckEpoch():
                 self._epoch_acked(now, out, learner, message)
             case AckNewLeader(_, last_zxid):
                 learner.acked = last_zxid
                 self._history_acked(now, out, learner)
-            case Forward(transaction) if broadcast is not None:
-                broadcast.propose(now, out, transaction)
             case Revalidate(request, session) if broadcast is not None:
                 out.send(connection, Revalidated(request, broadcast.reopened(now, session, learner.server)))
             case CatchUp(request) if broadcast is not None:

@@ -74,6 +74,8 @@ class SessionServer:
         self._terms = 0
         self._early: dict[int, tuple[int, FollowerInfo]] = {}
         self._started = False
+        self.committed_zxid = 0
+        """Of the newest transaction in `tree`; 0 before there is one."""
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """One input; a full or failing disk ends the process, as ZooKeeper's does."""
@@ -118,11 +120,6 @@ class SessionServer:
         """What is committed, as far as this server knows."""
         return self._replica.tree
 
-    @property
-    def committed_zxid(self) -> int:
-        """Of the newest transaction in `tree`; 0 before there is one."""
-        return self._replica.tree.zxid if self._started else 0
-
     def committed_after(self, zxid: int) -> list[Transaction] | None:
         """What of `tree` came after that one, in order; None where our log does not pass through it."""
         if not self._history.holds(zxid):
@@ -137,6 +134,7 @@ class SessionServer:
         self._history = History(self._files)
         self._replayed_zxid = self._history.last_zxid
         self._replica = Replica(self._history, self)
+        self.committed_zxid = self._replica.tree.zxid
         self._clients = Clients(self._me, self._replica, self._session_limits)
         self._clients.start(self._chance, incarnation)
         self._started = True
@@ -266,7 +264,7 @@ class SessionServer:
     def applied(
         self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]
     ) -> None:
-        zxid = transaction.zxid
+        zxid = self.committed_zxid = transaction.zxid
         for change in changes:
             out.emit(_znode_changed(change, zxid))
         # Not for what a restarted server finds in its own log: that was told before it died.
@@ -278,6 +276,7 @@ class SessionServer:
 
     def restored(self, now: Now, out: Outbox, before: Tree) -> None:
         tree = self._replica.tree
+        self.committed_zxid = tree.zxid
         changes = before.changes_to(tree)
         for zxid, change in changes:
             out.emit(_znode_changed(change, zxid))

@@ -72,13 +72,12 @@ class Player(Stage):
         """Handle one input. Among the effects may be `Act`, which is the world's."""
         self.now = now
         out = self.out
-        match event:
-            case Started(seed, incarnation):
-                self._start(now, Chance(seed), incarnation)
-            case ActDone(number):
-                self._acts.pop(number)(event)
-            case _:
-                out.route(now, event)  # to nobody, if its connection was closed meanwhile
+        if type(event) is Started:
+            self._start(now, Chance(event.seed), event.incarnation)
+        elif type(event) is ActDone:
+            self._acts.pop(event.number)(event)
+        else:
+            out.route(now, event)  # to nobody, if its connection was closed meanwhile
         return out.take()
 
     def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
@@ -128,11 +127,12 @@ class Player(Stage):
                     yield from self._run(step.steps)
                 continue
             self.step_number += 1
-            self.out.emit(ScenarioStep(self.step_number, described_step(step)))
+            entry = do_entry(step)
+            self.out.emit(ScenarioStep(self.step_number, _described(step, entry)))
             self.on_step()
             if m.begins_fault(step):
                 self.waits.fault_begins(self.now.mono_ms)
-            self.timeline.did(self.now.mono_ms, do_entry(step))
+            self.timeline.did(self.now.mono_ms, entry)
             match step:
                 case m.Background(name=name, step=inner):
                     self._begin_background(name, inner)
@@ -181,9 +181,11 @@ class Player(Stage):
 
 def described_step(step: m.AnyStep) -> str:
     """One line: the step as its entry would show it."""
-    entry = do_entry(step)
+    return _described(step, do_entry(step))
+
+
+def _described(step: m.AnyStep, entry: dict[str, Any] | None) -> str:
     if entry is None:
         return type(step).__name__.lower()
-    words = [str(entry.pop("do"))]
-    words += [f"{key}={msgspec.json.encode(value).decode()}" for key, value in entry.items() if key != "note"]
-    return " ".join(words)
+    shown = [f"{k}={msgspec.json.encode(value).decode()}" for k, value in entry.items() if k not in ("do", "note")]
+    return " ".join([str(entry["do"]), *shown])

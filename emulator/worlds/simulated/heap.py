@@ -209,7 +209,14 @@ class Heap(Transport):
             node.before_storage(operation, path)
 
     def _carry_out(self, node: SimulatedNode, effect: Effect | act.Act) -> None:
-        match effect:
+        match effect:  # in order of how often they come here
+            case Open():
+                self._open(node, effect)
+            case Close(connection):
+                node.closed.add(connection)
+                end = node.ends.pop(connection, None)
+                if end is not None:
+                    self._close(end, "closed")
             case Send():
                 self._send(node, effect)
             case SetTimer(key, after_ms):
@@ -218,13 +225,6 @@ class Heap(Transport):
                 self.trace.add(node, self.cause, self.now_ms, event)
             case CancelTimer(key):
                 node.timers.pop(key, None)
-            case Open():
-                self._open(node, effect)
-            case Close(connection):
-                node.closed.add(connection)
-                end = node.ends.pop(connection, None)
-                if end is not None:
-                    self._close(end, "closed")
             case Exit(code, reason, kind):
                 node.died = effect
                 for told in (*node.links.last_words(), NodeStopped(code, reason, kind)):

@@ -64,13 +64,15 @@ NUMBERED = frozenset(("digest", "session"))
 
 
 @cache
-def _seeded(kind: type[Event]) -> tuple[str, ...]:
-    return tuple(sorted(NUMBERED.intersection(kind.__struct_fields__)))
+def _seeded(kind: type[Event]) -> tuple[str, ...] | None:
+    """None: nothing of it comes of the seed."""
+    names = tuple(sorted(NUMBERED.intersection(kind.__struct_fields__)))
+    return names if names or kind is ZnodeChanged else None
 
 
 def _timeless(event: Event, numbers: dict[tuple[str, int], int]) -> Event | dict[str, Any]:
     seeded = _seeded(type(event))
-    if not seeded and not isinstance(event, ZnodeChanged):
+    if seeded is None:
         return event
     fields = msgspec.structs.asdict(event)
     for name in seeded:
