@@ -106,6 +106,11 @@ class Controller:
         }
 
     @property
+    def context(self) -> ControllerContext:
+        """For who looks at every step."""
+        return self._context
+
+    @property
     def active(self) -> bool:
         """This broker is controller, as far as it knows: one that is cut off goes on believing it."""
         return self._context.active

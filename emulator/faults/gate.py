@@ -7,10 +7,12 @@ from protocol.link_rules import LinkRule
 class Gate:
     """Shut since the first loss; opens at the retransmission after the heal."""
 
-    __slots__ = ("_of", "first_lost_ms", "release_ms")
+    __slots__ = ("_gives_up_ms", "_of", "first_lost_ms", "release_ms")
 
     def __init__(self) -> None:
         self._of = DATA
+        self._gives_up_ms: float | None = None
+        """Of what is lost now, once somebody has asked; None: nobody has."""
         self.first_lost_ms: float | None = None
         self.release_ms: float | None = None
 
@@ -19,6 +21,7 @@ class Gate:
         if self.first_lost_ms is None:
             self.first_lost_ms = now_ms
             self._of = of
+            self._gives_up_ms = None
         self.release_ms = None
 
     def healed(self, now_ms: float, rule: LinkRule) -> None:
@@ -36,4 +39,6 @@ class Gate:
         """When TCP gives up if nothing gets through until then."""
         if self.first_lost_ms is None:
             return None
-        return given_up_at(self.first_lost_ms, self._of)
+        if self._gives_up_ms is None:
+            self._gives_up_ms = given_up_at(self.first_lost_ms, self._of)
+        return self._gives_up_ms

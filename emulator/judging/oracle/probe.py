@@ -112,7 +112,7 @@ class Probe:
         if watch.cuts != node.cuts:
             self._cut(watch)
         controller, office = watch.controller, watch.control
-        epoch = controller.controller_epoch if controller.active else 0
+        epoch = controller.state.epoch if controller.active else 0
         if epoch != (0 if office is None else office.epoch):
             self._control(watch, epoch, round(now_ms, PLACES))
 

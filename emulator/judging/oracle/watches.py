@@ -67,7 +67,7 @@ class Watch:
         self.node = node
         self.name = node.node.name
         self.machine = machine
-        self.controller = machine.controller
+        self.controller = machine.controller.context
         self.cuts = node.cuts
         self.partitions: dict[TopicPartition, Partition] = {}
         self.logs: dict[TopicPartition, Log] = {}
