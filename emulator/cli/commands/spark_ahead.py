@@ -106,8 +106,8 @@ class Spark:
         )
 
     def close(self) -> None:
-        """Ends it. Idempotent."""
-        self._gateway.close()
+        """Ends it. Idempotent. What it knew is told."""
+        self._gateway.close(at_once=True)
 
 
 @contextmanager
