@@ -11,15 +11,8 @@ from typing import Any, Final
 import trio
 
 from emulator.cluster.requests import Refused
-from emulator.scenario.player.live_player import (
-    Command,
-    CommandEnded,
-    Errand,
-    ErrandEnded,
-    Live,
-    LivePlayer,
-    WatchNode,
-)
+from emulator.scenario.player.live_player import LivePlayer
+from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, Live, WatchNode
 from emulator.scenario.player.timeline import Entry
 from emulator.topology import OBSERVER
 from emulator.worlds.network.cluster import Cluster

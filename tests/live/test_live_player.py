@@ -7,16 +7,8 @@ import pytest
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import resolve
 from emulator.scenario import model as m
-from emulator.scenario.player.live_player import (
-    UNDER_WAY_MAX,
-    WRITES_MAX,
-    Command,
-    CommandEnded,
-    Errand,
-    ErrandEnded,
-    LivePlayer,
-    WatchNode,
-)
+from emulator.scenario.player.live_player import UNDER_WAY_MAX, WRITES_MAX, LivePlayer
+from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, WatchNode
 from emulator.storage.memory import MemoryFiles
 from emulator.topology import OBSERVER, Node, three_azs
 from emulator.worlds.simulated.latencies import CALM

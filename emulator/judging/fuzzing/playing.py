@@ -55,7 +55,7 @@ class Over(msgspec.Struct):
 def play_schedule(resolved: Resolved, seed: int) -> Over:
     """Raises RunTooLong; whatever a machine raises is a bug of ours."""
     spec, steps = resolved.spec, resolved.scenario.steps
-    player = _Noting(spec.topology, steps, resolved.record_magic, spec.kafka_version, steps_may_fail=True)
+    player = Player(spec.topology, steps, resolved.record_magic, spec.kafka_version, steps_may_fail=True)
     operations = player.operations
     probe, logs = Probe(operations), Recoveries()
     exits: list[Exited] = []
@@ -97,7 +97,7 @@ def play_schedule(resolved: Resolved, seed: int) -> Over:
     for name, node in world.nodes.items():
         if not node.alive and node.died is not None and node.died.kind in TOO_EARLY and name != OBSERVER:
             start(name)
-    run = Over(resolved, world, probe, operations, logs, exits, player.undone)
+    run = Over(resolved, world, probe, operations, logs, exits, _undone(player))
     if _mended(world):
         run.unsettled = _settle(world, spec.gates(next(iter(spec.settings))))
     else:
@@ -105,12 +105,9 @@ def play_schedule(resolved: Resolved, seed: int) -> Over:
     return run
 
 
-class _Noting(Player):
-    """Notes which of its steps could not be done."""
-
-    @property
-    def undone(self) -> list[int]:
-        return [entry["step"] for entry in self.timeline.entries if entry.get("saw") == "step-failed"]
+def _undone(player: Player) -> list[int]:
+    """Which of its steps could not be done."""
+    return [entry["step"] for entry in player.timeline.entries if entry.get("saw") == "step-failed"]
 
 
 def _mended(world: SimulatedWorld) -> bool:

@@ -2,19 +2,14 @@
 
 A step is done by the same code as in a scenario. What it notes goes to a timeline of its own, which leaves with the
 answer: nothing here grows with the life of the cluster.
-
-    Command(7, (Produce(...),))  -->  ...  -->  CommandEnded(7, ({"saw": "attempt", ...},), "")
-    Errand(8, "client-0", StartWorkloadRequest(...))  -->  ErrandEnded(8, StartWorkloadResponse(...), "")
 """
 
 from collections.abc import Callable
 
-import msgspec
-
 from emulator.faults.actions import ActDone
 from emulator.machines.client.exchange import Failure
 from emulator.machines.client.operations import KeptOperations
-from emulator.scenario import model as m
+from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, LiveInput, WatchNode
 from emulator.scenario.player.observing import OF_CLUSTERS, PREFIXES
 from emulator.scenario.player.player import Player
 from emulator.scenario.player.steps import StepRunner
@@ -30,54 +25,6 @@ UNDER_WAY_MAX = 64
 """Commands that have not ended. Each ends by itself: a broker's silence by a time-out, a client's by its death."""
 WRITES_MAX = 8
 """Of them, those that write into the session service, which wait for its quorum."""
-
-Live = (
-    m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic
-    | m.AlterBroker | m.AddPartitions | m.Reassign
-    | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
-)  # fmt: skip
-"""What may be asked of a live player. Faults are done to the cluster directly."""
-
-
-class Command(msgspec.Struct, frozen=True, tag="live-command"):
-    """Input: do these steps, one after the other; CommandEnded(number) follows. Partitions are named."""
-
-    number: int
-    steps: tuple[Live, ...]
-
-
-class CommandEnded(msgspec.Struct, frozen=True, tag="live-command-ended"):
-    """Effect: what was noted, as in a run's timeline; `error`: "" or what could not be done."""
-
-    number: int
-    entries: tuple[Entry, ...]
-    error: str = ""
-
-
-class Errand(msgspec.Struct, frozen=True, tag="live-errand"):
-    """Input: ask the process of `client`; ErrandEnded(number) follows."""
-
-    number: int
-    client: str
-    request: Message
-
-
-class ErrandEnded(msgspec.Struct, frozen=True, tag="live-errand-ended"):
-    """Effect: the answer of the client, or `error`, why there is none."""
-
-    number: int
-    answer: Message | None
-    error: str = ""
-
-
-class WatchNode(msgspec.Struct, frozen=True, tag="live-watch"):
-    """Input: the node runs from now on, or (`on` false) is dead: observe it, or knock no more at its door."""
-
-    node: str
-    on: bool
-
-
-LiveInput = Command | Errand | WatchNode
 
 
 class LivePlayer(Player):
@@ -189,6 +136,3 @@ class LivePlayer(Player):
         if writes and len(self._writes) >= WRITES_MAX:
             return f"{WRITES_MAX} writes wait for the session service, no more at a time (has it a quorum?)"
         return ""
-
-
-__all__ = ["Command", "CommandEnded", "Errand", "ErrandEnded", "LivePlayer", "WatchNode"]

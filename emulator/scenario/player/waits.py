@@ -4,10 +4,9 @@ A person, or a script, acts a little after it has seen: `REACTION_MS`. """
 
 from collections.abc import Callable
 
-import msgspec
-
 from emulator.scenario.conditions import Before, Condition, View, holds
 from emulator.scenario.player.observing import Observing
+from emulator.scenario.player.waiter import Waiter
 from protocol.chance import Chance
 from protocol.machine import Now
 from protocol.outbox import Outbox
@@ -18,19 +17,13 @@ REACTION_MS = (12.0, 30.0)
 """Between seeing and acting: two more reads of the session service and a new client, in the recordings."""
 
 
-class _Waiter(msgspec.Struct):
-    condition: Condition
-    deadline_ms: float
-    done: Callable[[bool], None]
-
-
 class Waits:
     """Conditions under watch. `first` names the scenario's first partition once it is known."""
 
     def __init__(self, seen: Observing, out: Outbox) -> None:
         self._seen = seen
         self._out = out
-        self._waiters: list[_Waiter] = []
+        self._waiters: list[Waiter] = []
         self._phase_ms = 0.0
         self._chance = Chance(0)
         self.first = ""
@@ -69,7 +62,7 @@ class Waits:
 
     def wait(self, now: Now, condition: Condition, limit_s: float, done: Callable[[bool], None]) -> None:
         """`done(True)` when the condition is seen to hold, `done(False)` when the limit has passed."""
-        self._waiters.append(_Waiter(condition, now.mono_ms + limit_s * 1000.0, done))
+        self._waiters.append(Waiter(condition, now.mono_ms + limit_s * 1000.0, done))
         self._added = True
         self._sample_soon(now.mono_ms, now.mono_ms)
 

@@ -1,0 +1,15 @@
+"""A condition under watch, and who is to be told."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.scenario.conditions import Condition
+
+
+class Waiter(msgspec.Struct):
+    """`done(True)`: the condition was seen to hold; `done(False)`: the deadline has passed."""
+
+    condition: Condition
+    deadline_ms: float
+    done: Callable[[bool], None]
