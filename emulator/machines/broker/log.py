@@ -8,72 +8,28 @@ All offsets named "end" are exclusive. The high watermark is always clamped into
 Nothing is fsynced when appended, unless settings say so; a roll to a new segment flushes the old one (semantics 3).
 """
 
-from collections.abc import Callable
-
-import msgspec
-
 from emulator.machines.broker.batches import LargerThanSegment, Placed, continuing, placed_at
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment, segment_path
+from emulator.machines.broker.settings import LONG_MAX
+from emulator.machines.broker.stored_log import StoredLog
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
-from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
-from protocol.records.format import read_records
-from protocol.records.types import BatchHeader, Record
+from protocol.ids import FIRST_OFFSET, LeaderEpoch, Offset
+from protocol.records.types import BatchHeader
 from protocol.versions import Gates
 
 ENTRY_HEAD_BYTES = 12
 """Offset and size, which recovery does not count."""
-LONG_MAX = 2**63 - 1
-"""Never."""
 
 
-class LogSettings(msgspec.Struct, frozen=True):
-    """What of a topic's configuration the log itself needs. `flush_messages`: as many that are not synced are synced;
-    `flush_ms`: the flusher syncs what it has not synced for so long; `max_message_bytes`: of a batch."""
-
-    segment_bytes: int = 1024 * 1024 * 1024
-    max_message_bytes: int = 1024 * 1024 + 12
-    flush_messages: int = LONG_MAX
-    flush_ms: int = LONG_MAX
-
-
-class Log:
+class Log(StoredLog):
     """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
 
-    __slots__ = (
-        "_clock", "_gates", "_settled", "corrupted", "directory", "epochs", "files", "flushed_ms", "high_watermark",
-        "log_end", "log_start", "producers", "recovered", "recovery_point", "segments", "settings",
-    )  # fmt: skip
-
-    def __init__(self, files: Files, directory: str, gates: Gates, settings: LogSettings) -> None:
-        self.files = files
-        self.directory = directory
-        self._gates = gates
-        self.settings = settings
-        self.segments: list[Segment] = []
-        self.log_start = FIRST_OFFSET
-        self.log_end = FIRST_OFFSET
-        self.high_watermark = FIRST_OFFSET
-        self.recovery_point = FIRST_OFFSET
-        self.flushed_ms = 0.0
-        """When it was last synced; its creation and its loading count as that."""
-        self._clock: Callable[[], float] = lambda: 0.0
-        self.recovered: list[Offset] = []
-        """Base offsets of the segments that were validated when the log was loaded."""
-        self.corrupted = NO_OFFSET
-        """Base offset of the segment that had to be cut then; -1: none."""
-        self.producers = ProducerState(gates)
-        self._settled = ProducerState(gates)
-        """As it was before the first recent batch of the last segment: Kafka's producer snapshot."""
-        self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
-
-    def tell_time(self, clock: Callable[[], float]) -> None:
-        """`clock` says what time it is (ms, monotonic), from now on."""
-        self._clock = clock
-        self.flushed_ms = clock()
+    __slots__ = ()
 
     # --- beginning a life ---
 
@@ -158,17 +114,6 @@ class Log:
             if epoch > max(least, self.epochs.latest):
                 self.epochs.assign(epoch, offset)
 
-    @property
-    def epochs_path(self) -> str:
-        return f"{self.directory}/{LEADER_EPOCHS}"
-
-    def _add_segment(self, base_offset: Offset) -> Segment:
-        self._settle_last()
-        segment = Segment(self.files, self.directory, base_offset, self._settle)
-        segment.create()
-        self.segments.append(segment)
-        return segment
-
     # --- appending ---
 
     def place(self, records: bytes, leader_epoch: LeaderEpoch) -> Placed:
@@ -223,61 +168,6 @@ class Log:
             self.flush()
             return self._add_segment(self.log_end)
         return active
-
-    def flush(self) -> None:
-        """Everything appended so far survives a power loss, if the recovery point does not say that it does
-        (Log.flush)."""
-        if self.log_end <= self.recovery_point:
-            return
-        for segment in self.segments:
-            if segment.next_offset >= self.recovery_point:
-                self.files.fsync(segment.path)
-        self.recovery_point = self.log_end
-        self.flushed_ms = self._clock()
-
-    # --- reading ---
-
-    def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool = True) -> bytes:
-        """Whole batches from the one that holds `offset`, up to where the one that holds `stop_offset` begins, from one
-        segment. So a high watermark within a batch lets nobody read it (semantics 1.9).
-
-        `offset` must be within [log_start, log_end]."""
-        assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)
-        for segment in self._segments_from(offset):
-            if offset < segment.next_offset:
-                return segment.read(offset, stop_offset, max_bytes, at_least_one=at_least_one)
-        return b""
-
-    def find_by_time(self, timestamp_ms: int, stop_offset: Offset) -> tuple[Record, LeaderEpoch] | None:
-        """The first record below `stop_offset` whose timestamp is `timestamp_ms` or later, and its leader epoch. Raises
-        StorageError."""
-        for segment in self.segments:
-            for header in segment.batches():
-                if header.base_offset >= stop_offset:
-                    return None
-                if header.max_timestamp_ms < timestamp_ms:
-                    continue
-                data = segment.read(header.last_offset, header.next_offset, header.size_bytes, at_least_one=True)
-                for record in read_records(data):
-                    if record.timestamp_ms >= timestamp_ms and self.log_start <= record.offset < stop_offset:
-                        return record, header.leader_epoch
-        return None
-
-    def bytes_between(self, offset: Offset, stop_offset: Offset) -> int:
-        """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""
-        for segment in self._segments_from(offset):
-            if offset < segment.next_offset:
-                return max(0, segment.position_of(stop_offset) - segment.position_of(offset))
-        return 0
-
-    def _segments_from(self, offset: Offset) -> list[Segment]:
-        if len(self.segments) == 1:
-            return self.segments
-        start = 0
-        for index, segment in enumerate(self.segments):
-            if segment.base_offset <= offset:
-                start = index
-        return self.segments[start:]
 
     # --- cutting ---
 
@@ -338,51 +228,12 @@ class Log:
         self._forget_deleted_producers()
         return True
 
-    def _start_counts_as_flushed(self) -> None:
-        if self._gates.raised_log_start_counts_as_flushed:
-            self.recovery_point = max(self.recovery_point, self.log_start)
-
-    @property
-    def starts_within(self) -> bool:
-        """Not where its first segment does: what a checkpoint of log starts is about."""
-        return self.log_start > self.segments[0].base_offset
-
     def delete_segments_below_start(self) -> None:
         """Whole ones; the last one never. Raises StorageError."""
         while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start:
             self.files.delete(self.segments[0].path)
             del self.segments[0]
 
-    def _forget_deleted_producers(self) -> None:
-        if self._gates.deleted_records_forget_producers and self.log_start:
-            self.producers.forget_below(self.log_start)
-            self._settled.forget_below(self.log_start)
-
-    # --- producers: sequence numbers live in the batches; what was cut is forgotten (semantics 6) ---
-
-    def _rebuild_producers(self) -> None:
-        self.producers = self._settled.copy()
-        for header in self.segments[-1].headers:
-            if header.producer_id >= 0:
-                self.producers.appended(header)
-        self._forget_deleted_producers()
-
-    def _settle(self, header: BatchHeader) -> None:
-        """A batch is no longer recent."""
-        if header.producer_id >= 0:
-            self._settled.appended(header)
-
-    def _settle_last(self) -> None:
-        """The last segment will not be appended to any more: nothing of it is recent."""
-        if self.segments:
-            self.segments[-1].forget()
-
-    @property
-    def epoch_at_start(self) -> LeaderEpoch:
-        """That of the first entry, if it is there already where the log begins; -1 where older records name none."""
-        entries = self.epochs.entries
-        return entries[0][0] if entries and entries[0][1] <= self.log_start else EPOCH_UNKNOWN
-
-    def end_offset_for_epoch(self, epoch: LeaderEpoch) -> tuple[LeaderEpoch, Offset]:
-        """See LeaderEpochCache.end_offset_for."""
-        return self.epochs.end_offset_for(epoch, self.log_end)
+    def _start_counts_as_flushed(self) -> None:
+        if self._gates.raised_log_start_counts_as_flushed:
+            self.recovery_point = max(self.recovery_point, self.log_start)

@@ -3,11 +3,11 @@
 from typing import Final
 
 from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.log import LONG_MAX
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.partition_read import Read
 from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.requests import Request
+from emulator.machines.broker.settings import LONG_MAX
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset

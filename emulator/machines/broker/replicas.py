@@ -9,8 +9,9 @@ from emulator.machines.broker.directory_checkpoints import (
     write_log_starts,
     write_recovery_points,
 )
-from emulator.machines.broker.log import Log, LogSettings
+from emulator.machines.broker.log import Log
 from emulator.machines.broker.log_directories import LogDirectories
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.partition import Partition, tell_epochs
 from emulator.machines.broker.purgatory import Purgatory

@@ -3,7 +3,8 @@
 import pytest
 
 from emulator.judging.oracle.written import Written
-from emulator.machines.broker.log import Log, LogSettings
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.segment import RECENT_MAX
 from emulator.storage.memory import MemoryFiles
 from protocol.versions import gates_for

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
-from emulator.machines.broker.log import Log, LogSettings
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.storage.files import DiskFull
 from emulator.storage.memory import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset

@@ -2,7 +2,8 @@
 
 import pytest
 
-from emulator.machines.broker.log import Log, LogSettings
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.storage.memory import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, Offset

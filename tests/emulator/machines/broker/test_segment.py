@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker import segment
-from emulator.machines.broker.log import Log, LogSettings
+from emulator.machines.broker.log import Log
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.storage.memory import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
