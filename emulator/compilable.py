@@ -6,7 +6,6 @@ these packages each module is compiled, or has its reason here: a whole folder's
 """
 
 import ast
-import builtins
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -48,7 +47,11 @@ DECORATORS: Final = frozenset({"property", "staticmethod", "classmethod", "abstr
 BASES: Final = frozenset(
     {"object", "ABC", "Enum", "IntEnum", "StrEnum", "Generic", "NamedTuple", "Protocol", "TypedDict"}
 )
-"""Classes of others that those of native code may be made of, beside exceptions. (A deque's crashes.)"""
+"""Classes of others that those of native code may be made of, beside these EXCEPTIONS. (A deque's crashes.)"""
+EXCEPTIONS: Final = frozenset(
+    {"BaseException", "Exception", "IndexError", "LookupError", "UserWarning", "ValueError", "Warning"}
+)
+"""mypyc refuses what is made of any other, such as a RuntimeError."""
 PYTHON: Final = ("protocol", "controller", "emulator")
 """Folders in which classes of Python may be made of those in PACKAGES."""
 _OURS: Final = re.compile(r"^class \w+\((?!msgspec\.Struct|Exception|ValueError|Protocol|NamedTuple|TypedDict)", re.M)
@@ -166,8 +169,7 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
 
 
 def _fit_to_be_a_base(name: str) -> bool:
-    found = getattr(builtins, name, None)
-    return name in BASES or (isinstance(found, type) and issubclass(found, BaseException))
+    return name in BASES or name in EXCEPTIONS
 
 
 def _declared_again(name: str, own: str, by_name: Mapping[str, _Source]) -> set[str]:

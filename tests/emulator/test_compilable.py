@@ -98,18 +98,20 @@ def test_a_class_that_stays_python_is_made_of_python(tmp_path: Path) -> None:
 
 
 def test_a_class_made_of_one_of_others_is_left_out(tmp_path: Path) -> None:
-    """Native code made of a deque ends the process by a signal."""
+    """Native code made of a deque ends the process by a signal; mypyc refuses most others."""
     found = made(
         tmp_path,
         {
             "protocol/line.py": "from collections import deque\nclass Line(deque): ...\n",
             "protocol/more.py": "import collections\nclass More(collections.deque[int]): ...\n",
+            "protocol/full.py": "class Full(RuntimeError): ...\n",
             "protocol/error.py": "class Error(ValueError): ...\nclass Worse(Error): ...\n",
             "protocol/kind.py": "import enum\nclass Kind(enum.StrEnum): ...\n",
         },
     )
     assert [name for name, reason in found.items() if not reason] == ["protocol.error", "protocol.kind"]
     assert found["protocol.more"] == "a class of it is made of collections.deque, which is no class of ours"
+    assert found["protocol.full"] == "a class of it is made of RuntimeError, which is no class of ours"
 
 
 def test_a_decorator_that_nobody_has_tried_is_left_out(tmp_path: Path) -> None:

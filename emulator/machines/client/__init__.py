@@ -5,9 +5,10 @@ Reading order:
 - `session_client`, `session_servers`, `session_watches`, `waiting_call`, `retrying_session`, `pipeline`: the session
   service's client.
 - `operations`: what clients of brokers write down about what they do.
-- `exchange`: one request over a connection of its own; `fetched`: what a fetch answer holds.
-- `direct` (with `direct_write`, `direct_results`, `direct_offsets`): asks the broker it is told to ask, as the
-  recordings do.
+- `failure`: why a request was not answered; `exchange`: one over a connection of its own; `fetched`: what a fetch
+  answer holds.
+- `direct` (with `write_order`, `direct_write`, `direct_results`, `direct_offsets`): asks the broker it is told to ask,
+  as the recordings do.
 - `client_settings`: settings of producers and consumers, with each version's defaults.
 - `deadlines`: when they have come, and a client's one timer.
 - `connections`, `metadata_cache`: lasting connections to brokers, and who leads what.

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.base import Message
 from protocol.messages.workload import ClientAttempt, ToldAttempt

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.errands import Errands, TooManyProducers
-from emulator.machines.client.exchange import TooManyExchanges
+from emulator.machines.client.failure import TooManyExchanges
 from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
 from emulator.machines.client.operations import KeptOperations, OperationLog
 from emulator.machines.client.workload import ConsumeWorkload, ProduceWorkload

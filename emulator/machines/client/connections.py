@@ -12,7 +12,7 @@ import msgspec
 
 from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from protocol.chance import Chance
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.base import Message

@@ -11,7 +11,7 @@ from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, reset_timestamp
 from emulator.machines.client.consumer_positioning import Trouble
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import FetchedEntry, read_undamaged
 from emulator.machines.client.metadata_cache import Leader
 from protocol.errors import ErrorCode

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, ReadProblem, reset_timestamp
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.metadata_cache import Leader, MetadataCache
 from emulator.machines.client.operations import NO_ANSWER
 from protocol.errors import ErrorCode

@@ -14,7 +14,7 @@ import msgspec
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import PollTimer, is_due
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.offset_store import (
     ASKED_MAX,
     TIMED_OUT,

@@ -4,7 +4,8 @@ asks (ListOffsets, semantics 1.9)."""
 from collections.abc import Callable
 
 from emulator.machines.client.direct_results import ErrorOrName, Listed, failure_terms
-from emulator.machines.client.exchange import WAITS, Exchanges, Failure
+from emulator.machines.client.exchange import WAITS, Exchanges
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import FetchedRecord
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 from protocol.messages.base import Message

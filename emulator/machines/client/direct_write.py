@@ -6,36 +6,20 @@ Retries are immediate and carry the same bytes, so without idempotence each atte
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from emulator.machines.client.direct_results import Attempt, ErrorOrName, failure_terms
-from emulator.machines.client.exchange import WAITS, Exchanges, Failure
+from emulator.machines.client.exchange import WAITS, Exchanges
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from emulator.machines.client.write_order import WriteOrder
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
-from protocol.ids import NO_OFFSET, BrokerId, Offset
+from protocol.ids import NO_OFFSET, Offset
 from protocol.machine import Now
 from protocol.messages.base import Message
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
 from protocol.outbox import Outbox
-from protocol.records.compression import Compression
 from protocol.records.format import encode
-
-
-class WriteOrder(msgspec.Struct, frozen=True):
-    """What to write and how. Each of `batches` is one batch of values; `timeout_ms` goes to the broker."""
-
-    broker: BrokerId
-    topic: str
-    partition: int
-    batches: tuple[tuple[bytes, ...], ...]
-    acks: int
-    timeout_ms: int
-    socket_timeout_ms: float
-    retries: int
-    compression: Compression
-    magic: int
 
 
 class DirectWrite:

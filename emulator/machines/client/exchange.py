@@ -11,8 +11,7 @@ script would see:
 
 from collections.abc import Callable
 
-import msgspec
-
+from emulator.machines.client.failure import Failure, TooManyExchanges
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Loss, Now
 from protocol.messages.base import Message
 from protocol.outbox import Outbox
@@ -35,33 +34,27 @@ CORRELATION = 1
 """Each connection carries one request."""
 
 
-class TooManyExchanges(RuntimeError):
-    """The owner asks for more at once than `EXCHANGES_MAX`."""
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """No answer came. `error`: the exception's name; `sent`: whether the request had left (and may have been
-    done).
-    """
-
-    error: str
-    reason: str
-    sent: bool
-
-
 Answered = Callable[[Now, Outbox, Message | Failure | None], None]
 """Told the answer, or why there is none; None where no answer was awaited and the request has left."""
 
 
-class _Exchange(msgspec.Struct):
-    number: int
-    connection: int
-    request: Message
-    version: int
-    timeout_ms: float
-    awaits_answer: bool
-    answered: Answered
-    sent: bool = False
+class _Exchange:
+    """One that is under way."""
+
+    __slots__ = ("answered", "awaits_answer", "connection", "number", "request", "sent", "timeout_ms", "version")
+
+    def __init__(
+        self, number: int, connection: int, request: Message, version: int, timeout_ms: float, *, awaits_answer: bool,
+        answered: Answered,
+    ) -> None:  # fmt: skip
+        self.number = number
+        self.connection = connection
+        self.request = request
+        self.version = version
+        self.timeout_ms = timeout_ms
+        self.awaits_answer = awaits_answer
+        self.answered = answered
+        self.sent = False
 
 
 class Exchanges:
@@ -100,7 +93,9 @@ class Exchanges:
         self._count += 1
         connection = out.open(node, self._purpose, self._heard)
         chosen = request.VERSIONS[1] if version is None else version
-        exchange = _Exchange(self._count, connection, request, chosen, timeout_ms, awaits_answer, answered)
+        exchange = _Exchange(
+            self._count, connection, request, chosen, timeout_ms, awaits_answer=awaits_answer, answered=answered
+        )
         self._under_way[connection] = exchange
         self._wait(out, exchange)
 

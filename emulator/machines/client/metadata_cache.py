@@ -13,7 +13,7 @@ import msgspec
 from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.machine import Now
 from protocol.messages.base import Message

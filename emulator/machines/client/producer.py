@@ -15,7 +15,7 @@ from emulator.machines.client.blocked_sends import ANY_PARTITION, BlockedSend, B
 from emulator.machines.client.client_settings import ProducerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.machines.client.partitioner import Partitioner

@@ -3,7 +3,7 @@
 from emulator.machines.client.client_settings import ProducerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.sequences import Sequences
 from protocol.errors import ErrorCode

@@ -10,7 +10,7 @@ from typing import Any
 from emulator.machines.client.client_asker import ClientAsker
 from emulator.machines.client.client_settings import librdkafka_settings
 from emulator.machines.client.direct_results import Attempt, Fetched
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import FetchedRecord
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer

@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.machines.client.client_asker import ClientAsker
 from emulator.machines.client.client_settings import UnusableSetting
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
 from emulator.scenario import model as m
 from emulator.scenario.player.client_steps import ClientRefused

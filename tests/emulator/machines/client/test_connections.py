@@ -6,7 +6,7 @@ import pytest
 from emulator.machines.client.client_settings import ClientSettings, consumer_settings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.metadata_cache import TOPICS_MAX, Leader, MetadataCache
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch

@@ -10,7 +10,7 @@ import pytest
 from emulator.machines.client.client_asker import ClientAsker
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.client_settings import ProducerSettings, librdkafka_settings, producer_settings
-from emulator.machines.client.exchange import Failure
+from emulator.machines.client.failure import Failure
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
 from emulator.machines.client.producer_batch import Sent
