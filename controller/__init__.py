@@ -14,8 +14,8 @@ Reading order:
 - The events: `term` (elect, take over, resign), `broker_events`, `topic_events`, `topic_deletion`,
   `isr_changes`, `preferred_elections`, `controlled_shutdown`, `reassignment`, `responses`; as clients ask for them:
   `leader_requests`, `reassignment_requests`.
-- `event_queue`: one event at a time; `metrics`: figures under Kafka's names; `controller`: the class that a
-  broker's node holds.
+- `controller_event`, `event_queue`: one event at a time; `metrics`: figures under Kafka's names; `controller`: the
+  class that a broker's node holds.
 
 Nothing here reads a clock, a socket or chance. Departures from Kafka are marked where they happen.
 """

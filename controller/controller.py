@@ -30,7 +30,8 @@ from controller import (
 from controller.channels import Channels
 from controller.context import ControllerContext
 from controller.controlled_shutdown import ControlledShutdownReply, controlled_shutdown
-from controller.event_queue import ControllerEvent, EventQueue, Then
+from controller.controller_event import ControllerEvent, Then
+from controller.event_queue import EventQueue
 from controller.isr_changes import AlterIsrReply
 from controller.leader_requests import ElectionReply, elect_leaders, not_controller
 from controller.metrics import controller_metrics

@@ -6,13 +6,11 @@ is dropped; an event that waits for a sender (semantics 11.13) goes on until tha
 """
 
 from collections import deque
-from collections.abc import Callable
 from typing import Any
-
-import msgspec
 
 from controller.channels import ChannelFull
 from controller.context import ControllerContext, ControllerMoved, WriteRefused
+from controller.controller_event import ControllerEvent
 from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
 from protocol.kinds import ExitKind
@@ -28,18 +26,6 @@ MAX_EVENTS = 10_000
 FATAL = 1
 THREAD = "controller-event-thread"
 """Kafka's name for it."""
-
-Then = Callable[[Now, Outbox], None]
-
-
-class ControllerEvent(msgspec.Struct, frozen=True):
-    """`begin` makes the procedure when its turn comes. `preempted` instead, if the session expires first.
-    `then` follows when it is over, however it ended."""
-
-    name: str
-    begin: Callable[[], Procedure[Any]]
-    preempted: Then | None = None
-    then: Then | None = None
 
 
 class EventQueue:
