@@ -36,8 +36,6 @@ APART: Final[Mapping[str, str]] = {
 TRIED: Final[Mapping[str, str]] = {
     "emulator/storage/disk.py": "files of the disk: no simulated run has any",
     "emulator/storage/synced_journal.py": "files of the disk: no simulated run has any",
-    "emulator/storage/inspect.py": "reads a dead node's files: a few times in a run",
-    "emulator/storage/checkpoints.py": "reads and writes text: a few times in a run",
 }
 """{module: why it is not compiled although its text would do}."""
 
