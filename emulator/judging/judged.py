@@ -5,9 +5,10 @@ from time import perf_counter
 import msgspec
 
 from emulator.judging.assembled import assemble
+from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.probe import Probe
-from emulator.judging.oracle.truth import Truth, truth_of
+from emulator.judging.oracle.truth import Truth
 from emulator.judging.simulated_measures import deaths_of, faults_of, measures_of
 from emulator.machines.client.operations import KeptOperations
 from emulator.runs.resolve import Resolved

@@ -10,7 +10,7 @@ from emulator.judging.crash_testing.sanity import insane
 from emulator.judging.fuzzing.playing import play_schedule
 from emulator.judging.fuzzing.trial import tried
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.truth import truth_of
+from emulator.judging.oracle.gathering import truth_of
 from emulator.runs.directory import prepare, write_simulated
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import load_scenario

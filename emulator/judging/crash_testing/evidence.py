@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from emulator.judging.crash_testing.historian import HISTORIC, Happened
 from emulator.judging.crash_testing.network import Left
 from emulator.judging.crash_testing.recoveries import DiskLost, Recovery
+from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.offices import Office, StepBack
-from emulator.judging.oracle.truth import Batch, Given, Truth, Write, read_logs
+from emulator.judging.oracle.truth import Batch, Given, Truth, Write
 from emulator.judging.oracle.written import former_life
 from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
 from emulator.machines.client.operations import Read

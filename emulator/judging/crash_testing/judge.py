@@ -10,7 +10,7 @@ from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.rules import Rules
 from emulator.judging.crash_testing.sanity import insane
 from emulator.judging.crash_testing.stuck import exit_rule, unsettled_rule
-from emulator.judging.oracle.truth import truth_of
+from emulator.judging.oracle.gathering import truth_of
 from emulator.topology import Topology
 
 

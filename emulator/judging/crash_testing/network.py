@@ -17,7 +17,8 @@ from emulator.judging.crash_testing.mortal import FACTORY as MORTAL
 from emulator.judging.crash_testing.mortal import tell
 from emulator.judging.crash_testing.plan import Plan, resolved_for, step_count
 from emulator.judging.crash_testing.recoveries import DiskLost
-from emulator.judging.oracle.truth import Batch, Truth, read_logs
+from emulator.judging.oracle.gathering import read_logs
+from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.restarts import Roster
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.network import RUN_LIMIT_S, FaultExecutor, machine_specs, with_files

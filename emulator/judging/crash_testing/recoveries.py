@@ -3,7 +3,8 @@
 import msgspec
 
 from emulator.faults import actions as act
-from emulator.judging.oracle.truth import Batch, Truth, read_logs
+from emulator.judging.oracle.gathering import read_logs
+from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.files import Files
 from emulator.storage.inspect import partitions_in, partitions_on

@@ -20,9 +20,10 @@ from emulator.judging.crash_testing.stuck import absent, exit_rule, unsettled_ru
 from emulator.judging.fuzzing.coverage import reached_by
 from emulator.judging.fuzzing.further import further
 from emulator.judging.fuzzing.playing import Over, play_schedule
+from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.liveness import unanswered_request
 from emulator.judging.oracle.promises import too_few_copies
-from emulator.judging.oracle.truth import Truth, truth_of
+from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.violations import Violation
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import collector_asleep

@@ -6,8 +6,7 @@ our own, for only that tells whether a write succeeded.
 
 from collections.abc import Iterator
 
-import msgspec
-
+from emulator.judging.oracle.committed_state import State
 from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znodes import Change, parent_of
@@ -23,24 +22,6 @@ from protocol.znodes import (
 )
 
 STATE = "/state"
-
-
-class State(msgspec.Struct):
-    """A partition's state as it was committed. `created`: it follows on none. `version`: of its znode.
-    `reached`: the controller epoch that was committed by then, whoever wrote this. `from_ms`,
-    `until_ms`: while it was the newest; None: to the end."""
-
-    topic_partition: TopicPartition
-    zxid: int
-    leader: int
-    leader_epoch: int
-    isr: tuple[int, ...]
-    controller_epoch: int
-    created: bool = False
-    version: int = 0
-    reached: int = 0
-    from_ms: float = 0.0
-    until_ms: float | None = None
 
 
 class Committed:
@@ -93,7 +74,7 @@ class Committed:
             if state.leader_epoch == leader_epoch:
                 if before is None or state.created or state.leader < 0:
                     return False
-                return state.leader not in (before.leader, *before.isr)
+                return state.leader != before.leader and state.leader not in before.isr
             before = state
         return False
 

@@ -6,52 +6,10 @@ where the broker itself has forgotten it.
 
 from collections.abc import Mapping
 
-import msgspec
-
+from emulator.judging.oracle.kept_facts import Ahead, CutBelow, IsrChange, Outlived
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from protocol.ids import TopicPartition
-
-
-class CutBelow(msgspec.Struct):
-    """A replica's log, that ended at `log_end`, was cut to `to`, below `high_watermark`, which it had had."""
-
-    topic_partition: TopicPartition
-    node: str
-    to: int
-    log_end: int
-    high_watermark: int
-
-
-class Outlived(msgspec.Struct):
-    """An entry of a replica's leader epoch cache that begins at or above the end of its log."""
-
-    topic_partition: TopicPartition
-    node: str
-    incarnation: int
-    epoch: int
-    begins: int
-    log_end: int
-
-
-class Ahead(msgspec.Struct):
-    """At the start of a life a replica's checkpointed high watermark was above the end of the log that was found."""
-
-    topic_partition: TopicPartition
-    node: str
-    incarnation: int
-    checkpointed: int
-    log_end: int
-
-
-class IsrChange(msgspec.Struct):
-    """A leader takes an ISR for recorded: as `version` of the partition's state."""
-
-    topic_partition: TopicPartition
-    node: str
-    incarnation: int
-    epoch: int
-    version: int
 
 
 class Kept:
@@ -125,3 +83,6 @@ class Kept:
             if begins >= log.log_end and not at_end and new:
                 outlived = Outlived(topic_partition, node, incarnation, epoch, begins, log.log_end)
                 self.outlived.append(outlived)
+
+
+__all__ = ["IsrChange", "Kept"]

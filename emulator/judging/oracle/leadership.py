@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Any
 
-from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.judging.oracle.violations import NO_PARTITION, Violation

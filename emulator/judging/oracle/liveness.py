@@ -4,7 +4,7 @@ who asks is answered."""
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.peace import Peace
 from emulator.judging.oracle.truth import Truth, Waited
 from emulator.judging.oracle.violations import NO_PARTITION, Violation

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.violations import Violation
 from protocol.ids import TopicPartition

@@ -3,30 +3,17 @@
 Plain data, so that a test can also write it by hand.
 """
 
-from bisect import bisect_right
-from collections.abc import Iterator
-
 import msgspec
 
 from emulator.judging.oracle.beliefs import Belief, Forgotten
-from emulator.judging.oracle.committed import State
-from emulator.judging.oracle.kept import Ahead, CutBelow, IsrChange, Outlived
-from emulator.judging.oracle.lives import LivesOfTopics
+from emulator.judging.oracle.committed_state import State
+from emulator.judging.oracle.kept_facts import Ahead, CutBelow, IsrChange, Outlived
 from emulator.judging.oracle.offices import Office, StepBack
-from emulator.judging.oracle.peace import Peace, peace_of
-from emulator.judging.oracle.probe import Probe
-from emulator.judging.oracle.written import Appended, Reached, former_life
-from emulator.machines.client.operations import KeptOperations, Operation, Read
-from emulator.storage.checkpoints import CheckpointDamaged, LeaderEpochs, parse_leader_epochs
-from emulator.storage.files import Files
-from emulator.storage.inspect import log_directories, partitions_in
-from emulator.storage.log_directory import LEADER_EPOCHS
-from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.ids import NO_BROKER, TopicPartition, topic_partition_of
-from protocol.records.errors import CorruptRecord
-from protocol.records.format import iter_headers
-
-SEGMENT = ".log"
+from emulator.judging.oracle.peace import Peace
+from emulator.judging.oracle.written import Appended, Reached
+from emulator.machines.client.operations import Read
+from emulator.storage.checkpoints import LeaderEpochs
+from protocol.ids import TopicPartition
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -163,129 +150,3 @@ class Truth(msgspec.Struct):
                 held = (office.epoch, office.node)
                 last[office.topic_partition] = max(last.get(office.topic_partition, held), held)
         return {topic_partition: node for topic_partition, (_, node) in last.items()}
-
-
-def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) -> Truth:
-    """`operations`: of every client, ended or not."""
-    ended = {operation.identifier: number for number, operation in enumerate(operations.ended)}
-    truth = Truth(
-        leaders=probe.leaders,
-        controllers=probe.controllers,
-        watermarks_back=probe.watermarks_back,
-        epochs_back=probe.epochs_back,
-        appended=probe.written.batches,
-        reached=probe.written.reached,
-        beliefs=probe.beliefs.told,
-        forgotten=probe.beliefs.forgotten,
-        states=probe.committed.states,
-        states_missing=probe.committed.missing,
-        roles_seen=probe.roles_seen,
-        cuts=probe.kept.cuts,
-        outlived=probe.kept.outlived,
-        ahead=probe.kept.ahead,
-        isr_changes=probe.kept.isr_changes,
-        logs_found=probe.kept.found,
-        assignments=probe.committed.assignments(),
-        assigned_ms=probe.committed.assigned_ms,
-        peace=peace_of(world),
-        gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
-    )
-    truth.waited += _waited(world, operations)
-    for node in world.nodes.values():
-        if "broker" in node.node.roles:
-            with node.files.unwatched():  # what fails on purpose can be read afterwards
-                read_logs(truth, node.node.name, node.files)
-    lives = LivesOfTopics(probe)
-    for number, operation in enumerate(operations):
-        topic = lives.of_operation(operation, number, ended.get(operation.identifier))
-        topic_partition = (topic, operation.partition)
-        if operation.kind == "produce" and (operation.ended or operation.attempts):
-            (truth.writes if operation.ended else truth.left_open).append(
-                Write(
-                    operation=operation.identifier,
-                    value=operation.value,
-                    topic_partition=topic_partition,
-                    acks=operation.acks,
-                    outcome=operation.outcome,
-                    offset=operation.offset,
-                    digest=operation.digest,
-                    broker=operation.broker,
-                    attempts=operation.attempts,
-                    idempotent=operation.idempotent,
-                    ended=ended.get(operation.identifier, -1),
-                )
-            )
-        truth.unended += operation.kind == "produce" and not operation.ended
-        if operation.kind in ("commit", "committed"):
-            truth.of_groups.append(
-                _of_group(operation, topic_partition, number, ended.get(operation.identifier, -1))
-            )
-        for left in operation.left:
-            lost = (topic_partition, operation.identifier, operation.asked, left.offset, left.reason)
-            truth.lost_positions.append(PositionLost(*lost))
-        if operation.reads:
-            truth.reads += _given(operation, lives)
-    return truth
-
-
-def _waited(world: SimulatedWorld, operations: KeptOperations) -> Iterator[Waited]:
-    lives = {f"{node.node.name}.{node.incarnation}": node.node.name for node in world.nodes.values()}
-    for one in operations.requested:
-        client = lives.get(one.operation.rpartition(":")[0])
-        if client is not None and one.broker >= 0 and one.sent_ms is not None:
-            yield Waited(
-                one.operation, one.attempt, client, one.broker, one.timeout_ms, one.sent_ms, one.ended_ms
-            )
-
-
-def _given(operation: Operation, lives: LivesOfTopics) -> Iterator[Given]:
-    left = [one.reads for one in operation.left]
-    for number, (read, topic) in enumerate(zip(operation.reads, lives.of_reads(operation), strict=True)):
-        yield Given((topic, operation.partition), operation.identifier, read, bisect_right(left, number))
-
-
-def _of_group(operation: Operation, topic_partition: TopicPartition, number: int, ended: int) -> OfGroup:
-    return OfGroup(
-        kind=operation.kind,
-        group=operation.value,
-        topic_partition=topic_partition,
-        operation=operation.identifier,
-        asked=operation.asked,
-        offset=operation.offset,
-        outcome=operation.outcome,
-        begun=number,
-        over=operation.over if operation.ended else -1,
-        ended=ended,
-        in_znodes=operation.broker == NO_BROKER if operation.ended else None,
-    )
-
-
-def read_logs(truth: Truth, node: str, files: Files) -> None:
-    """All that a node's disk holds, into `truth.logs`, `truth.caches` and `truth.damaged`."""
-    for directory in log_directories(files):
-        for name in partitions_in(directory):
-            _read_log(truth, node, directory, name)
-
-
-def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
-    topic_partition = topic_partition_of(name)
-    assert topic_partition is not None
-    batches: list[Batch] = []
-    for segment in files.list(name):
-        if not segment.endswith(SEGMENT):
-            continue
-        path = f"{name}/{segment}"
-        try:
-            for _, header in iter_headers(files.read(path, 0, files.size(path))):
-                batches.append(Batch(header.base_offset, header.last_offset, header.leader_epoch, header.crc))
-        except CorruptRecord as damage:
-            truth.damaged.setdefault(topic_partition, {})[node] = f"{path}: {damage}"
-            return
-    path = f"{name}/{LEADER_EPOCHS}"
-    try:
-        cache = parse_leader_epochs(files.read(path, 0, files.size(path)), path) if files.exists(path) else []
-    except CheckpointDamaged as damage:
-        truth.damaged.setdefault(topic_partition, {})[node] = str(damage)
-        return
-    truth.logs.setdefault(topic_partition, {})[node] = batches
-    truth.caches.setdefault(topic_partition, {})[node] = cache

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
-
 from emulator.machines.broker.log import Log
 from emulator.storage.memory import MemoryFiles
 from protocol.ids import TopicPartition
@@ -14,14 +12,19 @@ Appended = tuple[int, int, int, int]
 tuple: there is one for every batch that a replica is seen to append."""
 
 
-class Reached(msgspec.Struct):
+class Reached:
     """The most that a replica had in one life of its broker's process."""
 
-    topic_partition: TopicPartition
-    node: str
-    incarnation: int
-    high_watermark: int = 0
-    log_end: int = 0
+    __slots__ = ("high_watermark", "incarnation", "log_end", "node", "topic_partition")
+
+    def __init__(
+        self, topic_partition: TopicPartition, node: str, incarnation: int, high_watermark: int = 0, log_end: int = 0
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.node = node
+        self.incarnation = incarnation
+        self.high_watermark = high_watermark
+        self.log_end = log_end
 
 
 class Written:

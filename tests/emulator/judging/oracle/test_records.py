@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.records import duplicate
 from emulator.judging.oracle.truth import Truth

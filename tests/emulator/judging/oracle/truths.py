@@ -2,7 +2,7 @@
 
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.beliefs import Belief
-from emulator.judging.oracle.committed import State
+from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.peace import Peace
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Waited, Write
