@@ -14,7 +14,7 @@ from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Given, Truth, Write
 from emulator.judging.oracle.written import former_life
 from emulator.layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
-from emulator.machines.client.operations import Read
+from emulator.machines.client.kept_operations import Read
 from emulator.runs.events import events_in
 from emulator.runs.network import as_happened, with_files
 from emulator.topology import Topology

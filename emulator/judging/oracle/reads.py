@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from emulator.judging.oracle.truth import Given, Truth
 from emulator.judging.oracle.violations import FinalLogs, Violation
 from emulator.judging.oracle.written import plain_topic
-from emulator.machines.client.operations import Read
+from emulator.machines.client.kept_operations import Read
 from protocol.ids import TopicPartition
 
 Batches = dict[tuple[TopicPartition, int, int], list[Given]]

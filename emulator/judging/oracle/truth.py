@@ -11,7 +11,7 @@ from emulator.judging.oracle.kept_facts import Ahead, CutBelow, IsrChange, Outli
 from emulator.judging.oracle.offices import Office, StepBack
 from emulator.judging.oracle.peace import Peace
 from emulator.judging.oracle.written import Appended, Reached
-from emulator.machines.client.operations import Read
+from emulator.machines.client.kept_operations import Read
 from emulator.storage.checkpoints import LeaderEpochs
 from protocol.ids import TopicPartition
 

@@ -1,8 +1,8 @@
 """The broker, as pure machines around injected storage. Reading order:
 
 - what all share: `settings`, `threads` (what a broker's do is work that waits), `context`
-- the log: `leader_epochs`, `producer_state`, `segment`, `log_settings`, `stored_log`, `batches` (that are to be
-  appended), `log`
+- the log: `leader_epochs`, `remembered_batch`, `producer_state`, `segment`, `log_settings`, `stored_log`, `batches`
+  (that are to be appended), `log`
 - requests: `requests` (connections, request handlers), `parked`, `purgatory` (those that wait), `turns` (one at a time)
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
   `isr_notifications`, `isr_changes`

@@ -5,8 +5,7 @@ It is rebuilt from the batches' headers, so it survives a failover and disappear
 
 from collections import deque
 
-import msgspec
-
+from emulator.machines.broker.remembered_batch import RememberedBatch
 from protocol.errors import ErrorCode
 from protocol.ids import Offset
 from protocol.records.types import BatchHeader
@@ -17,21 +16,12 @@ PRODUCERS_MAX = 100_000
 """Producers remembered per replica; the one idle longest is forgotten beyond that."""
 
 
-class Written(msgspec.Struct, frozen=True):
-    """A remembered batch: its sequences and where it lies."""
-
-    first_sequence: int
-    last_sequence: int
-    base_offset: Offset
-    last_offset: Offset
-
-
 class _Producer:
     __slots__ = ("batches", "epoch")
 
     def __init__(self, epoch: int, remembered: int) -> None:
         self.epoch = epoch
-        self.batches: deque[Written] = deque(maxlen=remembered)
+        self.batches: deque[RememberedBatch] = deque(maxlen=remembered)
 
 
 class ProducerState:
@@ -51,7 +41,7 @@ class ProducerState:
             known.batches.extend(producer.batches)
         return other
 
-    def check(self, header: BatchHeader) -> tuple[ErrorCode, Written | None]:
+    def check(self, header: BatchHeader) -> tuple[ErrorCode, RememberedBatch | None]:
         """(error, the batch already written). Error NONE and None: append it; NONE and a batch: a duplicate."""
         producer = self._producers.get(header.producer_id)
         if producer is None:
@@ -81,7 +71,7 @@ class ProducerState:
             producer = _Producer(header.producer_epoch, self._gates.remembered_batches)
         self._producers[header.producer_id] = producer
         producer.batches.append(
-            Written(header.base_sequence, header.last_sequence, header.base_offset, header.last_offset)
+            RememberedBatch(header.base_sequence, header.last_sequence, header.base_offset, header.last_offset)
         )
         if len(self._producers) > PRODUCERS_MAX:
             self._producers.pop(next(iter(self._producers)))

@@ -4,7 +4,7 @@ Reading order:
 
 - `session_client`, `session_servers`, `session_watches`, `waiting_call`, `retrying_session`, `pipeline`: the session
   service's client.
-- `operations`: what clients of brokers write down about what they do.
+- `operations`: what clients of brokers write down about what they do; `kept_operations`: what is kept of it.
 - `failure`: why a request was not answered; `exchange`: one over a connection of its own; `fetched`: what a fetch
   answer holds.
 - `direct` (with `write_order`, `direct_write`, `direct_results`, `direct_offsets`): asks the broker it is told to ask,

@@ -7,7 +7,7 @@ from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.peace import Peace
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Waited, Write
 from emulator.judging.oracle.written import Reached
-from emulator.machines.client.operations import Read
+from emulator.machines.client.kept_operations import Read
 from protocol.ids import NO_BROKER, LeaderEpoch, Offset
 
 PLACE = ("t", 0)

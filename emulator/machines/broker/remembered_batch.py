@@ -1,0 +1,14 @@
+"""A batch of an idempotent producer that a replica remembers."""
+
+import msgspec
+
+from protocol.ids import Offset
+
+
+class RememberedBatch(msgspec.Struct, frozen=True):
+    """Its sequences and where it lies."""
+
+    first_sequence: int
+    last_sequence: int
+    base_offset: Offset
+    last_offset: Offset
