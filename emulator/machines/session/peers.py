@@ -7,8 +7,6 @@ ZooKeeper reads its votes without a time-out: after a cut the votes arrive with 
 was alone is back only then (recorded: 28.5 s after a cut that lasted 19 s).
 """
 
-import msgspec
-
 from protocol.machine import Now
 from protocol.messages.ensemble import Vote
 from protocol.outbox import Outbox, Owner
@@ -21,11 +19,14 @@ RETRY_MS = 1000.0
 RETRY_TIMER = ("vote-retry",)
 
 
-class _Peer(msgspec.Struct):
-    name: str
-    connection: int = 0
-    open: bool = False
-    since_ms: float = 0.0
+class _Peer:
+    __slots__ = ("connection", "name", "open", "since_ms")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.connection = 0
+        self.open = False
+        self.since_ms = 0.0
 
 
 class Peers:

@@ -6,9 +6,7 @@ would end, rounded up to the next tick; when a bucket's time comes, whoever is s
 
 from typing import NamedTuple
 
-import msgspec
-
-from emulator.machines.session.znodes import Session
+from emulator.machines.session.open_session import Session
 from protocol.messages.session import SessionError
 
 
@@ -47,11 +45,14 @@ def bucket_ms(at_ms: float, tick_time_ms: int, phase_ms: float = 0.0) -> float:
     return ((at_ms - phase_ms) // tick_time_ms + 1) * tick_time_ms + phase_ms
 
 
-class _Tracked(msgspec.Struct):
-    timeout_ms: int
-    expires_ms: float
-    server: int = -1
-    closing: bool = False
+class _Tracked:
+    __slots__ = ("closing", "expires_ms", "server", "timeout_ms")
+
+    def __init__(self, timeout_ms: int, expires_ms: float, server: int) -> None:
+        self.timeout_ms = timeout_ms
+        self.expires_ms = expires_ms
+        self.server = server
+        self.closing = False
 
 
 class SessionTracker:

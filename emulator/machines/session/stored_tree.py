@@ -2,7 +2,7 @@
 
 import msgspec
 
-from emulator.machines.session.znodes import Session
+from emulator.machines.session.open_session import Session
 
 
 class StoredZnode(msgspec.Struct, array_like=True):

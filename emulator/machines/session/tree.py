@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from emulator.machines.session.open_session import Session
+from emulator.machines.session.paths import ROOT, valid_path
 from emulator.machines.session.stored_tree import StoredTree, StoredZnode
-from emulator.machines.session.znodes import DATA_MAX_BYTES, ROOT, Change, Session, Znode, parent_of, valid_path
+from emulator.machines.session.znodes import DATA_MAX_BYTES, Change, Znode, parent_of
 from protocol.messages.ensemble import Transaction
 from protocol.messages.session import (
     Check,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from emulator.machines.session.open_session import Session
 from emulator.machines.session.sessions import SessionLimits, SessionTracker, bucket_ms
-from emulator.machines.session.znodes import Session
 from protocol.messages.session import SessionError
 
 
