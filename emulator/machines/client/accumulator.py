@@ -11,7 +11,8 @@ from collections.abc import Iterable
 from emulator.machines.client.client_settings import ProducerSettings
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.operations import Operation
-from emulator.machines.client.producer_batch import Done, ProducerBatch, size_bound_bytes
+from emulator.machines.client.producer_batch import ProducerBatch, size_bound_bytes
+from emulator.machines.client.sent import Done
 from protocol.ids import TopicPartition
 from protocol.machine import Now
 from protocol.records.types import NO_SEQUENCE

@@ -9,40 +9,16 @@ from collections import deque
 import msgspec
 
 from emulator.machines.client.accumulator import Accumulator
+from emulator.machines.client.blocked_send import BlockedSend, ProducerFull
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.metadata_cache import MetadataCache
-from emulator.machines.client.operations import NO_ANSWER, Operation
 from emulator.machines.client.partitioner import Partitioner
-from emulator.machines.client.producer_batch import Done, Sent
-from protocol.ids import TopicPartition
 from protocol.machine import Now
-from protocol.outbox import Outbox
 
 ANY_PARTITION = -1
 """Which one the partitioner says."""
 BLOCKED_MAX = 10_000
 """Sends waiting at a time."""
-
-
-class ProducerFull(RuntimeError):
-    """More sends wait than BLOCKED_MAX: the caller did not heed `blocked`."""
-
-
-class BlockedSend(msgspec.Struct, frozen=True):
-    """A record before it joins a batch. `key`: where it goes; the partition is ANY_PARTITION until it is chosen."""
-
-    key: TopicPartition
-    value: bytes
-    operation: Operation
-    done: Done
-    deadline_ms: float
-    record_key: bytes | None = None
-
-    def refuse(self, now: Now, out: Outbox, error: int | str) -> None:
-        """End it: it never left, so it certainly was not stored."""
-        outcome = self.operation.end(out, error=error if isinstance(error, int) else NO_ANSWER)
-        sent = Sent(self.operation.identifier, *self.key, self.value, error, None, outcome)
-        self.done(now, out, sent)
 
 
 def _placed(

@@ -8,8 +8,6 @@ send asks `ready` first; it opens a connection where there is none. Time-outs co
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.failure import Failure
@@ -22,26 +20,35 @@ from protocol.purposes import CLIENT
 Answered = Callable[[Now, Outbox, Message | Failure], None]
 
 
-class _Request(msgspec.Struct):
-    api_key: int
-    deadline_ms: float
-    answered: Answered
+class _Request:
+    __slots__ = ("answered", "api_key", "deadline_ms")
+
+    def __init__(self, api_key: int, deadline_ms: float, answered: Answered) -> None:
+        self.api_key = api_key
+        self.deadline_ms = deadline_ms
+        self.answered = answered
 
 
-class _Channel(msgspec.Struct):
+class _Channel:
     """One broker's connection. `connection` 0: there is none; `open` false: it is being opened. In a row: `failures`,
     and `failed_attempts`, connections that did not come about."""
 
-    node: str
-    connection: int = 0
-    open: bool = False
-    open_deadline_ms: float = NEVER
-    attempted_at_ms: float = 0.0
-    failures: int = 0
-    failed_attempts: int = 0
-    backoff_until_ms: float = 0.0
-    wanted: bool = False
-    in_flight: dict[int, _Request] = msgspec.field(default_factory=dict)
+    __slots__ = (
+        "attempted_at_ms", "backoff_until_ms", "connection", "failed_attempts", "failures", "in_flight", "node", "open",
+        "open_deadline_ms", "wanted",
+    )  # fmt: skip
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.connection = 0
+        self.open = False
+        self.open_deadline_ms = NEVER
+        self.attempted_at_ms = 0.0
+        self.failures = 0
+        self.failed_attempts = 0
+        self.backoff_until_ms = 0.0
+        self.wanted = False
+        self.in_flight: dict[int, _Request] = {}
 
 
 class BrokerConnections:

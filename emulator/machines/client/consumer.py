@@ -20,7 +20,8 @@ from emulator.machines.client.consumer_position import Position, State
 from emulator.machines.client.consumer_positioning import OnProblem, Positioning, Trouble
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
 from emulator.machines.client.group_position import GroupPosition
-from emulator.machines.client.metadata_cache import Leader, MetadataCache
+from emulator.machines.client.leader import Leader
+from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.offset_store import CommitEnded, OffsetStore
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance

@@ -10,7 +10,8 @@ from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, ReadProblem, reset_timestamp
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.metadata_cache import Leader, MetadataCache
+from emulator.machines.client.leader import Leader
+from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.operations import NO_ANSWER
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset, TopicPartition

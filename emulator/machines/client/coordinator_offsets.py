@@ -9,12 +9,11 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
 
-import msgspec
-
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import PollTimer, is_due
 from emulator.machines.client.failure import Failure
+from emulator.machines.client.member_identity import NOBODY, Identity
 from emulator.machines.client.offset_store import (
     ASKED_MAX,
     TIMED_OUT,
@@ -38,7 +37,6 @@ from protocol.messages.groups import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
-from protocol.messages.membership import NO_GENERATION
 from protocol.outbox import Due, Outbox
 
 _ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}
@@ -48,18 +46,6 @@ _LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
 
 DISCONNECTED = "DisconnectException"
 """The error of a commit that was not answered, as Java's exception."""
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """As whom a member commits."""
-
-    generation: int = NO_GENERATION
-    member: str = ""
-    instance: str | None = None
-
-
-NOBODY = Identity()
-"""Whoever was given its partitions."""
 
 
 class Membership(Protocol):
@@ -74,22 +60,34 @@ class Membership(Protocol):
         ...
 
 
-class _Look(msgspec.Struct):
-    partitions: list[TopicPartition]
-    looked: Looked
-    operations: GroupOperations
+class _Look:
+    __slots__ = ("looked", "operations", "partitions")
+
+    def __init__(self, partitions: list[TopicPartition], looked: Looked, operations: GroupOperations) -> None:
+        self.partitions = partitions
+        self.looked = looked
+        self.operations = operations
 
 
-class _Commit(msgspec.Struct):
+class _Commit:
     """`deadline_ms` None: it is tried once. `over`: its time was, while it was under way; what is answered is
     nobody's."""
 
-    offsets: Mapping[TopicPartition, Committed]
-    ended: CommitEnded
-    operations: GroupOperations
-    deadline_ms: float | None
-    over: bool = False
-    said: Identity = NOBODY
+    __slots__ = ("deadline_ms", "ended", "offsets", "operations", "over", "said")
+
+    def __init__(
+        self,
+        offsets: Mapping[TopicPartition, Committed],
+        ended: CommitEnded,
+        operations: GroupOperations,
+        deadline_ms: float | None,
+    ) -> None:
+        self.offsets = offsets
+        self.ended = ended
+        self.operations = operations
+        self.deadline_ms = deadline_ms
+        self.over = False
+        self.said = NOBODY
 
 
 class CoordinatorOffsets:

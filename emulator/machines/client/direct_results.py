@@ -3,7 +3,7 @@
 import msgspec
 
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.fetched import FetchedRecord
+from emulator.machines.client.fetched_entry import FetchedRecord
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataResponse

@@ -13,7 +13,7 @@ from emulator.machines.client.direct import VALUES_MAX, DirectClient
 from emulator.machines.client.direct_results import Attempt, Described, Fetched
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.producer_batch import Done, Sent
+from emulator.machines.client.sent import Done, Sent
 from emulator.machines.client.workload import library_settings
 from protocol.chance import Chance
 from protocol.ids import NO_BROKER

@@ -7,28 +7,10 @@ cut-off tail are not for it.
 
 from collections.abc import Iterator
 
-import msgspec
-
-from protocol.ids import LeaderEpoch, Offset
+from emulator.machines.client.fetched_entry import FetchedEntry, FetchedRecord
+from protocol.ids import Offset
 from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers, read_records
-
-
-class FetchedRecord(msgspec.Struct, frozen=True):
-    """One record. `leader_epoch` -1 where the format has none (before 0.11)."""
-
-    offset: Offset
-    leader_epoch: LeaderEpoch
-    value: bytes
-
-
-class FetchedEntry(msgspec.Struct, frozen=True):
-    """One entry of the log and those of its records that were asked for; `records` is never empty."""
-
-    leader_epoch: LeaderEpoch
-    digest: int
-    next_offset: Offset
-    records: tuple[FetchedRecord, ...]
 
 
 def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:

@@ -11,7 +11,7 @@ from emulator.machines.client.client_settings import ConsumerSettings, consumer_
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
-from emulator.machines.client.fetched import FetchedEntry
+from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.offset_store import TIMED_OUT, Committed, OffsetStore
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.znode_offsets import ZnodeOffsets

@@ -8,12 +8,11 @@ heard of, from metadata or, as consumers, with an offset (semantics 6; Kafka's M
 
 from collections.abc import Sequence
 
-import msgspec
-
 from emulator.machines.client.client_settings import ClientSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.failure import Failure
+from emulator.machines.client.leader import Leader
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.machine import Now
 from protocol.messages.base import Message
@@ -23,17 +22,12 @@ from protocol.outbox import Outbox
 TOPICS_MAX = 10_000
 
 
-class Leader(msgspec.Struct, frozen=True):
-    """Who leads a partition, as far as the client knows. `epoch` -1: the broker did not say."""
+class _Partition:
+    __slots__ = ("epoch", "leader")
 
-    broker: BrokerId
-    node: str
-    epoch: LeaderEpoch
-
-
-class _Partition(msgspec.Struct, frozen=True):
-    leader: BrokerId
-    epoch: LeaderEpoch
+    def __init__(self, leader: BrokerId, epoch: LeaderEpoch) -> None:
+        self.leader = leader
+        self.epoch = epoch
 
 
 class MetadataCache:

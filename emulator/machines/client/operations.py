@@ -5,7 +5,7 @@ operation ends exactly once: ok, failed (certainly not done) or unknown. One ind
 make a failure unknown: a request that timed out may lie in the log although the retry was refused.
 """
 
-from emulator.machines.client.fetched import FetchedEntry
+from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.kept_operations import KeptOperations, Left, Read, Requested
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead

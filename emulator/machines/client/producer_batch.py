@@ -1,11 +1,10 @@
 """One batch of a producer: records of one partition that travel, are retried and end together."""
 
-from collections.abc import Callable, Sequence
-
-import msgspec
+from collections.abc import Sequence
 
 from emulator.machines.client.fetched import digests
 from emulator.machines.client.operations import NO_ANSWER, Operation
+from emulator.machines.client.sent import Done, Sent
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
 from protocol.machine import Now
@@ -25,29 +24,14 @@ def size_bound_bytes(magic: int, value: bytes, record_key: bytes | None = None) 
     return _BATCH_OVERHEAD_BYTES[magic] + _RECORD_OVERHEAD_BYTES[magic] + len(value) + len(record_key or b"")
 
 
-class Sent(msgspec.Struct, frozen=True):
-    """What became of a record. `error`: Kafka's code, or the name of the producer's own exception.
+class _Entry:
+    __slots__ = ("done", "operation", "record_key", "value")
 
-    `outcome`: ok, failed (certainly not stored) or unknown. `offset` is None where none was told.
-    """
-
-    operation: str
-    topic: str
-    partition: int
-    value: bytes
-    error: int | str
-    offset: Offset | None
-    outcome: str
-
-
-Done = Callable[[Now, Outbox, Sent], None]
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    value: bytes
-    operation: Operation
-    done: Done
-    record_key: bytes | None
+    def __init__(self, value: bytes, operation: Operation, done: Done, record_key: bytes | None) -> None:
+        self.value = value
+        self.operation = operation
+        self.done = done
+        self.record_key = record_key
 
 
 class ProducerBatch:

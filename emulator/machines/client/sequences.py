@@ -7,8 +7,6 @@ left, and those behind a failed one wait. When the order is broken for good, `Se
 on. Source: KIP-98, KIP-360, semantics 6.
 """
 
-import msgspec
-
 from emulator.machines.client.client_settings import SequenceRecovery
 from emulator.machines.client.producer_batch import ProducerBatch
 from protocol.errors import TRAITS, ErrorCode
@@ -18,16 +16,22 @@ from protocol.records.types import NO_SEQUENCE, SEQUENCE_END
 _PRODUCER_EPOCH_MAX = 32_767
 
 
-class _Partition(msgspec.Struct):
+class _Partition:
     """`in_flight`: batches with numbers that have not ended, those waiting for a retry included, in order."""
 
-    producer_id: int = -1
-    producer_epoch: int = -1
-    next_sequence: int = 0
-    last_acknowledged: int = -1
-    last_acknowledged_offset: Offset = NO_OFFSET
-    in_flight: list[ProducerBatch] = msgspec.field(default_factory=list)
-    unresolved_next: int | None = None
+    __slots__ = (
+        "in_flight", "last_acknowledged", "last_acknowledged_offset", "next_sequence", "producer_epoch", "producer_id",
+        "unresolved_next",
+    )  # fmt: skip
+
+    def __init__(self, producer_id: int, producer_epoch: int) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.next_sequence = 0
+        self.last_acknowledged = -1
+        self.last_acknowledged_offset = NO_OFFSET
+        self.in_flight: list[ProducerBatch] = []
+        self.unresolved_next: int | None = None
 
 
 class Sequences:

@@ -19,11 +19,11 @@ from emulator.machines.client.client_settings import (
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
-from emulator.machines.client.fetched import FetchedEntry
+from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.offset_store import OffsetStore
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.producer_batch import Sent
+from emulator.machines.client.sent import Sent
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name

@@ -11,10 +11,10 @@ from emulator.machines.client.client_asker import ClientAsker
 from emulator.machines.client.client_settings import librdkafka_settings
 from emulator.machines.client.direct_results import Attempt, Fetched
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.fetched import FetchedRecord
+from emulator.machines.client.fetched_entry import FetchedRecord
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.producer_batch import Sent
+from emulator.machines.client.sent import Sent
 from emulator.scenario import model as m
 from emulator.scenario.player.tasks import Order, StepFailed
 from protocol.chance import Chance

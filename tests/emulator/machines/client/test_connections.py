@@ -7,7 +7,8 @@ from emulator.machines.client.client_settings import ClientSettings, consumer_se
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.metadata_cache import TOPICS_MAX, Leader, MetadataCache
+from emulator.machines.client.leader import Leader
+from emulator.machines.client.metadata_cache import TOPICS_MAX, MetadataCache
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import Close, ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Open, Send

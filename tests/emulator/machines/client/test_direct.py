@@ -9,7 +9,7 @@ from emulator.machines.client.direct import VALUES_MAX, DirectClient
 from emulator.machines.client.direct_results import Attempt, Described, Fetched
 from emulator.machines.client.exchange import EXCHANGES_MAX
 from emulator.machines.client.failure import TooManyExchanges
-from emulator.machines.client.fetched import FetchedRecord
+from emulator.machines.client.fetched_entry import FetchedRecord
 from emulator.machines.client.operations import OperationLog
 from protocol.events import (
     AttemptEnded,

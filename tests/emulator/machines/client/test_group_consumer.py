@@ -14,7 +14,7 @@ from emulator.machines.client.client_settings import (
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
-from emulator.machines.client.fetched import FetchedEntry
+from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode

@@ -13,7 +13,7 @@ from emulator.machines.client.client_settings import ProducerSettings, librdkafk
 from emulator.machines.client.failure import Failure
 from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.producer_batch import Sent
+from emulator.machines.client.sent import Sent
 from emulator.machines.node.specs import machine_for
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve

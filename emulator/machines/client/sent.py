@@ -1,0 +1,27 @@
+"""What a producer tells of a record in the end."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from protocol.ids import Offset
+from protocol.machine import Now
+from protocol.outbox import Outbox
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """What became of a record. `error`: Kafka's code, or the name of the producer's own exception.
+
+    `outcome`: ok, failed (certainly not stored) or unknown. `offset` is None where none was told.
+    """
+
+    operation: str
+    topic: str
+    partition: int
+    value: bytes
+    error: int | str
+    offset: Offset | None
+    outcome: str
+
+
+Done = Callable[[Now, Outbox, Sent], None]
