@@ -8,6 +8,6 @@ when, in `offices`; what logs held, in `written`; what replicas knew of their lo
 leaders took for in sync, in `beliefs`; what the session service has committed, in `committed`, as `committed_state`),
 `lives` (of a topic, and whose it is that clients wrote and read), `truth` (all of it, and what is left in the end:
 logs, operations; since when there was `peace`), `gathering` (makes it), `anomalies` (one function per check; they are
-in `promises`, `records`, `reads`, `groups`, `leadership`, `replicas` and `liveness` and give `violations`), `judge`
-(verdicts as in verdict.json).
+in `promises`, `records`, `reads`, `groups`, `leadership`, `replicas` and `liveness`, read `final_logs` and give
+`violations`), `judge` (verdicts as in verdict.json).
 """

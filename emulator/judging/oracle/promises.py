@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from math import inf
 
 from emulator.judging.oracle.beliefs import Belief
+from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
 from emulator.judging.oracle.offices import Office
 from emulator.judging.oracle.truth import Batch, Truth, Write
-from emulator.judging.oracle.violations import FinalLogs, Violation
+from emulator.judging.oracle.violations import Violation
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.truth import Given, Truth
-from emulator.judging.oracle.violations import FinalLogs, Violation
+from emulator.judging.oracle.violations import Violation
 from emulator.judging.oracle.written import plain_topic
 from emulator.machines.client.kept_operations import Read
 from protocol.ids import TopicPartition

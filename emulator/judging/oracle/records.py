@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.promises import Allowances
 from emulator.judging.oracle.truth import Truth, Write
-from emulator.judging.oracle.violations import FinalLogs, Violation
+from emulator.judging.oracle.violations import Violation
 from protocol.ids import TopicPartition
 from protocol.numbers import number_in
 from protocol.records.offset_commits import OFFSETS_TOPIC

@@ -6,9 +6,7 @@ death ends a request otherwise.
 
 from collections.abc import Callable
 
-import msgspec
-
-from emulator.machines.client.failure import Failure
+from emulator.machines.client.failure import Failure, TooManyAsked
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.base import Message
 from protocol.messages.workload import ClientAttempt, ToldAttempt
@@ -21,14 +19,13 @@ Answered = Callable[[Now, Outbox, Message | Failure], None]
 Told = Callable[[Now, Outbox, ToldAttempt], None]
 
 
-class TooManyAsked(RuntimeError):
-    """More requests at once than ASKED_MAX."""
+class _Asked:
+    __slots__ = ("answered", "request", "told")
 
-
-class _Asked(msgspec.Struct, frozen=True):
-    request: Message
-    answered: Answered
-    told: Told | None
+    def __init__(self, request: Message, answered: Answered, told: Told | None) -> None:
+        self.request = request
+        self.answered = answered
+        self.told = told
 
 
 class ClientAsker:

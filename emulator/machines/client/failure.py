@@ -15,3 +15,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 class TooManyExchanges(RuntimeError):
     """The owner asks for more at once than EXCHANGES_MAX (`exchange`)."""
+
+
+class TooManyAsked(RuntimeError):
+    """More requests at once than ASKED_MAX (`client_asker`)."""

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from emulator.machines.client.client_asker import ASKED_MAX, ClientAsker, TooManyAsked
+from emulator.machines.client.client_asker import ASKED_MAX, ClientAsker
 from emulator.machines.client.client_node import ClientNode
-from emulator.machines.client.failure import Failure
+from emulator.machines.client.failure import Failure, TooManyAsked
 from protocol.framing import decode, encode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import (
