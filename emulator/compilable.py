@@ -154,6 +154,8 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ClassDef) and any("runtime_checkable" in ast.unparse(d) for d in node.decorator_list):
             return "it defines a protocol that isinstance asks for, which mypyc does not know"
+        if isinstance(node, ast.FunctionDef) and node.name == "__next__":
+            return "it defines an iterator, and what its __next__ gives may be no object: a tuple, a number"
         if isinstance(node, ast.Return) and isinstance(node.value, ast.GeneratorExp):
             return "it returns a generator expression, of which native code makes a list"
         decorators = getattr(node, "decorator_list", [])

@@ -114,6 +114,12 @@ def test_a_class_made_of_one_of_others_is_left_out(tmp_path: Path) -> None:
     assert found["protocol.full"] == "a class of it is made of RuntimeError, which is no class of ours"
 
 
+def test_an_iterator_is_left_out(tmp_path: Path) -> None:
+    """Python would take the tuple that native code gives for a pointer to one."""
+    text = "class A:\n    def __next__(self) -> tuple[int, int]:\n        return 1, 2\n"
+    assert made(tmp_path, {"protocol/a.py": text})["protocol.a"].startswith("it defines an iterator")
+
+
 def test_a_decorator_that_nobody_has_tried_is_left_out(tmp_path: Path) -> None:
     text = "import functools\nclass A:\n    @functools.cached_property\n    def x(self) -> int:\n        return 1\n"
     found = made(tmp_path, {"protocol/one.py": text, "protocol/two.py": text.replace("functools.cached_", "")})
