@@ -83,6 +83,3 @@ class Kept:
             if begins >= log.log_end and not at_end and new:
                 outlived = Outlived(topic_partition, node, incarnation, epoch, begins, log.log_end)
                 self.outlived.append(outlived)
-
-
-__all__ = ["IsrChange", "Kept"]

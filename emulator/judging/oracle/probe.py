@@ -15,13 +15,14 @@ import msgspec
 
 from emulator.judging.oracle.beliefs import Belief, Beliefs
 from emulator.judging.oracle.committed import Committed
-from emulator.judging.oracle.kept import IsrChange, Kept
+from emulator.judging.oracle.kept import Kept
+from emulator.judging.oracle.kept_facts import IsrChange
 from emulator.judging.oracle.offices import Office, StepBack, end
 from emulator.judging.oracle.watches import Seen, Watch
 from emulator.judging.oracle.written import Appended, Reached, Written, former_life, held
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
-from emulator.machines.client.operations import KeptOperations
+from emulator.machines.client.kept_operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer

@@ -212,6 +212,3 @@ class OperationLog:
         if self._kept is not None:
             self._kept.append(operation)
         return operation
-
-
-__all__ = ["NO_ANSWER", "KeptOperations", "Operation", "OperationLog", "is_definite"]
