@@ -82,9 +82,9 @@ class Cell:
         if row.seed < self._first_seed:
             self._first_seed, self.replay = row.seed, row.replay
         if not row.judged:
-            for why in (row.error, *row.unknown_because)[:REASONS_MAX]:
-                if why:
-                    self.unknown[whenever(why)] += 1
+            # Once each: what is counted is runs, and two cuts of one link say the same if neither met traffic.
+            reasons = dict.fromkeys(whenever(why) for why in (row.error, *row.unknown_because) if why)
+            self.unknown.update(list(reasons)[:REASONS_MAX])
             return
         self.judged += 1
         for name, value in _measured(row):
