@@ -4,6 +4,7 @@ A worker resolves a cell once, for all of its seeds, and reads the scenario's fi
 """
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
@@ -25,6 +26,7 @@ from emulator.scenario.model import Scenario
 from emulator.scenario.write import written
 from emulator.settings.registry import parse_assignment
 from emulator.settings.setting import Value
+from protocol.versions import ladder_name
 
 CELLS_CHECKED_MAX = 100
 """One by one, before anything is played."""
@@ -58,15 +60,27 @@ class Cells:
             self._asked.keep, space.settings_files, draw.parameters,
         )  # fmt: skip
 
+    def named(self, draw: Draw) -> tuple[str, str]:
+        """(id of the scenario, version), also of what cannot be played: where parameters are why, as the scenario's
+        file stands without them."""
+        for parameters in (draw.parameters, ()):
+            with suppress(ValueError):
+                scenario = self._scenario(parameters)
+                return scenario.id, ladder_name(draw.kafka_version or scenario.default_version)
+        return self._asked.space.scenario, draw.kafka_version or ""
+
     def resolved(self, draw: Draw) -> Resolved:
         """Raises what reading and resolving a scenario raises: every one a ValueError."""
-        scenario = self._scenarios.get(draw.parameters)
+        return resolve(self._scenario(draw.parameters), draw.kafka_version, settings_of(draw), self._files)
+
+    def _scenario(self, parameters: tuple[str, ...]) -> Scenario:
+        scenario = self._scenarios.get(parameters)
         if scenario is None:
-            scenario = find_scenario(self._asked.space.scenario, draw.parameters)
+            scenario = find_scenario(self._asked.space.scenario, parameters)
             if len(self._scenarios) >= SCENARIOS_KEPT:
                 self._scenarios.clear()
-            self._scenarios[draw.parameters] = scenario
-        return resolve(scenario, draw.kafka_version, settings_of(draw), self._files)
+            self._scenarios[parameters] = scenario
+        return scenario
 
 
 def check_cells(asked: CampaignAsked) -> Resolved:
@@ -103,8 +117,8 @@ class CampaignWorker:
         try:
             self._enter(draw)
         except ValueError as error:  # these settings do not go together
-            scenario, version = self._space.scenario, draw.kafka_version or ""
             told = " ".join(str(error).split())
+            scenario, version = self._cells.named(draw)
             return Row(
                 scenario=scenario, kafka_version=version, seed=draw.seed, faults=(), valid="unknown", code=UNUSABLE,
                 error=told, **about,

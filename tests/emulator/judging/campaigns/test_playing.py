@@ -71,6 +71,19 @@ def test_a_run_that_is_not_played_to_its_end_is_a_row(tmp_path: Path) -> None:
     assert row.error.startswith(f"{file}:"), row.error
 
 
+def test_settings_that_do_not_go_together_are_a_row_of_their_scenario_and_version(tmp_path: Path) -> None:
+    """As any other of the campaign: otherwise the sweep would be of two scenarios and versions."""
+    file = tmp_path / "it.yaml"
+    file.write_text("id: it\ntitle: t\nkafka: [2.6]\nsteps:\n  - start: 2\n")
+    impossible = (Axis("setting", "min.insync.replicas", ("2",)), Axis("setting", "replica.fetch.wait.max.ms", ("1e9",)))
+    for given, found in ((None, "2.6"), ("2.8.0", "2.8")):
+        row = row_of(0, Space(scenario=str(file), axes=impossible, kafka_version=given))
+        assert "replica.fetch.wait.max.ms" in row.error and not row.judged
+        assert (row.scenario, row.kafka_version) == ("it", found)
+    row = row_of(0, Space(scenario=str(file), parameters=("start=nobody",)))
+    assert (row.scenario, row.kafka_version, row.judged) == ("it", "2.6", False)
+
+
 def test_rows_of_all_processes_are_those_of_one() -> None:
     asked = CampaignAsked(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
     here = {row.number: row.outcome for row in play_runs(asked, range(4), processes=1)}
