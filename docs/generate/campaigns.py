@@ -38,8 +38,8 @@ duckdb -c "FROM read_parquet('DIR/runs/*/*/*.parquet', hive_partitioning = true,
 
 A part is written under another name, synced and renamed, at the latest after {PART_ROWS:,} rows or {PART_S:g} seconds.
 A campaign that is interrupted has lost nothing, one that is killed the runs of its last part. The same command goes on
-with the runs that are missing; other settings, seeds, another scenario or another faultline are refused. Two commands
-cannot write to one campaign.
+with the runs that are missing; other settings (also where a settings file says something else now), seeds, recordings,
+another scenario or another faultline are refused. Two commands cannot write to one campaign.
 
 ## Columns
 

@@ -31,6 +31,7 @@ from emulator.judging.seeds import SeedResult, SeedsAsked, UnusableSeeds, parse_
 from emulator.packaged import GOLDEN
 from emulator.runs.cores import Players
 from emulator.runs.resolve import Resolved
+from emulator.runs.sources import recordings_of
 from emulator.scenario.missed_waits import whenever
 from emulator.settings.account import lines as settings_lines
 
@@ -75,8 +76,9 @@ def sim_command(
                 scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
                 overrides=overrides, parameters=parameters, settings_files=settings_files,
             )  # fmt: skip
+            compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(folder))
             with (
-                writing(out, about_of("sim", checked(space))) as campaign,
+                writing(out, about_of("sim", checked(space), recordings=compared)) as campaign,
                 said_to_go_on("sim", out),
                 players_of(master) as players,
             ):

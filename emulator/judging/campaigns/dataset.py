@@ -43,7 +43,8 @@ PART_ROWS: Final = 1_000
 PART_S: Final = 10.0
 BATCH_ROWS: Final = 1_000
 """Read at once."""
-NONE_DONE: Final[frozenset[int]] = frozenset()
+UNSAID: Final = ("settings_digest", "recordings_digest")
+"""What an older faultline did not say of a campaign that it began."""
 
 
 class UnusableCampaign(ValueError):
@@ -51,14 +52,17 @@ class UnusableCampaign(ValueError):
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """campaign.json. `command`: who began it, sim or sweep. `scenario_digest`: of the file as it was then. `only`: so
-    many runs of the space, drawn by chance; 0: all."""
+    """campaign.json. `command`: who began it, sim or sweep. `scenario_digest`: of the file as it was then;
+    `settings_digest`, `recordings_digest`: of what files with settings said, and of what runs are compared with, "" in
+    what an older faultline began, or without such files. `only`: so many runs of the space, drawn by chance; 0: all."""
 
     command: str
     space: Space
     scenario_digest: str
     faultline: str = ""
     only: int = 0
+    settings_digest: str = ""
+    recordings_digest: str = ""
     format: int = FORMAT
 
 
@@ -164,9 +168,13 @@ def _refuse_another(directory: Path, wanted: About) -> None:
         ("space", "is of other runs"),
         ("only", "is of other runs"),
         ("scenario_digest", "was begun when the scenario was another"),
+        ("settings_digest", "was begun when settings files were others"),
+        ("recordings_digest", "was begun when recordings were others"),
         ("faultline", "was begun by another version of faultline"),
     ):
         if getattr(found, field) != getattr(wanted, field):
+            if field in UNSAID and not getattr(found, field):
+                continue
             raise UnusableCampaign(f"{directory}: holds a campaign that {what}; give --out another directory")
 
 

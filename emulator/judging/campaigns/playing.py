@@ -3,9 +3,10 @@
 A worker resolves a cell once, for all of its seeds, and reads the scenario's file once, where no parameter changes it.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -150,15 +151,27 @@ def settings_of(draw: Draw) -> dict[str, Value]:
     return dict(map(parse_assignment, draw.overrides))
 
 
-def digest_of(scenario: str) -> str:
-    """Of what a scenario's file says now. Raises what `find_scenario` raises."""
-    return blake2b(written(find_scenario(scenario)).encode(), digest_size=8).hexdigest()
+def about_of(command: str, space: Space, only: int = 0, recordings: Iterable[Path] = ()) -> About:
+    """What such a campaign says of itself. `recordings`: files that runs are compared with. Raises what
+    `find_scenario` and reading settings files raise."""
+    scenario = find_scenario(space.scenario)
+    # What a file says, not where: its comments may be others. A scenario's own files are in its text by name alone.
+    files = read_settings_files((*scenario.settings_files, *space.settings_files))
+    said = [(one.scope, one.broker, [(entry.name, entry.value) for entry in one.entries]) for one in files]
+    compared = [(path.name, path.read_bytes()) for path in recordings]
+    return About(
+        command=command,
+        space=space,
+        scenario_digest=_digest(written(scenario).encode()),
+        faultline=installed_version(),
+        only=only,
+        settings_digest=_digest(msgspec.json.encode(said)) if said else "",
+        recordings_digest=_digest(msgspec.json.encode(compared)),
+    )
 
 
-def about_of(command: str, space: Space, only: int = 0) -> About:
-    """What such a campaign says of itself. Raises what `find_scenario` raises."""
-    digest = digest_of(space.scenario)
-    return About(command=command, space=space, scenario_digest=digest, faultline=installed_version(), only=only)
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=8).hexdigest()
 
 
 def _named(words: Sequence[str]) -> dict[str, str]:

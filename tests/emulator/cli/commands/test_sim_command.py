@@ -54,6 +54,18 @@ def test_seeds_that_all_equal_real_kafka_end_with_0(capsys: pytest.CaptureFixtur
     assert err == "", "a pipe gets no progress"
 
 
+def test_a_campaign_that_was_compared_with_other_recordings_does_not_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows say what they equal: those that are there would equal nothing of what is there now."""
+    (tmp_path / "golden").mkdir()
+    assert sim("az-isolated-follower", "1..2", out=tmp_path / "c", golden=tmp_path / "golden") == 0
+    capsys.readouterr()
+    assert sim("az-isolated-follower", "1..2", out=tmp_path / "c") == 2
+    assert "when recordings were others; give --out another directory" in capsys.readouterr().err
+    assert sim("az-isolated-follower", "1..2", out=tmp_path / "c", golden=tmp_path / "golden") == 0
+
+
 def test_the_summary_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert sim("az-isolated-leader", "3..5", json=True, kafka_version="2.8") == 0
     summary = msgspec.json.decode(capsys.readouterr().out)

@@ -74,6 +74,32 @@ def test_a_sweep_that_is_there_is_told_again_without_playing(swept: Path, capsys
     assert {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")} == parts
 
 
+def test_what_a_settings_file_says_now_is_not_mixed_with_what_it_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of the command line and that which a scenario names; comments may come and go."""
+    monkeypatch.chdir(tmp_path)
+    file, own = tmp_path / "producer.properties", tmp_path / "own-producer.properties"
+    steps = "  - start: 0\n  - create-topic: {topic: t, assignment: [0]}\n"
+    named = f"settings_files: [{own.name}]\n"
+    (tmp_path / "s.yaml").write_text(f"id: s\ntitle: t\nkafka: [2.8]\n{named}steps:\n{steps}")
+    file.write_text("linger.ms=0\n")
+    own.write_text("retries=1\n")
+    words = ("s.yaml", "--set", "producer.acks=1,all", "--seeds", "1", "--settings", file.name, "--out", "c")
+    assert sweep(*words) == 0
+    file.write_text("# as before\nlinger.ms=0\n")
+    assert sweep(*words) == 0
+    for one, other in ((file, "linger.ms=5\n"), (own, "retries=2\n")):
+        before = one.read_text()
+        one.write_text(other)
+        capsys.readouterr()
+        assert sweep(*words) == 2
+        out, err = capsys.readouterr()
+        assert not out and "when settings files were others; give --out another directory" in err
+        one.write_text(before)
+    assert sweep(*words) == 0
+
+
 def test_runs_may_be_drawn_and_then_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("az-isolated-leader", *FLAGS, "--runs", "3") == 0
     assert "3 runs, drawn from 8, in" in capsys.readouterr().out
