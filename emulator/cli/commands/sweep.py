@@ -90,9 +90,9 @@ def sweep_command(options: SweepOptions) -> int:
     if options.csv is not None:
         write_whole(options.csv, as_csv(cells).encode())
     if options.html is not None:
-        write_whole(options.html, page(space, cells).encode())
+        write_whole(options.html, page(space, cells, only).encode())
     if options.json:
-        _print_json(scenario.id, space, cells, wall_s, code)
+        _print_json(scenario.id, space, cells, wall_s, code, only)
     else:
         _print(sweep, scenario.title, cells, wall_s, only)
     return code
@@ -173,7 +173,8 @@ def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only:
     lines.print(f"{len(cells)} cells, {seeds}: {runs} runs{drawn} in {wall_s:.1f} s", style="dim", markup=False)
 
 
-def _print_json(scenario: str, space: Space, cells: Sequence[Cell], wall_s: float, code: int) -> None:
+def _print_json(scenario: str, space: Space, cells: Sequence[Cell], wall_s: float, code: int, only: int) -> None:
+    """`of`: runs of the matrix; `drawn`: whether those that were played are a sample of it."""
     told = {
         "scenario": scenario,
         "axes": {axis.name: axis.values for axis in space.axes},
@@ -181,6 +182,8 @@ def _print_json(scenario: str, space: Space, cells: Sequence[Cell], wall_s: floa
         "parameters": space.parameters,
         "seeds": [space.first_seed, space.first_seed + space.seeds - 1],
         "runs": sum(cell.runs for cell in cells),
+        "of": space.runs,
+        "drawn": bool(only),
         "wall_s": round(wall_s, 2),
         "exit_code": code,
         "cells": as_json(cells),

@@ -103,6 +103,9 @@ def test_what_a_settings_file_says_now_is_not_mixed_with_what_it_said(
 def test_runs_may_be_drawn_and_then_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("az-isolated-leader", *FLAGS, "--runs", "3") == 0
     assert "3 runs, drawn from 8, in" in capsys.readouterr().out
+    assert sweep("az-isolated-leader", *FLAGS, "--runs", "3", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["runs"], told["of"], told["drawn"]) == (3, 8, True)
 
 
 def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(

@@ -15,7 +15,7 @@ from emulator.judging.campaigns.dataset import About, UnusableCampaign, writing
 from emulator.judging.campaigns.page import page_of
 from emulator.judging.campaigns.report import write_report
 from emulator.judging.campaigns.row import CheckRow, Row
-from emulator.judging.campaigns.space import Space
+from emulator.judging.campaigns.space import Axis, Space
 from emulator.judging.campaigns.words import percent, spread_words
 
 
@@ -124,6 +124,25 @@ def test_the_page_has_every_cell_its_command_and_nothing_from_elsewhere() -> Non
 def test_of_one_cell_the_page_has_its_outcomes_the_rarest_first() -> None:
     page = page_of("s", [], cells_of([row(0, 1), row(0, 2), row(0, 3, 1)]))
     assert page.index("--seed 3") < page.index("--seed 1 ", page.index("<h2>Outcomes")) and "By settings" not in page
+
+
+@pytest.mark.parametrize(
+    ("seeds", "only", "told"),
+    [
+        (2, 0, "Kafka 2.8; seeds 1 to 2 of each cell;"),
+        (4, 3, "Kafka 2.8; 3 of 8 runs, drawn by chance from seeds 1 to 4 of each cell;"),
+        (4, 6, "Kafka 2.8; 6 of 8 runs, drawn by chance from seeds 1 to 4 of each cell, of which 3 are there;"),
+        (4, 0, "Kafka 2.8; seeds 1 to 4 of each cell, of which 3 of 8 runs are there;"),
+    ],
+)
+def test_a_page_says_which_runs_it_is_of(tmp_path: Path, seeds: int, only: int, told: str) -> None:
+    """Of a sample, and of a campaign that goes on still, it is not all of them."""
+    space = Space(scenario="s", axes=(Axis("setting", "acks", ("1", "all")),), seeds=seeds)
+    rows = ROWS[1:5] if seeds == 2 else ROWS[1:4]
+    with writing(tmp_path / "c", About(command="sweep", space=space, scenario_digest="1", only=only)) as campaign:
+        for one in rows:
+            campaign.add(one)
+    assert told in write_report(tmp_path / "c").read_text()
 
 
 def test_report_of_a_campaign_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
