@@ -12,7 +12,7 @@
 `scenarios/sweeps/` has those that come with faultline. One value is no axis: all cells have it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from emulator.judging.seeds import parse_seeds
 from emulator.packaged import SCENARIOS
 from emulator.regular_files import read_regular
 from emulator.scenario.document import Reader, ScenarioErrors
+from protocol.versions import ladder_name
 
 FOLDER = "sweeps"
 KEYS = ("id", "title", "scenario", "kafka", "set", "param", "seeds", "measures")
@@ -34,7 +35,8 @@ REQUIRED = ("id", "title", "scenario")
 FILE_BYTES_MAX = 1 << 20
 VERSION = "kafka_version"
 BRACKETS = {"[": "]", "{": "}"}
-QUOTE = '"'
+Named = tuple[str, tuple[str, ...]]
+"""An axis, or what all cells have: (name, values)."""
 MEASURES = (*COUNTED, *TIMED, *CHANGES)
 
 
@@ -55,42 +57,58 @@ def sweep_of(
     seeds: range,
     settings_files: Sequence[str] = (),
 ) -> Space:
-    """Of `NAME=A,B` words. Raises UnusableSpace."""
-    axes, fixed = [], {}
-    for kind, words in (("setting", sets), ("parameter", parameters)):
-        many, one = _axes(kind, words)  # type: ignore[arg-type]
-        axes += many
-        fixed[kind] = one
-    versions_given = tuple(values_in(versions)) if versions is not None else ()
-    if len(versions_given) > 1:
-        axes.insert(0, Axis("version", VERSION, versions_given))
-    return checked(
+    """Of `NAME=A,B` words. Raises UnusableSpace, UnknownVersion."""
+    named: dict[Kind, Iterable[Named]] = {"setting": map(_named, sets), "parameter": map(_named, parameters)}
+    return _space(scenario, named, tuple(values_in(versions or "")), seeds, settings_files)
+
+
+def _space(
+    scenario: str,
+    named: Mapping[Kind, Iterable[Named]],
+    versions: Sequence[str],
+    seeds: range,
+    settings_files: Sequence[str] = (),
+) -> Space:
+    """One value is no axis: all cells have it. Raises UnusableSpace, UnknownVersion."""
+    axes = [Axis("version", VERSION, tuple(versions))] if len(versions) > 1 else []
+    fixed: dict[Kind, tuple[str, ...]] = {}
+    for kind, pairs in named.items():
+        found = list(pairs)
+        axes += [Axis(kind, name, values) for name, values in found if len(values) > 1]
+        fixed[kind] = tuple(f"{name}={values[0]}" for name, values in found if len(values) == 1)
+    space = checked(
         Space(
             scenario=scenario,
             axes=tuple(axes),
             first_seed=seeds.start,
             seeds=len(seeds),
-            kafka_version=versions_given[0] if len(versions_given) == 1 else None,
+            kafka_version=versions[0] if len(versions) == 1 else None,
             overrides=fixed["setting"],
             parameters=fixed["parameter"],
             settings_files=tuple(settings_files),
         )
     )
+    _check_versions(versions if len(versions) > 1 else ())
+    return space
 
 
-def _axes(kind: Kind, words: Sequence[str]) -> tuple[list[Axis], tuple[str, ...]]:
-    """(those with several values, NAME=VALUE of those with one)."""
-    axes, fixed = [], []
-    for word in words:
-        name, equals, given = word.partition("=")
-        values = tuple(values_in(given))
-        if not equals or not name.strip() or not values:
-            raise UnusableSpace(f"{word!r}: expected NAME=A,B")
-        if len(values) == 1:
-            fixed.append(f"{name.strip()}={values[0]}")
-        else:
-            axes.append(Axis(kind, name.strip(), values))
-    return axes, tuple(fixed)
+def _check_versions(versions: Sequence[str]) -> None:
+    """Cells are told apart by what their rows say. Raises UnusableSpace, UnknownVersion."""
+    known: dict[str, str] = {}
+    for word in versions:
+        version = ladder_name(word)
+        if version in known:
+            raise UnusableSpace(f"{VERSION}: {known[version]} and {word} are one version, {version}")
+        known[version] = word
+
+
+def _named(word: str) -> Named:
+    """`NAME=A,B`. Raises UnusableSpace."""
+    name, equals, given = word.partition("=")
+    values = tuple(values_in(given))
+    if not equals or not name.strip() or not values:
+        raise UnusableSpace(f"{word!r}: expected NAME=A,B")
+    return name.strip(), values
 
 
 def values_in(given: str) -> Iterator[str]:
@@ -144,28 +162,24 @@ def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
     fields = reader.fields(root, "a sweep", KEYS, REQUIRED)
     texts = {key: reader.text(fields[key]) or "" for key in REQUIRED if key in fields}
     own = reader.text(fields["seeds"]) if "seeds" in fields else None
-    sets = [*_words(reader, fields.get("set"))]
-    parameters = [*_words(reader, fields.get("param"))]
+    named: dict[Kind, list[Named]] = {
+        "setting": [*_of_file(reader, fields.get("set"))],
+        "parameter": [*_of_file(reader, fields.get("param"))],
+    }
     versions = reader.each(fields["kafka"], "versions", reader.text, single=True) if "kafka" in fields else ()
-    named = reader.each(fields["measures"], "measures", reader.text, single=True) if "measures" in fields else ()
+    shown = reader.each(fields["measures"], "measures", reader.text, single=True) if "measures" in fields else ()
     if reader.problems:
         raise ScenarioErrors(str(path), reader.problems)
-    space = sweep_of(
-        texts["scenario"],
-        sets=sets,
-        parameters=parameters,
-        versions=",".join(versions) or None,
-        seeds=seeds or parse_seeds(own or "1"),
-    )
-    measures = tuple(measure_named(name, f"{path}: measures: {name}") for name in named)
+    if lacking := next((name for pairs in named.values() for name, values in pairs if not values), None):
+        raise UnusableSpace(f"{path}: {lacking}: has no value")
+    space = _space(texts["scenario"], named, versions, seeds or parse_seeds(own or "1"))
+    measures = tuple(measure_named(name, f"{path}: measures: {name}") for name in shown)
     return Sweep(space, " ".join(texts["title"].split()), measures)
 
 
-def _words(reader: Reader, node: Node | None) -> Iterator[str]:
-    """`NAME="A","B"`."""
+def _of_file(reader: Reader, node: Node | None) -> Iterator[Named]:
     for name, _, given in reader.pairs(node, "axes") if node is not None else ():
-        values = reader.each(given, "values", reader.text, single=True)
-        yield f"{name}={','.join(f'{QUOTE}{value}{QUOTE}' for value in values)}"
+        yield name.strip(), tuple(reader.each(given, "values", reader.text, single=True))
 
 
 def measure_named(name: str, where: str = "") -> str:

@@ -1,5 +1,6 @@
 """A sweep in words, or in a file: its axes, and what cannot be swept."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from emulator.runs.sources import catalogue
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.parameters import UnusableParameter
 from emulator.settings.registry import UnusableSetting
+from protocol.versions import UnknownVersion
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,23 @@ def test_what_cannot_be_swept_is_one_line(word: str, said: str) -> None:
     with pytest.raises(UnusableSpace) as error:
         sweep_of("x", sets=[word], seeds=range(1, 2))
     assert said in str(error.value)
+
+
+def test_one_version_in_two_words_is_given_twice() -> None:
+    """Its cells could not be told apart: rows say which version it is."""
+    with pytest.raises(UnusableSpace, match=r"^kafka_version: 2\.6 and 2\.6\.3 are one version, 2\.6$"):
+        sweep_of("x", versions="2.6,2.8,2.6.3", seeds=range(1, 2))
+    with pytest.raises(UnknownVersion, match="unknown Kafka version 'nine'"):
+        sweep_of("x", versions="2.6,nine", seeds=range(1, 2))
+
+
+@pytest.mark.parametrize("value", ['a"b"c', 'a","b', "it's", "{from: \"broker-0\", to: 'session'}", 'x"\'y'])
+def test_a_value_in_a_file_is_what_it_is_whatever_its_quotes(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "mine.yaml"
+    head = "id: mine\ntitle: t\nscenario: az-isolated-leader\n"
+    file.write_text(f"{head}set: {{producer.client.id: [{json.dumps(value)}, other]}}\n")
+    sweep = find_sweep(str(file))
+    assert sweep is not None and sweep.space.axes == (Axis("setting", "producer.client.id", (value, "other")),)
 
 
 @pytest.mark.parametrize("name", shipped())
