@@ -30,9 +30,8 @@ from emulator.regular_files import (
     read_regular,
     reason,
     refuse_foreign_link,
-    write_whole,
 )
-from emulator.runs.directory import prepare
+from emulator.runs.directory import NotEmpty, prepare
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -120,10 +119,12 @@ def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
     when the block ends, however it ends.
 
     Raises NotEmpty, ForeignDirectory, UnusableCampaign, OSError."""
+    path = directory / ABOUT_FILE
     if not is_campaign(directory):
-        prepare(directory)
-        write_whole(directory / ABOUT_FILE, msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
-    with _locked(directory / ABOUT_FILE):
+        _made(directory)
+    with _locked(path):
+        if not path.stat().st_size:  # nobody has said yet what it is
+            _say(path, wanted)
         _refuse_another(directory, wanted)
         for left in (directory / RUNS_FOLDER).rglob(".part-*"):
             left.unlink()
@@ -132,6 +133,30 @@ def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
             yield campaign
         finally:
             campaign.write_part()
+
+
+def _made(directory: Path) -> None:
+    """With an empty campaign.json: whoever locks it first says what it is. Another that began at the same moment may
+    have made it, so it is never put in the place of one that is there, and locked."""
+    try:
+        prepare(directory)
+    except NotEmpty:
+        if not is_campaign(directory):
+            raise
+    path = directory / ABOUT_FILE
+    with named(path):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644))
+
+
+def _say(path: Path, wanted: About) -> None:
+    """All of it, or nothing: the same command begins anew then."""
+    with named(path), path.open("r+b") as file:
+        try:
+            file.write(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
+            file.flush()
+        except BaseException:
+            os.ftruncate(file.fileno(), 0)
+            raise
 
 
 def rows_of(directory: Path) -> Iterator[Row]:

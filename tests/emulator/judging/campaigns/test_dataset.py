@@ -2,6 +2,7 @@
 line."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -144,6 +145,32 @@ def test_another_campaign_is_not_mixed_with_it(tmp_path: Path, wanted: About, sa
 def test_only_one_writes_at_a_time(tmp_path: Path) -> None:
     with writing(tmp_path, ABOUT), pytest.raises(UnusableCampaign, match="another command"), writing(tmp_path, ABOUT):
         pass
+
+
+def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither has found a campaign there; whoever is later finds the other's, and does not put its own in its place."""
+    prepared = dataset.prepare
+    with ExitStack() as others:
+        for before in (True, False):
+            directory = tmp_path / str(before)
+
+            def meanwhile(made: Path, before: bool = before) -> None:
+                monkeypatch.setattr(dataset, "prepare", prepared)
+                if not before:
+                    prepared(made)
+                others.enter_context(writing(made, ABOUT))
+                if before:
+                    prepared(made)
+
+            monkeypatch.setattr(dataset, "prepare", meanwhile)
+            with pytest.raises(UnusableCampaign, match="another command is writing"), writing(directory, ABOUT):
+                pass
+
+
+def test_a_campaign_that_was_killed_before_it_said_what_it_is_begins(tmp_path: Path) -> None:
+    (tmp_path / "campaign.json").touch()
+    with writing(tmp_path, ABOUT) as campaign:
+        assert campaign.done == frozenset() and about(tmp_path) == ABOUT
 
 
 def test_what_is_no_campaign_is_one_line(tmp_path: Path) -> None:
