@@ -244,10 +244,11 @@ def _print_json(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, co
                 "rule": find.rule,
                 "known": find.broken.known,
                 "count": find.count,
+                "number": find.number,
                 "text": find.text,
                 "steps": find.steps,
-                "file": str(folder / f"{find.name}.yaml"),
-                "replay": _replay(find, folder),
+                "file": str(folder / f"{find.name}.yaml") if find.file else "",
+                "replay": _replay(find, folder) if find.file else "",
             }
             for find in hunt.finds
         ],

@@ -70,7 +70,7 @@ class Ended(msgspec.Struct, frozen=True):
 class Find(msgspec.Struct):
     """All finds of one cause, over `count` runs. `number`: of the first, which was played as `drawn` (a file); `text`:
     what it broke there. `steps`: of the shrunk scenario, which `file` is the text of; 0 and "": it was not made small
-    (yet)."""
+    (yet). `place`: among the finds of that run that broke the same, from 1."""
 
     what: str
     rule: str
@@ -80,6 +80,7 @@ class Find(msgspec.Struct):
     count: int = 0
     steps: int = 0
     file: str = ""
+    place: int = 1
 
     @property
     def broken(self) -> Broken:
@@ -87,8 +88,8 @@ class Find(msgspec.Struct):
 
     @property
     def name(self) -> str:
-        """Of its file: `lost-1`."""
-        return f"{self.what}-{self.number}"
+        """Of its file: `lost-1`; `lost-1-2` of another cause in the same run."""
+        return f"{self.what}-{self.number}" + (f"-{self.place}" if self.place > 1 else "")
 
 
 class Hunt(msgspec.Struct):
@@ -120,11 +121,12 @@ class Hunt(msgspec.Struct):
             self.failed[str(ended.number)] = trial.error
         if trial.bug and len(self.bugs) < FAILED_MAX:
             self.bugs[str(ended.number)] = trial.bug
-        first = []
+        first: list[Find] = []
         for broken in trial.broken:
             find = known.get(broken.cause)
             if find is None:
-                find = Find(broken.what, broken.rule, broken.text, ended.number, readable(scenario))
+                place = 1 + sum(one.what == broken.what for one in first)
+                find = Find(broken.what, broken.rule, broken.text, ended.number, readable(scenario), place=place)
                 self.finds.append(find)
                 first.append(find)
             find.count += 1

@@ -56,3 +56,18 @@ def test_a_find_known_already_is_told_with_its_file(tmp_path: Path, capsys: pyte
     assert "lost: 8 (KIP-101): cut: 1 of 1 runs" in told
     assert f"faultline run {tmp_path}/lost-0.yaml --world sim --seed 0" in told.replace("\n", "")
     assert (tmp_path / "lost-0.yaml").read_text() == "id: lost-0\n"
+
+
+def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So no command names one. What was drawn breaks nothing any more, as after a change of faultline."""
+    find = {"what": "lost", "rule": "8 (KIP-101): cut", "text": "m is gone", "number": 0, "drawn": "id: x\n"}
+    hunt = {"runs": 1, "finds": [find], "reached": [], "simulated_s": 60.0}
+    asked = {"version": "0.10.2", "seed": 1, "fixed": {}}
+    (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": asked, "hunt": hunt}))
+    words = ("--runs", "1", "--kafka-version", "0.10.2", "--out", str(tmp_path))
+    assert fuzz(*words) == BROKEN
+    assert "not made small; number 0" in capsys.readouterr().out
+    assert fuzz(*words, "--json") == BROKEN
+    (told,) = msgspec.json.decode(capsys.readouterr().out)["finds"]
+    assert (told["number"], told["steps"], told["file"], told["replay"]) == (0, 0, "", "")
+    assert not [*tmp_path.glob("*.yaml")]

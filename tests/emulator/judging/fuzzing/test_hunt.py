@@ -66,6 +66,15 @@ def test_a_cause_is_one_find_however_often_it_is_found() -> None:
     assert hunt.runs == 3
 
 
+def test_two_causes_of_one_promise_in_one_run_are_two_files() -> None:
+    """Else the second is written over the first, whose command then plays another find."""
+    hunt, scenario = Hunt(), OLD.scenario(0)
+    deaf, stale = Broken("settled", "1.6 (KAFKA-1367): deaf", "a"), Broken("settled", "8 (KAFKA-7235): stale", "b")
+    hunt.add(Ended(0, Trial((deaf, stale, Broken("lost", "8 (KIP-101): cut", "c")))), scenario)
+    hunt.add(Ended(1, Trial((Broken("settled", "8 (KAFKA-9254): forgotten", "d"),))), scenario)
+    assert [find.name for find in hunt.finds] == ["settled-0", "settled-0-2", "lost-0", "settled-1"]
+
+
 def test_what_reaches_something_new_is_kept() -> None:
     hunt, scenario = Hunt(), OLD.scenario(3)
     seen = (frozenset({"a"}), frozenset({"a"}), frozenset({"a", "a > b"}), frozenset({"c"}))
