@@ -67,7 +67,7 @@ def _whose(base: Base) -> Iterator[str]:
     brokers, azs = len(base.cluster.brokers), len(base.cluster.topology.azs)
     yield f"settings are those of {base.cluster.of}: Kafka {base.version}, {brokers} brokers in {azs} AZs"
     by_source: dict[str, list[str]] = {}
-    for name, value in (base.settings | base.cluster.own).items():
+    for name, value in (base.settings | base.own).items():
         by_source.setdefault(base.sources[name], []).append(f"{name}={plain(value)}")
     for source, told in by_source.items():
         yield from wrap(f"{source}: {', '.join(told)}", WIDTH, initial_indent="  ", subsequent_indent="    ")
@@ -143,7 +143,7 @@ def as_json(told: Told) -> dict[str, Any]:
     return {
         "kafka": base.version,
         "settings": {**base.left_open, **base.settings},
-        "settings_by_broker": {f"broker-{broker}": own for broker, own in base.cluster.by_broker.items()},
+        "settings_by_broker": {f"broker-{broker}": own for broker, own in base.by_broker.items()},
         "sources": base.sources,
         "cluster": base.cluster.of,
         "warnings": base.warnings,

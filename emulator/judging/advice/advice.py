@@ -9,7 +9,7 @@ from emulator.judging.advice.causes import Cause, causes_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.pairs import drawn
 from emulator.judging.advice.playing import Asked, Base, Choice, base_of, play_faults
-from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, bears_on, changed, changes, ends, parts_for
+from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.summary import FaultSummary, summaries_of
 from emulator.runs.cores import Processes
 
@@ -116,7 +116,7 @@ def _broken_in(summaries: Iterable[FaultSummary]) -> list[Broken]:
 def _remedies(
     asked: Asked, base: Base, summaries: Iterable[FaultSummary], open_ones: Sequence[Broken], processes: Processes
 ) -> tuple[dict[Broken, tuple[str, ...]], int]:
-    parts = parts_for({**base.left_open, **base.settings}, base.version, base.replicas, len(base.cluster.brokers))
+    parts = parts_of(base)
     before = _before(summaries)
     found: dict[Broken, tuple[str, ...]] = {}
     played = 0
@@ -142,6 +142,12 @@ def _remedies(
             if (change := next(enough, None)) is not None:
                 found[check, fault] = change
     return found, played
+
+
+def parts_of(base: Base) -> tuple[Part, ...]:
+    """Of which changes are made."""
+    settings = {**base.left_open, **base.settings}
+    return parts_for(settings, base.version, base.replicas, len(base.cluster.brokers), base.of_each)
 
 
 def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:

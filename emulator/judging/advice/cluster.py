@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from emulator.judging.campaigns.space import UnusableSpace
-from emulator.topology import Node, Topology, broker_name, three_azs
+from emulator.topology import Node, Topology, three_azs
 from emulator.worlds.cluster_file.files import named_topology, read_cluster_file
 
 DEFAULT_VERSION: Final = "2.8"
@@ -36,15 +36,6 @@ class Cluster(msgspec.Struct, frozen=True):
     @property
     def brokers(self) -> tuple[int, ...]:
         return tuple(node.number for node in self.topology.with_role("broker"))
-
-    @property
-    def own(self) -> dict[str, Any]:
-        """`by_broker` as one, by names as in `sources`."""
-        return {
-            f"{broker_name(broker)}: {name}": value
-            for broker, values in self.by_broker.items()
-            for name, value in values.items()
-        }
 
     @property
     def members(self) -> tuple[int, ...]:

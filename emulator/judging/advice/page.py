@@ -205,7 +205,7 @@ def _untold(summaries: Sequence[FaultSummary]) -> str:
 
 
 def _settings(base: Base) -> str:
-    given = base.settings | base.cluster.own
+    given = base.settings | base.own
     told = [(name, value, base.sources.get(name, "given")) for name, value in given.items()]
     told += [(name, value, "nobody gave it: Kafka's own") for name, value in base.left_open.items()]
     rows = [

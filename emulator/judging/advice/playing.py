@@ -3,7 +3,7 @@
 A run's number is (choice of settings, fault, seed), the first slowest.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from emulator.judging.advice.cluster import THREE_AZS, Cluster
 from emulator.judging.advice.faults import Fault, single_faults
 from emulator.judging.advice.outcomes import Outcome, outcome_of
-from emulator.judging.advice.sense import check_sense
+from emulator.judging.advice.sense import FACTOR, check_sense
 from emulator.judging.advice.workload import scenario_text
 from emulator.judging.judged import play_and_judge
 from emulator.runs.cores import Processes, on_all_cores
@@ -59,8 +59,9 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Base(msgspec.Struct, frozen=True):
-    """What is known before anything is played. `settings`: in force, as far as somebody gave them; `sources`: who did,
-    by name (`broker-0: NAME` of one broker alone)."""
+    """What is known before anything is played. `settings`: in force, as far as somebody gave them, be it to each broker
+    in a file of its own; `by_broker`: what brokers have of their own besides; `sources`: who gave them, by name
+    (`broker-0: NAME` of one broker alone)."""
 
     cluster: Cluster
     version: str
@@ -70,6 +71,22 @@ class Base(msgspec.Struct, frozen=True):
     faults: tuple[Fault, ...]
     warnings: tuple[str, ...]
     sources: dict[str, str] = {}
+    by_broker: dict[int, dict[str, Any]] = {}
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """`by_broker` as one, by names as in `sources`."""
+        return {
+            f"{broker_name(broker)}: {name}": value
+            for broker, values in self.by_broker.items()
+            for name, value in values.items()
+        }
+
+    @property
+    def of_each(self) -> list[dict[str, Any]]:
+        """Of each broker, with what nobody says."""
+        common = {**self.left_open, **self.settings}
+        return [{**common, **self.by_broker.get(broker, {})} for broker in self.cluster.brokers]
 
 
 def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -> Base:
@@ -84,27 +101,51 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     resolved = resolve(scenario, version, overrides, files)
     given = given_for(scenario, resolved.spec.kafka_version, overrides, (), files)
     check_sense(given.everything, len(cluster.brokers), common)
-    settings = dict(resolved.scenario.settings)
-    replicas = int(settings.get("default.replication.factor", common))
+    settings, by_broker = _said_by_all(resolved, cluster)
+    replicas = int(settings.get(FACTOR, common))
     cluster = msgspec.structs.replace(cluster, holding=max(common, replicas))
     open_acks = not {"producer.acks", "producer.enable.idempotence", "producer.transactional.id"} & set(settings)
     timeout_ms = float(settings.get("producer.request.timeout.ms", REQUEST_TIMEOUT_MS))
     left_open = {"producer.acks": DEFAULT_ACKS} if open_acks else {}
-    warnings = tuple(resolved.account.warnings)
+    warnings = (*resolved.account.warnings, *_differing(by_broker, replicas))
     own = (node["zookeeper.session.timeout.ms"] for node in resolved.spec.settings.values())
     faults = single_faults(max(map(float, own)), timeout_ms, cluster)
-    sources = _sources(given.everything, settings, cluster)
-    return Base(cluster, resolved.spec.kafka_version, replicas, settings, left_open, faults, warnings, sources)
+    version, sources = resolved.spec.kafka_version, _sources(given.everything, settings, cluster)
+    return Base(cluster, version, replicas, settings, left_open, faults, warnings, sources, by_broker)
+
+
+def _said_by_all(resolved: Resolved, cluster: Cluster) -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:
+    """(Settings, what is left for single brokers): where each machine has a server.properties of its own, most of what
+    they say is alike, and is the cluster's."""
+    settings = dict(resolved.scenario.settings)
+    own = {broker: dict(resolved.scenario.settings_by_broker.get(broker, {})) for broker in cluster.brokers}
+    first, *others = own.values()
+    alike = {name: value for name, value in first.items() if all(one.get(name) == value for one in others)}
+    left = {
+        broker: {name: value for name, value in values.items() if name not in alike} for broker, values in own.items()
+    }
+    return settings | alike, {broker: values for broker, values in left.items() if values}
+
+
+def _differing(by_broker: Mapping[int, Mapping[str, Any]], replicas: int) -> Iterator[str]:
+    """Any broker may be asked to create a topic that nobody has created."""
+    told = ", ".join(f"{broker_name(broker)}: {own[FACTOR]}" for broker, own in by_broker.items() if FACTOR in own)
+    if told:
+        yield f"brokers differ in {FACTOR} ({told}): the topic has {replicas} replicas"
 
 
 def _sources(everything: Everything, settings: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
     """Of those that are in force, and of what single brokers have."""
     places = {key: one.where for key, one in everything.cluster.items()}
-    own = {
-        f"{broker_name(broker)}: {key}": one.where if one.told else ""
-        for broker, values in everything.by_broker.items()
-        for key, one in values.items()
-    }
+    own: dict[str, str] = {}
+    files: dict[str, dict[str, None]] = {}
+    for broker, values in everything.by_broker.items():
+        for key, one in values.items():
+            own[f"{broker_name(broker)}: {key}"] = one.where if one.told else ""
+            if one.told:
+                files.setdefault(key, {})[one.where] = None
+    # What each says in a file of its own is among the settings only where no other word is: that of all brokers.
+    places |= {key: ", ".join(found) for key, found in files.items() if len(found) == len(cluster.brokers)}
     by_cluster = cluster.sources
     told = {name: where for name in settings if (where := places.get(name, "")) not in ("", BY_SCENARIO)}
     return (

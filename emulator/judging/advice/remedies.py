@@ -3,7 +3,7 @@
 All changes of one size are tried before a larger one, so no part of what is found suffices by itself. Pure.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
 
@@ -33,19 +33,27 @@ class Part(msgspec.Struct, frozen=True):
     checks: tuple[str, ...] = ()
 
 
-def parts_for(settings: Mapping[str, Any], version: str, replicas: int, brokers: int = 3) -> tuple[Part, ...]:
-    """Those that are not so already, and can be had of so many brokers. `settings`: in force, by name. What the topic
-    has of its own wins over its brokers', so there it is the topic's that has to change."""
+def parts_for(
+    settings: Mapping[str, Any],
+    version: str,
+    replicas: int,
+    brokers: int = 3,
+    of_each: Sequence[Mapping[str, Any]] = (),
+) -> tuple[Part, ...]:
+    """Those that are not so already, and can be had of so many brokers. `settings`: in force, by name; `of_each`: the
+    same of each broker, of which any may lead. What the topic has of its own wins over its brokers', so there it is
+    the topic's that has to change."""
+    each = of_each or (settings,)
     least, unclean, flush = (own if own in settings else name for name, own in OF_THE_TOPIC.items())
     acks, safe = str(settings.get("producer.acks", "")), _true(settings.get("producer.enable.idempotence"))
     stored = ("lost-acknowledged", "replica-divergence", *READS)
     found = [
         (acks not in ("all", "-1") and not safe, Part("producer.acks=all")),
         (not safe, Part(IDEMPOTENT)),
-        (int(settings.get(least, 1)) < 2 <= brokers, Part(f"{least}=2", stored)),
-        (_true(settings.get(unclean)), Part(f"{unclean}=false", stored)),
+        (any(int(own.get(least, 1)) < 2 for own in each) and brokers >= 2, Part(f"{least}=2", stored)),
+        (any(_true(own.get(unclean)) for own in each), Part(f"{unclean}=false", stored)),
         (replicas < 3 <= brokers, Part(REPLICATED, stored)),
-        (int(settings.get(flush, 0)) != 1, Part(f"{flush}=1", stored)),
+        (any(int(own.get(flush, 0)) != 1 for own in each), Part(f"{flush}=1", stored)),
         (
             int(settings.get("producer.max.in.flight.requests.per.connection", 5)) > 1 and not safe,
             Part("producer.max.in.flight.requests.per.connection=1", ("reordered",)),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given
 from emulator.settings.registry import UnusableSetting
-from emulator.settings.setting import BROKER, PRODUCER, TOPIC
+from emulator.settings.setting import PRODUCER, TOPIC
 
 FACTOR = "default.replication.factor"
 LEAST = "min.insync.replicas"
@@ -21,7 +21,7 @@ def check_sense(everything: Everything, brokers: int, replicas: int) -> None:
 
 
 def _told(everything: Everything, brokers: int, replicas: int) -> Iterator[str]:
-    of_brokers, producer = everything.of(BROKER), everything.of(PRODUCER)
+    of_brokers, producer = _said_by_all(everything), everything.of(PRODUCER)
     factor = of_brokers.get(FACTOR)
     many = int(str(factor.value)) if factor is not None else replicas
     if factor is not None and many > brokers:
@@ -32,6 +32,14 @@ def _told(everything: Everything, brokers: int, replicas: int) -> Iterator[str]:
         limit = f"{FACTOR}={many}" if factor is not None else f"the replicas, {many}"
         why = "with acks=all nothing would ever be written"
         yield f"{_at(least, factor)}{LEAST}={least.value} must not be more than {limit}: {why}"
+
+
+def _said_by_all(everything: Everything) -> dict[str, Given]:
+    """To all of them at once, or to each in a file of its own."""
+    first, *others = map(everything.of_broker, everything.brokers)
+    return {
+        name: one for name, one in first.items() if all(name in own and own[name].value == one.value for own in others)
+    }
 
 
 def _waits_for_all(producer: Mapping[str, Given]) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.advice.advice import asked_of
+from emulator.judging.advice.advice import asked_of, parts_of
 from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
 from emulator.judging.advice.faults import single_faults
 from emulator.judging.advice.outcomes import Outcome
@@ -112,3 +112,53 @@ def test_acks_1_do_not_ask_how_many_are_in_sync() -> None:
 def test_counts_that_make_no_cluster(brokers: int, azs: int) -> None:
     with pytest.raises(UnusableSpace):
         of_counts(brokers, azs)
+
+
+def files_of_each(folder: Path, *own: str) -> Choice:
+    """A server.properties for each broker, as they lie on three machines; broker.id says whose each is."""
+    found = []
+    for broker, lines in enumerate(own):
+        path = folder / f"server-{broker}.properties"
+        path.write_text(f"broker.id={broker}\n{lines}")
+        found.append(str(path))
+    return Choice("2.8", ALL, tuple(found))
+
+
+def test_what_each_broker_says_in_a_file_of_its_own_is_what_all_say(tmp_path: Path) -> None:
+    lines = "default.replication.factor=2\nmin.insync.replicas=1\nunclean.leader.election.enable=true\n"
+    choice = files_of_each(tmp_path, lines, lines, f"{lines}log.flush.interval.messages=1\n")
+    base = base_of(choice, None)
+    assert base.replicas == 2
+    assert {name: base.settings.get(name) for name in ("default.replication.factor", "min.insync.replicas")} == {
+        "default.replication.factor": 2, "min.insync.replicas": 1,
+    }  # fmt: skip
+    assert base.by_broker == {2: {"log.flush.interval.messages": 1}}
+    places = [f"server-{broker}.properties:3" for broker in range(3)]
+    assert [place.rpartition("/")[2] for place in base.sources["min.insync.replicas"].split(", ")] == places
+    assert base.sources["broker-2: log.flush.interval.messages"].endswith("server-2.properties:5")
+    parts = {part.word for part in parts_of(base)}
+    assert parts >= {"min.insync.replicas=2", "unclean.leader.election.enable=false", "log.flush.interval.messages=1"}
+    text = text_of(asked_of(choice, base, (1,)), 0, 0)
+    assert '"assignment":[0,1]}' in text
+
+
+def test_what_cannot_be_written_to_is_told_of_files_of_each_broker_too(tmp_path: Path) -> None:
+    lines = "min.insync.replicas=3\ndefault.replication.factor=2\n"
+    with pytest.raises(UnusableSetting, match=r"server-0.properties:2 .*min.insync.replicas=3 must not be more than"):
+        base_of(files_of_each(tmp_path, lines, lines, lines), None)
+    many = "default.replication.factor=4\n"
+    with pytest.raises(UnusableSetting, match=r"default.replication.factor=4 must not be more than the brokers, 3"):
+        base_of(files_of_each(tmp_path, many, many, many), None)
+
+
+def test_of_brokers_that_differ_one_that_lacks_it_is_enough_for_a_change(tmp_path: Path) -> None:
+    safe, unsafe = "min.insync.replicas=2\n", "min.insync.replicas=1\nunclean.leader.election.enable=true\n"
+    factors = ("default.replication.factor=2\n", "default.replication.factor=3\n", "default.replication.factor=3\n")
+    own = [lines + factor for lines, factor in zip((safe, safe, unsafe), factors, strict=True)]
+    base = base_of(files_of_each(tmp_path, *own), None)
+    parts = {part.word for part in parts_of(base)}
+    assert parts >= {"min.insync.replicas=2", "unclean.leader.election.enable=false"}
+    assert base.replicas == 3
+    (warning,) = base.warnings
+    told = "(broker-0: 2, broker-1: 3, broker-2: 3): the topic has 3 replicas"
+    assert warning == f"brokers differ in default.replication.factor {told}"
