@@ -20,10 +20,18 @@ from emulator.judging.advice.outcomes import PROMISES, READS, WRITES
 from emulator.judging.advice.playing import Base
 from emulator.judging.advice.summary import Broken, FaultSummary
 from emulator.judging.advice.telling import Told, shown_of
-from emulator.judging.advice.words import TITLES, change_words, pairs_verdicts, seeds_words, verdicts, wait_words
+from emulator.judging.advice.words import (
+    TITLES,
+    change_words,
+    pairs_verdicts,
+    seeds_words,
+    telling,
+    verdicts,
+    wait_words,
+)
 from emulator.judging.campaigns.words import percent
 
-KEPT = "kept"
+KEPT, UNKNOWN = "kept", "unknown"
 
 
 PAIRS_MAX = 50
@@ -82,7 +90,7 @@ def _head(told: Told) -> str:
 
 def _promises(advice: Advice) -> str:
     """A row for each, with the changes that end it, the one that helps most first."""
-    rows = []
+    rows, tell = [], telling(advice.summaries)
     for check, promise in PROMISES.items():
         found = [(one, broken) for one in advice.summaries for broken in one.broken if broken.check == check]
         changes = Counter(advice.remedies.get((check, one.fault.name)) for one, _ in found)
@@ -92,9 +100,11 @@ def _promises(advice: Advice) -> str:
             if change
         )
         lasting = f"<li>none that was tried ends {changes[None]} of {len(found)}</li>" if changes[None] else ""
-        worst = max((broken.runs / broken.of for _, broken in found), default=0.0)
-        many = f"{len(found)} of {len(advice.summaries)} faults"
-        share = f"broken by {many}, in up to {worst:.0%} of the runs" if found else KEPT
+        worst = max((broken for _, broken in found), key=lambda one: one.runs / one.of, default=None)
+        share = KEPT if tell else UNKNOWN
+        if worst is not None:
+            many = f"{len(found)} of {len(tell)} faults"
+            share = f"broken by {many}, in up to {escape(percent(worst.runs, worst.of))} of the runs"
         rows.append(
             f'<tr><th scope="row">{escape(promise)}<br><small>{check}</small></th>'
             f'<td class="{"is-broken" if found else "is-kept"}">{share}</td>'
@@ -108,7 +118,7 @@ def _faults(advice: Advice) -> str:
     azs = list(dict.fromkeys(az for one in advice.summaries for az in one.writes.waited_ms))
     rows, quiet = [], []
     for one in advice.summaries:
-        if not one.broken and not one.somebody_waits:
+        if one.told and not one.broken and not one.somebody_waits:
             quiet.append(one)
             continue
         checks = {broken.check: broken for broken in one.broken}
@@ -128,13 +138,14 @@ def _faults(advice: Advice) -> str:
     head = f'<tr><th scope="col" rowspan="2">fault</th>{groups}</tr><tr>{columns}</tr>'
     table = _framed("Shares of runs in which a promise is broken; longest waits by AZ", head, rows, "matrix")
     shown = table if rows else "<p>Nothing breaks, and nobody waits.</p>"
-    return f"<h2>Promises against faults</h2>{shown}{_quiet(quiet, len(advice.summaries))}"
+    return f"<h2>Promises against faults</h2>{shown}{_quiet(quiet, len(telling(advice.summaries)))}"
 
 
 def _cell(summary: FaultSummary, broken: Broken | None) -> str:
     if broken is None:
-        return f'<td class="is-kept"><span aria-label="{KEPT if summary.told else "unknown"}">–</span></td>'
-    share = percent(broken.runs, broken.of)
+        word, sign = (KEPT, "–") if summary.told else (UNKNOWN, "?")
+        return f'<td class="is-kept"><span aria-label="{word}">{sign}</span></td>'
+    share = escape(percent(broken.runs, broken.of))
     return f'<td class="is-broken"><a href="#{_anchor(summary, broken)}">{share}</a></td>'
 
 

@@ -30,13 +30,16 @@ VERBS: Final = {
 
 
 def verdicts(summaries: Sequence[FaultSummary]) -> list[str]:
-    """A sentence for each promise that is broken, or one for all."""
-    told = []
+    """A sentence for each promise that is broken, or one for all; and of how many faults nothing is known."""
+    tell = telling(summaries)
+    said = []
     for check, verb in VERBS.items():
-        count = sum(any(one.check == check for one in summary.broken) for summary in summaries)
+        count = sum(any(one.check == check for one in summary.broken) for summary in tell)
         if count:
-            told.append(f"With these settings, {count} of {len(summaries)} faults {verb}.")
-    return told or [f"With these settings, none of {len(summaries)} faults loses, doubles or reorders records."]
+            said.append(f"With these settings, {count} of {len(tell)} faults {verb}.")
+    if tell and not said:
+        said = [f"With these settings, none of {len(tell)} faults loses, doubles or reorders records."]
+    return [*said, *_untold(len(summaries) - len(tell), "fault", bool(tell))]
 
 
 def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
@@ -44,11 +47,25 @@ def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
     every = "all" if pairs.played == pairs.of else f"{pairs.played}, drawn by chance, of"
     left_out = f"what one of the two breaks by itself is left out ({pairs.known})"
     told = [f"Pairs of faults, {every} {pairs.of} runs; {left_out}."]
+    summaries = pairs.advice.summaries
+    tell = telling(summaries)
     for check, verb in VERBS.items():
-        count = sum(any(one.check == check for one in summary.broken) for summary in pairs.advice.summaries)
+        count = sum(any(one.check == check for one in summary.broken) for summary in tell)
         if count:
-            told.append(f"{count} of {len(pairs.advice.summaries)} pairs {verb}, and neither of the two does.")
-    return told if len(told) > 1 else [*told, "No pair breaks a promise that single faults leave whole."]
+            told.append(f"{count} of {len(tell)} pairs {verb}, and neither of the two does.")
+    if len(told) == 1 and (tell or not summaries):
+        told.append("No pair breaks a promise that single faults leave whole.")
+    return [*told, *_untold(len(summaries) - len(tell), "pair")]
+
+
+def telling(summaries: Sequence[FaultSummary]) -> list[FaultSummary]:
+    """Faults of which a run says something: of the others it is not known what they break."""
+    return [one for one in summaries if one.told]
+
+
+def _untold(count: int, what: str, more: bool = False) -> list[str]:
+    words = f"{count} {what}{'s' if count != 1 else ''}{' more' if more else ''}"
+    return [f"Of {words} no run tells anything."] if count else []
 
 
 def seeds_words(advice: Advice) -> str:

@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 from msgspec.structs import replace
 
 from emulator.judging.advice.page import page_of
+from emulator.judging.advice.summary import Broken
+from emulator.judging.advice.words import pairs_verdicts, verdicts
 from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
 
 VOID = {"meta", "br"}
@@ -79,6 +81,42 @@ def test_the_head_says_no_more_than_was_seen() -> None:
     heads = [Elements(page_of(one)).texts[1] for one in (kept, silent, pairs)]
     assert heads[0] == "Every promise was kept" and heads[1].startswith("No promise was broken, and of some")
     assert heads[2] == "1 of 8 promises are broken"
+
+
+def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -> None:
+    """Neither in what is said at first, nor in what is left out of the table, nor as promises that were kept."""
+    first, second, third = told().advice.summaries
+    silent = replace(third, told=0, untold="a wait was not reached")
+    assert verdicts([first, second, silent]) == [
+        "With these settings, 1 of 2 faults lose acknowledged records.",
+        "With these settings, 1 of 2 faults take away what was read.",
+        "Of 1 fault more no run tells anything.",
+    ]
+    assert verdicts([second, silent, silent]) == [
+        "With these settings, none of 1 faults loses, doubles or reorders records.",
+        "Of 2 faults more no run tells anything.",
+    ]
+    assert verdicts([silent]) == ["Of 1 fault no run tells anything."]
+    page = page_of(replace(told(), advice=replace(told().advice, summaries=[silent])))
+    text = " | ".join(Elements(page).texts)
+    assert "break nothing" not in text and "| kept |" not in text and "Nothing breaks" not in text
+    assert "no acknowledged record is lost | lost-acknowledged | unknown" in text
+    pairs = told_of_pairs(2).pairs
+    assert pairs is not None
+    whole = [replace(one, broken=(), told=number) for number, one in enumerate(pairs.advice.summaries)]
+    silent_pairs = replace(pairs, advice=replace(pairs.advice, summaries=whole))
+    assert pairs_verdicts(silent_pairs)[1:] == [
+        "No pair breaks a promise that single faults leave whole.", "Of 1 pair no run tells anything.",
+    ]  # fmt: skip
+
+
+def test_a_share_is_never_all_of_less_than_all() -> None:
+    """As in the table's cells."""
+    advice = told().advice
+    first, *others = advice.summaries
+    most = replace(first, runs=300, told=300, broken=(Broken(LOST, 299, 300, 2, "its tail went"),))
+    page = page_of(replace(told(), advice=replace(advice, summaries=[most, *others])))
+    assert "broken by 1 of 3 faults, in up to >99% of the runs" in " | ".join(Elements(page).texts)
 
 
 def test_nothing_in_it_is_from_elsewhere_or_styles_or_runs_by_itself() -> None:
