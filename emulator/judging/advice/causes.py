@@ -9,6 +9,8 @@ from emulator.judging.advice.summary import FaultSummary
 
 WHO = re.compile(r"\S*\d\S*")
 """Whoever and whatever is named in a reason has a number in its name: records, brokers, offsets, epochs."""
+LIST = re.compile(r"…(?: (?:and |of epoch )?…)+")
+"""Of several: an ISR of two and one of three, or replicas that hold a batch, are circumstances and no cause."""
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -24,6 +26,6 @@ def causes_of(summaries: Iterable[FaultSummary]) -> list[Cause]:
     found: dict[tuple[str, str], list[str]] = {}
     for one in summaries:
         for broken in one.broken:
-            found.setdefault((broken.check, WHO.sub("…", broken.reason)), []).append(one.fault.name)
+            found.setdefault((broken.check, LIST.sub("…", WHO.sub("…", broken.reason))), []).append(one.fault.name)
     causes = [Cause(check, text, tuple(faults)) for (check, text), faults in found.items()]
     return sorted(causes, key=lambda cause: -len(cause.faults))

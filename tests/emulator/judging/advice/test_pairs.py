@@ -1,12 +1,17 @@
 """Pairs of faults: which there are, and what only they find."""
 
+from itertools import islice
+
 import msgspec
 import pytest
 
 from emulator.judging.advice.advice import PairsAdvice, advise, advise_pairs, asked_of
+from emulator.judging.advice.availability import Waits
+from emulator.judging.advice.causes import causes_of
 from emulator.judging.advice.faults import single_faults
 from emulator.judging.advice.pairs import drawn, pairs_of
 from emulator.judging.advice.playing import AdviceWorker, Base, Choice, base_of, text_of
+from emulator.judging.advice.summary import Broken, FaultSummary
 from emulator.scenario.load import load_scenario
 
 SAFE = ("producer.acks=all", "producer.enable.idempotence=true", "min.insync.replicas=2")
@@ -112,3 +117,26 @@ def test_who_interrupts_is_told_what_was_played_by_then() -> None:
 
     found = advise_pairs(asked_of(choice, base, (1, 2)), base, [], interrupted, processes=1)
     assert (found.played, found.of, found.causes) == (1, 2, [])
+
+
+def test_a_cause_is_one_however_many_brokers_are_named() -> None:
+    """How large an ISR was, or how many replicas hold one of two batches, is no other cause."""
+    by = "x.1 was acknowledged with acks=all at offset 3 by broker-0, leading in epoch 0; its ISR was {} then; {}"
+    cut, late = "broker-2 had cut its log to 4 (KIP-101)", "broker-1 was elected for epoch 1 and did not have it"
+    parted = "at offset 39 the replicas hold different batches: {} of epoch 0, {} of epoch 1; broker-1 kept it"
+    reasons = [
+        by.format("[0, 1, 2]", cut), by.format("[0, 1]", cut), by.format("[0]", late), by.format("[0, 2]", late),
+        parted.format("broker-0", "broker-1"), parted.format("broker-0 and broker-2", "broker-1"),
+    ]  # fmt: skip
+    quiet = Waits()
+    pairs = islice(pairs_of(single_faults(6_000.0, 30_000.0)), len(reasons))
+    summaries = [
+        FaultSummary(
+            fault=pair, runs=1, told=1, untold="", writes=quiet, reads=quiet,
+            broken=(Broken("lost-acknowledged", 1, 1, 1, reason),),
+        )
+        for pair, reason in zip(pairs, reasons, strict=True)
+    ]  # fmt: skip
+    causes = causes_of(summaries)
+    assert [len(cause.faults) for cause in causes] == [2, 2, 2]
+    assert all("… …" not in cause.text for cause in causes)
