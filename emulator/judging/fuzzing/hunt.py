@@ -15,10 +15,11 @@ from emulator.judging.fuzzing.coverage import kinds_in
 from emulator.judging.fuzzing.draws import drawn
 from emulator.judging.fuzzing.files import read, readable
 from emulator.judging.fuzzing.mutation import mutated
-from emulator.judging.fuzzing.shrinking import TRIALS_MAX, shrunk
+from emulator.judging.fuzzing.playing import SETTLE_LIMIT_MS
+from emulator.judging.fuzzing.shrinking import TRIALS_MAX, Breaks, shrunk
 from emulator.judging.fuzzing.trial import Broken, Trial, tried, without
 from emulator.runs.cores import Processes, all_cores, on_all_cores
-from emulator.scenario.model import Scenario
+from emulator.scenario.model import Pause, Scenario
 
 GENERATION = 100
 """Runs of which none is drawn out of another."""
@@ -26,6 +27,8 @@ CHANGED = 0.4
 """Of runs, once something was kept: how many are one of those, changed."""
 KEPT_MAX = 600
 FAILED_MAX = 10
+PAUSES_S = (0.0, 3.0, 10.0, 30.0, SETTLE_LIMIT_MS / 1000)
+"""Behind the last step of a find's file: the least that shows it."""
 LATEST = 40
 """Half of those that are changed are among so many kept last."""
 
@@ -226,7 +229,12 @@ def small(find: Find, trials: int = TRIALS_MAX) -> Find:
     if played.undone and breaks(least := without(first, played.undone), number, cause):
         first = least
     strict = not tried(first, number).undone
-    least = shrunk(first, lambda candidate: breaks(candidate, number, cause, strict=strict), trials)
+    alone = tried(first, number, helped=False).has(cause)
+
+    def breaks_it(candidate: Scenario) -> bool:
+        return breaks(candidate, number, cause, strict=strict, alone=alone)
+
+    least = _long_enough(shrunk(first, breaks_it, trials), find, breaks_it)
     told = next(one for one in tried(least, number).broken if one.cause == cause)
     least = msgspec.structs.replace(least, id=find.name, title=cause)
     return msgspec.structs.replace(
@@ -234,13 +242,28 @@ def small(find: Find, trials: int = TRIALS_MAX) -> Find:
     )
 
 
-def breaks(scenario: Scenario, seed: int, cause: str, *, strict: bool = True) -> bool:
+def breaks(scenario: Scenario, seed: int, cause: str, *, strict: bool = True, alone: bool = False) -> bool:
     """Whether a scenario breaks a promise for that cause, and its file says the same scenario. `strict`: and all of its
-    steps can be done."""
+    steps can be done. `alone`: and nobody has to start a broker again that came back too early."""
     try:
         trial = tried(scenario, seed)
     except ValueError:  # these settings do not go together
         return False
     if not trial.has(cause) or (strict and trial.undone):
         return False
+    if alone and not tried(scenario, seed, helped=False).has(cause):
+        return False
     return read(readable(scenario), scenario.id) == scenario
+
+
+def _long_enough(scenario: Scenario, find: Find, breaks_it: Breaks) -> Scenario:
+    """With a pause at its end, if what it breaks is seen only then: a hunt looks on behind the last step, `faultline
+    run` does not. What does not settle is not seen before as long has passed as anything may take."""
+    cause = find.broken.cause
+    for seconds in (SETTLE_LIMIT_MS / 1000,) if find.broken.lasts else PAUSES_S:
+        *others, last = scenario.steps
+        longer = [Pause(seconds=last.seconds + seconds)] if isinstance(last, Pause) else [last, Pause(seconds=seconds)]
+        candidate = msgspec.structs.replace(scenario, steps=(*others, *longer)) if seconds else scenario
+        if breaks_it(candidate) and tried(candidate, find.number, looks_on=False).has(cause):
+            return candidate
+    return scenario

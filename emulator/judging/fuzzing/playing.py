@@ -52,8 +52,10 @@ class Over(msgspec.Struct):
     unsettled: list[Unsettled] = []
 
 
-def play_schedule(resolved: Resolved, seed: int) -> Over:
-    """Raises RunTooLong; whatever a machine raises is a bug of ours."""
+def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helped: bool = True) -> Over:
+    """`looks_on`: behind the last step, until all has settled; `helped`: brokers that came back too early are started
+    again then. Without the two the run ends as `faultline run` does. Raises RunTooLong; whatever a machine raises is a
+    bug of ours."""
     spec, steps = resolved.spec, resolved.scenario.steps
     player = Player(spec.topology, steps, resolved.record_magic, spec.kafka_version, steps_may_fail=True)
     operations = player.operations
@@ -93,12 +95,14 @@ def play_schedule(resolved: Resolved, seed: int) -> Over:
         raise RunTooLong(f"{error}; waits: {player.work.who_waits()}") from error
     waits = player.work.who_waits()
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
-    over = True
-    for name, node in world.nodes.items():
+    over = looks_on and helped
+    for name, node in world.nodes.items() if over else ():
         if not node.alive and node.died is not None and node.died.kind in TOO_EARLY and name != OBSERVER:
             start(name)
     run = Over(resolved, world, probe, operations, logs, exits, _undone(player))
-    if _mended(world):
+    if not looks_on:
+        run.unsettled = [*unsettled_now(world), *isr_untold(world)] if _mended(world) else []
+    elif _mended(world):
         run.unsettled = _settle(world, spec.gates(next(iter(spec.settings))))
     else:
         _pass(world, LEFT_MS)

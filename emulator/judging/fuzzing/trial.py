@@ -72,6 +72,11 @@ class Broken(msgspec.Struct, frozen=True, order=True):
         """Whether it is one of Kafka's own errors that have a name."""
         return bool(KNOWN.search(self.rule))
 
+    @property
+    def lasts(self) -> bool:
+        """Whether it is that something does not come right: what is so for a moment is nothing."""
+        return self.what in CHECKS.values() or self.what in IN_PEACE or self.what.startswith("settled")
+
 
 class Trial(msgspec.Struct, frozen=True):
     """`broken`: one of each cause. `reached`: see `coverage`. `undone`: numbers of steps, from 1, that could not be
@@ -89,12 +94,12 @@ class Trial(msgspec.Struct, frozen=True):
         return any(one.cause == cause for one in self.broken)
 
 
-def tried(scenario: m.Scenario, seed: int) -> Trial:
-    """Raises what `resolve` raises."""
+def tried(scenario: m.Scenario, seed: int, *, looks_on: bool = True, helped: bool = True) -> Trial:
+    """`looks_on`, `helped`: as of `play_schedule`. Raises what `resolve` raises."""
     resolved = resolve(scenario)
     with collector_asleep():
         try:
-            run = play_schedule(resolved, seed)
+            run = play_schedule(resolved, seed, looks_on=looks_on, helped=helped)
             truth = truth_of(run.world, run.operations, run.probe)
         except RunTooLong as error:
             return Trial(error=f"{type(error).__name__}: {error}")

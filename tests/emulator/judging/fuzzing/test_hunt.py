@@ -1,6 +1,7 @@
 """Finds of a cause are one find, made small; a hunt is the same however many play it, and goes on where it was."""
 
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,9 @@ from emulator.judging.fuzzing.draws import drawn
 from emulator.judging.fuzzing.files import read, readable
 from emulator.judging.fuzzing.hunt import GENERATION, Drawer, Ended, Find, FuzzAsked, Hunt, Kept, hunted, small
 from emulator.judging.fuzzing.trial import Broken, Trial, tried
+from emulator.judging.judged import play_and_judge
+from emulator.runs.resolve import resolve
+from emulator.scenario.model import Pause
 
 OLD = FuzzAsked("0.10.2")
 STEPS_MAX = 12
@@ -54,6 +58,62 @@ def test_a_bug_of_ours_is_a_find_and_made_small(monkeypatch: pytest.MonkeyPatch)
     assert 0 < least.steps < len(scenario.steps)
     replayed = read(least.file, find.name)
     assert replayed is not None and tried(replayed, 0).bug == find.text
+
+
+LOST = """id: lost-27
+title: t
+kafka: ["0.8.2"]
+topology: {brokers: 2, sessions: 1, clients: 1, azs: 1}
+settings:
+  zookeeper.session.timeout.ms: 6000
+  min.insync.replicas: 2
+  unclean.leader.election.enable: false
+  auto.create.topics.enable: false
+  offsets.topic.replication.factor: 1
+  producer.retry.backoff.ms: 1000
+steps:
+  - start: [broker-0, broker-1]
+  - create-topic: {topic: t, assignment: [0, 1]}
+  - workload: {name: w, rate: 0.5, topic: t, consumers: false}
+  - {kill: 0, at_s: 3}
+  - power-loss: 1
+  - start: 1
+"""
+"""KIP-966: broker-1 leads without what it has lost. As the last step ends it has not loaded its log yet."""
+
+
+def test_whoever_plays_a_find_again_sees_it() -> None:
+    """A hunt looks on behind the last step, and `faultline run` does not: so the file has the time that it takes."""
+    scenario = read(LOST, "lost-27")
+    assert scenario is not None
+    (broken,) = (one for one in tried(scenario, 27).broken if one.what == "lost")
+    assert not play_and_judge(resolve(scenario), 27, run="27").verdict.checks["lost-acknowledged"].count
+    least = small(Find(broken.what, broken.rule, broken.text, 27, LOST), TRIALS)
+    again = read(least.file, least.name)
+    assert again is not None and tried(again, 27).has(broken.cause) and least.steps == len(again.steps)
+    assert play_and_judge(resolve(again), 27, run="27").verdict.checks["lost-acknowledged"].verdict == "violated"
+    assert isinstance(again.steps[-1], Pause) and again.steps[-1].seconds <= 10
+
+
+def test_a_find_is_not_made_so_small_that_brokers_have_to_be_started_again() -> None:
+    """A hunt does so with those that came back before their sessions had expired, `faultline run` does not."""
+    asked = FuzzAsked("2.0.0", seed=3)
+    scenario = asked.scenario(51)
+    (broken,) = (one for one in tried(scenario, 51).broken if one.what == "lost")
+    least = small(Find(broken.what, broken.rule, broken.text, 51, readable(scenario)), 120)
+    again = read(least.file, least.name)
+    assert again is not None and least.steps < len(scenario.steps)
+    assert play_and_judge(resolve(again), 51, run="51").verdict.checks["lost-acknowledged"].verdict == "violated"
+
+
+def test_what_does_not_settle_is_waited_for_as_long_as_a_hunt_does() -> None:
+    text = (Path(__file__).parent / "found" / "kafka-1367.yaml").read_text()
+    scenario = read(text, "kafka-1367")
+    assert scenario is not None
+    (broken,) = (one for one in tried(scenario, 0).broken if one.what == "settled")
+    least = small(Find(broken.what, broken.rule, broken.text, 0, text), TRIALS)
+    again = read(least.file, least.name)
+    assert again is not None and isinstance(again.steps[-1], Pause) and again.steps[-1].seconds >= 150
 
 
 def test_a_cause_is_one_find_however_often_it_is_found() -> None:
