@@ -55,7 +55,7 @@ class SweepOptions(msgspec.Struct, frozen=True):
 def sweep_command(options: SweepOptions) -> int:
     """Table to stdout, errors and progress to stderr. An interrupt leaves no process, and of a campaign (`out`) what
     was played so far."""
-    began_s = perf_counter()
+    began_s, before = perf_counter(), 0
     try:
         sweep = _asked(options)
         space = sweep.space
@@ -75,8 +75,9 @@ def sweep_command(options: SweepOptions) -> int:
                     writing(options.out, about_of("sweep", space, only)) as campaign,
                     said_to_go_on("sweep", options.out),
                 ):
+                    before = len(campaign.done)
                     missing = [number for number in numbers if number not in campaign.done]
-                    for row in _rows(asked, missing, title, players, len(campaign.done)):
+                    for row in _rows(asked, missing, title, players, before):
                         campaign.add(row)
                 cells, bugs = _summed(rows_of(options.out))
     except UNUSABLE_CAMPAIGN as error:
@@ -92,9 +93,9 @@ def sweep_command(options: SweepOptions) -> int:
     if options.html is not None:
         write_whole(options.html, page(space, cells, only).encode())
     if options.json:
-        _print_json(scenario.id, space, cells, wall_s, code, only)
+        _print_json(scenario.id, space, cells, wall_s, code, only, before)
     else:
-        _print(sweep, scenario.title, cells, wall_s, only)
+        _print(sweep, scenario.title, cells, wall_s, only, before)
     return code
 
 
@@ -150,8 +151,8 @@ def _rows(
             ended()
 
 
-def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only: int) -> None:
-    """On a terminal in colours and its width; in a pipe every row is one line."""
+def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only: int, before: int) -> None:
+    """On a terminal in colours and its width; in a pipe every row is one line. `before`: runs that were there."""
     space = sweep.space
     lines = for_lines()
     seeds = f"{space.seeds} seeds each" if space.seeds > 1 else f"seed {space.first_seed}"
@@ -170,11 +171,15 @@ def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only:
         lines.print(line, markup=False)
     runs = sum(cell.runs for cell in cells)
     drawn = f", drawn from {space.runs}," if only else ""
+    drawn += f"{'' if drawn else ','} {before} of them played before," if before else ""
     lines.print(f"{len(cells)} cells, {seeds}: {runs} runs{drawn} in {wall_s:.1f} s", style="dim", markup=False)
 
 
-def _print_json(scenario: str, space: Space, cells: Sequence[Cell], wall_s: float, code: int, only: int) -> None:
-    """`of`: runs of the matrix; `drawn`: whether those that were played are a sample of it."""
+def _print_json(
+    scenario: str, space: Space, cells: Sequence[Cell], wall_s: float, code: int, only: int, before: int
+) -> None:
+    """`of`: runs of the matrix; `drawn`: whether those that were played are a sample of it; `played_before`: how many
+    of them were there already, and took no part of `wall_s`."""
     told = {
         "scenario": scenario,
         "axes": {axis.name: axis.values for axis in space.axes},
@@ -184,6 +189,7 @@ def _print_json(scenario: str, space: Space, cells: Sequence[Cell], wall_s: floa
         "runs": sum(cell.runs for cell in cells),
         "of": space.runs,
         "drawn": bool(only),
+        "played_before": before,
         "wall_s": round(wall_s, 2),
         "exit_code": code,
         "cells": as_json(cells),

@@ -70,7 +70,7 @@ def test_a_cell_is_one_command_away(swept: Path, tmp_path: Path, capsys: pytest.
 def test_a_sweep_that_is_there_is_told_again_without_playing(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")}
     assert sweep("az-isolated-leader", *FLAGS, "--out", str(swept / "c")) == 0
-    assert "8 runs in" in capsys.readouterr().out
+    assert "8 runs, 8 of them played before, in" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")} == parts
 
 
