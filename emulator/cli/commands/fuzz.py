@@ -2,6 +2,8 @@
 
 The exit code is 0 if nothing was found; 1 if a promise was broken, 70 if a run met a bug of ours."""
 
+import fcntl
+import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -72,10 +74,11 @@ def fuzz_command(options: FuzzOptions) -> int:
         runs, limit_s = _extent(options)
         folder = options.out or Path(FINDS)
         check_places({}, folder)
-        hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
-        with _saved(options.out, asked, hunt), players_of(options.master) as players:
-            _play(asked, hunt, runs, limit_s, options.out, players)
-            _shrink(hunt, players)
+        with _alone(options.out):
+            hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
+            with _saved(options.out, asked, hunt), players_of(options.master) as players:
+                _play(asked, hunt, runs, limit_s, options.out, players)
+                _shrink(hunt, players)
     except NotOnSpark as error:
         print(f"faultline fuzz: {error}", file=sys.stderr)
         return UNKNOWN
@@ -172,11 +175,32 @@ def _save(out: Path, asked: FuzzAsked, hunt: Hunt) -> None:
     write_whole(out / STATE, msgspec.json.encode(State(asked, hunt), order="deterministic"))
 
 
+@contextmanager
+def _alone(out: Path | None) -> Iterator[None]:
+    """In its directory, which is made. fuzz.json is replaced again and again, so it is the directory that is locked.
+    Raises UnusableCampaign, and what preparing a directory raises."""
+    if out is None:
+        yield
+        return
+    if not (out / STATE).exists():
+        prepare(out)
+    descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UnusableCampaign(f"{out}: another command is writing to it") from error
+        except OSError:
+            pass  # a file system that locks no directories
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _gone_on(out: Path, asked: FuzzAsked) -> Hunt:
-    """What is known already. Raises UnusableCampaign, and what preparing a directory raises."""
+    """What is known already. Raises UnusableCampaign."""
     path = out / STATE
     if not path.exists():
-        prepare(out)
         return Hunt()
     try:
         state = msgspec.json.decode(read_regular(path), type=State)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from emulator.cli.app import app
+from emulator.cli.commands import fuzz as fuzz_module
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
 
 
@@ -71,3 +72,22 @@ def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pyt
     (told,) = msgspec.json.decode(capsys.readouterr().out)["finds"]
     assert (told["number"], told["steps"], told["file"], told["replay"]) == (0, 0, "", "")
     assert not [*tmp_path.glob("*.yaml")]
+
+
+def test_two_do_not_hunt_into_one_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever ended last would leave the other's runs and finds out, and all of them were played twice."""
+    words = ("--runs", "1", "--kafka-version", "2.8", "--out", str(tmp_path / "found"))
+    codes: list[int] = []
+
+    def meanwhile(*given: Any) -> None:
+        monkeypatch.setattr("emulator.cli.commands.fuzz._play", played)
+        codes.append(fuzz(*words))
+        played(*given)
+
+    played = fuzz_module._play
+    monkeypatch.setattr("emulator.cli.commands.fuzz._play", meanwhile)
+    assert (fuzz(*words), codes) == (HELD, [UNUSABLE])
+    assert f"{tmp_path}/found: another command is writing to it" in capsys.readouterr().err
+    assert fuzz(*words) == HELD
