@@ -141,7 +141,7 @@ def _only(name: str | None, base: Base) -> Base:
     if name is None:
         return base
     if found := tuple(fault for fault in base.faults if fault.name == name):
-        return msgspec.structs.replace(base, faults=found)
+        return msgspec.structs.replace(base, faults=found, every=False)
     known = [fault.name for fault in base.faults]
     close = get_close_matches(name, known, n=1, cutoff=0.0)
     raise UnusableSpace(f"--fault {name}: no such fault of {len(known)}; nearest: {close[0]}")

@@ -149,7 +149,7 @@ def as_json(told: Told) -> dict[str, Any]:
         "warnings": base.warnings,
         "runs": len(advice.asked.runs),
         "runs_for_changes": advice.runs,
-        "exhausted": "single faults",
+        "exhausted": "single faults" if base.every else "",
         **pairs,
         "promises": PROMISES,
         "faults": [

@@ -61,7 +61,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Base(msgspec.Struct, frozen=True):
     """What is known before anything is played. `settings`: in force, as far as somebody gave them, be it to each broker
     in a file of its own; `by_broker`: what brokers have of their own besides; `sources`: who gave them, by name
-    (`broker-0: NAME` of one broker alone)."""
+    (`broker-0: NAME` of one broker alone). `every`: `faults` are all that there are."""
 
     cluster: Cluster
     version: str
@@ -72,6 +72,7 @@ class Base(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...]
     sources: dict[str, str] = {}
     by_broker: dict[int, dict[str, Any]] = {}
+    every: bool = True
 
     @property
     def own(self) -> dict[str, Any]:

@@ -82,6 +82,7 @@ def test_one_fault_alone_is_played(
     assert asked("advise", *SAFE, "--fault", FAULT, "--seeds", "2", "--json") == BROKEN
     told = msgspec.json.decode(capsys.readouterr().out)
     assert [fault["name"] for fault in told["faults"]] == [FAULT] and told["runs"] == 1
+    assert told["exhausted"] == "", "of 71 single faults one was played"
 
 
 @pytest.mark.parametrize(
