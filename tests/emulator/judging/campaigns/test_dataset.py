@@ -25,7 +25,7 @@ from emulator.judging.campaigns.dataset import (
 )
 from emulator.judging.campaigns.row import CheckRow, Row
 from emulator.judging.campaigns.space import Space
-from emulator.runs.directory import NotEmpty
+from emulator.runs.directory import NotEmpty, prepare
 
 ABOUT = About(command="sweep", space=Space(scenario="s", seeds=10), scenario_digest="1")
 
@@ -149,7 +149,7 @@ def test_only_one_writes_at_a_time(tmp_path: Path) -> None:
 
 def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither has found a campaign there; whoever is later finds the other's, and does not put its own in its place."""
-    prepared = dataset.prepare
+    prepared = prepare
     with ExitStack() as others:
         for before in (True, False):
             directory = tmp_path / str(before)
