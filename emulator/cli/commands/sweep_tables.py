@@ -52,12 +52,14 @@ def _coloured(measure: str, words: str) -> Text:
 def summary_of(cells: Sequence[Cell]) -> list[str]:
     """What breaks, in how many cells, and the command of the worst; why runs say nothing."""
     lines = []
+    telling = sum(bool(cell.judged) for cell in cells)
+    of = f"{telling} cells" + (" that tell something" if telling < len(cells) else "")
     for name in PROMISES:
         found = [(broken, cell) for cell in cells for broken in cell.broken if broken.check == name]
         if found:
             worst, _ = max(found, key=lambda one: (one[0].runs / one[0].of, -one[1].number))
             share = f", of the worst in {percent(worst.runs, worst.of)} of the runs" if worst.of > 1 else ""
-            lines.append(f"{name}: broken in {len(found)} of {len(cells)} cells{share}")
+            lines.append(f"{name}: broken in {len(found)} of {of}{share}")
             lines.append(f"  {worst.replay}")
     if len(lines) > 2 * BROKEN_MAX:
         rest = (len(lines) - 2 * BROKEN_MAX) // 2

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.cli.app import app
+from emulator.cli.commands.sweep_tables import summary_of
 from emulator.judging.campaigns.cells import Spread, axes_of, cells_of, measures_of
 from emulator.judging.campaigns.dataset import About, UnusableCampaign, writing
 from emulator.judging.campaigns.page import page_of
@@ -53,6 +54,13 @@ def test_a_run_that_says_nothing_for_one_reason_twice_is_one_run() -> None:
     [cell] = cells_of([row(0, 1, unknown_because=("late", "late")),
                        row(0, 2, unknown_because=(twice.format(2.5), twice.format(6.5)))])  # fmt: skip
     assert list(cell.unknown.values()) == [1, 1]
+
+
+def test_cells_that_tell_nothing_are_not_among_those_that_keep_a_promise() -> None:
+    silent = [row(2, 1, error="not played to its end"), row(3, 1, unknown_because=("late",))]
+    lines = summary_of(cells_of([*ROWS, *silent]))
+    assert lines[0].startswith("lost-acknowledged: broken in 1 of 2 cells that tell something")
+    assert summary_of(cells_of(ROWS))[0].startswith("lost-acknowledged: broken in 1 of 2 cells, of the worst in")
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=9))
