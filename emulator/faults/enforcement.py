@@ -172,10 +172,14 @@ class LinkState:
     def _rule_path(self, path: Path) -> None:
         if path.purpose == CONTROL:
             return
-        told, peer = (self._tried, path.receiver) if path.outgoing else (self._proved, path.sender)
-        awaiting = tuple(
-            rule_id for rule_id, rule in self._healed.items() if (rule_id, peer) not in told and _concerns(rule, path)
-        )
+        awaiting: tuple[str, ...] = ()
+        if self._healed:
+            told, peer = (self._tried, path.receiver) if path.outgoing else (self._proved, path.sender)
+            awaiting = tuple(
+                rule_id
+                for rule_id, rule in self._healed.items()
+                if (rule_id, peer) not in told and _concerns(rule, path)
+            )
         ours = tuple(rule for rule in self.in_force.values() if rule.driver == NODES and _concerns(rule, path))
         path.ruled(ours, awaiting)
 

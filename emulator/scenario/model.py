@@ -222,18 +222,17 @@ AnyStep = (
 PARTITIONS_MAX = 1_000
 """Of one topic."""
 
-FAULTS: tuple[type[Step], ...] = (*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS)
+FAULTS: frozenset[type[Step]] = frozenset((*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS))
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 
 def begins_fault(step: AnyStep) -> bool:
     """Whether it is one of those, or does one."""
-    match step:
-        case Background(step=inner):
-            return begins_fault(inner)
-        case Together(steps=steps):
-            return any(map(begins_fault, steps))
-    return isinstance(step, FAULTS)
+    if type(step) is Background:
+        return begins_fault(step.step)
+    if type(step) is Together:
+        return any(map(begins_fault, step.steps))
+    return type(step) in FAULTS
 
 
 def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:

@@ -254,9 +254,9 @@ class Clients:
         message = pending.message
         tree = self._replica.tree
         answer: Message
-        if isinstance(message, PingRequest):
+        if type(message) is PingRequest:
             answer = PingResponse(tree.zxid)
-        elif isinstance(message, SetWatchesRequest):
+        elif type(message) is SetWatchesRequest:
             for notice in self._watches.resume(client.connection, message, tree):
                 out.send(client.connection, notice)
             answer = SetWatchesResponse()

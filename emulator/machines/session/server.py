@@ -82,16 +82,16 @@ class SessionServer:
         out = self._out
         try:
             try:
-                self._step(now, out, event)
+                if not out.route(now, event):
+                    self._nobodys(now, out, event)
             except TermEnded:
                 self._look(now, out)
         except (StorageError, HistoryDamaged) as error:
             out.exit(1, f"session server {self.name}: {error}", ExitKind.STORAGE_FAILED)
         return out.take()
 
-    def _step(self, now: Now, out: Outbox, event: Input) -> None:
-        if out.route(now, event):
-            return
+    def _nobodys(self, now: Now, out: Outbox, event: Input) -> None:
+        """It came from outside."""
         match event:
             case ConnectionAccepted():
                 self._accepted(out, event)
