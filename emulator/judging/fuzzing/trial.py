@@ -29,6 +29,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.simulated import collector_asleep
 from emulator.scenario import model as m
 from emulator.worlds.simulated.heap import RunTooLong
+from protocol.events import RoleChanged
 from protocol.ids import TopicPartition
 from protocol.versions import Gates
 
@@ -41,9 +42,11 @@ UNTOLD_ISR = "1.6 (KAFKA-1367): the controller does not hear of an ISR that a le
 FORGETFUL = "7 (KAFKA-9254): a log that is told twice of its broker's settings has forgotten what its topic says"
 CHECKS = {"isr": "under-replicated", "leader": "no-leader", "no-state": "no-leader"}
 """What of that which is not settled the audit has a check for."""
+LEFT_PARKED = "1.7: what is parked at a leader that is deposed is left to its time-out"
 TOO_FEW = "too-few-copies"
+UNANSWERED = "unanswered-request"
 IN_PEACE: dict[str, Callable[[Truth], Iterator[Violation]]] = {
-    "unanswered-request": unanswered_request,
+    UNANSWERED: unanswered_request,
     TOO_FEW: too_few_copies,
 }
 """Checks of the oracle of what comes right by itself, in time."""
@@ -139,6 +142,8 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
                 if parted is not None and parted.offset <= found.offset:
                     rule = rules.allowing(parted)
                 rule = rule or _standing_still(run, history, rules.gates, found.topic_partition)
+            elif not rules.gates.deposed_leader_answers_parked and _deposed(run, str(found.details["broker"])):
+                rule = LEFT_PARKED
             yield from _told(name, rule, found.text)
     for event in further(entries, history, rules.gates):
         yield from _told(event.what, event.rule, event.text)
@@ -151,6 +156,19 @@ def _standing_still(run: Over, history: History, gates: Gates, topic_partition: 
     """Why a replica of the partition does not copy what it lacks."""
     found = (one for one in run.unsettled if one.topic_partition == topic_partition)
     return next(filter(None, (unsettled_rule(run, history, gates, one) for one in found)), "")
+
+
+def _deposed(run: Over, broker: str) -> bool:
+    """Whether it has come to follow where it had led."""
+    changes = (entry[5] for entry in run.world.trace.entries if entry[0] == f"broker-{broker}")
+    led: set[TopicPartition] = set()
+    for event in changes:
+        if type(event) is RoleChanged:
+            if event.role == "leader":
+                led.add((event.topic, event.partition))
+            elif event.role == "follower" and (event.topic, event.partition) in led:
+                return True
+    return False
 
 
 def _unsettled(run: Over, history: History, gates: Gates, exits: Container[str]) -> Iterator[Broken]:
