@@ -21,6 +21,7 @@ from audit.opened import opened
 from audit.prompt import completer, typed
 from audit.views import VIEWS, create_views, needed
 from emulator.cli.app import app
+from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
 from emulator.judging.campaigns.dataset import About, writing
 from emulator.judging.campaigns.row import CheckRow, Row
 from emulator.judging.campaigns.space import Space
@@ -224,6 +225,9 @@ def test_only_the_tables_that_a_query_names_are_made_and_what_they_rest_on() -> 
     assert names(None) == names("show tables") == names("DESCRIBE led") == [view.name for view in VIEWS]
 
 
+MEASURED = (*TIMED, *CHANGES)
+
+
 def campaign(directory: Path) -> Path:
     """Two cells of two seeds: acks=1 loses in one of them; a run of the other says nothing."""
     about = About(command="sweep", space=Space(scenario="s", seeds=2), scenario_digest="1")
@@ -237,7 +241,9 @@ def campaign(directory: Path) -> Path:
                 Row(
                     scenario="s", kafka_version="0.10.2" if cell else "2.8", number=number, cell=cell, seed=seed,
                     settings={"producer.acks": "all" if cell else "1"}, parameters={}, faults=(), valid="true", code=0,
-                    checks=(check,), lost=lost, duplicated=0, diverged=0, unavailable_ms={"az-0": 5.0, "az-1": None},
+                    checks=(check,), lost=lost, duplicated=0, diverged=0, acknowledged=1, refused=0,
+                    undecided=0, reordered=0, unavailable_ms={"az-0": 5.0, "az-1": None},
+                    **({} if number else dict.fromkeys(MEASURED, 1)),
                     unknown_because=unknown, replay=f"faultline run s --seed {seed}",
                 )
             )  # fmt: skip
@@ -263,6 +269,10 @@ def test_a_campaign_is_opened_like_a_run(
     ]
     assert _ask(spark, "SELECT az, value FROM measures WHERE measure = 'unavailable_ms'", "csv", 9, tables) == 0
     assert capsys.readouterr().out.splitlines() == ["az,value", *["az-0,5.0"] * 4]
+    assert _ask(spark, "SELECT measure, value FROM measures WHERE cell = 0 AND seed = 0", "json", 99, tables) == 0
+    told = {row["measure"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+    assert set(told) == {*COUNTED, *TIMED, *CHANGES, "unavailable_ms"}
+    assert {told[name] for name in MEASURED} == {1.0}
     assert _ask(spark, "SELECT 1 FROM chekcs", "text", 9, tables) == 2
     assert "no table chekcs; nearest: checks" in capsys.readouterr().err
     for view in CAMPAIGN_VIEWS:
