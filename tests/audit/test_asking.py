@@ -231,6 +231,7 @@ MEASURED = (*TIMED, *CHANGES)
 def campaign(directory: Path) -> Path:
     """Two cells of two seeds: acks=1 loses in one of them; a run of the other says nothing."""
     about = About(command="sweep", space=Space(scenario="s", seeds=2), scenario_digest="1")
+    measured: dict[str, Any] = dict.fromkeys(MEASURED, 1)
     with writing(directory, about) as written:
         for number in range(4):
             cell, seed = divmod(number, 2)
@@ -243,7 +244,7 @@ def campaign(directory: Path) -> Path:
                     settings={"producer.acks": "all" if cell else "1"}, parameters={}, faults=(), valid="true", code=0,
                     checks=(check,), lost=lost, duplicated=0, diverged=0, acknowledged=1, refused=0,
                     undecided=0, reordered=0, unavailable_ms={"az-0": 5.0, "az-1": None},
-                    **({} if number else dict.fromkeys(MEASURED, 1)),
+                    **({} if number else measured),
                     unknown_because=unknown, replay=f"faultline run s --seed {seed}",
                 )
             )  # fmt: skip
