@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 
 from benchmarks.attack.messages import Messages
+from emulator.faults.actions import ActDone
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.parcel import Parcel
-from emulator.worlds.simulated.wire import End
+from emulator.worlds.simulated.trace import Cause
 from protocol.conversations import Conversation, Heard, OutOfPlace
-from protocol.machine import ConnectionAccepted, ConnectionLost, MessageReceived, Send
+from protocol.machine import ConnectionAccepted, ConnectionLost, Input, MessageReceived, Send
 from protocol.messages import REGISTRY
 from protocol.messages.base import REQUEST, RESPONSE, Message
 from protocol.purposes import ALL, CONTROL
@@ -43,17 +43,20 @@ class Victims:
                 self._asked[node.node.name, node.incarnation, order.connection] = order
             send(node, order)
 
-        receive = self.world._receive
+        step = self.world._step
+        before: set[tuple[str, int, Cause]] = set()
+        """Inputs that have come; a node that stands still is given them once more."""
 
-        def heard(end: End, parcel: Parcel | None) -> None:
-            node = self.world.nodes[end.node]
-            asked = self._asked.get((end.node, node.incarnation, end.connection))
-            if asked is not None and parcel is not None and parcel.kind.DIRECTION == RESPONSE:
-                del self._asked[end.node, node.incarnation, end.connection]  # the true answer came first
-            receive(end, parcel)
+        def heard(node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
+            if isinstance(event, MessageReceived) and (node.node.name, event.connection, cause) not in before:
+                before.add((node.node.name, event.connection, cause))
+                where = (node.node.name, node.incarnation, event.connection)
+                if where in self._asked and event.message.DIRECTION == RESPONSE:
+                    del self._asked[where]  # the true answer came first
+            step(node, event, cause)
 
         self.world._send = noted  # type: ignore[method-assign]
-        self.world._receive = heard  # type: ignore[method-assign]
+        self.world._step = heard  # type: ignore[method-assign]
 
     def _begun(self) -> bool:
         return len(self.cluster.attempts()) >= 2

@@ -2,16 +2,16 @@
 
 import pytest
 
+from emulator.faults.actions import ActDone
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.runs.sources import catalogue, find_scenario
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.parcel import Parcel
-from emulator.worlds.simulated.wire import EOF, End
+from emulator.worlds.simulated.trace import Cause
+from emulator.worlds.simulated.wire import End
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.conversations import Conversation
-from protocol.framing import decode_body
-from protocol.machine import Send
+from protocol.machine import Input, MessageReceived, Send
 
 
 @pytest.mark.parametrize("scenario", sorted(catalogue()))
@@ -26,7 +26,9 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
             conversations[id(end)] = (end, Conversation(table, end.wire.purpose, opened=end.connection > 0))
         return conversations[id(end)][1]
 
-    send, receive = SimulatedWorld._send, SimulatedWorld._receive
+    send, step = SimulatedWorld._send, SimulatedWorld._step
+    before: set[tuple[str, int, Cause]] = set()
+    """Inputs that have come; a node that stands still is given them once more."""
 
     def sent(world: SimulatedWorld, node: SimulatedNode, order: Send) -> None:
         end = node.ends.get(order.connection)
@@ -34,16 +36,17 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
             of(node, end).say(order.message, order.correlation_id)
         send(world, node, order)
 
-    def received(world: SimulatedWorld, end: End, parcel: Parcel | None) -> None:
+    def received(world: SimulatedWorld, node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
         nonlocal heard
-        node = world.nodes[end.node]
-        if parcel is not EOF and node.machine is not None:
-            of(node, end).hear(decode_body(parcel.kind, parcel.body), parcel.correlation_id)
+        fresh = isinstance(event, MessageReceived) and (node.node.name, event.connection, cause) not in before
+        if isinstance(event, MessageReceived) and fresh and node.machine is not None:
+            before.add((node.node.name, event.connection, cause))
+            of(node, node.ends[event.connection]).hear(event.message, event.correlation_id)
             heard += 1
-        receive(world, end, parcel)
+        step(world, node, event, cause)
 
     monkeypatch.setattr(SimulatedWorld, "_send", sent)
-    monkeypatch.setattr(SimulatedWorld, "_receive", received)
+    monkeypatch.setattr(SimulatedWorld, "_step", received)
     play(resolve(find_scenario(scenario)), seed=1)
     assert heard > 200
 

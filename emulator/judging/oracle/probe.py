@@ -68,15 +68,15 @@ class Probe:
 
     def look(self, node: SimulatedNode, now_ms: float) -> None:
         """`node` has handled an input, or has died."""
+        machine: Any = node.machine
+        if type(machine) is SessionServer:  # half of all inputs are theirs
+            if machine.committed_zxid > self.committed.zxid:
+                self._committed(machine, round(now_ms, PLACES))
+            return
         if self._operations.news:
             self._operations.noted(round(now_ms, PLACES))
-        machine: Any = node.machine
         watch = self._watches.get(node.node.name)
         if watch is None or watch.machine is not machine:
-            if isinstance(machine, SessionServer):
-                if machine.committed_zxid > self.committed.zxid:
-                    self._committed(machine, round(now_ms, PLACES))
-                return
             if watch is not None:
                 self._life_ended(watch, round(now_ms, PLACES))
             if not isinstance(machine, WATCHED):

@@ -150,7 +150,6 @@ class Heap(Transport):
             return
         if self._after_step is not None:
             self._after_step(node, now_ms)
-        carry_out = self._carry_out
         for effect in effects:
             kind = type(effect)
             if kind is Send:
@@ -162,7 +161,7 @@ class Heap(Transport):
             elif kind is CancelTimer:
                 node.timers.pop(effect.key, None)  # type: ignore[union-attr]
             else:
-                carry_out(node, effect)
+                self._carry_out(node, effect)
                 if node.machine is not machine:
                     return
 

@@ -196,7 +196,16 @@ class Transport:
                 self._stopped(node, end, stopped, message.API_NAME, size_bytes)
                 self._watch_gate(end, end.out)
                 return
-        self._travel(end, parcel)
+        # As `_travel` does it: on the way of every frame, so without a call.
+        peer = end.peer
+        if peer is not None:
+            at_ms = self.now_ms + self.draws.frame_ms(end.node, peer.node)
+            if at_ms < end.last_arrival_ms:
+                at_ms = end.last_arrival_ms
+            else:
+                end.last_arrival_ms = at_ms
+            self._seq += 1
+            heappush(self._heap, (at_ms, self._seq, self._at_gate, (peer, parcel)))
 
     def _first_of_its_kind(self, sender: SimulatedNode, end: End, message: Message, kind: Bounded) -> None:
         """What a process does for the first time in its life is slow, and with it what comes behind on that
@@ -215,7 +224,7 @@ class Transport:
         end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
     def _travel(self, end: End, parcel: Parcel | None) -> None:
-        """Past the sender's gate: on its way, behind what went before."""
+        """Past the sender's gate, where it had to wait: on its way, behind what went before."""
         peer = end.peer
         if peer is None:
             return
@@ -227,11 +236,12 @@ class Transport:
         self._seq += 1
         heappush(self._heap, (at_ms, self._seq, self._at_gate, (peer, parcel)))
 
-    def _at_gate(self, end: End, parcel: Parcel | None) -> None:
-        """At the receiver's gate, where a rule for some frames only meets those that were on their way."""
-        if end.closed:
+    def _at_gate(self, end: End, parcel: Parcel | None, passed: bool = False) -> None:
+        """At the receiver's gate, where a rule for some frames only meets those that were on their way. `passed`: it
+        has waited there already."""
+        if end.closed and not passed:
             return
-        if not end.back.calm:
+        if not end.back.calm and not passed:
             api, of, size_bytes = "", DATA, 0
             if parcel is not EOF:
                 message, size_bytes = decode_body(parcel.kind, parcel.body), parcel.frame_bytes
@@ -242,25 +252,21 @@ class Transport:
                 self._watch_gate(end, end.back)
                 return
             self._note_link_events(self.nodes[end.node])
-        self._receive(end, parcel)
-
-    def _receive(self, end: End, parcel: Parcel | None) -> None:
         node = self.nodes[end.node]
         if parcel is EOF:
             self._lose(node, end, Loss.CLOSED)
             return
-        end.received += 1
-        kind, correlation_id = parcel.kind, parcel.correlation_id
-        name = end.wire.name
+        end.received = number = end.received + 1
+        kind, cause = parcel.kind, (end.wire.name, number)
         if self._wire_events:
             assert end.peer is not None
             received = FrameReceived(
-                name, end.peer.node, end.wire.purpose, end.received, kind.API_NAME,
-                DIRECTIONS[kind.DIRECTION], correlation_id, parcel.frame_bytes,
+                end.wire.name, end.peer.node, end.wire.purpose, number, kind.API_NAME,
+                DIRECTIONS[kind.DIRECTION], parcel.correlation_id, parcel.frame_bytes,
             )  # fmt: skip
-            self.trace.add(node, (name, end.received), self.now_ms, received)
-        event = MessageReceived(end.connection, correlation_id, parcel.version, decode_body(kind, parcel.body))
-        self._step(node, event, (name, end.received))
+            self.trace.add(node, cause, self.now_ms, received)
+        message = decode_body(kind, parcel.body)
+        self._step(node, MessageReceived(end.connection, parcel.correlation_id, parcel.version, message), cause)
 
     def _watch_gate(self, end: End, path: Path) -> None:
         """Look at a shut gate again when it may open."""
@@ -282,7 +288,7 @@ class Transport:
             if path.outgoing:
                 self._travel(end, parcel)
             else:
-                self._receive(end, parcel)
+                self._at_gate(end, parcel, passed=True)
         if not path.calm and path.next_ms is not None and path.next_ms > self.now_ms:
             self._watch_gate(end, path)
 
