@@ -154,6 +154,7 @@ class Gateway:
         `at_once`: not in order, which takes a fifth of a second; for a machine whose last answer has been used.
         """
         if at_once or (self._client is None and not self.ready):
+            _let_accumulators_end(self._client)
             self.process.kill()
             self.process.wait()
         if self._client is not None:
@@ -364,9 +365,8 @@ def _disconnect(client: Any, *, runs: bool) -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+    _let_accumulators_end(client)
     if SparkContext._gateway is client:
-        if (context := SparkContext._active_spark_context) is not None:
-            _let_accumulators_end(context)
         if (session := SparkSession._instantiatedSession) is not None and runs:
             # A virtual machine that dies meanwhile has nothing left to stop.
             with contextlib.suppress(Py4JError, OSError):
@@ -380,10 +380,15 @@ def _disconnect(client: Any, *, runs: bool) -> None:
         client.shutdown()
 
 
-def _let_accumulators_end(context: Any) -> None:
+def _let_accumulators_end(client: Any) -> None:
     """Tasks in Python report to a server of pyspark's, which looks once a second whether it is wanted still, and calls
-    the end of the machine an error. Nobody waits for it."""
-    server, context._accumulatorServer = context._accumulatorServer, None
+    the end of the machine an error. Nobody waits for it. Idempotent."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None or client is None or SparkContext._gateway is not client:
+        return
+    server, context._accumulatorServer = context._accumulatorServer, None  # type: ignore[assignment]
     if server is not None:
-        server.handle_error = lambda *_: None
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
         threading.Thread(target=server.shutdown, daemon=True, name="accumulators-end").start()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from audit.ahead import BYTES_MAX, Ahead
+from audit.ahead import BYTES_MAX, Ahead, _reading
 from audit.checks.registry import CHECKS
 from audit.events import PROBLEM, read_lines
 from audit.input import read_directory
@@ -97,6 +97,32 @@ def test_what_cannot_be_planned_is_judged_in_the_usual_way(spark: SparkSession, 
     run = lossy().write(tmp_path)
     [verdict] = audit_runs(spark, [run], scratch=str(tmp_path / "scratch"), checks=FEW, ahead=ahead)
     assert verdict.checks["lost-acknowledged"].count == 1
+
+
+COUNTING = """
+SELECT run, '' AS topic, -1 AS partition, -1L AS offset, concat('of ', (SELECT count(*) FROM appends)) AS text,
+  '{}' AS details
+FROM (SELECT DISTINCT run FROM lines)"""
+
+
+def test_a_subquery_is_asked_when_there_is_a_run(spark: SparkSession, tmp_path: Path) -> None:
+    checks = (msgspec.structs.replace(FEW[0], violations=COUNTING, evidence=""), FEW[1])
+    ahead = Ahead(spark, tmp_path / "trace", checks)
+    trace = lossy()
+    appends = sum(b'"batch_appended"' in line for lines in trace.files.values() for line in lines)
+    told = ahead.judge([read_directory(trace.write(tmp_path))])
+    assert told is not None and ahead.problem == ""
+    [found] = told[0].findings["lost-acknowledged"].violations
+    assert found.text == f"of {appends}" and appends > 1
+
+
+def test_who_reads_reads_all_that_spark_gives_it(tmp_path: Path) -> None:
+    """Spark ends a Python that does not, and starts another for the next task: a fifth of a second."""
+    run = lossy().write(tmp_path)
+    given = iter([0])
+    told = dict(_reading(run, False)(given))
+    assert [*given] == []
+    assert sum(map(len, told.values())) == sum(len(lines) for (*_, wire), lines in lossy().files.items() if not wire)
 
 
 NASTY = (
