@@ -1,4 +1,4 @@
-"""What `make fast` lacks is said in one line; what it makes says the same as the sources (an hour's test)."""
+"""What `make fast` lacks is said in a line; what it makes says the same as the sources: a sample, or all (-m long)."""
 
 import shutil
 import sysconfig
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.compiled import SIDES, asked_of, differing
+from emulator.compilable import modules
 from emulator.compiled import ROOT, SUFFIX, look
 from emulator.compiling import CannotCompile, c_compiler, compile_all, main
 from emulator.exit_codes import UNUSABLE
@@ -44,6 +45,22 @@ def test_what_the_compiler_refuses_leaves_what_was_there(monkeypatch: pytest.Mon
         compile_all(tmp_path, folder)
     assert [path.name for path in (tmp_path / "var").iterdir()] == ["native"]
     assert [path.name for path in folder.iterdir()] == [f"kept{SUFFIX}"]
+
+
+SAMPLE = ("controller/", "emulator/machines/session/")
+"""Compiled in every run of the tests, quickly and so without speed: half a minute, where all takes three."""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sample = tuple(module for module in modules(ROOT) if module.path.startswith(SAMPLE))
+    monkeypatch.setattr("emulator.compiling.modules", lambda root: sample)
+    monkeypatch.setattr("emulator.compiling.OPTIMIZED", "0")
+    manifest = compile_all(ROOT, tmp_path / "native")
+    assert len(manifest.modules) == sum(1 for module in sample if not module.reason) > 30
+    pure, native = (asked_of(side, "results", 10, tmp_path / "native") for side in SIDES)
+    assert native == pure
+    assert len({result["shape"] for result in pure}) == len(pure) == 10
 
 
 @pytest.mark.long
