@@ -10,7 +10,7 @@ from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.simulated_measures import deaths_of, faults_of, measures_of
-from emulator.machines.client.kept_operations import KeptOperations
+from emulator.machines.client.operations import KeptOperations
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import Played, play
 from emulator.runs.verdict import Verdict

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import msgspec
 
 from emulator.faults import actions as act
-from emulator.machines.client.kept_operations import KeptOperations
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.restarts import Roster, UnusableStart
 from emulator.machines.node.specs import machine_for
 from emulator.runs.observed import observations_of

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.machines.client.kept_operations import KeptOperations
+from emulator.machines.client.operations import KeptOperations
 from emulator.scenario.model import Scenario
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import NodeStarted, OperationEnded, OperationInvoked

@@ -8,7 +8,7 @@ from emulator.judging.crash_testing.attendant import Attendant, Exited
 from emulator.judging.crash_testing.plan import Plan, resolved_for
 from emulator.judging.crash_testing.settled import Unsettled, unsettled
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.kept_operations import KeptOperations
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import MAX_MS, collector_asleep

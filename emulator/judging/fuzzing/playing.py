@@ -12,7 +12,7 @@ from emulator.judging.crash_testing.settled import Unsettled, assignments, broke
 from emulator.judging.crash_testing.settled import unsettled as unsettled_now
 from emulator.judging.crash_testing.stuck import ORDINARY_EXITS
 from emulator.judging.oracle.probe import Probe
-from emulator.machines.client.kept_operations import KeptOperations
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import MAX_MS

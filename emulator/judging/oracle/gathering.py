@@ -8,8 +8,7 @@ from emulator.judging.oracle.peace import peace_of
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, PositionLost, Truth, Waited, Write
 from emulator.judging.oracle.written import former_life
-from emulator.machines.client.kept_operations import KeptOperations
-from emulator.machines.client.operations import Operation
+from emulator.machines.client.operations import KeptOperations, Operation
 from emulator.storage.checkpoints import CheckpointDamaged, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in

@@ -22,7 +22,7 @@ from emulator.judging.oracle.watches import Seen, Watch
 from emulator.judging.oracle.written import Appended, Reached, Written, former_life, held
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
-from emulator.machines.client.kept_operations import KeptOperations
+from emulator.machines.client.operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer

@@ -11,8 +11,7 @@ from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.errands import Errands, TooManyProducers
 from emulator.machines.client.failure import TooManyExchanges
 from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
-from emulator.machines.client.kept_operations import KeptOperations
-from emulator.machines.client.operations import OperationLog
+from emulator.machines.client.operations import KeptOperations, OperationLog
 from emulator.machines.client.workload import ConsumeWorkload, ProduceWorkload
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_CLIENT

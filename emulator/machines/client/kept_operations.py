@@ -1,11 +1,10 @@
 """Operations that are kept for whoever asks about them later, and what is kept of each."""
 
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import msgspec
 
-if TYPE_CHECKING:
-    from emulator.machines.client.operations import Operation
+Operation = TypeVar("Operation")
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -42,10 +41,10 @@ class Requested(msgspec.Struct):
     ended: bool = False
 
 
-class KeptOperations(list["Operation"]):
-    """Operations in the order in which they began; `ended`: those that did, in the order in which they did.
-    `requested`: all their tries, in the order in which they left; `news`: those that left or ended since somebody
-    looked."""
+class Kept(list[Operation]):
+    """Operations (`operations.KeptOperations`) in the order in which they began; `ended`: those that did, in the order
+    in which they did. `requested`: all their tries, in the order in which they left; `news`: those that left or ended
+    since somebody looked."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -5,13 +5,17 @@ operation ends exactly once: ok, failed (certainly not done) or unknown. One ind
 make a failure unknown: a request that timed out may lie in the log although the retry was refused.
 """
 
+from typing import TypeAlias
+
 from emulator.machines.client.fetched_entry import FetchedEntry
-from emulator.machines.client.kept_operations import KeptOperations, Left, Read, Requested
+from emulator.machines.client.kept_operations import Kept, Left, Read, Requested
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.outbox import Outbox
 
+KeptOperations: TypeAlias = Kept["Operation"]
+"""For whoever asks about them later."""
 NO_ANSWER = -2
 """`AttemptEnded.error` when no answer came: refused, lost or timed out."""
 

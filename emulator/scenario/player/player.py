@@ -11,8 +11,7 @@ import msgspec
 from emulator.faults.actions import ActDone, Start
 from emulator.machines.client.direct import DirectClient
 from emulator.machines.client.group_errands import GroupErrands
-from emulator.machines.client.kept_operations import KeptOperations
-from emulator.machines.client.operations import OperationLog
+from emulator.machines.client.operations import KeptOperations, OperationLog
 from emulator.scenario import model as m
 from emulator.scenario.player.client_steps import LibraryProducers
 from emulator.scenario.player.observing import PREFIXES
