@@ -158,6 +158,8 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
             return "it defines an iterator, and what its __next__ gives may be no object: a tuple, a number"
         if isinstance(node, ast.Return) and isinstance(node.value, ast.GeneratorExp):
             return "it returns a generator expression, of which native code makes a list"
+        if name := _two_exceptions(node):
+            return f"exceptions of two kinds are called {name} in one function; native code takes all for the first"
         decorators = getattr(node, "decorator_list", [])
         if unknown := [name for name in map(ast.unparse, decorators) if name not in DECORATORS]:
             return f"it has a decorator that mypyc may take for another: {unknown[0]}"
@@ -165,6 +167,19 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
         return "it defines a class within something else, which mypyc does not know"
     if again := sorted(attribute for name in source.bases for attribute in _declared_again(own, name, by_name)):
         return f"the garbage collector would see {again[0]} twice, and keep all: a base class has declared it"
+    return ""
+
+
+def _two_exceptions(node: ast.AST) -> str:
+    """Of a function: a name that stands for exceptions of two kinds; "" if there is none."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return ""
+    kinds: dict[str, str] = {}
+    for part in ast.walk(node):
+        if isinstance(part, ast.ExceptHandler) and part.name and part.type is not None:
+            kind = ast.unparse(part.type)
+            if kinds.setdefault(part.name, kind) != kind:
+                return part.name
     return ""
 
 

@@ -243,6 +243,6 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
         records = decompress(header.compression, records)
     except DecompressionFailed as error:
         raise BadCompression(position, str(error)) from None
-    except DecompressedTooLarge as error:
-        raise TooLarge(position, str(error)) from None
+    except DecompressedTooLarge as excess:
+        raise TooLarge(position, str(excess)) from None
     return decode_records(header, records, position)

@@ -224,16 +224,16 @@ def _unpack_wrapper(wrapper: Message, position: int, *, verify: bool = False) ->
         if wrapper.codec == "lz4" and wrapper.magic == 0:
             packed = legacy_lz4(packed, correct=True)
         unpacked = decompress(wrapper.codec, packed)
-    except DecompressionFailed as error:
-        raise BadCompression(position, str(error)) from None
-    except DecompressedTooLarge as error:
-        raise TooLarge(position, str(error)) from None
+    except DecompressionFailed as failure:
+        raise BadCompression(position, str(failure)) from None
+    except DecompressedTooLarge as excess:
+        raise TooLarge(position, str(excess)) from None
     at = 0
     while at < len(unpacked):
         try:
             message = read_message(unpacked, at)
-        except TruncatedRecord as error:
-            raise BadLength(position, f"inner message {len(inner)}: {error.reason}") from None
+        except TruncatedRecord as end:
+            raise BadLength(position, f"inner message {len(inner)}: {end.reason}") from None
         except RecordsError as error:
             raise type(error)(position, f"inner message {len(inner)}: {error.reason}") from None
         if message.codec != "none":

@@ -120,6 +120,14 @@ def test_an_iterator_is_left_out(tmp_path: Path) -> None:
     assert made(tmp_path, {"protocol/a.py": text})["protocol.a"].startswith("it defines an iterator")
 
 
+def test_two_kinds_of_exceptions_with_one_name_are_left_out(tmp_path: Path) -> None:
+    """Native code gives the name the first one's type, and the second is a TypeError."""
+    first = "def f() -> None:\n    try:\n        g()\n    except OSError as e:\n        g(e)\n"
+    text = first + "    except ValueError as {}:\n        g({})\n"
+    found = made(tmp_path, {"protocol/one.py": text.format("e", "e"), "protocol/two.py": text.format("v", "v")})
+    assert found["protocol.two"] == "" and found["protocol.one"].startswith("exceptions of two kinds are called e")
+
+
 def test_a_decorator_that_nobody_has_tried_is_left_out(tmp_path: Path) -> None:
     text = "import functools\nclass A:\n    @functools.cached_property\n    def x(self) -> int:\n        return 1\n"
     found = made(tmp_path, {"protocol/one.py": text, "protocol/two.py": text.replace("functools.cached_", "")})

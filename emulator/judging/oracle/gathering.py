@@ -140,8 +140,8 @@ def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:
     path = f"{name}/{LEADER_EPOCHS}"
     try:
         cache = parse_leader_epochs(files.read(path, 0, files.size(path)), path) if files.exists(path) else []
-    except CheckpointDamaged as damage:
-        truth.damaged.setdefault(topic_partition, {})[node] = str(damage)
+    except CheckpointDamaged as unreadable:
+        truth.damaged.setdefault(topic_partition, {})[node] = str(unreadable)
         return
     truth.logs.setdefault(topic_partition, {})[node] = batches
     truth.caches.setdefault(topic_partition, {})[node] = cache

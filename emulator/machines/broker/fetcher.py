@@ -249,17 +249,17 @@ class ReplicaFetcher:
             return
         try:
             headers = self._append(partition, result.records) if result.records else []
-        except CorruptBatch as error:
+        except CorruptBatch as damage:
             if self._context.gates.damaged_batch_ends_fetcher:
-                self._failed(topic_partition, str(error))
+                self._failed(topic_partition, str(damage))
             else:
-                self._followed.delay([topic_partition], str(error))
+                self._followed.delay([topic_partition], str(damage))
             return
-        except (OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment) as error:
-            self._failed(topic_partition, str(error))
+        except (OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment) as refusal:
+            self._failed(topic_partition, str(refusal))
             return
-        except StorageError as error:
-            self._replicas.storage_failed(error)
+        except StorageError as failure:
+            self._replicas.storage_failed(failure)
             return
         if headers is None:
             return

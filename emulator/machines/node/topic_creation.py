@@ -64,8 +64,8 @@ def create_topic(
     except UnassignableTopic as error:
         wrong = ErrorCode.INVALID_PARTITIONS if partitions <= 0 else ErrorCode.INVALID_REPLICATION_FACTOR
         return Made(wrong, str(error))
-    except UnreadableZnode as error:
-        return Made(ErrorCode.UNKNOWN_SERVER_ERROR, str(error))
+    except UnreadableZnode as unreadable:
+        return Made(ErrorCode.UNKNOWN_SERVER_ERROR, str(unreadable))
     if validate_only:
         return Made(ErrorCode.NONE, "")
     config = encode_config(configs)
