@@ -196,16 +196,7 @@ class Transport:
                 self._stopped(node, end, stopped, message.API_NAME, size_bytes)
                 self._watch_gate(end, end.out)
                 return
-        # As `_travel` does it: on the way of every frame, so without a call.
-        peer = end.peer
-        if peer is not None:
-            at_ms = self.now_ms + self.draws.frame_ms(end.node, peer.node)
-            if at_ms < end.last_arrival_ms:
-                at_ms = end.last_arrival_ms
-            else:
-                end.last_arrival_ms = at_ms
-            self._seq += 1
-            heappush(self._heap, (at_ms, self._seq, self._at_gate, (peer, parcel)))
+        self._travel(end, parcel)
 
     def _first_of_its_kind(self, sender: SimulatedNode, end: End, message: Message, kind: Bounded) -> None:
         """What a process does for the first time in its life is slow, and with it what comes behind on that
@@ -224,7 +215,7 @@ class Transport:
         end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
     def _travel(self, end: End, parcel: Parcel | None) -> None:
-        """Past the sender's gate, where it had to wait: on its way, behind what went before."""
+        """Past the sender's gate: on its way, behind what went before."""
         peer = end.peer
         if peer is None:
             return
