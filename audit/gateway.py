@@ -153,8 +153,8 @@ class Gateway:
 
         `at_once`: not in order, which takes a fifth of a second; for a machine whose last answer has been used.
         """
+        _let_accumulators_end(self._client)
         if at_once or (self._client is None and not self.ready):
-            _let_accumulators_end(self._client)
             self.process.kill()
             self.process.wait()
         if self._client is not None:
@@ -365,7 +365,6 @@ def _disconnect(client: Any, *, runs: bool) -> None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    _let_accumulators_end(client)
     if SparkContext._gateway is client:
         if (session := SparkSession._instantiatedSession) is not None and runs:
             # A virtual machine that dies meanwhile has nothing left to stop.
@@ -382,7 +381,7 @@ def _disconnect(client: Any, *, runs: bool) -> None:
 
 def _let_accumulators_end(client: Any) -> None:
     """Tasks in Python report to a server of pyspark's, which looks once a second whether it is wanted still, and calls
-    the end of the machine an error. Nobody waits for it. Idempotent."""
+    the end of the machine an error. Nobody waits for it."""
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context

@@ -2,12 +2,11 @@
 
 The exit code is 0 if nothing was found; 1 if a promise was broken, 70 if a run met a bug of ours."""
 
-import fcntl
 import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 
@@ -19,7 +18,7 @@ from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
-from emulator.judging.campaigns.dataset import UnusableCampaign
+from emulator.judging.campaigns.dataset import UnusableCampaign, lock
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
 from emulator.judging.fuzzing.closely import Closely, chosen, looked_at
 from emulator.judging.fuzzing.coverage import codes_in, kinds_in
@@ -186,12 +185,8 @@ def _alone(out: Path | None) -> Iterator[None]:
         prepare(out)
     descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UnusableCampaign(f"{out}: another command is writing to it") from error
-        except OSError:
-            pass  # a file system that locks no directories
+        with suppress(OSError):  # a file system that locks no directories
+            lock(descriptor, out)
         yield
     finally:
         os.close(descriptor)

@@ -206,11 +206,16 @@ def _refuse_another(directory: Path, wanted: About) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with open_regular(path) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UnusableCampaign(f"{path.parent}: another command is writing to it") from error
+        lock(file.fileno(), path.parent)
         yield
+
+
+def lock(descriptor: int, directory: Path) -> None:
+    """What is open there is ours until it is closed. Raises UnusableCampaign: another command writes to `directory`."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UnusableCampaign(f"{directory}: another command is writing to it") from error
 
 
 def _write_part(path: Path, rows: Sequence[Row]) -> None:
