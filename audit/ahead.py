@@ -21,7 +21,8 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import FILE, LINE, typed_text
-from audit.facts import COLUMNS, Facts, prepare
+from audit.facts import Facts, prepare
+from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.judging import EVIDENCE_MAX, judged_by, rows_of, values_of
 from audit.lives import lives_in_files

@@ -79,14 +79,20 @@ def _line_schema(columns: Iterable[str]) -> T.StructType:
 
 
 def read_lines(
-    spark: SparkSession, runs: Sequence[RunDirectory], columns: Sequence[str] = tuple(FIELDS), *, wire: bool = False
+    spark: SparkSession,
+    runs: Sequence[RunDirectory],
+    columns: Sequence[str] = tuple(FIELDS),
+    *,
+    wire: bool = False,
+    instead: Sequence[str] | None = None,
 ) -> DataFrame:
     """Every line of the runs' files as `columns`, `run` (its key, see `run_key`) and PROBLEM.
 
-    `wire`: the wire level's files instead of the others. Only `columns` are parsed; the envelope always is.
+    `wire`: the wire level's files instead of the others. `instead`: paths of other files than the runs', which are
+    called as theirs are, from the first part of the runs' keys on. Only `columns` are parsed; the envelope always is.
     """
     schema = _line_schema(columns)
-    paths = [path for run in runs for path in run.paths(wire=wire)]
+    paths = [path for run in runs for path in run.paths(wire=wire)] if instead is None else instead
     if not paths:
         return spark.createDataFrame([], schema).select(*columns, F.lit(None).cast("string").alias(PROBLEM))
     lines = (
@@ -94,7 +100,7 @@ def read_lines(
         .option("mode", "PERMISSIVE")
         .option("columnNameOfCorruptRecord", UNPARSED)
         .option(LONGEST_LINE, LINE_BYTES_MAX)
-        .json(paths)
+        .json([*paths])
         .withColumns({KEY: _run_column(runs), FILE: F.col("_metadata.file_name")})
     )
     return _as_asked(lines, runs, columns)

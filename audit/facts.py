@@ -32,10 +32,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
 
+from audit.blocks import RARE_COLUMN
 from audit.checks.log_evidence import UNREADABLE
-from audit.events import PROBLEM, run_key, spark_schema
+from audit.events import PROBLEM, spark_schema
+from audit.families import FREQUENT, RARE, REST, TABLES
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
+from audit.kept_lines import with_family
 from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
 from audit.offices import OVERLAPS
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
@@ -43,46 +46,13 @@ from audit.side_by_side import side_by_side
 from audit.states import SMALL_ISRS, STATES
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SMALL_MAX_BYTES = 64 << 20
 """Runs of less than this together are judged in memory, in one partition: no shuffle, a second of work."""
 
-_WHO = ("run", "node", "incarnation", "seq", "at_ms", "topic", "partition")
-_BATCH = ("base_offset", "last_offset", "leader_epoch", "digest")
-TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
-    "watermarks": ("high_watermark_moved", (*_WHO, "cause", "high_watermark", "leading", "leader_epoch")),
-    "operations": (
-        "operation_ended",
-        (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
-    ),
-    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
-    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client")),
-    "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "digest", "timeout_ms")),
-    "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
-}
-"""{table: (the one event in it, its columns)}. These are frequent."""
-
 _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
-
-REST = (
-    *(*_WHO, "cause", "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
-    *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
-    *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
-    *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
-    *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
-)
-"""Columns of the table `rest`."""
-
-FREQUENT = tuple(dict.fromkeys(("event", *(name for _, names in TABLES.values() for name in names))))
-RARE = tuple(name for name in REST if name not in FREQUENT)
-"""Columns that only `rest` has: on a big run its rows carry them as one column of JSON, `rare`, so that the many
-others need not carry twenty nulls."""
-
-COLUMNS = (*FREQUENT, *RARE)
-"""What is parsed. On a big run every column costs."""
 
 LOGS = """
 -- Two kinds of rows per replica:
@@ -242,20 +212,18 @@ class Facts(NamedTuple):
 
 
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, scratch: str | None) -> Facts:
-    """Make the tables, which are views of the session from now on, of the runs' `lines` with COLUMNS.
+    """Make the tables, which are views of the session from now on, of the runs' `lines`.
 
-    `scratch`: a directory that all executors reach, for what may not fit in memory; None: the runs are small, and
-    nothing is read before somebody asks.
+    `scratch`: a directory that all executors reach, for what may not fit in memory; their lines are in files already
+    (`audit.kept_lines`). None: the runs are small, and nothing is read before somebody asks; the lines have COLUMNS.
     """
-    lines = lines.withColumn("family", _family())
-    # Of the many others nobody asks which step they are of, and it is the longest text of an ordinary line.
-    lines = lines.withColumn("cause", F.when(F.col("family").isin("watermarks", "rest"), F.col("cause")))
-    lines = _in_memory(lines) if scratch is None else _in_files(spark, lines, runs, f"{scratch}/lines")
+    if scratch is None:
+        lines = _in_memory(with_family(lines))
     facts = Facts(spark, lines, small=scratch is None)
     lines.createOrReplaceTempView("lines")
     rest = _of_family(lines, "rest")
     if scratch is not None:
-        rare = F.from_json("rare", spark_schema(RARE)).alias("rare")
+        rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
         rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
     _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
@@ -309,24 +277,7 @@ def _of_family(lines: DataFrame, family: str) -> DataFrame:
     return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
 
 
-def _in_files(spark: SparkSession, lines: DataFrame, runs: Sequence[RunDirectory], path: str) -> DataFrame:
-    """`lines` in Parquet files at `path`, divided by family, the columns RARE as one. What is the same in all rows,
-    the name of a single run, is not written."""
-    rare = F.when(F.col("family") == "rest", F.to_json(F.struct(*RARE))).alias("rare")
-    alone = ["run"] if len(runs) == 1 else []
-    kept = lines.select("family", PROBLEM, *FREQUENT, rare).drop(*alone)
-    kept.write.partitionBy("family").mode("overwrite").parquet(path)
-    written = spark.read.schema(kept.schema).parquet(path)
-    return written.withColumn("run", F.lit(run_key(runs[0], runs))) if alone else written
-
-
 def _in_memory(rows: DataFrame) -> DataFrame:
     """`rows` in one partition, computed when first asked for and then kept; its plan is cut off here."""
     return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
 
-
-def _family() -> Column:
-    family = F.lit("rest")
-    for table, (event, _) in TABLES.items():
-        family = F.when(F.col("event") == event, F.lit(table)).otherwise(family)
-    return family

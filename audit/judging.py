@@ -15,8 +15,10 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import read_lines, run_key
-from audit.facts import COLUMNS, SMALL_MAX_BYTES, prepare
+from audit.facts import SMALL_MAX_BYTES, prepare
+from audit.families import COLUMNS
 from audit.input import RunDirectory
+from audit.kept_lines import lines_in_files
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions, questions_apart
 from audit.session import first_line
 from audit.side_by_side import Asked, side_by_side
@@ -42,7 +44,8 @@ def judge(
     that are told, of each check and run."""
     small = sum(run.size_bytes for run in runs) <= SMALL_MAX_BYTES
     with tuned(spark, small):
-        facts = prepare(spark, runs, read_lines(spark, runs, COLUMNS), None if small else scratch)
+        lines = read_lines(spark, runs, COLUMNS) if small else lines_in_files(spark, runs, f"{scratch}/lines")
+        facts = prepare(spark, runs, lines, None if small else scratch)
         if wire := any(run.paths(wire=True) for run in runs):
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         crashed: dict[str, str] = {}

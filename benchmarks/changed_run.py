@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.facts import COLUMNS
+from audit.families import COLUMNS
 from protocol.chance import Chance
 from protocol.events.reading import ENVELOPE_NEEDED
 

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from audit.events import FILE, LINE_SHOWN_MAX, LONGEST_LINE, PROBLEM, UNPARSED, problem_of, spark_schema
-from audit.facts import COLUMNS
+from audit.families import COLUMNS
 from audit.following.event import FOLLOWED, PATHS, PRODUCES, Event
 from audit.following.tail import Piece
 from audit.input import RunDirectory

@@ -1,0 +1,189 @@
+"""A block of an event file's lines as tables of Arrow, if every one of them is an event of this file; else nothing.
+
+What `audit.events` asks Spark of each line is asked here of all lines of a kind at once, in native code, and more
+strictly: whatever the two readers could take differently is refused, and then Spark looks at it. Refused are
+
+- bytes that are no UTF-8, and carriage returns, which end a line for Spark;
+- lines that do not begin with `{` and end with `}`. So no line end lies within an object: a text cannot hold one, and
+  between the others of an object's parts none lies after `}` and before `{`; as many objects as lines are one each;
+- fields that the event does not have, that come twice, or whose value is of another type (Arrow does not take them);
+- numbers that are none or out of range, lines of another node, life or run, and events that lack a part.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
+from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
+from protocol.events.reading import (
+    BOUNDED,
+    BUCKETS_CHARACTERS_MAX,
+    BUCKETS_PATTERN,
+    ENVELOPE_NEEDED,
+    NEEDED,
+    NUMBER_MAX,
+    TIME_MS_MAX,
+    TIMES,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RARE_COLUMN: Final = "rare"
+"""The whole line, of events that are rare: what else is in it is read from there."""
+
+_EVENT = re.compile(rb'"event":"([a-z_]+)"')
+_buckets = re.compile(BUCKETS_PATTERN)
+
+
+class Source(NamedTuple):
+    """Where a block is from. `run`: what the run calls itself; `file`: its name, which tells whose events are in it."""
+
+    run: str
+    file: str
+
+
+class Refused(Exception):
+    """It takes Spark to tell what is in this block."""
+
+
+def tables_of(block: bytes, source: Source) -> dict[str, pa.Table]:
+    """{family: the events of it, with those of the columns FREQUENT that they can have but `run`, and RARE_COLUMN}.
+
+    `block`: whole lines, the last one with its end, of less than 2 GiB.
+
+    Raises: Refused.
+    """
+    count = block.count(b"\n")
+    apart = block.startswith(b"{") and block.endswith(b"}\n") and block.count(b"}\n{") == count - 1
+    events = _EVENT.findall(block)
+    if not apart or len(events) != count or b"\r" in block or not _is_utf8(block):
+        raise Refused
+    return {
+        family: _rare_ones(lines, source) if family == RARE_ONES else _frequent(family, lines, source)
+        for family, lines in _by_family(block.split(b"\n"), [*map(bytes.decode, events)]).items()
+    }
+
+
+def columns_of(family: str) -> list[str]:
+    """Of its table, in their order."""
+    if family == RARE_ONES:
+        return [*(name for name in FREQUENT if name != "run"), RARE_COLUMN]
+    theirs = _fields_of(TABLES[family][0])
+    return [name for name in FREQUENT if name in theirs and name != "run" and (name != "cause" or family in WITH_CAUSE)]
+
+
+def arrow_types(names: list[str]) -> pa.Schema:
+    """Of columns of events, and of RARE_COLUMN."""
+    import pyarrow as pa
+
+    types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+    return pa.schema([(name, types[FIELDS.get(name, str)]) for name in names])
+
+
+def _is_utf8(block: bytes) -> bool:
+    if block.isascii():
+        return True
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _by_family(lines: list[bytes], events: list[str]) -> dict[str, list[bytes]]:
+    """What follows the last line end is left out."""
+    found: dict[str, list[bytes]] = {}
+    of_event: dict[str, list[bytes]] = {}
+    for event in dict.fromkeys(events):
+        of_event[event] = found.setdefault(FAMILY_OF.get(event, RARE_ONES), [])
+    for line, event in zip(lines, events, strict=False):
+        of_event[event].append(line)
+    return found
+
+
+def _fields_of(event: str) -> dict[str, None]:
+    return dict.fromkeys((*ENVELOPE, *EVENTS[event].__struct_fields__))
+
+
+def _frequent(family: str, lines: list[bytes], source: Source) -> pa.Table:
+    event = TABLES[family][0]
+    table = _parsed(lines, [*_fields_of(event)])
+    _are_of(table, source)
+    _need(table["event"].unique().to_pylist() == [event])
+    _are_whole(table, event)
+    return table.select(columns_of(family))
+
+
+def _rare_ones(lines: list[bytes], source: Source) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = _parsed(lines, [*FIELDS])
+    _are_of(table, source)
+    for event in table["event"].unique().to_pylist():
+        _need(event in EVENTS and event not in FAMILY_OF)
+        _are_whole(table.filter(pc.equal(table["event"], event)), event)
+    for buckets in table["buckets"].drop_null().to_pylist():
+        _need(len(buckets) <= BUCKETS_CHARACTERS_MAX and _buckets.fullmatch(buckets) is not None)
+    table = table.append_column(RARE_COLUMN, pa.array(lines, pa.string()))
+    return table.select(columns_of(RARE_ONES))
+
+
+def _parsed(lines: list[bytes], fields: list[str]) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.json as pj
+
+    text = b"\n".join(lines) + b"\n"
+    try:
+        table = pj.read_json(
+            pa.BufferReader(text),
+            pj.ReadOptions(use_threads=False, block_size=len(text)),
+            pj.ParseOptions(arrow_types(fields), unexpected_field_behavior="error"),
+        )
+    except ValueError as error:  # Arrow's are of these
+        raise Refused from error
+    _need(table.num_rows == len(lines))
+    return table
+
+
+def _are_of(table: pa.Table, source: Source) -> None:
+    """Of one node, life and run, which are this file's, and of numbers that can be."""
+    node, incarnation = _only(table, "node"), _only(table, "incarnation")
+    _need(source.file.startswith(f"{node}.{incarnation}."))
+    _need(_only(table, "run") == source.run and _only(table, "format") == EVENT_FORMAT)
+    for name in table.column_names:
+        if name in BOUNDED:
+            _are_within(table[name], NUMBER_MAX)
+        elif name in TIMES:
+            _are_within(table[name], TIME_MS_MAX)
+
+
+def _are_whole(table: pa.Table, event: str) -> None:
+    for name in (*ENVELOPE_NEEDED, *NEEDED[event]):
+        _need(table[name].null_count == 0)
+
+
+def _are_within(column: pa.ChunkedArray, most: float) -> None:
+    """No NaN either: it is neither less nor more than anything, so it is looked for."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column.null_count < len(column):
+        ends = pc.min_max(column).as_py()
+        _need(-most <= ends["min"] and ends["max"] <= most)
+        _need(column.type != pa.float64() or not pc.any(pc.is_nan(column)).as_py())
+
+
+def _only(table: pa.Table, name: str) -> Any:
+    """The value that all have."""
+    values = table[name].unique().to_pylist()
+    _need(len(values) == 1)
+    return values[0]
+
+
+def _need(right: bool) -> None:
+    if not right:
+        raise Refused

@@ -1,0 +1,46 @@
+"""Families of events: those that are frequent have a table each, of the columns they have; all others are `rest`.
+
+Of a big run every column costs, so no more of them is parsed than somebody asks for.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_WHO = ("run", "node", "incarnation", "seq", "at_ms", "topic", "partition")
+_BATCH = ("base_offset", "last_offset", "leader_epoch", "digest")
+TABLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "appends": ("batch_appended", (*_WHO, *_BATCH, "as_leader")),
+    "watermarks": ("high_watermark_moved", (*_WHO, "cause", "high_watermark", "leading", "leader_epoch")),
+    "operations": (
+        "operation_ended",
+        (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
+    ),
+    "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
+    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client")),
+    "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "digest", "timeout_ms")),
+    "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
+}
+"""{table: (the one event in it, its columns)}. These are frequent."""
+FAMILY_OF: Final = {event: table for table, (event, _) in TABLES.items()}
+"""{event: its table}, of those that have one; the family of all others is RARE_ONES."""
+RARE_ONES: Final = "rest"
+
+REST: Final = (
+    *(*_WHO, "cause", "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
+    *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
+    *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
+    *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
+    *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
+)
+"""Columns of the table `rest`."""
+
+FREQUENT: Final = tuple(dict.fromkeys(("event", *(name for _, names in TABLES.values() for name in names))))
+RARE: Final = tuple(name for name in REST if name not in FREQUENT)
+"""Columns that only `rest` has: on a big run its rows carry them as one column of JSON, `rare`, so that the many
+others need not carry twenty nulls."""
+
+COLUMNS: Final = (*FREQUENT, *RARE)
+"""What is parsed. On a big run every column costs."""
+WITH_CAUSE: Final = ("watermarks", RARE_ONES)
+"""Of the many others nobody asks which step they are of, and it is the longest text of an ordinary line."""

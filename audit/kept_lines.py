@@ -1,0 +1,234 @@
+"""Every line of big runs, kept in Parquet files by family, so that a question reads no more than it asks for.
+
+Arrow parses a line in a sixth of the time that Spark takes (docs/audit-cost.md). So blocks of lines that are all events
+(`audit.blocks`) are Arrow's, on all cores of this machine; what is left, such as the piece with a torn line in it, is
+Spark's. With executors elsewhere, who have the cores, all of it is theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
+from audit.events import PROBLEM, read_lines, run_key, spark_schema
+from audit.families import COLUMNS, FAMILY_OF, FREQUENT, RARE, RARE_ONES, WITH_CAUSE
+from audit.gateway import is_local
+from audit.input import RunDirectory, escaped
+from audit.session import SparkFailed
+from emulator.layout import EVENT_SUFFIX
+from emulator.regular_files import open_regular
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+BLOCK_BYTES: Final = 4 << 20
+PIECE_BYTES: Final = 64 << 10
+"""A block that is refused is tried in pieces of so many bytes: those that are refused again are left to Spark."""
+ROWS_A_GROUP: Final = 1 << 16
+"""Of a Parquet file: what one thread holds of a family before it writes."""
+THREADS_MAX: Final = 16
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+LOW: Final = ("node", "topic", "event", "kind", "outcome", "client", "run")
+"""Columns of few values, which are written once each."""
+
+
+def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str) -> DataFrame:
+    """Every line of `runs` but those of the wire level, in Parquet files at `path`, divided by `family`: PROBLEM, the
+    columns FREQUENT, and RARE_COLUMN, JSON that has the columns RARE, of those that are rare. What is the same in all
+    rows, the name of a single run, is not written.
+
+    Raises: SparkFailed: the disk is full.
+    """
+    shutil.rmtree(path, ignore_errors=True)
+    lines: DataFrame | None
+    if is_local(str(spark.sparkContext.master)) and not any(file.too_long for run in runs for file in run.files):
+        left = Path(f"{path}-left")
+        try:
+            _Compacting(runs, Path(path), left).run()
+        except OSError as error:
+            raise SparkFailed(f"The events could not be kept to be judged: {error}") from error
+        paths = [escaped(str(path)) for path in left.rglob(f"*{EVENT_SUFFIX}")]
+        lines = read_lines(spark, runs, COLUMNS, instead=paths) if paths else None
+    else:
+        lines = read_lines(spark, runs, COLUMNS)
+    names = [name for name in FREQUENT if name != "run" or len(runs) > 1]
+    if lines is not None:
+        rare = F.when(F.col("family") == RARE_ONES, F.to_json(F.struct(*RARE))).alias(RARE_COLUMN)
+        kept = with_family(lines).select("family", PROBLEM, *names, rare)
+        kept.write.partitionBy("family").mode("append").parquet(path)
+    texts = {name: T.StructField(name, T.StringType()) for name in ("family", PROBLEM, RARE_COLUMN)}
+    columns = [texts["family"], texts[PROBLEM], *spark_schema(names).fields, texts[RARE_COLUMN]]
+    written = spark.read.schema(T.StructType(columns)).parquet(path)
+    return written if len(runs) > 1 else written.withColumn("run", F.lit(run_key(runs[0], runs)))
+
+
+def with_family(lines: DataFrame) -> DataFrame:
+    """`family`, and `cause` of those WITH_CAUSE alone."""
+    family = F.lit(RARE_ONES)
+    for event, table in FAMILY_OF.items():
+        family = F.when(F.col("event") == event, F.lit(table)).otherwise(family)
+    cause = F.when(F.col("family").isin(*WITH_CAUSE), F.col("cause"))
+    return lines.withColumn("family", family).withColumn("cause", cause)
+
+
+class _Range(NamedTuple):
+    """The lines that begin in these bytes of a file. `run`: its directory; `key`: what it is called here."""
+
+    run: Path
+    path: Path
+    source: Source
+    key: str
+    begin: int
+    end: int
+
+
+class _Compacting:
+    """All lines of `runs` into files at `path`, by family, and those that are left into files below `left`, which are
+    called as theirs."""
+
+    def __init__(self, runs: Sequence[RunDirectory], path: Path, left: Path) -> None:
+        self._path = path
+        self._left = left
+        self._many = len(runs) > 1
+        self._ranges = iter([*_ranges(runs)])
+        self._alone = threading.Lock()
+        self._ended = False
+
+    def run(self) -> None:
+        """Raises OSError."""
+        shutil.rmtree(self._left, ignore_errors=True)
+        for folder in (self._path, self._left):
+            folder.mkdir(parents=True)
+        threads = min(len(os.sched_getaffinity(0)), THREADS_MAX)
+        with ThreadPoolExecutor(threads, thread_name_prefix="compact") as pool:
+            try:
+                for done in [pool.submit(self._work, number) for number in range(threads)]:
+                    done.result()
+            finally:
+                self._ended = True  # of the others, where one has failed or we are interrupted
+
+    def _work(self, number: int) -> None:
+        with ExitStack() as stack:
+            files = _Files(self._path, number, self._many, stack)
+            while not self._ended:
+                with self._alone:
+                    one = next(self._ranges, None)
+                if one is None:
+                    files.finish()
+                    return
+                for lines in _lines_of(one):
+                    self._take(lines, one, files)
+
+    def _take(self, lines: bytes, one: _Range, files: _Files) -> None:
+        try:
+            files.add(tables_of(lines, one.source), one.key)
+        except Refused:
+            for piece in pieces(lines, PIECE_BYTES):
+                try:
+                    files.add(tables_of(piece, one.source), one.key)
+                except Refused:
+                    self._leave(piece, one)
+
+    def _leave(self, lines: bytes, one: _Range) -> None:
+        """To Spark, in a file that is called as the one that they are from."""
+        path = self._left / one.key / one.path.relative_to(one.run)
+        with self._alone:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab") as file:
+                file.write(lines)
+
+
+def _ranges(runs: Sequence[RunDirectory]) -> Iterator[_Range]:
+    for run in runs:
+        key = run_key(run, runs)
+        for file in run.files:
+            if not file.wire:
+                source = Source(run.called, file.path.name)
+                for begin in range(0, file.size_bytes, BLOCK_BYTES):
+                    yield _Range(run.path, file.path, source, key, begin, min(begin + BLOCK_BYTES, file.size_bytes))
+
+
+def _lines_of(one: _Range) -> list[bytes]:
+    """Whole lines, each with its end; the last of the file apart, if it has none."""
+    with open_regular(one.path) as file:
+        if one.begin:
+            file.seek(one.begin - 1)
+            file.readline()  # it began before
+        at = file.tell()
+        block = file.read(one.end - at) if at < one.end else b""
+        if block and not block.endswith(b"\n"):
+            block += file.readline()
+    if not one.begin:
+        block = block.removeprefix(BYTE_ORDER_MARK)
+    whole, end, last = block.rpartition(b"\n")
+    return [lines for lines in (whole + end, last + b"\n" if last else b"") if lines]
+
+
+def pieces(lines: bytes, size_bytes: int) -> Iterator[bytes]:
+    """Of whole lines, each as long as that or a line longer."""
+    begin = 0
+    while begin < len(lines):
+        end = lines.find(b"\n", min(begin + size_bytes, len(lines)) - 1) + 1
+        yield lines[begin:end]
+        begin = end
+
+
+class _Files:
+    """What one thread writes: a Parquet file for each family that it meets. `stack` closes them."""
+
+    def __init__(self, path: Path, number: int, many: bool, stack: ExitStack) -> None:
+        self._path = path
+        self._name = f"part-{number}.parquet"
+        self._many = many
+        self._stack = stack
+        self._writers: dict[str, Any] = {}
+        self._waiting: dict[str, list[pa.Table]] = {}
+        self._rows: Counter[str] = Counter()
+
+    def add(self, tables: Mapping[str, pa.Table], key: str) -> None:
+        import pyarrow as pa
+
+        for family, table in tables.items():
+            if self._many:
+                table = table.append_column("run", pa.repeat(key, table.num_rows))
+            self._wait(family, table)
+
+    def finish(self) -> None:
+        for family in self._waiting:
+            self._write(family)
+
+    def _wait(self, family: str, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
+        if family not in self._writers:
+            folder = self._path / f"family={family}"
+            folder.mkdir(exist_ok=True)
+            few = [name for name in table.column_names if name in LOW]
+            writer = pq.ParquetWriter(
+                folder / self._name, table.schema, compression="none", use_dictionary=few, write_statistics=False
+            )
+            self._writers[family] = self._stack.enter_context(writer)
+        self._waiting.setdefault(family, []).append(table)
+        self._rows[family] += table.num_rows
+        if self._rows[family] >= ROWS_A_GROUP:
+            self._write(family)
+
+    def _write(self, family: str) -> None:
+        import pyarrow as pa
+
+        if self._waiting[family]:
+            self._writers[family].write_table(pa.concat_tables(self._waiting[family]))
+        self._waiting[family] = []
+        self._rows[family] = 0
