@@ -37,7 +37,7 @@ from emulator.regular_files import read_regular
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-BYTES_MAX = 16 << 20
+BYTES_MAX = 8 << 20
 """Of a run that is read line by line by Python."""
 LINES_AT_ONCE = 1_000
 """That Python hands to Spark as one row: a row each would take as long as to parse them."""

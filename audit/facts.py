@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
@@ -35,7 +36,7 @@ from pyspark.sql import functions as F
 from audit.blocks import RARE_COLUMN
 from audit.checks.log_evidence import UNREADABLE
 from audit.events import PROBLEM, spark_schema
-from audit.families import FREQUENT, RARE, REST, TABLES
+from audit.families import FREQUENT, RARE, RARE_ONES, REST, TABLES
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.kept_lines import with_family
@@ -48,8 +49,12 @@ from audit.states import SMALL_ISRS, STATES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SMALL_MAX_BYTES = 64 << 20
-"""Runs of less than this together are judged in memory, in one partition: no shuffle, a second of work."""
+SMALL_MAX_BYTES = 8 << 20
+"""Runs of less than this together, some 25,000 events, are judged in memory, in one partition: no shuffle, no code is
+made. Every check looks at all lines there, so three times as many take longer than in files (docs/audit-cost.md)."""
+
+FEW_MAX_BYTES = 32 << 20
+"""Some hundred thousand rare events."""
 
 _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
@@ -224,7 +229,8 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     rest = _of_family(lines, "rest")
     if scratch is not None:
         rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
-        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
+        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*")
+        rest = _in_memory(rest) if _are_few(scratch) else rest.localCheckpoint(eager=False)
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
     _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
@@ -277,7 +283,12 @@ def _of_family(lines: DataFrame, family: str) -> DataFrame:
     return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
 
 
+def _are_few(scratch: str) -> bool:
+    """Whether the rare events of big runs fit into one partition: what is asked of them alone moves no rows, then."""
+    files = Path(scratch, "lines", f"family={RARE_ONES}").glob("*")
+    return sum(file.stat().st_size for file in files) <= FEW_MAX_BYTES
+
+
 def _in_memory(rows: DataFrame) -> DataFrame:
     """`rows` in one partition, computed when first asked for and then kept; its plan is cut off here."""
     return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
-
