@@ -1,6 +1,7 @@
 """`python -m benchmarks`: every line of the budget with its figure. Reading order: `figures` (what a figure is),
 `ready`, `dual_leader`, `simulation`, `produce`, `door_throughput` (librdkafka), `audit_throughput` (`synthetic_run`
-makes what it audits), `many_runs`, `many_partitions`, `spike` (timer lateness beside a starting Spark, with `dummies`).
+makes what it audits), `beside_duckdb` (the same by another engine), `many_runs`, `many_partitions`, `spike` (timer
+lateness beside a starting Spark, with `dummies`).
 
 Commands of their own. Seeds and worlds: `network_runs`, `seeds`, `catalogue_seeds`, `every_world`, `late_runs`,
 `random_schedules`, `safe_fuzz`; `trace_digests` and `compiled` (is a trace the same after a change, or as native code).

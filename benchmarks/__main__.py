@@ -9,7 +9,7 @@ from emulator.last_resort import ended
 
 NAMES = (
     *("simulation", "ready", "many_partitions", "produce", "door_throughput", "dual_leader"),
-    *("audit_throughput", "many_runs"),
+    *("audit_throughput", "beside_duckdb", "many_runs"),
 )
 
 

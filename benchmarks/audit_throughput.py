@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
@@ -26,6 +26,7 @@ from benchmarks.figures import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
 from emulator.last_resort import ended
+from emulator.runs.verdict import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,52 +43,60 @@ def warm_up(spark: SparkSession, scratch: Path) -> None:
     assert verdict.valid is True, verdict
 
 
-def timed(spark: SparkSession, run: Path, scratch: Path) -> float:
-    """Seconds of one audit."""
+class Audited(NamedTuple):
+    """`took_s`: of the clock; `cpu_s`: of Java's processors."""
+
+    took_s: float
+    cpu_s: float
+    verdict: Verdict
+
+
+def timed(spark: SparkSession, run: Path, scratch: Path) -> tuple[float, Verdict]:
+    """(seconds of one audit, its verdict)."""
     began = time.perf_counter()
     [verdict] = audit_runs(spark, [run], scratch=str(scratch), expected=lambda _: Expected())
     assert verdict.checks["lost-acknowledged"].count > 0, "the run was made with lost records in it"
     assert not verdict.unknown_because, verdict.unknown_because
-    return time.perf_counter() - began
+    return time.perf_counter() - began, verdict
 
 
-def first_s(folder: Path, events: int) -> tuple[float, float]:
-    """(of the clock, of the processors of Java) that the first big audit takes in its virtual machine, beyond Spark's
-    start and its warm-up."""
-    run = folder / str(events)
-    write_run(run, events)
+def first_audit(folder: Path, run: Path) -> Audited:
+    """The first big audit in its virtual machine, beyond Spark's start and its warm-up."""
     tuning = tuning_for(sum(path.stat().st_size for path in run.rglob("*.jsonl")))
-    with start_gateway(find_java(os.environ), folder / f"spark-{events}", tuning=tuning) as gateway:
+    with start_gateway(find_java(os.environ), folder / f"spark-{run.name}", tuning=tuning) as gateway:
         spark, jvm = spark_session(gateway), psutil.Process(gateway.process.pid)
-        warm_up(spark, folder / f"tiny-{events}")
+        warm_up(spark, folder / f"tiny-{run.name}")
         before = sum(jvm.cpu_times()[:2])
-        took_s = timed(spark, run, folder / "scratch")
-        return took_s, sum(jvm.cpu_times()[:2]) - before
+        took_s, verdict = timed(spark, run, folder / "scratch")
+        return Audited(took_s, sum(jvm.cpu_times()[:2]) - before, verdict)
 
 
 def main() -> list[Figure]:
     """Of the first audit of each size in its own virtual machine, whose heap is the one that `faultline audit` has."""
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
         folder = Path(name)
-        first = {events: first_s(folder, events) for events in SIZES}
+        first = {}
+        for events in SIZES:
+            write_run(folder / str(events), events)
+            first[events] = first_audit(folder, folder / str(events))
         write_run(folder / "small", SMALL_EVENTS)
         with start_gateway(find_java(os.environ), folder / "quick") as gateway:
             spark = spark_session(gateway)
             began = time.perf_counter()
             warm_up(spark, folder / "tiny")
             warm_up_s = time.perf_counter() - began
-            small_s = [timed(spark, folder / "small", folder / "scratch") for _ in range(3)]
+            small_s = [timed(spark, folder / "small", folder / "scratch")[0] for _ in range(3)]
     figures = [
         *(
-            Figure(line=f"audit of {events:,} events, all checks, beyond Spark's start", value=took_s, unit="s",
+            Figure(line=f"audit of {events:,} events, all checks, beyond Spark's start", value=audited.took_s, unit="s",
                    target=SIZES[events], bound=BOUND)
-            for events, (took_s, _) in first.items()
+            for events, audited in first.items()
         ),
         Figure(line="an ordinary run, from a warm session to its verdict", value=statistics.median(small_s), unit="s",
                target=2.0, bound="a dozen Spark plans are made and run, whatever the number of events"),
     ]  # fmt: skip
     more: dict[str, object] = {
-        "jvm_cpu_s": {str(events): cpu_s for events, (_, cpu_s) in first.items()}, "small_s": small_s,
+        "jvm_cpu_s": {str(events): audited.cpu_s for events, audited in first.items()}, "small_s": small_s,
         "warm_up_s": warm_up_s,
     }  # fmt: skip
     write("audit_throughput", figures, more)
