@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import functions as F
@@ -36,7 +35,7 @@ from pyspark.sql import functions as F
 from audit.blocks import RARE_COLUMN
 from audit.checks.log_evidence import UNREADABLE
 from audit.events import PROBLEM, spark_schema
-from audit.families import FREQUENT, RARE, RARE_ONES, REST, TABLES
+from audit.families import FREQUENT, RARE, REST, TABLES
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.kept_lines import with_family
@@ -52,9 +51,6 @@ if TYPE_CHECKING:
 SMALL_MAX_BYTES = 8 << 20
 """Runs of less than this together, some 25,000 events, are judged in memory, in one partition: no shuffle, no code is
 made. Every check looks at all lines there, so three times as many take longer than in files (docs/audit-cost.md)."""
-
-FEW_MAX_BYTES = 32 << 20
-"""Some hundred thousand rare events."""
 
 _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
@@ -215,6 +211,10 @@ class Facts(NamedTuple):
         query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
         return self.spark.sql(query if self.small else query.replace("--big ", ""))
 
+    def keep(self, table: str, query: str) -> None:
+        """The rows of a query as a table: few."""
+        _in_memory(self.sql(query), now=not self.small).createOrReplaceTempView(table)
+
 
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, scratch: str | None) -> Facts:
     """Make the tables, which are views of the session from now on, of the runs' `lines`.
@@ -229,8 +229,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     rest = _of_family(lines, "rest")
     if scratch is not None:
         rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
-        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*")
-        rest = _in_memory(rest) if _are_few(scratch) else rest.localCheckpoint(eager=False)
+        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint()
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
     _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
@@ -252,7 +251,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     logs.createOrReplaceTempView("logs")
     facts.sql(STATES).createOrReplaceTempView("states")
     for floor in FLOORS:
-        side_by_side(lambda table: _in_memory(facts.sql(table[1])).createOrReplaceTempView(table[0]), [*floor.items()])
+        side_by_side(lambda table: facts.keep(*table), [*floor.items()])
     return facts
 
 
@@ -283,12 +282,10 @@ def _of_family(lines: DataFrame, family: str) -> DataFrame:
     return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
 
 
-def _are_few(scratch: str) -> bool:
-    """Whether the rare events of big runs fit into one partition: what is asked of them alone moves no rows, then."""
-    files = Path(scratch, "lines", f"family={RARE_ONES}").glob("*")
-    return sum(file.stat().st_size for file in files) <= FEW_MAX_BYTES
+def _in_memory(rows: DataFrame, *, now: bool = False) -> DataFrame:
+    """`rows` in one partition, computed `now` or when first asked for, and then kept; its plan is cut off here.
 
-
-def _in_memory(rows: DataFrame) -> DataFrame:
-    """`rows` in one partition, computed when first asked for and then kept; its plan is cut off here."""
-    return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
+    What several queries ask for at once, and nobody before, can make Spark's scheduler wait for itself for ever: one
+    thread marks it as kept while another looks where it is. It was seen on big runs, whose tables are made now.
+    """
+    return rows.coalesce(1).localCheckpoint(eager=now).coalesce(1)
