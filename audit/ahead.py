@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import FILE, LINE, typed_text
-from audit.facts import Facts, prepare
+from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.judging import EVIDENCE_MAX, judged_by, rows_of, values_of
@@ -37,7 +37,7 @@ from emulator.regular_files import read_regular
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-BYTES_MAX = 8 << 20
+BYTES_MAX = SMALL_MAX_BYTES
 """Of a run that is read line by line by Python."""
 LINES_AT_ONCE = 1_000
 """That Python hands to Spark as one row: a row each would take as long as to parse them."""

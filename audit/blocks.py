@@ -19,13 +19,12 @@ from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import (
     BOUNDED,
-    BUCKETS_CHARACTERS_MAX,
-    BUCKETS_PATTERN,
     ENVELOPE_NEEDED,
     NEEDED,
     NUMBER_MAX,
     TIME_MS_MAX,
     TIMES,
+    are_buckets,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ RARE_COLUMN: Final = "rare"
 """The whole line, of events that are rare: what else is in it is read from there."""
 
 _EVENT = re.compile(rb'"event":"([a-z_]+)"')
-_buckets = re.compile(BUCKETS_PATTERN)
 
 
 class Source(NamedTuple):
@@ -75,12 +73,11 @@ def columns_of(family: str) -> list[str]:
     return [name for name in FREQUENT if name in theirs and name != "run" and (name != "cause" or family in WITH_CAUSE)]
 
 
-def arrow_types(names: list[str]) -> pa.Schema:
-    """Of columns of events, and of RARE_COLUMN."""
+def _arrow_types(fields: list[str]) -> pa.Schema:
     import pyarrow as pa
 
     types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
-    return pa.schema([(name, types[FIELDS.get(name, str)]) for name in names])
+    return pa.schema([(name, types[FIELDS[name]]) for name in fields])
 
 
 def _is_utf8(block: bytes) -> bool:
@@ -127,7 +124,7 @@ def _rare_ones(lines: list[bytes], source: Source) -> pa.Table:
         _need(event in EVENTS and event not in FAMILY_OF)
         _are_whole(table.filter(pc.equal(table["event"], event)), event)
     for buckets in table["buckets"].drop_null().to_pylist():
-        _need(len(buckets) <= BUCKETS_CHARACTERS_MAX and _buckets.fullmatch(buckets) is not None)
+        _need(are_buckets(buckets) and not buckets.endswith("\n"))  # to Java other characters end a line, too
     table = table.append_column(RARE_COLUMN, pa.array(lines, pa.string()))
     return table.select(columns_of(RARE_ONES))
 
@@ -141,7 +138,7 @@ def _parsed(lines: list[bytes], fields: list[str]) -> pa.Table:
         table = pj.read_json(
             pa.BufferReader(text),
             pj.ReadOptions(use_threads=False, block_size=len(text)),
-            pj.ParseOptions(arrow_types(fields), unexpected_field_behavior="error"),
+            pj.ParseOptions(_arrow_types(fields), unexpected_field_behavior="error"),
         )
     except ValueError as error:  # Arrow's are of these
         raise Refused from error

@@ -84,7 +84,7 @@ def read_lines(
     columns: Sequence[str] = tuple(FIELDS),
     *,
     wire: bool = False,
-    instead: Sequence[str] | None = None,
+    instead: list[str] | None = None,
 ) -> DataFrame:
     """Every line of the runs' files as `columns`, `run` (its key, see `run_key`) and PROBLEM.
 
@@ -100,7 +100,7 @@ def read_lines(
         .option("mode", "PERMISSIVE")
         .option("columnNameOfCorruptRecord", UNPARSED)
         .option(LONGEST_LINE, LINE_BYTES_MAX)
-        .json([*paths])
+        .json(paths)
         .withColumns({KEY: _run_column(runs), FILE: F.col("_metadata.file_name")})
     )
     return _as_asked(lines, runs, columns)
@@ -154,6 +154,12 @@ def run_key(run: RunDirectory, runs: Sequence[RunDirectory]) -> str:
     """What `run` is called in the column `run` when `runs` are read together: its directory's name, with as many of the
     directories above it as it takes to tell all apart."""
     return "/".join(run.path.parts[-_depth(runs) :])
+
+
+def run_keys(runs: Sequence[RunDirectory]) -> list[str]:
+    """`run_key` of each: how many parts it takes is found out once, for it takes looking at all of them."""
+    depth = _depth(runs)
+    return ["/".join(run.path.parts[-depth:]) for run in runs]
 
 
 def problem_of(lines: DataFrame, runs: Sequence[RunDirectory]) -> Column:
@@ -216,7 +222,9 @@ def _of_another_run(runs: Sequence[RunDirectory]) -> str:
     """A run calls itself after its directory, unless that was renamed."""
     if len(runs) == 1:
         return f"run != {_text(runs[0].called)}"
-    renamed = [_text(f"{run_key(run, runs)}/{run.called}") for run in runs if run.called != run.name]
+    renamed = [
+        _text(f"{key}/{run.called}") for run, key in zip(runs, run_keys(runs), strict=True) if run.called != run.name
+    ]
     others = f" AND concat({KEY}, '/', run) NOT IN ({', '.join(renamed)})" if renamed else ""
     return f"run != substring_index({KEY}, '/', -1){others}"
 

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from audit.checks.check import Check
-from audit.events import read_lines, run_key
+from audit.events import read_lines, run_keys
 from audit.facts import SMALL_MAX_BYTES, prepare
 from audit.families import COLUMNS
 from audit.input import RunDirectory
@@ -60,7 +60,7 @@ def judge(
                 except PySparkException as error:
                     crashed[check.name] = first_line(error)
         values = values_of(rows, spark.table("invocations"))
-    judged = judged_by(rows, values, checks, [run_key(run, runs) for run in runs])
+    judged = judged_by(rows, values, checks, run_keys(runs))
     for of_run in judged:
         for name, reason in crashed.items():
             of_run.findings[name].crashed = reason

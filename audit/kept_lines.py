@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
-from audit.events import PROBLEM, read_lines, run_key, spark_schema
+from audit.events import PROBLEM, read_lines, run_keys, spark_schema
 from audit.families import COLUMNS, FAMILY_OF, FREQUENT, RARE, RARE_ONES, WITH_CAUSE
 from audit.gateway import is_local
 from audit.input import RunDirectory, escaped
@@ -68,10 +68,9 @@ def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str)
         rare = F.when(F.col("family") == RARE_ONES, F.to_json(F.struct(*RARE))).alias(RARE_COLUMN)
         kept = with_family(lines).select("family", PROBLEM, *names, rare)
         kept.write.partitionBy("family").mode("append").parquet(path)
-    texts = {name: T.StructField(name, T.StringType()) for name in ("family", PROBLEM, RARE_COLUMN)}
-    columns = [texts["family"], texts[PROBLEM], *spark_schema(names).fields, texts[RARE_COLUMN]]
-    written = spark.read.schema(T.StructType(columns)).parquet(path)
-    return written if len(runs) > 1 else written.withColumn("run", F.lit(run_key(runs[0], runs)))
+    texts = [T.StructField(name, T.StringType()) for name in ("family", PROBLEM, RARE_COLUMN)]
+    written = spark.read.schema(T.StructType([*texts, *spark_schema(names).fields])).parquet(path)
+    return written if len(runs) > 1 else written.withColumn("run", F.lit(run_keys(runs)[0]))
 
 
 def with_family(lines: DataFrame) -> DataFrame:
@@ -151,11 +150,11 @@ class _Compacting:
 
 
 def _ranges(runs: Sequence[RunDirectory]) -> Iterator[_Range]:
-    for run in runs:
-        key = run_key(run, runs)
+    for run, key in zip(runs, run_keys(runs), strict=True):
+        called = run.called
         for file in run.files:
             if not file.wire:
-                source = Source(run.called, file.path.name)
+                source = Source(called, file.path.name)
                 for begin in range(0, file.size_bytes, BLOCK_BYTES):
                     yield _Range(run.path, file.path, source, key, begin, min(begin + BLOCK_BYTES, file.size_bytes))
 

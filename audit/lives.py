@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from audit.events import run_key
+from audit.events import run_keys
 from audit.input import RunDirectory
 from emulator.regular_files import open_regular
 from protocol.events import (
@@ -190,8 +190,9 @@ def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFram
 
 def lives_in_files(runs: Sequence[RunDirectory]) -> Lives:
     """Read as text: for small runs."""
-    ended = [one for run in runs for one in _ended(run, run_key(run, runs))]
-    return _lives(ended, lambda: islice((one for run in runs for one in _turns(run, run_key(run, runs))), TURNS_MAX))
+    keyed = [*zip(runs, run_keys(runs), strict=True)]
+    ended = [one for run, key in keyed for one in _ended(run, key)]
+    return _lives(ended, lambda: islice((one for run, key in keyed for one in _turns(run, key)), TURNS_MAX))
 
 
 def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:

@@ -10,7 +10,7 @@ import msgspec
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from audit.events import LINE_SHOWN_MAX, read_quarantine, run_key
+from audit.events import LINE_SHOWN_MAX, read_quarantine, run_keys
 from audit.input import RunDirectory
 from emulator.judging.findings import EventCount
 from emulator.regular_files import write_whole
@@ -31,7 +31,8 @@ def quarantine(
     """What of each of `runs` is no event. Reads the files of those once more that have something to keep."""
     broken = {run.path for run, of_run in zip(runs, counts, strict=True) if _to_keep(run, of_run)}
     again = [run for run in runs if run.path in broken]
-    rows: dict[str, list[Any]] = {run_key(run, again): [] for run in again}
+    keys = {run.path: key for run, key in zip(again, run_keys(again), strict=True)}
+    rows: dict[str, list[Any]] = {key: [] for key in keys.values()}
     if again:
         torn = max(sum(file.torn is not None for file in run.files) for run in again)
         rank = F.row_number().over(Window.partitionBy("run").orderBy("file"))
@@ -39,7 +40,7 @@ def quarantine(
         for row in lines.where(F.col("rank") <= QUARANTINE_LINES_MAX + torn).collect():
             rows[row["run"]].append(row)
     return [
-        _set_aside(run, of_run, rows[run_key(run, again)]) if run.path in broken else _nothing(run)
+        _set_aside(run, of_run, rows[keys[run.path]]) if run.path in broken else _nothing(run)
         for run, of_run in zip(runs, counts, strict=True)
     ]
 

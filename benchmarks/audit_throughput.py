@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import psutil
 
 from audit.expected import Expected
+from audit.input import read_directory
 from audit.run import audit_runs
 from audit.session import find_java, spark_session, start_gateway, tuning_for
 from audit.tiny_run import tiny_run
@@ -62,10 +63,10 @@ def timed(spark: SparkSession, run: Path, scratch: Path) -> tuple[float, Verdict
 
 def first_audit(folder: Path, run: Path) -> Audited:
     """The first big audit in its virtual machine, beyond Spark's start and its warm-up."""
-    tuning = tuning_for(sum(path.stat().st_size for path in run.rglob("*.jsonl")))
+    tuning = tuning_for(read_directory(run).size_bytes)
     with start_gateway(find_java(os.environ), folder / f"spark-{run.name}", tuning=tuning) as gateway:
         spark, jvm = spark_session(gateway), psutil.Process(gateway.process.pid)
-        warm_up(spark, folder / f"tiny-{run.name}")
+        warm_up(spark, folder)
         before = sum(jvm.cpu_times()[:2])
         took_s, verdict = timed(spark, run, folder / "scratch")
         return Audited(took_s, sum(jvm.cpu_times()[:2]) - before, verdict)
@@ -83,7 +84,7 @@ def main() -> list[Figure]:
         with start_gateway(find_java(os.environ), folder / "quick") as gateway:
             spark = spark_session(gateway)
             began = time.perf_counter()
-            warm_up(spark, folder / "tiny")
+            warm_up(spark, folder)
             warm_up_s = time.perf_counter() - began
             small_s = [timed(spark, folder / "small", folder / "scratch")[0] for _ in range(3)]
     figures = [

@@ -117,10 +117,10 @@ def _wrong(field: str, value: object) -> str | None:
         return f"{field} is of another type"
     if field in BOUNDED and isinstance(value, int) and abs(value) > NUMBER_MAX:
         return f"{field} is out of range"
-    if field == "buckets" and isinstance(value, str) and not _are_buckets(value):
+    if field == "buckets" and isinstance(value, str) and not are_buckets(value):
         return "buckets cannot be read"
     return None
 
 
-def _are_buckets(text: str) -> bool:
+def are_buckets(text: str) -> bool:
     return len(text) <= BUCKETS_CHARACTERS_MAX and _buckets.match(text) is not None

@@ -6,6 +6,7 @@ import errno
 import random
 from collections import Counter
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from tests.audit.trace import Trace, dual_leader
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-RARE_SHOWN = ("role", "az", "path", "data", "buckets", "p999_ms")
 FILE = ("broker-0", 1, False)
 
 pytestmark = pytest.mark.spark
@@ -86,7 +86,9 @@ def without_an_end() -> Trace:
 
 def with_carriage_returns() -> Trace:
     trace = dual_leader()
-    trace.files[FILE] = [line.replace(b"\n", end) for line, end in zip(trace.files[FILE], [b"\r\n", b"\r"] * 999)]  # noqa: B905
+    trace.files[FILE] = [
+        line.replace(b"\n", end) for line, end in zip(trace.files[FILE], cycle([b"\r\n", b"\r"]), strict=False)
+    ]
     return trace
 
 
