@@ -8,7 +8,8 @@ all of it.
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -68,7 +69,8 @@ def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def citations(path: Path) -> dict[str, set[str]]:
+@cache
+def citations(path: Path) -> Mapping[str, set[str]]:
     """{rule: names of the functions and classes whose docstrings name it}; "" is the module itself."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -107,7 +109,7 @@ def page(root: Path) -> str:
     return "\n".join(parts)
 
 
-def _by_rule(root: Path, paths: list[Path]) -> defaultdict[str, set[str]]:
+def _by_rule(root: Path, paths: Iterable[Path]) -> defaultdict[str, set[str]]:
     """{rule: {"path::name"}}; the path alone where the module's docstring names it."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:

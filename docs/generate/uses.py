@@ -1,7 +1,6 @@
 """Which names the code really uses: what tells a setting or a gate that acts from one that only exists."""
 
 import ast
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -31,9 +30,10 @@ def _attributes(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def modules(root: Path, packages: Iterable[str] = PACKAGES) -> list[Path]:
+@cache
+def modules(root: Path, packages: tuple[str, ...] = PACKAGES) -> tuple[Path, ...]:
     """Every module of these packages, in a fixed order."""
-    return [path for package in packages for path in sorted((root / package).rglob("*.py"))]
+    return tuple(path for package in packages for path in sorted((root / package).rglob("*.py")))
 
 
 def used_names(root: Path, declared_in: tuple[str, ...]) -> set[str]:
@@ -43,7 +43,7 @@ def used_names(root: Path, declared_in: tuple[str, ...]) -> set[str]:
 
 def users_of(root: Path, name: str, declared_in: tuple[str, ...]) -> list[str]:
     """The modules that read `name`, as paths from the root."""
-    using = [path for path in modules(root) if not _is_in(path, root, declared_in) and name in _attributes(path)]
+    using = [path for path in modules(root) if name in _attributes(path) and not _is_in(path, root, declared_in)]
     return [path.relative_to(root).as_posix() for path in using]
 
 

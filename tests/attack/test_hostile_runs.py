@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ from protocol.undecodable import UNDECODABLE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from audit.gateway import Gateway
 
 VALUES: dict[type, Any] = {int: 1, float: 1.0, str: "t", bool: True}
 
@@ -283,21 +282,6 @@ def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
 
 
 # --- through Spark ---
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    from audit.session import find_java, start_gateway
-
-    with start_gateway(find_java(os.environ), tmp_path_factory.mktemp("spark"), master="local[2]") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def spark(gateway: Gateway) -> SparkSession:
-    from audit.session import spark_session
-
-    return spark_session(gateway)
 
 
 @pytest.mark.spark

@@ -51,6 +51,7 @@ SAMPLE = ("controller/", "emulator/machines/session/")
 """Compiled in every run of the tests, quickly and so without speed: half a minute, where all takes three."""
 
 
+@pytest.mark.if_time_is_left
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sample = tuple(module for module in modules(ROOT) if module.path.startswith(SAMPLE))
