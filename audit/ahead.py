@@ -21,10 +21,10 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import FILE, LINE, typed_text
-from audit.facts import SMALL_MAX_BYTES, Facts, prepare
+from audit.facts import SMALL_MAX_BYTES, prepare
 from audit.families import COLUMNS
 from audit.input import RunDirectory
-from audit.judging import EVIDENCE_MAX, judged_by, rows_of, values_of
+from audit.judging import EVIDENCE_MAX, collected, judged_by, make, values_of
 from audit.lives import lives_in_files
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions
 from audit.session import first_line
@@ -70,7 +70,8 @@ class Ahead:
         # Views are the session's: who asks next makes others of these names.
         self._invocations = self._spark.table("invocations")
         queries = questions(self._checks, evidence_max, small=True, wire=True)
-        self._answers = side_by_side(lambda query: _planned(facts, query), queries)
+        self._makers = [side_by_side(_planned, floor) for floor in facts.makers()]
+        self._answers = side_by_side(lambda query: _planned(facts.sql(query)), queries)
 
     def lines(self, columns: Sequence[str], *, wire: bool = False) -> DataFrame:
         """As `read_lines` gives them of a run that is there; but a line that is no event need not be told as one way or
@@ -91,7 +92,8 @@ class Ahead:
             return None
         with tuned(self._spark, small=True):
             try:
-                rows = rows_of(lambda answer: answer, self._answers)
+                make(self._makers)
+                rows = [row for rows in side_by_side(collected, self._answers) for row in rows]
                 values = values_of(rows, self._invocations)
             except PySparkException as error:
                 self.problem = first_line(error)
@@ -105,10 +107,9 @@ class Ahead:
         return plain and same and run.size_bytes <= BYTES_MAX and not lives_in_files([run]).told
 
 
-def _planned(facts: Facts, query: str) -> DataFrame:
+def _planned(answer: DataFrame) -> DataFrame:
     """What carries its plan out is made as well, for that takes a third of a second. A plan with a subquery would ask
     for its rows now."""
-    answer = facts.sql(query)
     plan = answer._jdf.queryExecution().executedPlan()
     if not plan.subqueriesAll().nonEmpty():
         plan.execute()

@@ -85,18 +85,19 @@ GROUP BY run, node, incarnation
 """
 
 _UNAPPENDED = """
--- What was acknowledged at an offset somebody appended. Where nobody is told to have led, nothing is told of logs.
+-- What was acknowledged at an offset somebody appended. Where nobody is told to have led, nothing is told of logs. What
+-- the final leader has was appended: the others are `lost`.
 SELECT run, format_string('%d records were acknowledged that no replica is told to have appended, such as the one at '
   'offset %d of %s-%d', count(*), min(place).offset, min(place).topic, min(place).partition) AS text
 FROM (
   SELECT o.run, struct(o.topic, o.partition, o.offset) AS place
-  FROM operations AS o
+  FROM lost AS o
   LEFT SEMI JOIN (SELECT DISTINCT run, topic, partition FROM log_ranges WHERE leads) AS led
     ON o.run = led.run AND o.topic = led.topic AND o.partition = led.partition
-  LEFT ANTI JOIN appends
-    ON o.run = appends.run AND o.topic = appends.topic AND o.partition = appends.partition
-    AND o.digest = appends.digest AND o.offset BETWEEN appends.base_offset AND appends.last_offset
-  WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.offset >= 0 AND NOT o.gone
+  LEFT ANTI JOIN lost_copies AS had
+    ON o.run = had.run AND o.topic = had.topic AND o.partition = had.partition AND o.offset = had.offset
+    AND o.operation = had.operation AND o.digest = had.digest
+  WHERE o.offset >= 0
 )
 GROUP BY run
 """

@@ -14,6 +14,7 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - `states`: what the session service committed about partitions (`audit.states`)
 - what clients were given: `leaps`, `lost_reads`, `doubtful_turns`; what their groups committed: `group_operations`
   (`audit.given`)
+- `lost`, `lost_copies`: what was acknowledged and the final leader lacks (`audit.lost`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
 - `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
   answer; `promised`: what was acknowledged by all (`audit.settled`)
@@ -27,8 +28,9 @@ Order within a node is that of (incarnation, seq).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pyspark.sql import functions as F
 
@@ -40,10 +42,12 @@ from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.kept_lines import with_family
 from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
+from audit.lost import LOST, LOST_COPIES
 from audit.offices import OVERLAPS
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
 from audit.states import SMALL_ISRS, STATES
+from audit.tuning import tuned
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,6 +55,16 @@ if TYPE_CHECKING:
 SMALL_MAX_BYTES = 8 << 20
 """Runs of less than this together, some 25,000 events, are judged in memory, in one partition: no shuffle, no code is
 made. Every check looks at all lines there, so three times as many take longer than in files (docs/audit-cost.md)."""
+
+FEW_MAX = 100_000
+"""So many rows of a big run lie in one partition, rare events or a table's: what is asked of them alone moves none of
+them, and no code is made for it."""
+
+OF_MANY = frozenset((*TABLES, "lines", "logs", "wire_lines"))
+"""Words in a query that may ask for events that are frequent."""
+_WORD = re.compile(r"\w+")
+
+Told = TypeVar("Told")
 
 _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 """{table: whether a row is of its node's log}, where one is"""
@@ -186,34 +200,68 @@ FLOORS: tuple[dict[str, str], ...] = (
         "leaps": LEAPS,
         "group_operations": GROUP_OPERATIONS,
     },
-    {"unreadable": UNREADABLE, "lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING},
-    {"promised": PROMISED, "doubtful_turns": DOUBTFUL_TURNS},
+    {"unreadable": UNREADABLE, "lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING, "lost": LOST},
+    {"promised": PROMISED, "doubtful_turns": DOUBTFUL_TURNS, "lost_copies": LOST_COPIES},
 )
 """{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what
 lies below it."""
 
 
 class Facts(NamedTuple):
-    """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM."""
+    """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM. `rare`: whether what is
+    asked of few rows alone is asked as of a small run. `many`: of big runs, tables of FLOORS that have many rows."""
 
     spark: SparkSession
     lines: DataFrame
     small: bool
+    rare: bool
+    many: set[str]
 
     def sql(self, query: str) -> DataFrame:
         """A query over the tables. `/*gather*/` after SELECT: bring what was united into one partition, for small
         runs; `/*spread(columns)*/`: divide it by those columns, for big runs; `/*few(name)*/`: that side of a join is
         small whatever the size of the run; `--big` before a line: only for big runs, where it saves work."""
-        gather = "/*+ COALESCE(1) */" if self.small else ""
-        few = "" if self.small else r"/*+ BROADCAST(\1) */"
-        spread = "" if self.small else r"/*+ REPARTITION(\1) */"
+        small = self.small or self.of_few(query)
+        gather = "/*+ COALESCE(1) */" if small else ""
+        spread = "" if small else r"/*+ REPARTITION(\1) */"
+
+        def few(side: re.Match[str]) -> str:
+            return "" if small or side[1] in self.many else f"/*+ BROADCAST({side[1]}) */"
+
         query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
         query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
-        return self.spark.sql(query if self.small else query.replace("--big ", ""))
+        return self.spark.sql(query if small else query.replace("--big ", ""))
 
-    def keep(self, table: str, query: str) -> None:
-        """The rows of a query as a table: few."""
-        _in_memory(self.sql(query), now=not self.small).createOrReplaceTempView(table)
+    def of_few(self, query: str) -> bool:
+        """Whether it is asked of a big run, and of tables of few rows alone, which lie in one partition."""
+        return self.rare and not (OF_MANY | self.many).intersection(_WORD.findall(query.lower()))
+
+    def each(self, ask: Callable[[str], Told], queries: Sequence[str]) -> list[Told]:
+        """What `ask` tells of each, in their order, Spark being tuned for it; some at once."""
+        of_few = [query for query in queries if self.of_few(query)]
+        with tuned(self.spark, small=True) if of_few else nullcontext():
+            told = dict(zip(of_few, side_by_side(ask, of_few), strict=True))
+        others = [query for query in queries if query not in told]
+        told |= zip(others, side_by_side(ask, others), strict=True)
+        return [told[query] for query in queries]
+
+    def makers(self) -> list[list[DataFrame]]:
+        """To be asked, list by list, before anybody asks for anything of a small run: each makes a table that is kept
+        in memory, when those are there that it is made of."""
+        floors = (("lines",), ("logs",), *FLOORS)
+        return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
+
+    def keep(self, tables: Mapping[str, str]) -> None:
+        """The rows of each query as a table; of big runs they are made now."""
+
+        def made(query: str) -> tuple[DataFrame, int]:
+            rows = _in_memory(self.sql(query))
+            return rows, 0 if self.small else count(rows)
+
+        for table, (rows, number) in zip(tables, self.each(made, [*tables.values()]), strict=True):
+            rows.createOrReplaceTempView(table)
+            if number > FEW_MAX:
+                self.many.add(table)
 
 
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, scratch: str | None) -> Facts:
@@ -224,12 +272,14 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     """
     if scratch is None:
         lines = _in_memory(with_family(lines))
-    facts = Facts(spark, lines, small=scratch is None)
     lines.createOrReplaceTempView("lines")
-    rest = _of_family(lines, "rest")
+    rest, few = _of_family(lines, "rest"), False
     if scratch is not None:
         rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
         rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint()
+        few = count(rest) <= FEW_MAX
+        rest = rest.coalesce(1) if few else rest
+    facts = Facts(spark, lines, small=scratch is None, rare=few, many=set())
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
     _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
@@ -251,7 +301,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     logs.createOrReplaceTempView("logs")
     facts.sql(STATES).createOrReplaceTempView("states")
     for floor in FLOORS:
-        side_by_side(lambda table: facts.keep(*table), [*floor.items()])
+        facts.keep(floor)
     return facts
 
 
@@ -282,10 +332,14 @@ def _of_family(lines: DataFrame, family: str) -> DataFrame:
     return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
 
 
-def _in_memory(rows: DataFrame, *, now: bool = False) -> DataFrame:
-    """`rows` in one partition, computed `now` or when first asked for, and then kept; its plan is cut off here.
+def _in_memory(rows: DataFrame) -> DataFrame:
+    """`rows` in one partition, computed when first asked for, and then kept; its plan is cut off here.
 
     What several queries ask for at once, and nobody before, can make Spark's scheduler wait for itself for ever: one
-    thread marks it as kept while another looks where it is. It was seen on big runs, whose tables are made now.
+    thread marks it as kept while another looks where it is. So somebody asks before: `Facts.keep`, `Facts.makers`.
     """
-    return rows.coalesce(1).localCheckpoint(eager=now).coalesce(1)
+    return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
+
+
+def count(rows: DataFrame) -> int:
+    return rows.count()

@@ -6,7 +6,7 @@ says *unknown*, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,13 +15,13 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import read_lines, run_keys
-from audit.facts import SMALL_MAX_BYTES, prepare
+from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.kept_lines import lines_in_files
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions, questions_apart
 from audit.session import first_line
-from audit.side_by_side import Asked, side_by_side
+from audit.side_by_side import side_by_side
 from audit.tuning import tuned
 from emulator.judging.findings import Findings, Judged, add_row
 
@@ -48,15 +48,17 @@ def judge(
         facts = prepare(spark, runs, lines, None if small else scratch)
         if wire := any(run.paths(wire=True) for run in runs):
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
+        if small:
+            make(facts.makers())
         crashed: dict[str, str] = {}
         try:
-            rows = rows_of(facts.sql, questions(checks, evidence_max, small=small, wire=wire))
+            rows = rows_of(facts, questions(checks, evidence_max, small=small, wire=wire, apart=facts.of_few))
         except PySparkException:
             about, apart = questions_apart(checks, evidence_max, small=small, wire=wire)
-            rows = rows_of(facts.sql, [about])
+            rows = rows_of(facts, [about])
             for check, query in zip(checks, apart, strict=True):
                 try:
-                    rows += rows_of(facts.sql, [query])
+                    rows += rows_of(facts, [query])
                 except PySparkException as error:
                     crashed[check.name] = first_line(error)
         values = values_of(rows, spark.table("invocations"))
@@ -67,13 +69,19 @@ def judge(
     return judged
 
 
-def rows_of(answer: Callable[[Asked], DataFrame], asked: Sequence[Asked]) -> Rows:
-    """All rows of the `answer` to each; they are planned, as far as they are not, and run at once."""
+def make(makers: Sequence[Sequence[DataFrame]]) -> None:
+    """What `Facts.makers` gave."""
+    for floor in makers:
+        side_by_side(collected, floor)
 
-    def told(one: Asked) -> Rows:
-        return [row.asDict() for row in answer(one).collect()]
 
-    return [row for rows in side_by_side(told, asked) for row in rows]
+def rows_of(facts: Facts, queries: Sequence[str]) -> Rows:
+    """All rows of the answers."""
+    return [row for rows in facts.each(lambda query: collected(facts.sql(query)), queries) for row in rows]
+
+
+def collected(answer: DataFrame) -> Rows:
+    return [row.asDict() for row in answer.collect()]
 
 
 def values_of(rows: Rows, invocations: DataFrame) -> dict[tuple[str, str], str]:

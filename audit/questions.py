@@ -10,7 +10,7 @@ Every answer is a row (`run`, `check`, `kind`, ...):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -34,10 +34,23 @@ NOTED = (
 )
 
 
-def questions(checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool) -> list[str]:
+def questions(
+    checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool, apart: Callable[[str], bool] = lambda _: False
+) -> list[str]:
     """Queries over the tables of `audit.facts` that together ask for everything. `rows_max`: of each run, check and
-    kind; `small`: of runs in which every line can be looked at by itself; `wire`: there is a table WIRE_LINES."""
+    kind; `small`: of runs in which every line can be looked at by itself; `wire`: there is a table WIRE_LINES; `apart`:
+    whether a part is not to be in one query with those that are not."""
     rows, about = [*map(_rows_of, checks)], _about(small=small, wire=wire)
+    queries = []
+    for side in (False, True):
+        queries += _dealt([one for one in rows if apart(one) is side], [a for a in about if apart(a) is side], rows_max)
+    return queries
+
+
+def _dealt(rows: Sequence[str], about: Sequence[str], rows_max: int) -> list[str]:
+    """As many of both in each query as in any other."""
+    if not rows and not about:
+        return []
     queries = max(1, min(AT_ONCE_MAX, (len(rows) + len(about)) // CHECKS_A_QUERY))
     return [
         _united([*([_bounded(some, rows_max)] if (some := rows[k::queries]) else []), *about[k::queries]])

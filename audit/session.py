@@ -50,6 +50,8 @@ SETTINGS = {
     "spark.eventLog.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",  # no Hive: saves a metastore and its files
     "spark.sql.session.timeZone": "UTC",
+    # A large audit makes 1,300 classes; of a hundred, the default, many are thrown away before the next task asks.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # A sum that overflows or a cast that fails is an error, never a quiet null.
     "spark.sql.ansi.enabled": "true",
     # Events are tens of megabytes at most: two partitions fill two cores, two hundred would only be

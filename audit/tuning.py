@@ -52,6 +52,9 @@ def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
             "spark.sql.codegen.factoryMode": "FALLBACK",
             # Java never compiles a longer method, so what Spark makes of a whole stage would be interpreted.
             "spark.sql.codegen.hugeMethodLimit": "8000",
+            # Both look at every expression of every plan, anew whenever it is adapted, and find little in ours.
+            "spark.sql.subexpressionElimination.enabled": "false",
+            "spark.sql.constraintPropagation.enabled": "false",
             "spark.sql.adaptive.enabled": "true",
             "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "16m",  # hashed, not sorted; more might not fit
             "spark.sql.shuffle.partitions": str(2 * cores),

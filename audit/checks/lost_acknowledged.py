@@ -19,28 +19,18 @@ verdict counts by `acks` and by what allows it. A loss is a violation either way
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
-from audit.given import HAD
 
-# What was lost is little: who else had it is asked of it alone.
-VIOLATIONS = f"""
-WITH lost AS (
-  SELECT o.*
-  FROM operations AS o
-  LEFT ANTI JOIN ({HAD}) AS log
-    ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
-    AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
-  WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
-),
+VIOLATIONS = """
 -- a copy of it on a replica: when and by what it was gone there, the first that cut the log so far
-copies AS (
+WITH copies AS (
   SELECT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.acks, lost.digest,
     lost.at_ms AS acknowledged_ms, had.node, struct(had.incarnation, had.seq) AS appended, had.leader_epoch,
     min(struct(cut.incarnation, cut.seq, cut.event)) AS gone
   FROM lost
   -- only acks=all promises more than one replica's word
-  LEFT JOIN appends AS had
+  LEFT JOIN lost_copies AS had
     ON lost.acks = -1 AND had.run = lost.run AND had.topic = lost.topic AND had.partition = lost.partition
-    AND had.digest = lost.digest AND lost.offset BETWEEN had.base_offset AND had.last_offset
+    AND had.offset = lost.offset AND had.operation = lost.operation AND had.digest = lost.digest
   LEFT JOIN (
     SELECT run, node, topic, partition, incarnation, seq, event,
       CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end

@@ -13,6 +13,7 @@ from audit.checks.check import Check
 from audit.checks.registry import CHECKS, check_named
 from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
+from audit.facts import FEW_MAX
 from audit.run import audit_runs
 from emulator.judging.completeness import lost_events, told_lives
 from emulator.judging.findings import EventCount, Note
@@ -374,11 +375,12 @@ FEW = ("lost-acknowledged", "dual-leader")
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("traces", "checks"),
+    ("traces", "checks", "few_max"),
     [
-        (SEVERAL, FEW),
-        pytest.param(SEVERAL, tuple(CHECKS), marks=pytest.mark.if_time_is_left),
-        pytest.param((restarted,), FEW, marks=pytest.mark.if_time_is_left),
+        (SEVERAL, FEW, FEW_MAX),
+        pytest.param(SEVERAL, tuple(CHECKS), 0, marks=pytest.mark.if_time_is_left),
+        pytest.param(SEVERAL, tuple(CHECKS), FEW_MAX, marks=pytest.mark.if_time_is_left),
+        pytest.param((restarted,), FEW, FEW_MAX, marks=pytest.mark.if_time_is_left),
     ],
 )
 def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
@@ -387,8 +389,11 @@ def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
     monkeypatch: pytest.MonkeyPatch,
     traces: Sequence[Callable[[], Trace]],
     checks: Sequence[str],
+    few_max: int,
 ) -> None:
-    """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones."""
+    """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones, whether or
+    not tables have few rows."""
+    monkeypatch.setattr("audit.facts.FEW_MAX", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
     few = [CHECKS[name] for name in checks]
     small = audit_runs(spark, runs, scratch=str(tmp_path), checks=few)

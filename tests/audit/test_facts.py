@@ -1,0 +1,116 @@
+"""The tables that checks read: which way a question goes, and when what is kept in memory is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from audit.checks.registry import CHECKS
+from audit.events import read_lines
+from audit.facts import FLOORS, Facts, prepare
+from audit.families import COLUMNS, TABLES
+from audit.input import read_directory
+from audit.judging import make
+from audit.questions import questions
+from audit.tuning import tuned
+from tests.audit.trace import dual_leader
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Session:
+    """Stands in for Spark's: what it was asked is what it answers, with how it was tuned then."""
+
+    def __init__(self) -> None:
+        self.conf = self
+        self.sparkContext = self
+        self.defaultParallelism = 2
+        self._settings: dict[str, str] = {}
+
+    def get(self, key: str, default: str | None) -> str | None:
+        return self._settings.get(key, default)
+
+    def set(self, key: str, value: str) -> None:
+        self._settings[key] = value
+
+    def unset(self, key: str) -> None:
+        del self._settings[key]
+
+    def sql(self, query: str) -> tuple[str, str]:
+        return query, self._settings.get("spark.sql.adaptive.enabled", "as it was")
+
+
+def facts(*, small: bool = False, rare: bool = True, many: frozenset[str] = frozenset()) -> Facts:
+    return Facts(cast(Any, Session()), cast(Any, None), small, rare, set(many))
+
+
+@pytest.mark.parametrize(
+    ("query", "few"),
+    [
+        ("SELECT * FROM rest JOIN settled USING (run)", True),
+        ("SELECT * FROM lost", True),
+        *((f"SELECT 1 FROM {table}", False) for table in (*TABLES, "lines", "logs", "wire_lines", "promised")),
+        ("select 1 from `Appends`", False),
+        ("SELECT * FROM logs_of_mine", True),
+    ],
+)
+def test_what_is_asked_of_tables_with_few_rows_is_asked_as_of_a_small_run(query: str, few: bool) -> None:
+    asked = facts(many=frozenset({"promised"}))
+    assert asked.of_few(query) is few
+    [(_, adapted)] = asked.each(lambda one: cast(tuple[str, str], asked.sql(one)), [query])
+    assert adapted == ("false" if few else "as it was")
+    assert not facts(rare=False).of_few(query), "rare events are many"
+    assert not facts(small=True, rare=False).of_few(query), "all of it is asked so"
+
+
+MARKED = "/*gather*/ /*spread(run)*/ /*few(lost)*/ {table}\n--big more"
+
+
+def test_marks_are_told_by_the_way_that_a_question_goes() -> None:
+    def asked(of: Facts, table: str) -> str:
+        query, _ = cast(tuple[str, str], of.sql(MARKED.format(table=table)))
+        return query
+
+    as_of_a_small_run = "/*+ COALESCE(1) */   {}\n--big more"
+    assert asked(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends")
+    assert asked(facts(), "rest") == as_of_a_small_run.format("rest")
+    assert asked(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
+    assert asked(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
+
+
+def test_answers_come_in_the_order_of_the_questions() -> None:
+    queries = [f"{table} {number}" for number, table in enumerate(("rest", "logs", "rest", "appends", "lost"))]
+    assert facts().each(lambda query: query, queries) == queries
+
+
+def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
+    checks = tuple(CHECKS.values())
+    together = questions(checks, 20, small=False, wire=True)
+    apart = questions(checks, 20, small=False, wire=True, apart=facts().of_few)
+    assert any(map(facts().of_few, apart)) and not any(map(facts().of_few, together))
+    for name in CHECKS:
+        assert sum(query.count(f"'{name}' AS check") for query in apart) == 1, name
+    kinds = ("counts", "note", "unavailable", "unknown-outcomes", "two-at-once", "doubt")
+    for kind in kinds:
+        asked = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]
+        assert asked[0] == asked[1] > 0, kind
+
+
+@pytest.mark.spark
+def test_nothing_that_is_kept_of_a_small_run_is_made_by_several_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark could wait for itself for ever: all of it is made before, and no question finds anything to be kept."""
+    run = read_directory(dual_leader().write(tmp_path))
+    before = set(spark.sparkContext._jsc.getPersistentRDDs())
+    with tuned(spark, small=True):
+        made = prepare(spark, [run], read_lines(spark, [run], COLUMNS), None)
+
+        def waiting() -> list[bool]:
+            kept = spark.sparkContext._jsc.getPersistentRDDs()
+            return [not kept[number].rdd().isCheckpointed() for number in kept if number not in before]
+
+        assert len(waiting()) == 2 + sum(map(len, FLOORS)) and all(waiting())
+        make(made.makers())
+        assert not any(waiting())
