@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.events import read_events
-from audit.facts import LOGS
 from audit.input import RunDirectory
 from audit.lives import OF_LOGS, lives_of
+from audit.logs import LOGS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

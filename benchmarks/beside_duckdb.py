@@ -20,8 +20,9 @@ import duckdb
 import sqlglot
 
 from audit.checks.registry import CHECKS
-from audit.facts import FLOORS, LOGS
+from audit.facts import FLOORS
 from audit.families import COLUMNS, REST, TABLES
+from audit.logs import LOGS
 from audit.states import STATES
 from benchmarks.audit_throughput import BOUND, first_audit
 from benchmarks.figures import Figure, show, write

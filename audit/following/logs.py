@@ -1,6 +1,6 @@
 """Replicas' logs as events tell them, and which acknowledged records the newest leader does not have. Pure.
 
-The same as the check lost-acknowledged asks of a whole run (`audit.facts.LOGS`): a batch is in a log until a cut of
+The same as the check lost-acknowledged asks of a whole run (`audit.logs.LOGS`): a batch is in a log until a cut of
 that replica reaches it; a record that a produce was told of is lost when the log of the newest leader holds no batch
 with its digest at its offset. Here a record is looked for when it is acknowledged, and again when there is another
 leader, or the leader's log is cut.
