@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SEED = 7
 AT_ONCE = 60
-SOON = 20
+SOON = 8
 """Changes that a slow machine has time for, too."""
 CHANGES = ((0, SOON), pytest.param((SOON, 2 * AT_ONCE), marks=pytest.mark.if_time_is_left))
 

@@ -14,7 +14,7 @@ import faultline
 from protocol.versions import since
 from tests.door.capabilities import VERSIONS, skip_older
 
-BETWEEN = ("1.1", "2.0")
+BETWEEN = ("1.1", "2.0", "2.6")
 """The oldest and those of today, with nothing at the door that neither has: they come last, if there is time."""
 DELAY = "group.initial.rebalance.delay.ms"
 """A new group waits three seconds for others by default (since 0.11); the pure tests of groups do that in no time."""

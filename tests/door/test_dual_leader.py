@@ -43,6 +43,7 @@ class Application:
         return self._producer.flush(limit_s)
 
 
+@pytest.mark.if_time_is_left
 def test_what_is_acknowledged_by_a_leader_that_is_cut_off_is_lost_with_acks_1_alone(
     state_home: Path, tmp_path: Path
 ) -> None:

@@ -99,6 +99,7 @@ def test_the_dual_leader_from_command_to_verdict(faultline: Faultline, tmp_path:
     assert compared.code == 0, str(compared)
 
 
+@pytest.mark.if_time_is_left
 def test_the_rate_over_many_runs_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`python -m benchmarks.network_runs --runs 100` is for a machine with nothing else to do; here once each."""
     results = tmp_path / "rate.json"
