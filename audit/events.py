@@ -54,7 +54,7 @@ LINE_SHOWN_MAX = 4_096
 FILE = "_file"
 """The name of a line's file: whatever is in it is told by the life that it is named after."""
 KEY = "_key"
-"""What the line's run is called here (`run_key`); its field `run` is what it calls itself."""
+"""What the line's run is called here (`run_keys`); its field `run` is what it calls itself."""
 
 LINE = "_line"
 """Its text."""
@@ -86,7 +86,7 @@ def read_lines(
     wire: bool = False,
     instead: list[str] | None = None,
 ) -> DataFrame:
-    """Every line of the runs' files as `columns`, `run` (its key, see `run_key`) and PROBLEM.
+    """Every line of the runs' files as `columns`, `run` (its key, see `run_keys`) and PROBLEM.
 
     `wire`: the wire level's files instead of the others. `instead`: paths of other files than the runs', which are
     called as theirs are, from the first part of the runs' keys on. Only `columns` are parsed; the envelope always is.
@@ -150,14 +150,9 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
     return reasons.where(F.col("reason").isNotNull())
 
 
-def run_key(run: RunDirectory, runs: Sequence[RunDirectory]) -> str:
-    """What `run` is called in the column `run` when `runs` are read together: its directory's name, with as many of the
-    directories above it as it takes to tell all apart."""
-    return "/".join(run.path.parts[-_depth(runs) :])
-
-
 def run_keys(runs: Sequence[RunDirectory]) -> list[str]:
-    """`run_key` of each: how many parts it takes is found out once, for it takes looking at all of them."""
+    """What each is called in the column `run` when `runs` are read together: its directory's name, with as many of the
+    directories above it as it takes to tell all apart."""
     depth = _depth(runs)
     return ["/".join(run.path.parts[-depth:]) for run in runs]
 

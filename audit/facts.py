@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pyspark.sql import functions as F
@@ -45,6 +44,7 @@ from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_row
 from audit.logs import DELETED, LOG_RANGES, LOGS
 from audit.lost import LOST, LOST_COPIES
 from audit.offices import OVERLAPS
+from audit.questions import WIRE_LINES
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
 from audit.states import SMALL_ISRS, STATES
@@ -61,7 +61,7 @@ FEW_MAX = 100_000
 """So many rows of a big run lie in one partition, rare events or a table's: what is asked of them alone moves none of
 them, and no code is made for it."""
 
-OF_MANY = frozenset((*TABLES, "lines", "logs", "wire_lines"))
+OF_MANY = frozenset((*TABLES, "lines", "logs", WIRE_LINES))
 """Words in a query that may ask for events that are frequent."""
 _WORD = re.compile(r"\w+")
 
@@ -119,8 +119,10 @@ class Facts(NamedTuple):
     def each(self, ask: Callable[[str], Told], queries: Sequence[str]) -> list[Told]:
         """What `ask` tells of each, in their order, Spark being tuned for it; some at once."""
         of_few = [query for query in queries if self.of_few(query)]
-        with tuned(self.spark, small=True) if of_few else nullcontext():
-            told = dict(zip(of_few, side_by_side(ask, of_few), strict=True))
+        told: dict[str, Told] = {}
+        if of_few:
+            with tuned(self.spark, small=True):
+                told |= zip(of_few, side_by_side(ask, of_few), strict=True)
         others = [query for query in queries if query not in told]
         told |= zip(others, side_by_side(ask, others), strict=True)
         return [told[query] for query in queries]
@@ -136,7 +138,7 @@ class Facts(NamedTuple):
 
         def made(query: str) -> tuple[DataFrame, int]:
             rows = _in_memory(self.sql(query))
-            return rows, 0 if self.small else count(rows)
+            return rows, 0 if self.small else rows.count()
 
         for table, (rows, number) in zip(tables, self.each(made, [*tables.values()]), strict=True):
             rows.createOrReplaceTempView(table)
@@ -156,8 +158,8 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     rest, few = _of_family(lines, "rest"), False
     if scratch is not None:
         rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
-        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint()
-        few = count(rest) <= FEW_MAX
+        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
+        few = rest.count() <= FEW_MAX  # which keeps them
         rest = rest.coalesce(1) if few else rest
     facts = Facts(spark, lines, small=scratch is None, rare=few, many=set())
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
@@ -219,7 +221,3 @@ def _in_memory(rows: DataFrame) -> DataFrame:
     thread marks it as kept while another looks where it is. So somebody asks before: `Facts.keep`, `Facts.makers`.
     """
     return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
-
-
-def count(rows: DataFrame) -> int:
-    return rows.count()

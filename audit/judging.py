@@ -48,10 +48,10 @@ def judge(
         facts = prepare(spark, runs, lines, None if small else scratch)
         if wire := any(run.paths(wire=True) for run in runs):
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
-        if small:
-            make(facts.makers())
         crashed: dict[str, str] = {}
         try:
+            if small:
+                make(facts.makers())
             rows = rows_of(facts, questions(checks, evidence_max, small=small, wire=wire, apart=facts.of_few))
         except PySparkException:
             about, apart = questions_apart(checks, evidence_max, small=small, wire=wire)

@@ -1,4 +1,4 @@
-"""Simulated runs against the recordings of real Kafka: each named scenario, forty seeds each, a hundred if there is
+"""Simulated runs against the recordings of real Kafka: each named scenario, twenty seeds each, a hundred if there is
 time.
 
 Every seed must equal one of the recordings in its folder, or do so by a race that its scenario names. The random

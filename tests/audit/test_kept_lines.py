@@ -15,7 +15,7 @@ import pytest
 
 from audit import kept_lines
 from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
-from audit.events import PROBLEM, read_lines, run_key, spark_schema
+from audit.events import PROBLEM, read_lines, run_keys, spark_schema
 from audit.families import COLUMNS, FREQUENT, RARE
 from audit.input import RunDirectory, read_directory
 from audit.kept_lines import lines_in_files, pieces, with_family
@@ -142,7 +142,7 @@ def test_runs_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     runs = [read_directory(path) for path in paths]
     rows = both_alike(spark, runs, tmp_path / "lines")
     told = Counter(row[2 + FREQUENT.index("run")] for row in rows.elements())
-    assert {*told} == {repr(run_key(run, runs)) for run in runs}
+    assert {*told} == {repr(key) for key in run_keys(runs)}
     assert 0 < left_to_spark(tmp_path / "lines") < rows.total()
 
 

@@ -48,7 +48,7 @@ def test_what_the_compiler_refuses_leaves_what_was_there(monkeypatch: pytest.Mon
 
 
 SAMPLE = ("controller/", "emulator/machines/session/")
-"""Compiled in every run of the tests, quickly and so without speed: half a minute, where all takes three."""
+"""Compiled where there is time left, quickly and so without speed: half a minute, where all takes three."""
 
 
 @pytest.mark.if_time_is_left
