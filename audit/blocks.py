@@ -13,6 +13,7 @@ strictly: whatever the two readers could take differently is refused, and then S
 from __future__ import annotations
 
 import re
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 RARE_COLUMN: Final = "rare"
 """The whole line, of events that are rare: what else is in it is read from there."""
 
+_BETWEEN: Final = b"}\n{"
+"""What two lines have between their insides, which are called objects here."""
 _EVENT = re.compile(rb'"event":"([a-z_]+)"')
 
 
@@ -54,14 +57,14 @@ def tables_of(block: bytes, source: Source) -> dict[str, pa.Table]:
 
     Raises: Refused.
     """
-    count = block.count(b"\n")
-    apart = block.startswith(b"{") and block.endswith(b"}\n") and block.count(b"}\n{") == count - 1
+    objects = block[1:-2].split(_BETWEEN)
     events = _EVENT.findall(block)
-    if not apart or len(events) != count or b"\r" in block or not _is_utf8(block):
+    whole = block.startswith(b"{") and block.endswith(b"}\n") and len(objects) == len(events) == block.count(b"\n")
+    if not whole or b"\r" in block or not _is_utf8(block):
         raise Refused
     return {
-        family: _rare_ones(lines, source) if family == RARE_ONES else _frequent(family, lines, source)
-        for family, lines in _by_family(block.split(b"\n"), [*map(bytes.decode, events)]).items()
+        family: _rare_ones(some, source) if family == RARE_ONES else _frequent(family, some, source)
+        for family, some in _by_family(objects, events).items()
     }
 
 
@@ -90,14 +93,17 @@ def _is_utf8(block: bytes) -> bool:
     return True
 
 
-def _by_family(lines: list[bytes], events: list[str]) -> dict[str, list[bytes]]:
-    """What follows the last line end is left out."""
+def _by_family(objects: list[bytes], events: list[bytes]) -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = {}
-    of_event: dict[str, list[bytes]] = {}
-    for event in dict.fromkeys(events):
-        of_event[event] = found.setdefault(FAMILY_OF.get(event, RARE_ONES), [])
-    for line, event in zip(lines, events, strict=False):
-        of_event[event].append(line)
+    rare = []
+    for event in set(events):
+        family = FAMILY_OF.get(event.decode(), RARE_ONES)
+        if family == RARE_ONES:
+            rare.append(event)
+        else:
+            found[family] = [*compress(objects, map(event.__eq__, events))]
+    if rare:
+        found[RARE_ONES] = [*compress(objects, map(set(rare).__contains__, events))]
     return found
 
 
@@ -105,35 +111,36 @@ def _fields_of(event: str) -> dict[str, None]:
     return dict.fromkeys((*ENVELOPE, *EVENTS[event].__struct_fields__))
 
 
-def _frequent(family: str, lines: list[bytes], source: Source) -> pa.Table:
+def _frequent(family: str, objects: list[bytes], source: Source) -> pa.Table:
     event = TABLES[family][0]
-    table = _parsed(lines, [*_fields_of(event)])
+    table = _parsed(objects, [*_fields_of(event)])
     _are_of(table, source)
     _need(table["event"].unique().to_pylist() == [event])
     _are_whole(table, event)
     return table.select(columns_of(family))
 
 
-def _rare_ones(lines: list[bytes], source: Source) -> pa.Table:
+def _rare_ones(objects: list[bytes], source: Source) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = _parsed(lines, [*FIELDS])
+    table = _parsed(objects, [*FIELDS])
     _are_of(table, source)
     for event in table["event"].unique().to_pylist():
         _need(event in EVENTS and event not in FAMILY_OF)
         _are_whole(table.filter(pc.equal(table["event"], event)), event)
     for buckets in table["buckets"].drop_null().to_pylist():
         _need(are_buckets(buckets) and not buckets.endswith("\n"))  # to Java other characters end a line, too
-    table = table.append_column(RARE_COLUMN, pa.array(lines, pa.string()))
+    lines = pa.array([b"{%b}" % one for one in objects], pa.string())
+    table = table.append_column(RARE_COLUMN, lines)
     return table.select(columns_of(RARE_ONES))
 
 
-def _parsed(lines: list[bytes], fields: list[str]) -> pa.Table:
+def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.json as pj
 
-    text = b"\n".join(lines) + b"\n"
+    text = b"{%b}\n" % _BETWEEN.join(objects)
     try:
         table = pj.read_json(
             pa.BufferReader(text),
@@ -142,7 +149,7 @@ def _parsed(lines: list[bytes], fields: list[str]) -> pa.Table:
         )
     except ValueError as error:  # Arrow's are of these
         raise Refused from error
-    _need(table.num_rows == len(lines))
+    _need(table.num_rows == len(objects))
     return table
 
 

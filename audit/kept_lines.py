@@ -171,6 +171,8 @@ def _lines_of(one: _Range) -> list[bytes]:
             block += file.readline()
     if not one.begin:
         block = block.removeprefix(BYTE_ORDER_MARK)
+    if block.endswith(b"\n"):
+        return [block]
     whole, end, last = block.rpartition(b"\n")
     return [lines for lines in (whole + end, last + b"\n" if last else b"") if lines]
 
