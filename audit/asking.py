@@ -58,7 +58,7 @@ def sql_command(
         return _unusable(f"--rows {rows_max}: at least 1 row")
     try:
         tables = opened(runs)
-        with spark_of(master, tables.size_bytes) as (spark, _), tuned(spark, tables.small):
+        with spark_of(master, tables.size_bytes) as (spark, _), tuned(spark, tables.small, tables.size_bytes):
             _silence_spark()
             if query is not None:
                 return _ask(spark, query, shape, rows_max, tables)

@@ -112,20 +112,22 @@ FROM (
     SELECT run, node, incarnation, from_ms,
       max(to_ms) OVER (PARTITION BY run, node, incarnation ORDER BY block
         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS was_ms
-    FROM (
-      SELECT run, node, incarnation, seq div {block} AS block, min(at_ms) AS from_ms, max(at_ms) AS to_ms
-      FROM lines WHERE problem IS NULL GROUP BY run, node, incarnation, seq div {block}
-    )
+    FROM ({blocks})
   )
   WHERE from_ms < was_ms
 )
 GROUP BY run, node, incarnation
 """
-CLOCK_BLOCK = 4_096
+_LINE_BY_LINE = """
+      SELECT run, node, incarnation, seq AS block, min(at_ms) AS from_ms, max(at_ms) AS to_ms
+      FROM lines WHERE problem IS NULL GROUP BY run, node, incarnation, seq"""
+_BLOCKS = """
+      SELECT run, node, incarnation, block, min(first_ms) AS from_ms, max(last_ms) AS to_ms
+      FROM tallies WHERE problem IS NULL GROUP BY run, node, incarnation, block"""
 
 
 def doubts(small: bool) -> str:
     """Rows `run`, `text`. `small`: of runs in which every line can be looked at by itself."""
-    clock = _CLOCK.format(block=1 if small else CLOCK_BLOCK)
+    clock = _CLOCK.format(blocks=_LINE_BY_LINE if small else _BLOCKS)
     parts = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, clock, clocks(small))
     return " UNION ALL ".join(f"SELECT run, text FROM ({part})" for part in parts)

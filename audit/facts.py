@@ -14,7 +14,9 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
 - `states`: what the session service committed about partitions (`audit.states`)
 - what clients were given: `leaps`, `lost_reads`, `doubtful_turns`; what their groups committed: `group_operations`
   (`audit.given`)
-- `lost`, `lost_copies`: what was acknowledged and the final leader lacks (`audit.lost`)
+- `lost`, `lost_copies`, `copied`: what was acknowledged and the final leader lacks; what it has more than once
+  (`audit.lost`)
+- `tallies`: of big runs, how many lines of each kind there are (`audit.tallies`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
 - `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
   answer; `promised`: what was acknowledged by all (`audit.settled`)
@@ -35,19 +37,20 @@ from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
 from audit.checks.log_evidence import UNREADABLE
-from audit.events import PROBLEM, spark_schema
+from audit.events import PROBLEM, run_keys, spark_schema
 from audit.families import FREQUENT, RARE, REST, TABLES
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.kept_lines import with_family
 from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
 from audit.logs import DELETED, LOG_RANGES, LOGS
-from audit.lost import LOST, LOST_COPIES
+from audit.lost import COPIED, LOST, LOST_COPIES
 from audit.offices import OVERLAPS
 from audit.questions import WIRE_LINES
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
 from audit.states import SMALL_ISRS, STATES
+from audit.tallies import TALLIES
 from audit.tuning import tuned
 
 if TYPE_CHECKING:
@@ -79,6 +82,7 @@ FLOORS: tuple[dict[str, str], ...] = (
         "deleted": DELETED,
         "leaps": LEAPS,
         "group_operations": GROUP_OPERATIONS,
+        "copied": COPIED,
     },
     {"unreadable": UNREADABLE, "lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING, "lost": LOST},
     {"promised": PROMISED, "doubtful_turns": DOUBTFUL_TURNS, "lost_copies": LOST_COPIES},
@@ -137,13 +141,18 @@ class Facts(NamedTuple):
         """The rows of each query as a table; of big runs they are made now."""
 
         def made(query: str) -> tuple[DataFrame, int]:
-            rows = _in_memory(self.sql(query))
-            return rows, 0 if self.small else rows.count()
+            if self.small:
+                return _in_memory(self.sql(query)), 0
+            # In as many parts as it comes in: one task alone would have what it joins with in memory, of all parts.
+            rows = self.sql(query).localCheckpoint(eager=False)
+            return rows, rows.count()
 
         for table, (rows, number) in zip(tables, self.each(made, [*tables.values()]), strict=True):
-            rows.createOrReplaceTempView(table)
             if number > FEW_MAX:
                 self.many.add(table)
+            elif not self.small:
+                rows = rows.coalesce(1)
+            rows.createOrReplaceTempView(table)
 
 
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, scratch: str | None) -> Facts:
@@ -175,14 +184,11 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     logs = facts.sql(LOGS)
     if lives.told:
         logs = logs.where(f"NOT {lives.gone}")
-    if scratch is None:
-        logs = _in_memory(logs)
-    else:
-        logs.write.mode("overwrite").parquet(f"{scratch}/logs")
-        logs = spark.read.schema(logs.schema).parquet(f"{scratch}/logs")
+    logs = _in_memory(logs) if scratch is None else _in_files(logs, f"{scratch}/logs", runs)
     logs.createOrReplaceTempView("logs")
     facts.sql(STATES).createOrReplaceTempView("states")
-    for floor in FLOORS:
+    ground, *others = FLOORS
+    for floor in (ground if facts.small else {"tallies": TALLIES, **ground}, *others):
         facts.keep(floor)
     return facts
 
@@ -212,6 +218,15 @@ def _written_in(facts: Facts, rows: DataFrame, doubtful: str, offset: str, other
 
 def _of_family(lines: DataFrame, family: str) -> DataFrame:
     return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
+
+
+def _in_files(logs: DataFrame, path: str, runs: Sequence[RunDirectory]) -> DataFrame:
+    """The name of a single run is not written; texts of few values are, once each."""
+    names = [name for name in logs.columns if name != "run" or len(runs) > 1]
+    texts = {f"parquet.enable.dictionary#{name}": "true" for name in ("run", "node", "topic")}
+    logs.select(*names).write.options(**texts).mode("overwrite").parquet(path)
+    written = logs.sparkSession.read.schema(logs.select(*names).schema).parquet(path)
+    return (written if len(runs) > 1 else written.withColumn("run", F.lit(run_keys(runs)[0]))).select(*logs.columns)
 
 
 def _in_memory(rows: DataFrame) -> DataFrame:

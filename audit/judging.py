@@ -42,8 +42,9 @@ def judge(
 ) -> list[Judged]:
     """Judge `runs`, in their order. `scratch`: a directory for what does not fit in memory. `evidence_max`: violations
     that are told, of each check and run."""
-    small = sum(run.size_bytes for run in runs) <= SMALL_MAX_BYTES
-    with tuned(spark, small):
+    size_bytes = sum(run.size_bytes for run in runs)
+    small = size_bytes <= SMALL_MAX_BYTES
+    with tuned(spark, small, size_bytes):
         lines = read_lines(spark, runs, COLUMNS) if small else lines_in_files(spark, runs, f"{scratch}/lines")
         facts = prepare(spark, runs, lines, None if small else scratch)
         if wire := any(run.paths(wire=True) for run in runs):

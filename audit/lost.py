@@ -1,9 +1,11 @@
-"""What was acknowledged and the final leader does not have, and who had it: tables that several checks read. Each has
-few rows, unless much was lost.
+"""What was acknowledged and the final leader does not have, who had it, and what that leader has more than once: tables
+that checks read. Each has few rows, unless much was lost or copied.
 
 - `lost`: produces that ended `ok`, none of whose bytes are in the final leader's log where they were promised to be
   (acks=0 promises no place: nowhere), nor were deleted on request
 - `lost_copies`: the batches that a replica once appended at their place, whatever became of them
+- `copied`: batches of the final leader's log under a digest that it has more than once: how many `copies` and records,
+  the first and the last offset; coordinators' own, which nobody has produced, are none
 """
 
 from audit.given import HAD
@@ -23,4 +25,22 @@ SELECT /*few(lost)*/ lost.run, lost.topic, lost.partition, lost.offset, lost.ope
 FROM appends JOIN lost
   ON appends.run = lost.run AND appends.topic = lost.topic AND appends.partition = lost.partition
   AND appends.digest = lost.digest AND lost.offset BETWEEN appends.base_offset AND appends.last_offset
+"""
+
+# In a big run they are told apart by a number first: two that share one are looked at closer.
+COPIED = """
+SELECT run, topic, partition, digest, sum(last_offset - base_offset + 1) AS records, count(*) AS copies,
+  min(base_offset) AS first_at, max(base_offset) AS last_at
+FROM (
+  SELECT /*few(doubtful)*/ * FROM logs
+  --big LEFT SEMI JOIN (
+  --big   SELECT batch FROM (
+  --big     SELECT xxhash64(run, topic, partition, digest) AS batch
+  --big     FROM logs WHERE leads AND base_offset IS NOT NULL AND topic <> '__consumer_offsets'
+  --big   )
+  --big   GROUP BY batch HAVING count(*) > 1
+  --big ) AS doubtful ON xxhash64(run, topic, partition, digest) = batch
+  WHERE leads AND base_offset IS NOT NULL AND topic <> '__consumer_offsets'
+)
+GROUP BY run, topic, partition, digest HAVING count(*) > 1
 """

@@ -2,6 +2,7 @@
 
 Every answer is a row (`run`, `check`, `kind`, ...):
 - `violation`: the first of each check and run, with `total` (how many there are) and `by_acks`;
+- `counted`: how many there were to judge, where numbers of events do not tell;
 - `missing`: places that cannot be judged, bounded likewise;
 - `counts`: events of each name and node, with the first and last sequence number; broken lines by reason;
 - `doubt`: events that contradict one another (`audit.doubts`);
@@ -16,9 +17,9 @@ import msgspec
 
 from audit.checks.check import Check
 from audit.doubts import doubts
-from audit.events import PROBLEM
 from audit.side_by_side import AT_ONCE_MAX
-from emulator.judging.findings import ACKS, ALLOWED, SEQ_MODULUS, EventCount, Note
+from audit.tallies import IN_ONE_BLOCK, OF_LINES
+from emulator.judging.findings import ACKS, ALLOWED, EventCount, Note
 
 WIRE_LINES = "wire_lines"
 WIRE_COLUMNS = ("run", "node", "incarnation", "event", "seq", "at_ms")
@@ -40,7 +41,8 @@ def questions(
     """Queries over the tables of `audit.facts` that together ask for everything. `rows_max`: of each run, check and
     kind; `small`: of runs in which every line can be looked at by itself; `wire`: there is a table WIRE_LINES; `apart`:
     whether a part is not to be in one query with those that are not."""
-    rows, about = [*map(_rows_of, checks)], _about(small=small, wire=wire)
+    rows = [*map(_rows_of, checks)]
+    about = [*_about(small=small, wire=wire), *(_counted(check) for check in checks if check.counted)]
     queries = []
     for side in (False, True):
         queries += _dealt([one for one in rows if apart(one) is side], [a for a in about if apart(a) is side], rows_max)
@@ -60,7 +62,10 @@ def _dealt(rows: Sequence[str], about: Sequence[str], rows_max: int) -> list[str
 
 def questions_apart(checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool) -> tuple[str, list[str]]:
     """The same with a query for each check: (about the run itself, one for each)."""
-    apart = [_united([_bounded([_rows_of(check)], rows_max)]) for check in checks]
+    apart = [
+        _united([_bounded([_rows_of(check)], rows_max), *([_counted(check)] if check.counted else [])])
+        for check in checks
+    ]
     return _united(_about(small=small, wire=wire)), apart
 
 
@@ -71,7 +76,8 @@ def _united(parts: Sequence[str]) -> str:
 
 
 def _about(*, small: bool, wire: bool) -> list[str]:
-    asked = [_COUNTS, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
+    counts = _counts(f"({IN_ONE_BLOCK})" if small else "tallies")
+    asked = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
     return [*asked, _DOUBTS.format(doubts=doubts(small))]
 
 
@@ -83,11 +89,15 @@ FROM ({check.violations})"""
         rows += f"""
 UNION ALL
 SELECT run, '{check.name}', 'missing', topic, partition, -1L, text, '{{}}' FROM ({check.evidence})"""
-    if check.counted:
-        rows += f"""
-UNION ALL
-SELECT run, '{check.name}', 'counted', '', -1L, -1L, '', '{{}}' FROM ({check.counted})"""
     return rows
+
+
+def _counted(check: Check) -> str:
+    """How many rows `check.counted` has: of a busy cluster they are millions, so none of them is moved."""
+    return f"""
+SELECT run, '{check.name}' AS check, 'counted' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
+  '{{}}' AS details, to_json(struct(count(*) AS total)) AS numbers
+FROM ({check.counted}) GROUP BY run"""
 
 
 def _bounded(checks: Sequence[str], rows_max: int) -> str:
@@ -129,40 +139,33 @@ SELECT run, '' AS check, '{kind}' AS kind, '' AS topic, -1L AS partition, -1L AS
 FROM ({rows})"""
 
 
-# Of a broken line nothing is believed: its numbers may be none.
-_OF_EVENTS = ", ".join(f"IF({PROBLEM} IS NULL, {name}, NULL) AS {name}" for name in ("node", "incarnation", "event"))
-_SPAN = ", ".join(
-    f"{pick}(IF({PROBLEM} IS NULL, {field}, NULL)) AS {name}"
-    for pick, field, name in (
-        *(("min", "seq", "first_seq"), ("max", "seq", "last_seq")),
-        *(("min", "at_ms", "first_ms"), ("max", "at_ms", "last_ms")),
-        ("sum", f"pmod(seq, {SEQ_MODULUS})", "seq_sum"),
-        ("sum", f"pmod(seq, {SEQ_MODULUS}) * pmod(seq, {SEQ_MODULUS}) % {SEQ_MODULUS}", "seq_squares"),
+def _counts(tallies: str) -> str:
+    """`tallies`: the table of `audit.tallies`, or the query that gives such rows."""
+    return _as_answer(
+        "counts",
+        EventCount,
+        f"""
+  SELECT run, node, incarnation, event, problem, sum(events) AS events, min(first_seq) AS first_seq,
+    max(last_seq) AS last_seq, min(first_ms) AS first_ms, max(last_ms) AS last_ms, sum(seq_sum) AS seq_sum,
+    sum(seq_squares) AS seq_squares,
+    sum(IF(kind = 'produce' AND outcome = 'ok', events, 0L)) AS acknowledged,
+    sum(IF(led, events, 0L)) AS led,
+    sum(IF(kind = 'produce' AND outcome = 'ok' AND acks = -1, events, 0L)) AS acknowledged_by_all,
+    sum(IF(event = 'operation_invoked' AND kind = 'produce', events, 0L)) AS begun,
+    sum(IF(event = 'operation_ended' AND kind = 'produce', events, 0L)) AS ended,
+    sum(IF(kind = 'commit' AND outcome = 'ok', events, 0L)) AS commits,
+    sum(IF(kind = 'committed' AND outcome = 'ok', events, 0L)) AS looks
+  FROM {tallies} GROUP BY run, node, incarnation, event, problem""",
     )
-)
 
-_COUNTS = _as_answer(
-    "counts",
-    EventCount,
-    f"""
-  SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
-    count_if(kind = 'produce' AND outcome = 'ok') AS acknowledged,
-    count_if(coalesce(as_leader, leading)) AS led,
-    count_if(kind = 'produce' AND outcome = 'ok' AND acks = -1) AS acknowledged_by_all,
-    count_if(event = 'operation_invoked' AND kind = 'produce') AS begun,
-    count_if(event = 'operation_ended' AND kind = 'produce') AS ended,
-    count_if(kind = 'commit' AND outcome = 'ok') AS commits, count_if(kind = 'committed' AND outcome = 'ok') AS looks
-  FROM lines GROUP BY ALL""",
-)
 
 _WIRE_COUNTS = _as_answer(
     "counts",
     EventCount,
     f"""
-  SELECT run, {_OF_EVENTS}, {PROBLEM}, count(*) AS events, {_SPAN},
-    0L AS acknowledged, 0L AS led, 0L AS acknowledged_by_all, 0L AS begun, 0L AS ended,
-    0L AS commits, 0L AS looks
-  FROM {WIRE_LINES} GROUP BY ALL""",
+  SELECT *, 0L AS acknowledged, 0L AS led, 0L AS acknowledged_by_all, 0L AS begun, 0L AS ended, 0L AS commits,
+    0L AS looks
+  FROM ({OF_LINES.format(lines=WIRE_LINES, kinds="")})""",
 )
 
 # A process tells every few seconds how late its timers were: those reports are one note, its last with the counts of

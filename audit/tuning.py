@@ -19,6 +19,9 @@ MANY_FILES = {
 }
 
 
+PARTITION_BYTES = 128 << 20
+"""So many bytes of lines make one partition more of what is moved: each task has its rows in memory."""
+
 LEFT_OUT = tuple(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}"
     for rule in ("PruneFilters", "InferFiltersFromConstraints", "RemoveRedundantAliases", "FoldablePropagation")
@@ -27,8 +30,9 @@ LEFT_OUT = tuple(
 
 
 @contextmanager
-def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
-    """While it lasts the session is tuned for runs that are `small`, or big; its settings are restored afterwards."""
+def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[None]:
+    """While it lasts the session is tuned for runs that are `small`, or big, of `size_bytes` together; its settings are
+    restored afterwards."""
     cores = spark.sparkContext.defaultParallelism
     if small:
         # Interpreting some thousand rows is quicker than compiling classes for them; one partition needs no shuffle.
@@ -56,8 +60,10 @@ def tuned(spark: SparkSession, small: bool) -> Iterator[None]:
             "spark.sql.subexpressionElimination.enabled": "false",
             "spark.sql.constraintPropagation.enabled": "false",
             "spark.sql.adaptive.enabled": "true",
-            "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "16m",  # hashed, not sorted; more might not fit
-            "spark.sql.shuffle.partitions": str(2 * cores),
+            # Hashed, not sorted; more might not fit. Spark looks whether it would join that much at a time.
+            "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "16m",
+            "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+            "spark.sql.shuffle.partitions": str(max(2 * cores, size_bytes // PARTITION_BYTES)),
             "spark.sql.parquet.compression.codec": "uncompressed",  # read back once, from the page cache
             "parquet.enable.dictionary": "false",  # a hash table per column, for what is read once or twice
             "spark.sql.json.filterPushdown.enabled": "false",  # nothing is pushed; the empty filter costs at every line

@@ -53,6 +53,7 @@ MACROS = (
 IN_OTHER_WORDS = (
     (r"/\*(gather|few\(\w+\)|spread\([\w, ]+\))\*/|--big ", ""),
     (r"\bbigint\(", "whole("),
+    (r"xxhash64\(([\w., ]+,[\w., ]+)\)", r"xxhash64(hash(\1))"),
     (r"shiftleft\(leader_epoch, 32\)", "(leader_epoch * 4294967296)"),
     (r"from_json\(max\(data\),\s+'[^']+'\)", "state_of(max(data))"),
     (r"from_json\(get_json_object\(data, '\$.isr'\), '[^']+'\)", "isr_of(data)"),

@@ -16,13 +16,7 @@ from audit.checks.log_evidence import UNREADABLE_LEADERS
 # Copies are few: who produced them is asked of them alone. An attempt does not say where it went, its operation does;
 # its partition -1: the partitioner had not said.
 VIOLATIONS = """
-WITH copied AS (
-  SELECT run, topic, partition, digest, sum(last_offset - base_offset + 1) AS records, count(*) AS copies,
-    min(base_offset) AS first_at, max(base_offset) AS last_at
-  FROM logs WHERE leads AND base_offset IS NOT NULL AND topic <> '__consumer_offsets'
-  GROUP BY run, topic, partition, digest HAVING count(*) > 1
-),
-sent AS (
+WITH sent AS (
   SELECT /*few(copied)*/ copied.run, copied.topic, copied.partition, copied.digest, r.operation, r.attempt
   FROM requests AS r JOIN copied ON r.run = copied.run AND r.digest = copied.digest
 ),

@@ -13,17 +13,26 @@ and an idempotent producer's is answered with the place of the first: it counts 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
 
-# In a big run only the producers are compared with the log whose offsets do not rise anyway.
 _ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
 _NUMBER = "CAST(substring_index(operation, ':', -1) AS BIGINT)"
 
 
-def _in_order(producer: str) -> str:
-    return (
-        f"OVER (PARTITION BY run, {producer}, topic, partition ORDER BY incarnation, {_NUMBER} "
-        "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
-    )
+_EARLIER = f"ORDER BY incarnation, {_NUMBER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
+# Of a big run only what takes part in a fall of offsets is compared with the log: `lowest` is the lowest that any of a
+# producer's offsets falls to. Producers are told apart by a number there: two of the same would be looked at closer.
+_FALLS = """
+  SELECT producer, min(offset) AS lowest
+  FROM (
+    SELECT producer, offset, max(offset) OVER (PARTITION BY producer ORDER BY incarnation, number
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest
+    FROM (
+      SELECT xxhash64(run, node, topic, partition) AS producer, incarnation, {number} AS number, offset
+      FROM operations WHERE {asked}
+    )
+  )
+  WHERE offset < highest GROUP BY producer"""
+_FALLS = "".join(f"\n    --big {line}" for line in _FALLS.format(number=_NUMBER, asked=_ASKED).strip().splitlines())
 
 VIOLATIONS = f"""
 SELECT behind.run, behind.topic, behind.partition, offset,
@@ -31,22 +40,21 @@ SELECT behind.run, behind.topic, behind.partition, offset,
     operation, offset, before.operation, before.offset) AS text,
   to_json(struct(operation, before.operation AS earlier, before.offset AS earlier_offset)) AS details
 FROM (
-  SELECT *, max(struct(offset, operation, incarnation, {_NUMBER} AS number)) {_in_order("node, client")} AS before
+  SELECT *, max(struct(offset, operation, incarnation, {_NUMBER} AS number)) OVER (
+    PARTITION BY run, node, client, topic, partition {_EARLIER}) AS before
   FROM (
-    SELECT o.*, coalesce(i.client, '') AS client FROM operations AS o
-    --big LEFT SEMI JOIN (
-    --big   SELECT DISTINCT run, node, topic, partition FROM (
-    --big     SELECT *, max(offset) {_in_order("node")} AS highest FROM operations WHERE {_ASKED}
-    --big   ) WHERE offset < highest
-    --big ) AS doubtful
-    --big   ON o.run = doubtful.run AND o.node = doubtful.node AND o.topic = doubtful.topic
-    --big   AND o.partition = doubtful.partition
-    LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+    SELECT /*few(o)*/ DISTINCT o.*, coalesce(i.client, '') AS client
+    FROM (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+    JOIN (
+      SELECT /*few(falls)*/ * FROM operations
+      --big LEFT SEMI JOIN ({_FALLS}
+      --big ) AS falls ON xxhash64(run, node, topic, partition) = producer AND offset >= lowest
+      WHERE {_ASKED}
+    ) AS o
       ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
       AND o.offset BETWEEN log.base_offset AND log.last_offset
     LEFT JOIN (SELECT DISTINCT run, operation, client FROM invocations WHERE client != '') AS i
       ON o.run = i.run AND o.operation = i.operation
-    WHERE {_ASKED}
   )
 ) AS behind
 LEFT JOIN (

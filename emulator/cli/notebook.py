@@ -90,7 +90,7 @@ def ask(places: str | Sequence[str], query: str, rows_max: int = ROWS_MAX) -> An
         tables = opened([places] if isinstance(places, str) else places)
     except AuditInputError as error:
         raise Refused(str(error)) from error
-    with tuned(spark, tables.small):
+    with tuned(spark, tables.small, tables.size_bytes):
         try:
             tables.create(spark, query)
             answer = spark.sql(query)

@@ -92,7 +92,9 @@ def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
     apart = questions(checks, 20, small=False, wire=True, apart=facts().of_few)
     assert any(map(facts().of_few, apart)) and not any(map(facts().of_few, together))
     for name in CHECKS:
-        assert sum(query.count(f"'{name}' AS check") for query in apart) == 1, name
+        assert sum(query.count(f"'{name}' AS check, 'violation' AS kind") for query in apart) == 1, name
+        counted = sum(query.count(f"'{name}' AS check, 'counted' AS kind") for query in apart)
+        assert counted == bool(CHECKS[name].counted), name
     kinds = ("counts", "note", "unavailable", "unknown-outcomes", "two-at-once", "doubt")
     for kind in kinds:
         asked = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]

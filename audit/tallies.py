@@ -1,0 +1,35 @@
+"""How many lines there are of each kind, in blocks of their numbers: a table of big runs, so that nobody else looks at
+all lines.
+
+TALLIES gives rows `run`, `node`, `incarnation`, `event`, `problem`, what tells operations and moves apart (`kind`,
+`outcome`, `acks`, `led`), `block`; and of the lines in it `events`, the first and the last number and time
+(`first_seq`, `last_seq`, `first_ms`, `last_ms`), and two sums over the numbers, `seq_sum` and `seq_squares`, each
+number modulo SEQ_MODULUS. Of a broken line nothing but its problem is believed: its numbers may be none.
+"""
+
+from audit.events import PROBLEM
+from emulator.judging.findings import SEQ_MODULUS
+
+BLOCK = 4_096
+
+_BELIEVED = ", ".join(f"IF({PROBLEM} IS NULL, {name}, NULL) AS {name}" for name in ("node", "incarnation", "event"))
+_SPAN = ", ".join(
+    f"{pick}(IF({PROBLEM} IS NULL, {field}, NULL)) AS {name}"
+    for pick, field, name in (
+        *(("min", "seq", "first_seq"), ("max", "seq", "last_seq")),
+        *(("min", "at_ms", "first_ms"), ("max", "at_ms", "last_ms")),
+        ("sum", f"pmod(seq, {SEQ_MODULUS})", "seq_sum"),
+        ("sum", f"pmod(seq, {SEQ_MODULUS}) * pmod(seq, {SEQ_MODULUS}) % {SEQ_MODULUS}", "seq_squares"),
+    )
+)
+
+OF_LINES = f"""
+SELECT run, {_BELIEVED}, {PROBLEM}, {{kinds}}count(*) AS events, {_SPAN}
+FROM {{lines}} GROUP BY ALL"""
+"""`kinds`: by what else they are told apart, each with a comma behind it."""
+
+_KINDS = "kind, outcome, acks, coalesce(as_leader, leading) AS led, "
+TALLIES = OF_LINES.format(lines="lines", kinds=f"{_KINDS}IF({PROBLEM} IS NULL, seq div {BLOCK}, NULL) AS block, ")
+
+IN_ONE_BLOCK = OF_LINES.format(lines="lines", kinds=_KINDS)
+"""The same without blocks, for runs in which every line can be looked at by itself."""

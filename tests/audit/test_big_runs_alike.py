@@ -1,0 +1,62 @@
+"""What big runs are asked instead, to move less, says the same of every trace that a check rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from audit.checks.registry import CHECKS
+from audit.facts import FEW_MAX
+from audit.run import audit_runs
+from emulator.runs.verdict import CheckVerdict
+from tests.audit.together import Judged
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+IN_OTHER_WORDS = [name for name, check in CHECKS.items() if "--big" in check.violations or check.counted]
+"""What is asked of big runs by another query."""
+
+
+def _found(told: CheckVerdict) -> tuple[object, ...]:
+    """What does not depend on what the test expects."""
+    return told.count, told.judged, told.evidence, told.by_acks, told.allowed, told.verdict == "unknown"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("names", "few_max"),
+    [
+        (IN_OTHER_WORDS, FEW_MAX),
+        pytest.param(tuple(CHECKS), FEW_MAX, marks=pytest.mark.if_time_is_left),
+        pytest.param(tuple(CHECKS), 0, marks=pytest.mark.if_time_is_left),
+    ],
+)
+def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    verdicts_together: dict[str, Judged],
+    names: Sequence[str],
+    few_max: int,
+) -> None:
+    """`few_max`: so many rows are few; 0: none are."""
+    chosen: dict[Path, Judged] = {}
+    for check in names:
+        violated = [judged for judged in verdicts_together.values() if judged.verdict.checks[check].count]
+        if not violated:
+            pytest.skip(f"{check}: the traces are those of other modules, which are not called")
+        chosen[violated[0].run] = violated[0]
+    monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
+    monkeypatch.setattr("audit.facts.FEW_MAX", few_max)
+    big = audit_runs(spark, [*chosen], scratch=str(tmp_path), checks=[CHECKS[name] for name in names])
+    differ = {
+        (judged.run.name, name): (_found(told), _found(of_big.checks[name]))
+        for judged, of_big in zip(chosen.values(), big, strict=True)
+        for name, told in judged.verdict.checks.items()
+        if name in names and _found(told) != _found(of_big.checks[name])
+    }
+    assert not differ
