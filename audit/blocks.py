@@ -1,4 +1,4 @@
-"""A block of an event file's lines as tables of Arrow, if every one of them is an event of this file; else nothing.
+"""Blocks of event files' lines as tables of Arrow, if every line is an event of its block's file; else nothing.
 
 What `audit.events` asks Spark of each line is asked here of all lines of a kind at once, in native code, and more
 strictly: whatever the two readers could take differently is refused, and then Spark looks at it. Refused are
@@ -13,7 +13,8 @@ strictly: whatever the two readers could take differently is refused, and then S
 from __future__ import annotations
 
 import re
-from itertools import compress
+from collections.abc import Sequence
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
@@ -47,25 +48,31 @@ class Source(NamedTuple):
 
 
 class Refused(Exception):
-    """It takes Spark to tell what is in this block."""
+    """It takes Spark to tell what is in these lines."""
 
 
-def tables_of(block: bytes, source: Source) -> dict[str, pa.Table]:
-    """{family: the events of it, with those of the columns FREQUENT that they can have but `run`, and RARE_COLUMN}.
+class Events(NamedTuple):
+    """`table`: the events of a family, with those of the columns FREQUENT that they can have but `run`, and
+    RARE_COLUMN; `counts`: how many of them are from each block, in their order."""
 
-    `block`: whole lines, the last one with its end, of less than 2 GiB.
+    table: pa.Table
+    counts: list[int]
 
-    Raises: Refused.
+
+def tables_of(blocks: Sequence[tuple[bytes, Source]]) -> dict[str, Events]:
+    """{family: the events of it}. To Arrow a call costs as much as a thousand lines, so small blocks come together.
+
+    A block: whole lines, the last one with its end; together of less than 2 GiB.
+
+    Raises: Refused: one of them is, nobody tells which.
     """
-    objects = block[1:-2].split(_BETWEEN)
-    events = _EVENT.findall(block)
-    whole = block.startswith(b"{") and block.endswith(b"}\n") and len(objects) == len(events) == block.count(b"\n")
-    if not whole or b"\r" in block or not _is_utf8(block):
-        raise Refused
-    return {
-        family: _rare_ones(some, source) if family == RARE_ONES else _frequent(family, some, source)
-        for family, some in _by_family(objects, events).items()
-    }
+    objects: dict[str, list[list[bytes]]] = {}
+    for number, (block, _) in enumerate(blocks):
+        for family, some in _objects_of(block).items():
+            of_family = objects.setdefault(family, [[] for _ in blocks])
+            of_family[number] = some
+    sources = [source for _, source in blocks]
+    return {family: _events_of(family, of_blocks, sources) for family, of_blocks in objects.items()}
 
 
 def columns_of(family: str) -> list[str]:
@@ -93,6 +100,17 @@ def _is_utf8(block: bytes) -> bool:
     return True
 
 
+def _objects_of(block: bytes) -> dict[str, list[bytes]]:
+    """{family: its objects}."""
+    objects = block.split(_BETWEEN)
+    objects[-1] = objects[-1][:-2]
+    objects[0] = objects[0][1:]
+    events = _EVENT.findall(block)
+    whole = block.startswith(b"{") and block.endswith(b"}\n") and len(objects) == len(events) == block.count(b"\n")
+    _need(whole and b"\r" not in block and _is_utf8(block))
+    return _by_family(objects, events)
+
+
 def _by_family(objects: list[bytes], events: list[bytes]) -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = {}
     rare = []
@@ -111,36 +129,45 @@ def _fields_of(event: str) -> dict[str, None]:
     return dict.fromkeys((*ENVELOPE, *EVENTS[event].__struct_fields__))
 
 
-def _frequent(family: str, objects: list[bytes], source: Source) -> pa.Table:
-    event = TABLES[family][0]
-    table = _parsed(objects, [*_fields_of(event)])
-    _are_of(table, source)
-    _need(table["event"].unique().to_pylist() == [event])
-    _are_whole(table, event)
-    return table.select(columns_of(family))
+def _events_of(family: str, of_blocks: list[list[bytes]], sources: Sequence[Source]) -> Events:
+    objects = [*chain.from_iterable(of_blocks)]
+    counts = [*map(len, of_blocks)]
+    table = _parsed(objects, [*FIELDS] if family == RARE_ONES else [*_fields_of(TABLES[family][0])])
+    begin = 0
+    for count, source in zip(counts, sources, strict=True):
+        if count:
+            _are_of(table.slice(begin, count), source)
+        begin += count
+    _are_possible(table)
+    if family == RARE_ONES:
+        table = _rare_ones(table, objects)
+    else:
+        _are_whole(table, TABLES[family][0])
+        _need(table["event"].unique().to_pylist() == [TABLES[family][0]])
+    return Events(table.select(columns_of(family)), counts)
 
 
-def _rare_ones(objects: list[bytes], source: Source) -> pa.Table:
+def _rare_ones(table: pa.Table, objects: list[bytes]) -> pa.Table:
+    """With RARE_COLUMN."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = _parsed(objects, [*FIELDS])
-    _are_of(table, source)
     for event in table["event"].unique().to_pylist():
         _need(event in EVENTS and event not in FAMILY_OF)
         _are_whole(table.filter(pc.equal(table["event"], event)), event)
     for buckets in table["buckets"].drop_null().to_pylist():
         _need(are_buckets(buckets) and not buckets.endswith("\n"))  # to Java other characters end a line, too
-    lines = pa.array([b"{%b}" % one for one in objects], pa.string())
-    table = table.append_column(RARE_COLUMN, lines)
-    return table.select(columns_of(RARE_ONES))
+    return table.append_column(RARE_COLUMN, pa.array([b"{%b}" % one for one in objects], pa.string()))
 
 
 def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.json as pj
 
-    text = b"{%b}\n" % _BETWEEN.join(objects)
+    lines = [*objects]
+    lines[0] = b"{" + lines[0]
+    lines[-1] += b"}\n"
+    text = _BETWEEN.join(lines)  # a block is copied no more often than it must: two threads wait for memory
     try:
         table = pj.read_json(
             pa.BufferReader(text),
@@ -154,10 +181,14 @@ def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
 
 
 def _are_of(table: pa.Table, source: Source) -> None:
-    """Of one node, life and run, which are this file's, and of numbers that can be."""
+    """Of one node, life and run, which are this file's."""
     node, incarnation = _only(table, "node"), _only(table, "incarnation")
-    _need(source.file.startswith(f"{node}.{incarnation}."))
-    _need(_only(table, "run") == source.run and _only(table, "format") == EVENT_FORMAT)
+    _need(source.file.startswith(f"{node}.{incarnation}.") and _only(table, "run") == source.run)
+
+
+def _are_possible(table: pa.Table) -> None:
+    """Of our format, and of numbers that can be."""
+    _need(_only(table, "format") == EVENT_FORMAT)
     for name in table.column_names:
         if name in BOUNDED:
             _are_within(table[name], NUMBER_MAX)

@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -93,6 +93,13 @@ class _Range(NamedTuple):
     end: int
 
 
+class _Block(NamedTuple):
+    """Whole lines."""
+
+    lines: bytes
+    of: _Range
+
+
 class _Compacting:
     """All lines of `runs` into files at `path`, by family, and those that are left into files below `left`, which are
     called as theirs."""
@@ -121,24 +128,36 @@ class _Compacting:
     def _work(self, number: int) -> None:
         with ExitStack() as stack:
             files = _Files(self._path, number, self._many, stack)
-            while not self._ended:
-                with self._alone:
-                    one = next(self._ranges, None)
-                if one is None:
-                    files.finish()
-                    return
-                for lines in _lines_of(one):
-                    self._take(lines, one, files)
+            while not self._ended and (together := self._next()):
+                self._take([_Block(lines, one) for one in together for lines in _lines_of(one)], files)
+            if not self._ended:
+                files.finish()
 
-    def _take(self, lines: bytes, one: _Range, files: _Files) -> None:
-        try:
-            files.add(tables_of(lines, one.source), one.key)
-        except Refused:
-            for piece in pieces(lines, PIECE_BYTES):
-                try:
-                    files.add(tables_of(piece, one.source), one.key)
-                except Refused:
-                    self._leave(piece, one)
+    def _next(self) -> list[_Range]:
+        """As many as make a block."""
+        together: list[_Range] = []
+        size_bytes = 0
+        with self._alone:
+            for one in self._ranges:
+                together.append(one)
+                size_bytes += one.end - one.begin
+                if size_bytes >= BLOCK_BYTES:
+                    break
+        return together
+
+    def _take(self, blocks: Sequence[_Block], files: _Files) -> None:
+        """All at once; where that is refused each half by itself, and a block in pieces."""
+        if files.take(blocks) or not blocks:
+            return
+        if len(blocks) > 1:
+            half = len(blocks) // 2
+            self._take(blocks[:half], files)
+            self._take(blocks[half:], files)
+            return
+        [block] = blocks
+        for piece in pieces(block.lines, PIECE_BYTES):
+            if not files.take([_Block(piece, block.of)]):
+                self._leave(piece, block.of)
 
     def _leave(self, lines: bytes, one: _Range) -> None:
         """To Spark, in a file that is called as the one that they are from."""
@@ -198,13 +217,20 @@ class _Files:
         self._waiting: dict[str, list[pa.Table]] = {}
         self._rows: Counter[str] = Counter()
 
-    def add(self, tables: Mapping[str, pa.Table], key: str) -> None:
+    def take(self, blocks: Sequence[_Block]) -> bool:
+        """All of them or none: whether they were taken."""
         import pyarrow as pa
 
-        for family, table in tables.items():
+        try:
+            tables = tables_of([(block.lines, block.of.source) for block in blocks])
+        except Refused:
+            return False
+        for family, (table, counts) in tables.items():
             if self._many:
-                table = table.append_column("run", pa.repeat(key, table.num_rows))
+                keys = [pa.repeat(block.of.key, count) for block, count in zip(blocks, counts, strict=True)]
+                table = table.append_column("run", pa.chunked_array(keys))
             self._wait(family, table)
+        return True
 
     def finish(self) -> None:
         for family in self._waiting:

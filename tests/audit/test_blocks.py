@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -15,6 +15,9 @@ from protocol import events as e
 from protocol.events import ENVELOPE, EVENTS, FIELDS
 from protocol.events.reading import BOUNDED, NEEDED, NUMBER_MAX, event_in
 from tests.audit.trace import dual_leader
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HERE = Source("trace", "broker-0.1.jsonl")
 SAMPLE: dict[type, Any] = {int: 7, float: 7.5, str: "seven", bool: True}
@@ -35,9 +38,14 @@ def block(*lines: bytes) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+def tables(lines: bytes, source: Source = HERE) -> dict[str, pa.Table]:
+    """Of one block."""
+    return {family: table for family, (table, _) in tables_of([(lines, source)]).items()}
+
+
 def is_taken(lines: bytes, source: Source = HERE) -> bool:
     try:
-        tables_of(lines, source)
+        tables(lines, source)
     except Refused:
         return False
     return True
@@ -46,7 +54,7 @@ def is_taken(lines: bytes, source: Source = HERE) -> bool:
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_of_every_kind_is_taken_with_what_it_says(event: str) -> None:
     family = FAMILY_OF.get(event, RARE_ONES)
-    [(told, table)] = tables_of(block(line_of(event)), HERE).items()
+    [(told, table)] = tables(block(line_of(event))).items()
     [row] = table.to_pylist()
     assert told == family and list(row) == columns_of(family)
     said = fields_of(event)
@@ -95,6 +103,28 @@ def test_lines_of_another_run_node_or_life_are_refused(source: Source) -> None:
     assert not any(is_taken(good + block(line)) for line in mixed)
 
 
+def test_blocks_that_come_together_are_taken_as_each_by_itself() -> None:
+    """Of several files: no row is another block's, and one block that is refused refuses them all."""
+    kinds = ("batch_appended", "role_changed", "node_started", "batch_appended", "high_watermark_moved")
+    blocks = []
+    for number, kind in enumerate(kinds):
+        who = {"node": f"broker-{number}", "run": f"run-{number % 2}", "incarnation": 1 + number % 3}
+        lines = block(*[line_of(kind, **who, seq=seq) for seq in range(number + 1)])
+        blocks.append((lines, Source(f"run-{number % 2}", f"broker-{number}.{1 + number % 3}.jsonl")))
+    together = tables_of(blocks)
+    for family, (table, counts) in together.items():
+        assert len(counts) == len(blocks) and sum(counts) == table.num_rows
+        begin = 0
+        for count, (lines, source) in zip(counts, blocks, strict=True):
+            alone = tables(lines, source).get(family)
+            assert table.slice(begin, count).to_pylist() == ([] if alone is None else alone.to_pylist())
+            begin += count
+    for number, (lines, source) in enumerate(blocks):
+        other = Source("run-7", source.file)
+        with pytest.raises(Refused):
+            tables_of([*blocks[:number], (lines, other), *blocks[number + 1 :]])
+
+
 GOOD = line_of("batch_appended")
 NASTY = {
     "an empty line": block(GOOD, b"", GOOD),
@@ -138,7 +168,7 @@ def test_text_of_every_kind_is_taken() -> None:
         line_of("operation_invoked", value=text),
         line_of("operation_invoked", value=text).replace(b"\xc3\xa9", b"\\u00e9"),
     )
-    [table] = tables_of(lines, HERE).values()
+    [table] = tables(lines).values()
     assert table["value"].to_pylist() == [text, text]
 
 
@@ -164,14 +194,14 @@ def test_whatever_is_taken_is_what_its_lines_say(data: st.DataObject) -> None:
         lines[which] = lines[which][:at] + there + lines[which][at + gone :]
     whole = block(*lines)
     try:
-        tables = tables_of(whole, Source("trace", "broker-0.1.jsonl"))
+        taken = tables(whole)
     except Refused:
         return
     events = [event_in(line) for line in whole.split(b"\n")[:-1]]
-    for family, table in tables.items():
+    for family, table in taken.items():
         of_family = [one for one in events if one is not None and FAMILY_OF.get(one["event"], RARE_ONES) == family]
         said = [{name: one.get(name) for name in columns_of(family) if name != RARE_COLUMN} for one in of_family]
         assert said == [
             {name: value for name, value in row.items() if name != RARE_COLUMN} for row in table.to_pylist()
         ]
-    assert sum(table.num_rows for table in tables.values()) == len(events)
+    assert sum(table.num_rows for table in taken.values()) == len(events)

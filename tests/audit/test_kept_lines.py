@@ -198,4 +198,4 @@ def test_a_block_with_a_line_that_is_none_loses_no_other(tmp_path: Path) -> None
     kept = sum(pq.read_metadata(file).num_rows for file in (tmp_path / "lines").glob("*/*"))
     assert kept == sum(map(len, trace.files.values())) - 1
     with pytest.raises(Refused):
-        tables_of(b"".join(trace.files[FILE]), Source("trace", "broker-0.1.jsonl"))
+        tables_of([(b"".join(trace.files[FILE]), Source("trace", "broker-0.1.jsonl"))])
