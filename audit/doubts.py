@@ -126,8 +126,7 @@ _BLOCKS = """
       FROM tallies WHERE problem IS NULL GROUP BY run, node, incarnation, block"""
 
 
-def doubts(small: bool) -> str:
-    """Rows `run`, `text`. `small`: of runs in which every line can be looked at by itself."""
+def doubts(small: bool) -> list[str]:
+    """Queries for rows `run`, `text`. `small`: of runs in which every line can be looked at by itself."""
     clock = _CLOCK.format(blocks=_LINE_BY_LINE if small else _BLOCKS)
-    parts = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, clock, clocks(small))
-    return " UNION ALL ".join(f"SELECT run, text FROM ({part})" for part in parts)
+    return [_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, clock, clocks(small)]

@@ -78,7 +78,7 @@ def _united(parts: Sequence[str]) -> str:
 def _about(*, small: bool, wire: bool) -> list[str]:
     counts = _counts(f"({IN_ONE_BLOCK})" if small else "tallies")
     asked = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
-    return [*asked, _DOUBTS.format(doubts=doubts(small))]
+    return [*asked, *(_DOUBTS.format(doubts=query) for query in doubts(small))]
 
 
 def _rows_of(check: Check) -> str:

@@ -48,6 +48,7 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
+    "spark.sql.ui.explainMode": "simple",  # of every plan, and of each change to it, for a page that nobody opens
     "spark.sql.catalogImplementation": "in-memory",  # no Hive: saves a metastore and its files
     "spark.sql.session.timeZone": "UTC",
     # A large audit makes 1,300 classes; of a hundred, the default, many are thrown away before the next task asks.
