@@ -26,7 +26,7 @@ from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.judging import EVIDENCE_MAX, collected, judged_by, make, values_of
 from audit.lives import lives_in_files
-from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions
+from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, questions
 from audit.session import first_line
 from audit.side_by_side import side_by_side
 from audit.tuning import tuned
@@ -69,7 +69,7 @@ class Ahead:
         self.lines(WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         # Views are the session's: who asks next makes others of these names.
         self._invocations = self._spark.table("invocations")
-        queries = questions(self._checks, evidence_max, small=True, wire=True)
+        queries = questions(self._checks, evidence_max, How(tallied=False, by_line=True, wire=True))
         self._makers = [side_by_side(_planned, floor) for floor in facts.makers()]
         self._answers = side_by_side(lambda query: _planned(facts.sql(query)), queries)
 

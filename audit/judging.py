@@ -19,7 +19,7 @@ from audit.facts import SMALL_MAX_BYTES, Facts, prepare
 from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.kept_lines import lines_in_files
-from audit.questions import WIRE_COLUMNS, WIRE_LINES, questions, questions_apart
+from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, questions, questions_apart
 from audit.session import first_line
 from audit.side_by_side import side_by_side
 from audit.tuning import tuned
@@ -47,15 +47,17 @@ def judge(
     with tuned(spark, small, size_bytes):
         lines = read_lines(spark, runs, COLUMNS) if small else lines_in_files(spark, runs, f"{scratch}/lines")
         facts = prepare(spark, runs, lines, None if small else scratch)
-        if wire := any(run.paths(wire=True) for run in runs):
+        wire = any(run.paths(wire=True) for run in runs)
+        if wire:
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
+        how = How(tallied=not small, by_line=facts.by_line, wire=wire)
         crashed: dict[str, str] = {}
         try:
             if small:
                 make(facts.makers())
-            rows = rows_of(facts, questions(checks, evidence_max, small=small, wire=wire, apart=facts.of_few))
+            rows = rows_of(facts, questions(checks, evidence_max, how, apart=facts.of_few))
         except PySparkException:
-            about, apart = questions_apart(checks, evidence_max, small=small, wire=wire)
+            about, apart = questions_apart(checks, evidence_max, how)
             rows = rows_of(facts, [about])
             for check, query in zip(checks, apart, strict=True):
                 try:

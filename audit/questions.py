@@ -12,6 +12,7 @@ Every answer is a row (`run`, `check`, `kind`, ...):
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -35,14 +36,23 @@ NOTED = (
 )
 
 
+class How(NamedTuple):
+    """`tallied`: there is a table of `audit.tallies`; `by_line`: of clocks every line is looked at by itself; `wire`:
+    there is a table WIRE_LINES."""
+
+    tallied: bool
+    by_line: bool
+    wire: bool
+
+
 def questions(
-    checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool, apart: Callable[[str], bool] = lambda _: False
+    checks: Sequence[Check], rows_max: int, how: How, *, apart: Callable[[str], bool] = lambda _: False
 ) -> list[str]:
     """Queries over the tables of `audit.facts` that together ask for everything. `rows_max`: of each run, check and
-    kind; `small`: of runs in which every line can be looked at by itself; `wire`: there is a table WIRE_LINES; `apart`:
+    kind; `apart`:
     whether a part is not to be in one query with those that are not."""
     rows = [*map(_rows_of, checks)]
-    about = [*_about(small=small, wire=wire), *(_counted(check) for check in checks if check.counted)]
+    about = [*_about(how), *(_counted(check) for check in checks if check.counted)]
     queries = []
     for side in (False, True):
         queries += _dealt([one for one in rows if apart(one) is side], [a for a in about if apart(a) is side], rows_max)
@@ -60,13 +70,13 @@ def _dealt(rows: Sequence[str], about: Sequence[str], rows_max: int) -> list[str
     ]
 
 
-def questions_apart(checks: Sequence[Check], rows_max: int, *, small: bool, wire: bool) -> tuple[str, list[str]]:
+def questions_apart(checks: Sequence[Check], rows_max: int, how: How) -> tuple[str, list[str]]:
     """The same with a query for each check: (about the run itself, one for each)."""
     apart = [
         _united([_bounded([_rows_of(check)], rows_max), *([_counted(check)] if check.counted else [])])
         for check in checks
     ]
-    return _united(_about(small=small, wire=wire)), apart
+    return _united(_about(how)), apart
 
 
 def _united(parts: Sequence[str]) -> str:
@@ -75,10 +85,10 @@ def _united(parts: Sequence[str]) -> str:
     return f"SELECT /*gather*/ * FROM ({rows})"
 
 
-def _about(*, small: bool, wire: bool) -> list[str]:
-    counts = _counts(f"({IN_ONE_BLOCK})" if small else "tallies")
-    asked = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if wire else [])]
-    return [*asked, *(_DOUBTS.format(doubts=query) for query in doubts(small))]
+def _about(how: How) -> list[str]:
+    counts = _counts("tallies" if how.tallied else f"({IN_ONE_BLOCK})")
+    asked = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if how.wire else [])]
+    return [*asked, *(_DOUBTS.format(doubts=query) for query in doubts(how.by_line))]
 
 
 def _rows_of(check: Check) -> str:

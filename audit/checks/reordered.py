@@ -43,14 +43,14 @@ FROM (
   SELECT *, max(struct(offset, operation, incarnation, {_NUMBER} AS number)) OVER (
     PARTITION BY run, node, client, topic, partition {_EARLIER}) AS before
   FROM (
-    SELECT /*few(o)*/ DISTINCT o.*, coalesce(i.client, '') AS client
-    FROM (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
-    JOIN (
+    SELECT o.*, coalesce(i.client, '') AS client
+    FROM (
       SELECT /*few(falls)*/ * FROM operations
       --big LEFT SEMI JOIN ({_FALLS}
       --big ) AS falls ON xxhash64(run, node, topic, partition) = producer AND offset >= lowest
       WHERE {_ASKED}
     ) AS o
+    LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
       ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
       AND o.offset BETWEEN log.base_offset AND log.last_offset
     LEFT JOIN (SELECT DISTINCT run, operation, client FROM invocations WHERE client != '') AS i

@@ -156,17 +156,31 @@ ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
 """{what is changed: (how, part of the reason; "": a check says it)}"""
 
 
+Verdicts = dict[str, Verdict]
+
+
 @pytest.fixture(scope="module")
-def verdicts(run: Path, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
-    """Of every row, by one query."""
+def changed(run: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The run of every row."""
     folder = tmp_path_factory.mktemp("rows")
-    expected = expected_of(run)
-    runs = [
-        write_changed(Change(what, what, GONE, change(files_of(run))), folder / str(number))
+    return {
+        what: write_changed(Change(what, what, GONE, change(files_of(run))), folder / str(number))
         for number, (what, (change, _)) in enumerate(ROWS.items())
-    ]
-    judged = audit_runs(spark, [run, *runs], scratch=str(folder), expected=lambda _: expected)
-    return dict(zip(("as it was", *ROWS), judged, strict=True))
+    }
+
+
+def _judged(spark: SparkSession, run: Path, changed: dict[str, Path], folder: Path) -> Verdicts:
+    """Of every row, by one query."""
+    expected = expected_of(run)
+    judged = audit_runs(spark, [run, *changed.values()], scratch=str(folder), expected=lambda _: expected)
+    return dict(zip(("as it was", *changed), judged, strict=True))
+
+
+@pytest.fixture(scope="module")
+def verdicts(
+    run: Path, spark: SparkSession, changed: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Verdicts:
+    return _judged(spark, run, changed, tmp_path_factory.mktemp("judged"))
 
 
 @pytest.mark.spark
@@ -183,6 +197,23 @@ def test_what_is_missing_makes_the_run_unknown_and_is_named(verdicts: dict[str, 
     assert any(reason in one for one in told), told
     if reason and "fault" not in what and "in force" not in what:
         assert "held" not in {check.verdict for check in verdict.checks.values()}
+
+
+@pytest.mark.spark
+def test_a_run_is_believed_as_little_among_many(
+    verdicts: Verdicts,
+    run: Path,
+    spark: SparkSession,
+    changed: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Many small runs are judged the way of big ones: each line of theirs is looked at all the same."""
+    monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
+    among_many = _judged(spark, run, changed, tmp_path)
+    for what, alone in verdicts.items():
+        told = among_many[what]
+        assert (told.valid, told.unknown_because) == (alone.valid, alone.unknown_because), what
 
 
 @pytest.mark.parametrize("name", ["scenario.yaml", "settings.json", "observations.json"])

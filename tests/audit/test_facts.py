@@ -13,7 +13,7 @@ from audit.facts import FLOORS, Facts, prepare
 from audit.families import COLUMNS, TABLES
 from audit.input import read_directory
 from audit.judging import make
-from audit.questions import questions
+from audit.questions import How, questions
 from audit.tuning import tuned
 from tests.audit.trace import dual_leader
 
@@ -88,8 +88,9 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
 
 def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
     checks = tuple(CHECKS.values())
-    together = questions(checks, 20, small=False, wire=True)
-    apart = questions(checks, 20, small=False, wire=True, apart=facts().of_few)
+    how = How(tallied=True, by_line=False, wire=True)
+    together = questions(checks, 20, how)
+    apart = questions(checks, 20, how, apart=facts().of_few)
     assert any(map(facts().of_few, apart)) and not any(map(facts().of_few, together))
     for name in CHECKS:
         assert sum(query.count(f"'{name}' AS check, 'violation' AS kind") for query in apart) == 1, name
