@@ -69,7 +69,7 @@ class Ahead:
         self.lines(WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         # Views are the session's: who asks next makes others of these names.
         self._invocations = self._spark.table("invocations")
-        queries = questions(self._checks, evidence_max, How(tallied=False, by_line=True, wire=True))
+        queries = questions(self._checks, evidence_max, How(tallied=False, wire=True))
         self._makers = [side_by_side(_planned, floor) for floor in facts.makers()]
         self._answers = side_by_side(lambda query: _planned(facts.sql(query)), queries)
 

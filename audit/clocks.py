@@ -6,8 +6,10 @@ that a wrong clock makes a run unknown instead of better:
 
 - a batch is appended by a leader before any follower has it;
 - a leader epoch is committed by the session service before a broker takes a role in it, as is a controller epoch;
-- a leader appends a record before a client is told that it is there (where all lines can be looked at);
+- a leader appends a record before a client is told that it is there;
 - a process is started, and a rule asked for, before it begins, or is in force.
+
+In a big set of runs records are told apart by a number first, and those are looked at whose times could contradict.
 
 CLOCKS gives rows `run`, `text`: one for each pair of nodes.
 """
@@ -16,19 +18,28 @@ from __future__ import annotations
 
 SPARE_MS = 1.0
 """Times are kept to fractions of a millisecond, and a step's events have the time at which it began."""
-BLOCK = 4_096
-"""Offsets that are looked at together where lines are many: the first of each node."""
 
-_APPENDS = """
--- of each node the first append in a block of offsets: a follower's has the leader's before it
+_APPENDS = f"""
+-- of each node the first append at an offset: a follower's has the leader's before it
 SELECT run, min_by(node, led_ms) FILTER (WHERE led_ms IS NOT NULL) AS before_node, min(led_ms) AS before_ms,
   min_by(node, followed_ms) FILTER (WHERE followed_ms IS NOT NULL) AS after_node, min(followed_ms) AS after_ms
 FROM (
-  SELECT run, node, topic, partition, leader_epoch, base_offset div {block} AS block,
+  SELECT run, node, topic, partition, leader_epoch, base_offset,
     min(IF(as_leader, at_ms, NULL)) AS led_ms, min(IF(as_leader, NULL, at_ms)) AS followed_ms
-  FROM appends GROUP BY run, node, topic, partition, leader_epoch, base_offset div {block}
+  FROM (
+    SELECT /*few(doubtful)*/ * FROM appends
+    --big LEFT SEMI JOIN (
+    --big   SELECT place FROM (
+    --big     SELECT xxhash64(run, topic, partition, leader_epoch, base_offset) AS place,
+    --big       IF(as_leader, at_ms, NULL) AS led_ms, IF(as_leader, NULL, at_ms) AS followed_ms
+    --big     FROM appends
+    --big   )
+    --big   GROUP BY place HAVING min(followed_ms) < min(led_ms) - {SPARE_MS}
+    --big ) AS doubtful ON xxhash64(run, topic, partition, leader_epoch, base_offset) = place
+  )
+  GROUP BY run, node, topic, partition, leader_epoch, base_offset
 )
-GROUP BY run, topic, partition, leader_epoch, block
+GROUP BY run, topic, partition, leader_epoch, base_offset
 """
 
 _ROLES = """
@@ -81,34 +92,42 @@ JOIN (
 ) USING (run, node, incarnation)
 """
 
-_RECORDS = """
+_RECORDS = f"""
 SELECT run, before_node, before_ms, o.node AS after_node, o.at_ms AS after_ms
 FROM operations AS o
 JOIN (
   SELECT run, topic, partition, digest, min_by(node, at_ms) AS before_node, min(at_ms) AS before_ms
-  FROM appends WHERE as_leader GROUP BY run, topic, partition, digest
+  FROM (
+    SELECT /*few(doubtful)*/ * FROM appends
+    --big LEFT SEMI JOIN (
+    --big   SELECT record FROM (
+    --big     SELECT xxhash64(run, topic, partition, digest) AS record, at_ms AS led_ms, CAST(NULL AS DOUBLE) AS told_ms
+    --big     FROM appends WHERE as_leader
+    --big     UNION ALL
+    --big     SELECT xxhash64(run, topic, partition, digest), NULL, at_ms FROM operations
+    --big     WHERE kind = 'produce' AND outcome = 'ok' AND acks != 0
+    --big   )
+    --big   GROUP BY record HAVING min(told_ms) < min(led_ms) - {SPARE_MS}
+    --big ) AS doubtful ON xxhash64(run, topic, partition, digest) = record
+    WHERE as_leader
+  )
+  GROUP BY run, topic, partition, digest
 ) USING (run, topic, partition, digest)
 WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks != 0
 """
 
-# A block may hold what a node appended as a leader and, where a topic was made anew, as a follower.
-_OF_TWO = " AND before_node != after_node"
-
-
-def clocks(by_line: bool) -> str:
-    """Rows `run`, `text`. `by_line`: every line is looked at by itself."""
-    edges = [_APPENDS.format(block=1 if by_line else BLOCK), _ROLES, _CONTROLLERS, _ASKED]
-    if by_line:
-        edges.append(_RECORDS)
-    united = " UNION ALL ".join(f"SELECT run, before_node, before_ms, after_node, after_ms FROM ({e})" for e in edges)
-    return f"""
+_EDGES = " UNION ALL ".join(
+    f"SELECT run, before_node, before_ms, after_node, after_ms FROM ({edges})"
+    for edges in (_APPENDS, _ROLES, _CONTROLLERS, _ASKED, _RECORDS)
+)
+CLOCKS = f"""
 SELECT run, format_string(
   'the clocks of %s and %s contradict each other: what %s did at %d ms led to what %s did at %d ms',
   before_node, after_node, before_node, bigint(before_ms), after_node, bigint(after_ms)) AS text
 FROM (
   SELECT run, before_node, after_node, max_by(before_ms, before_ms - after_ms) AS before_ms,
     max_by(after_ms, before_ms - after_ms) AS after_ms
-  FROM ({united})
-  WHERE after_ms < before_ms - {SPARE_MS}{"" if by_line else _OF_TWO}
+  FROM ({_EDGES})
+  WHERE after_ms < before_ms - {SPARE_MS}
   GROUP BY run, before_node, after_node
 )"""

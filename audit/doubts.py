@@ -1,13 +1,13 @@
 """Doubts: events that contradict one another, or that lack what must have come before them.
 
-Whole lines are missed by their numbers (`emulator.judging.completeness`); these are told by what is in them. Each query
-gives rows `run`, `text`: one for each node and kind of doubt, and makes the run unknown. They are cheap on a run of any
-size: what is frequent is folded, once, into blocks of numbers.
+Whole lines are missed by their numbers (`emulator.judging.completeness`); these are told by what is in them. Each
+query gives rows `run`, `text`: one for each node and kind of doubt, and makes the run unknown. What is frequent is
+folded into blocks of numbers, or told apart by a number first.
 """
 
 from __future__ import annotations
 
-from audit.clocks import clocks
+from audit.clocks import CLOCKS
 
 BLOCK = 62
 """Operations whose bits go into one number."""
@@ -103,40 +103,29 @@ GROUP BY run
 """
 
 _CLOCK = """
--- Numbers go up within a life, and so does its clock. Where lines are many, it is looked at between blocks of them.
+-- Numbers go up within a life, and so does its clock. In a big run lives are told apart by a number first, and looked
+-- at closer where their clock went back.
 SELECT run, format_string('the clock of %s went back in its life %d, by %d ms at %d ms', node, incarnation,
-  bigint(max(back_ms)), bigint(max_by(was_ms, back_ms))) AS text
+  bigint(max(was_ms - at_ms)), bigint(max_by(was_ms, was_ms - at_ms))) AS text
 FROM (
-  SELECT run, node, incarnation, was_ms, was_ms - from_ms AS back_ms
+  SELECT run, node, incarnation, at_ms, max(at_ms) OVER (PARTITION BY run, node, incarnation ORDER BY seq, at_ms
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS was_ms
   FROM (
-    SELECT run, node, incarnation, from_ms,
-      max(to_ms) OVER (PARTITION BY run, node, incarnation ORDER BY block, from_ms
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS was_ms
-    FROM ({blocks})
+    SELECT /*few(doubtful)*/ * FROM lines
+    --big LEFT SEMI JOIN (
+    --big   SELECT DISTINCT life FROM (
+    --big     SELECT life, at_ms, lag(at_ms) OVER (PARTITION BY life ORDER BY seq, at_ms) AS before_ms
+    --big     FROM (
+    --big       SELECT xxhash64(run, node, incarnation) AS life, seq, at_ms FROM lines WHERE problem IS NULL
+    --big     )
+    --big   )
+    --big   WHERE at_ms < before_ms
+    --big ) AS doubtful ON xxhash64(run, node, incarnation) = life
+    WHERE problem IS NULL
   )
-  WHERE from_ms < was_ms
 )
-GROUP BY run, node, incarnation
+WHERE at_ms < was_ms GROUP BY run, node, incarnation
 """
-_BLOCKS = """
-      SELECT run, node, incarnation, block, min(first_ms) AS from_ms, max(last_ms) AS to_ms
-      FROM tallies WHERE problem IS NULL GROUP BY run, node, incarnation, block"""
-# In a big set of runs lives are told apart by a number first, and those are looked at whose clock went back.
-_LINE_BY_LINE = """
-      SELECT /*few(doubtful)*/ run, node, incarnation, seq AS block, at_ms AS from_ms, at_ms AS to_ms FROM lines
-      --big LEFT SEMI JOIN (
-      --big   SELECT DISTINCT life FROM (
-      --big     SELECT life, at_ms, lag(at_ms) OVER (PARTITION BY life ORDER BY seq, at_ms) AS before_ms
-      --big     FROM (
-      --big       SELECT xxhash64(run, node, incarnation) AS life, seq, at_ms FROM lines WHERE problem IS NULL
-      --big     )
-      --big   )
-      --big   WHERE at_ms < before_ms
-      --big ) AS doubtful ON xxhash64(run, node, incarnation) = life
-      WHERE problem IS NULL"""
 
-
-def doubts(by_line: bool) -> list[str]:
-    """Queries for rows `run`, `text`. `by_line`: every line is looked at by itself."""
-    clock = _CLOCK.format(blocks=_LINE_BY_LINE if by_line else _BLOCKS)
-    return [_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, clock, clocks(by_line)]
+DOUBTS = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, _CLOCK, CLOCKS)
+"""Queries for rows `run`, `text`."""

@@ -50,7 +50,7 @@ from audit.questions import WIRE_LINES
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
 from audit.states import SMALL_ISRS, STATES
-from audit.tallies import IN_ONE_BLOCK, TALLIES
+from audit.tallies import TALLIES
 from audit.tuning import tuned
 
 if TYPE_CHECKING:
@@ -59,9 +59,6 @@ if TYPE_CHECKING:
 SMALL_MAX_BYTES = 8 << 20
 """Runs of less than this together, some 25,000 events, are judged in memory, in one partition: no shuffle, no code is
 made. Every check looks at all lines there, so three times as many take longer than in files (docs/audit-cost.md)."""
-
-BY_LINE_MAX_BYTES = SMALL_MAX_BYTES
-"""Of a run of no more than this every line is looked at, also among many: its verdict is the one that it has alone."""
 
 FEW_MAX = 100_000
 """So many rows of a big run lie in one partition, rare events or a table's: what is asked of them alone moves none of
@@ -96,15 +93,13 @@ lies below it."""
 
 class Facts(NamedTuple):
     """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM. `rare`: whether what is
-    asked of few rows alone is asked as of a small run. `many`: of big runs, tables of FLOORS that have many rows.
-    `by_line`: clocks are looked at line by line, and not between blocks of lines."""
+    asked of few rows alone is asked as of a small run. `many`: of big runs, tables of FLOORS that have many rows."""
 
     spark: SparkSession
     lines: DataFrame
     small: bool
     rare: bool
     many: set[str]
-    by_line: bool = True
 
     def sql(self, query: str) -> DataFrame:
         """A query over the tables. `/*gather*/` after SELECT: bring what was united into one partition, for small
@@ -175,8 +170,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
         rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
         few = rest.count() <= FEW_MAX  # which keeps them
         rest = rest.coalesce(1) if few else rest
-    by_line = scratch is None or any(run.size_bytes <= BY_LINE_MAX_BYTES for run in runs)
-    facts = Facts(spark, lines, small=scratch is None, rare=few, many=set(), by_line=by_line)
+    facts = Facts(spark, lines, small=scratch is None, rare=few, many=set())
     lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
     _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
@@ -194,7 +188,7 @@ def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame,
     logs.createOrReplaceTempView("logs")
     facts.sql(STATES).createOrReplaceTempView("states")
     ground, *others = FLOORS
-    for floor in (ground if facts.small else {"tallies": IN_ONE_BLOCK if by_line else TALLIES, **ground}, *others):
+    for floor in (ground if facts.small else {"tallies": TALLIES, **ground}, *others):
         facts.keep(floor)
     return facts
 

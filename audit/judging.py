@@ -50,7 +50,7 @@ def judge(
         wire = any(run.paths(wire=True) for run in runs)
         if wire:
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
-        how = How(tallied=not small, by_line=facts.by_line, wire=wire)
+        how = How(tallied=not small, wire=wire)
         crashed: dict[str, str] = {}
         try:
             if small:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import msgspec
 
 from audit.checks.check import Check
-from audit.doubts import doubts
+from audit.doubts import DOUBTS
 from audit.side_by_side import AT_ONCE_MAX
-from audit.tallies import IN_ONE_BLOCK, OF_LINES
+from audit.tallies import OF_LINES, TALLIES
 from emulator.judging.findings import ACKS, ALLOWED, EventCount, Note
 
 WIRE_LINES = "wire_lines"
@@ -37,11 +37,9 @@ NOTED = (
 
 
 class How(NamedTuple):
-    """`tallied`: there is a table of `audit.tallies`; `by_line`: of clocks every line is looked at by itself; `wire`:
-    there is a table WIRE_LINES."""
+    """`tallied`: there is a table of `audit.tallies`; `wire`: there is a table WIRE_LINES."""
 
     tallied: bool
-    by_line: bool
     wire: bool
 
 
@@ -86,9 +84,9 @@ def _united(parts: Sequence[str]) -> str:
 
 
 def _about(how: How) -> list[str]:
-    counts = _counts("tallies" if how.tallied else f"({IN_ONE_BLOCK})")
+    counts = _counts("tallies" if how.tallied else f"({TALLIES})")
     asked = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if how.wire else [])]
-    return [*asked, *(_DOUBTS.format(doubts=query) for query in doubts(how.by_line))]
+    return [*asked, *(_DOUBTS.format(doubts=query) for query in DOUBTS)]
 
 
 def _rows_of(check: Check) -> str:

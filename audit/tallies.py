@@ -1,16 +1,13 @@
-"""How many lines there are of each kind, in blocks of their numbers: a table of big runs, so that nobody else looks at
-all lines.
+"""How many lines there are of each kind: a table of big runs, so that nobody else counts them.
 
-TALLIES gives rows `run`, `node`, `incarnation`, `event`, `problem`, what tells operations and moves apart (`kind`,
-`outcome`, `acks`, `led`), `block`; and of the lines in it `events`, the first and the last number and time
-(`first_seq`, `last_seq`, `first_ms`, `last_ms`), and two sums over the numbers, `seq_sum` and `seq_squares`, each
-number modulo SEQ_MODULUS. Of a broken line nothing but its problem is believed: its numbers may be none.
+TALLIES gives rows `run`, `node`, `incarnation`, `event`, `problem`, and what tells operations and moves apart (`kind`,
+`outcome`, `acks`, `led`); and of these lines `events`, the first and the last number and time (`first_seq`, `last_seq`,
+`first_ms`, `last_ms`), and two sums over the numbers, `seq_sum` and `seq_squares`, each number modulo SEQ_MODULUS. Of a
+broken line nothing but its problem is believed: its numbers may be none.
 """
 
 from audit.events import PROBLEM
 from emulator.judging.findings import SEQ_MODULUS
-
-BLOCK = 4_096
 
 _BELIEVED = ", ".join(f"IF({PROBLEM} IS NULL, {name}, NULL) AS {name}" for name in ("node", "incarnation", "event"))
 _SPAN = ", ".join(
@@ -28,8 +25,4 @@ SELECT run, {_BELIEVED}, {PROBLEM}, {{kinds}}count(*) AS events, {_SPAN}
 FROM {{lines}} GROUP BY ALL"""
 """`kinds`: by what else they are told apart, each with a comma behind it."""
 
-_KINDS = "kind, outcome, acks, coalesce(as_leader, leading) AS led, "
-TALLIES = OF_LINES.format(lines="lines", kinds=f"{_KINDS}IF({PROBLEM} IS NULL, seq div {BLOCK}, NULL) AS block, ")
-
-IN_ONE_BLOCK = OF_LINES.format(lines="lines", kinds=_KINDS)
-"""The same without blocks, for runs in which every line can be looked at by itself."""
+TALLIES = OF_LINES.format(lines="lines", kinds="kind, outcome, acks, coalesce(as_leader, leading) AS led, ")

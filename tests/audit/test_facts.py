@@ -88,7 +88,7 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
 
 def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
     checks = tuple(CHECKS.values())
-    how = How(tallied=True, by_line=False, wire=True)
+    how = How(tallied=True, wire=True)
     together = questions(checks, 20, how)
     apart = questions(checks, 20, how, apart=facts().of_few)
     assert any(map(facts().of_few, apart)) and not any(map(facts().of_few, together))

@@ -394,7 +394,6 @@ def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
     """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones, whether or
     not tables have few rows."""
     monkeypatch.setattr("audit.facts.FEW_MAX", few_max)
-    monkeypatch.setattr("audit.facts.BY_LINE_MAX_BYTES", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
     few = [CHECKS[name] for name in checks]
     small = audit_runs(spark, runs, scratch=str(tmp_path), checks=few)
