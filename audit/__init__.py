@@ -4,7 +4,7 @@ Reading order: `java` (which Java), `spark_home` (where Spark lives), `gateway` 
 does not outlive us), `session` (a session in it), `class_archive` (why it starts quickly). Then the audit itself:
 `input` (runs on disk), `events` (their lines as a table), `families` (which events have tables of their own), `blocks`
 and `kept_lines` (the lines of big runs, parsed by Arrow and kept), `offices`, `settled` (runs left in peace), `lives`
-(of a topic, between its deletions), `states`, `logs`, `given`, `lost` and `facts` (the tables that checks read),
+(of a topic, between its deletions), `states`, `logs`, `given`, `lost`, `tallies` and `facts` (tables that checks read),
 `checks`, `doubts` (events that contradict one another) and `clocks` (those that contradict causes), `questions` (all of
 it as a few queries), `side_by_side` (which are asked at once), `judging`, `ahead` (the same, planned before its run is
 played), `tuning`; `quarantine` and `expected` (what is made of it; the rest is in `emulator.judging`), `run` (all),
