@@ -156,6 +156,12 @@ ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
 """{what is changed: (how, part of the reason; "": a check says it)}"""
 
 
+AMONG_MANY = (
+    *("a clock that goes back", "one number twice, one missing", "an operation ended twice"),
+    *("a leader without a role", "no file of the final leader", "a log found too long"),
+)
+"""Whose doubts are asked in other words there, or of other tables."""
+
 Verdicts = dict[str, Verdict]
 
 
@@ -210,9 +216,8 @@ def test_a_run_is_believed_as_little_among_many(
 ) -> None:
     """Many small runs are judged the way of big ones: each line of theirs is looked at all the same."""
     monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
-    among_many = _judged(spark, run, changed, tmp_path)
-    for what, alone in verdicts.items():
-        told = among_many[what]
+    for what, told in _judged(spark, run, {what: changed[what] for what in AMONG_MANY}, tmp_path).items():
+        alone = verdicts[what]
         assert (told.valid, told.unknown_because) == (alone.valid, alone.unknown_because), what
 
 
