@@ -37,11 +37,11 @@ from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
 from audit.checks.log_evidence import UNREADABLE
-from audit.events import PROBLEM, run_keys, spark_schema
+from audit.events import PROBLEM, spark_schema
 from audit.families import FREQUENT, RARE, REST, TABLES
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
-from audit.kept_lines import with_family
+from audit.kept_lines import with_family, with_run, written_columns
 from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
 from audit.logs import DELETED, LOG_RANGES, LOGS
 from audit.lost import COPIED, LOST, LOST_COPIES
@@ -222,11 +222,10 @@ def _of_family(lines: DataFrame, family: str) -> DataFrame:
 
 def _in_files(logs: DataFrame, path: str, runs: Sequence[RunDirectory]) -> DataFrame:
     """The name of a single run is not written; texts of few values are, once each."""
-    names = [name for name in logs.columns if name != "run" or len(runs) > 1]
+    kept = logs.select(*written_columns(logs.columns, runs))
     texts = {f"parquet.enable.dictionary#{name}": "true" for name in ("run", "node", "topic")}
-    logs.select(*names).write.options(**texts).mode("overwrite").parquet(path)
-    written = logs.sparkSession.read.schema(logs.select(*names).schema).parquet(path)
-    return (written if len(runs) > 1 else written.withColumn("run", F.lit(run_keys(runs)[0]))).select(*logs.columns)
+    kept.write.options(**texts).mode("overwrite").parquet(path)
+    return with_run(logs.sparkSession.read.schema(kept.schema).parquet(path), runs).select(*logs.columns)
 
 
 def _in_memory(rows: DataFrame) -> DataFrame:

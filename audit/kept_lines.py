@@ -63,14 +63,24 @@ def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str)
         lines = read_lines(spark, runs, COLUMNS, instead=paths) if paths else None
     else:
         lines = read_lines(spark, runs, COLUMNS)
-    names = [name for name in FREQUENT if name != "run" or len(runs) > 1]
+    names = written_columns(FREQUENT, runs)
     if lines is not None:
         rare = F.when(F.col("family") == RARE_ONES, F.to_json(F.struct(*RARE))).alias(RARE_COLUMN)
         kept = with_family(lines).select("family", PROBLEM, *names, rare)
         kept.write.partitionBy("family").mode("append").parquet(path)
     texts = [T.StructField(name, T.StringType()) for name in ("family", PROBLEM, RARE_COLUMN)]
     written = spark.read.schema(T.StructType([*texts, *spark_schema(names).fields])).parquet(path)
-    return written if len(runs) > 1 else written.withColumn("run", F.lit(run_keys(runs)[0]))
+    return with_run(written, runs)
+
+
+def written_columns(columns: Sequence[str], runs: Sequence[RunDirectory]) -> list[str]:
+    """Those of `columns` that are kept in files: the name of a single run is the same in all rows."""
+    return [name for name in columns if name != "run" or len(runs) > 1]
+
+
+def with_run(rows: DataFrame, runs: Sequence[RunDirectory]) -> DataFrame:
+    """`rows` of such files with their column `run`."""
+    return rows if len(runs) > 1 else rows.withColumn("run", F.lit(run_keys(runs)[0]))
 
 
 def with_family(lines: DataFrame) -> DataFrame:
@@ -147,7 +157,7 @@ class _Compacting:
 
     def _take(self, blocks: Sequence[_Block], files: _Files) -> None:
         """All at once; where that is refused each half by itself, and a block in pieces."""
-        if files.take(blocks) or not blocks:
+        if files.take(blocks):
             return
         if len(blocks) > 1:
             half = len(blocks) // 2

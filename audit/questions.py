@@ -47,8 +47,7 @@ def questions(
     checks: Sequence[Check], rows_max: int, how: How, *, apart: Callable[[str], bool] = lambda _: False
 ) -> list[str]:
     """Queries over the tables of `audit.facts` that together ask for everything. `rows_max`: of each run, check and
-    kind; `apart`:
-    whether a part is not to be in one query with those that are not."""
+    kind; `apart`: whether a part is not to be in one query with those that are not."""
     rows = [*map(_rows_of, checks)]
     about = [*_about(how), *(_counted(check) for check in checks if check.counted)]
     queries = []
