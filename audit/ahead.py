@@ -21,11 +21,12 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import FILE, LINE, typed_text
-from audit.facts import SMALL_MAX_BYTES, prepare
+from audit.facts import SMALL_MAX_BYTES
 from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.judging import EVIDENCE_MAX, collected, judged_by, make, values_of
 from audit.lives import lives_in_files
+from audit.prepared import prepare
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, questions
 from audit.session import first_line
 from audit.side_by_side import side_by_side
@@ -65,7 +66,7 @@ class Ahead:
         self._read(wire=False).union(self._read(wire=True)).collect()
 
     def _plan(self, evidence_max: int) -> None:
-        facts = prepare(self._spark, [self._run], self.lines(COLUMNS), None)
+        facts = prepare(self._spark, [self._run], self.lines(COLUMNS))
         self.lines(WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
         # Views are the session's: who asks next makes others of these names.
         self._invocations = self._spark.table("invocations")

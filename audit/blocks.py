@@ -7,7 +7,8 @@ strictly: whatever the two readers could take differently is refused, and then S
 - lines that do not begin with `{` and end with `}`. So no line end lies within an object: a text cannot hold one, and
   between the others of an object's parts none lies after `}` and before `{`; as many objects as lines are one each;
 - fields that the event does not have, that come twice, or whose value is of another type (Arrow does not take them);
-- numbers that are none or out of range, lines of another node, life or run, and events that lack a part.
+- numbers that are none or out of range (the line's own: below 0 or not below SEQ_MODULUS), lines of another node, life
+  or run, and events that lack a part.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
+from emulator.judging.findings import SEQ_MODULUS
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import (
     BOUNDED,
@@ -189,6 +191,7 @@ def _are_of(table: pa.Table, source: Source) -> None:
 def _are_possible(table: pa.Table) -> None:
     """Of our format, and of numbers that can be."""
     _need(_only(table, "format") == EVENT_FORMAT)
+    _are_within(table["seq"], SEQ_MODULUS - 1, least=0)
     for name in table.column_names:
         if name in BOUNDED:
             _are_within(table[name], NUMBER_MAX)
@@ -201,14 +204,14 @@ def _are_whole(table: pa.Table, event: str) -> None:
         _need(table[name].null_count == 0)
 
 
-def _are_within(column: pa.ChunkedArray, most: float) -> None:
+def _are_within(column: pa.ChunkedArray, most: float, least: float | None = None) -> None:
     """No NaN either: it is neither less nor more than anything, so it is looked for."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if column.null_count < len(column):
         ends = pc.min_max(column).as_py()
-        _need(-most <= ends["min"] and ends["max"] <= most)
+        _need((-most if least is None else least) <= ends["min"] and ends["max"] <= most)
         _need(column.type != pa.float64() or not pc.any(pc.is_nan(column)).as_py())
 
 

@@ -103,24 +103,15 @@ GROUP BY run
 """
 
 _CLOCK = """
--- Numbers go up within a life, and so does its clock. In a big run lives are told apart by a number first, and looked
--- at closer where their clock went back.
+-- Numbers go up within a life, and so does its clock. In a big run lives are looked at whose lines nobody has seen to.
 SELECT run, format_string('the clock of %s went back in its life %d, by %d ms at %d ms', node, incarnation,
   bigint(max(was_ms - at_ms)), bigint(max_by(was_ms, was_ms - at_ms))) AS text
 FROM (
   SELECT run, node, incarnation, at_ms, max(at_ms) OVER (PARTITION BY run, node, incarnation ORDER BY seq, at_ms
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS was_ms
   FROM (
-    SELECT /*few(doubtful)*/ * FROM lines
-    --big LEFT SEMI JOIN (
-    --big   SELECT DISTINCT life FROM (
-    --big     SELECT life, at_ms, lag(at_ms) OVER (PARTITION BY life ORDER BY seq, at_ms) AS before_ms
-    --big     FROM (
-    --big       SELECT xxhash64(run, node, incarnation) AS life, seq, at_ms FROM lines WHERE problem IS NULL
-    --big     )
-    --big   )
-    --big   WHERE at_ms < before_ms
-    --big ) AS doubtful ON xxhash64(run, node, incarnation) = life
+    SELECT /*few(disordered)*/ * FROM lines
+    --big LEFT SEMI JOIN disordered ON xxhash64(run, node, incarnation) = life
     WHERE problem IS NULL
   )
 )

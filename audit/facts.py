@@ -1,7 +1,7 @@
-"""Facts: the tables that checks read, prepared once for all of them.
+"""Facts: the tables that checks read, prepared once for all of them (`audit.prepared`).
 
 Events are parsed once and kept: in memory for runs of ordinary size, in Parquet files in a scratch directory for
-big ones, divided by family, so that a check reads no more than it asks for. Checks see (TABLES):
+big ones (`audit.kept_lines`), divided by family, so that a check reads no more than it asks for. Checks see (TABLES):
 
 - `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
   `invocations`: operation_invoked
@@ -16,7 +16,8 @@ big ones, divided by family, so that a check reads no more than it asks for. Che
   (`audit.given`)
 - `lost`, `lost_copies`, `copied`: what was acknowledged and the final leader lacks; what it has more than once
   (`audit.lost`)
-- `tallies`: of big runs, how many lines of each kind there are (`audit.tallies`)
+- `tallies`: of big runs, how many lines of each kind there are (`audit.tallies`); `disordered`: whose lines have to be
+  looked at to know that their clock goes forward (`audit.stretches`); `replicas`: what befell logs (`audit.logs`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
 - `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
   answer; `promised`: what was acknowledged by all (`audit.settled`)
@@ -31,26 +32,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from pyspark.sql import functions as F
-
-from audit.blocks import RARE_COLUMN
 from audit.checks.log_evidence import UNREADABLE
-from audit.events import PROBLEM, spark_schema
-from audit.families import FREQUENT, RARE, REST, TABLES
+from audit.families import TABLES
+from audit.few_rows import are_few, number_of, placed
 from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
-from audit.kept_lines import with_family, with_run, written_columns
-from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
-from audit.logs import DELETED, LOG_RANGES, LOGS
+from audit.kept_lines import with_run, written_columns
+from audit.logs import DELETED, LOG_RANGES
 from audit.lost import COPIED, LOST, LOST_COPIES
 from audit.offices import OVERLAPS
 from audit.questions import WIRE_LINES
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
 from audit.side_by_side import side_by_side
-from audit.states import SMALL_ISRS, STATES
-from audit.tallies import TALLIES
+from audit.states import SMALL_ISRS
 from audit.tuning import tuned
 
 if TYPE_CHECKING:
@@ -60,43 +57,28 @@ SMALL_MAX_BYTES = 8 << 20
 """Runs of less than this together, some 25,000 events, are judged in memory, in one partition: no shuffle, no code is
 made. Every check looks at all lines there, so three times as many take longer than in files (docs/audit-cost.md)."""
 
-FEW_MAX = 100_000
-"""So many rows of a big run lie in one partition, rare events or a table's: what is asked of them alone moves none of
-them, and no code is made for it."""
-
 OF_MANY = frozenset((*TABLES, "lines", "logs", WIRE_LINES))
 """Words in a query that may ask for events that are frequent."""
 _WORD = re.compile(r"\w+")
 
 Told = TypeVar("Told")
 
-_OF_A_LOG = {"appends": "true", "watermarks": "true"}
-"""{table: whether a row is of its node's log}, where one is"""
-
 FLOORS: tuple[dict[str, str], ...] = (
-    {
-        "log_ranges": LOG_RANGES,
-        "settled": SETTLED,
-        "small_isrs": SMALL_ISRS,
-        "overlaps": OVERLAPS,
-        "deleted": DELETED,
-        "leaps": LEAPS,
-        "group_operations": GROUP_OPERATIONS,
-        "copied": COPIED,
-    },
-    {"unreadable": UNREADABLE, "lasting": LASTING, "lost_reads": LOST_READS, "waiting": WAITING, "lost": LOST},
-    {"promised": PROMISED, "doubtful_turns": DOUBTFUL_TURNS, "lost_copies": LOST_COPIES},
+    {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
+    {"lasting": LASTING, "deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
+    {"log_ranges": LOG_RANGES, "lost": LOST, "waiting": WAITING, "copied": COPIED, "lost_reads": LOST_READS},
+    {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
 )
 """{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what
-lies below it."""
+lies below it. The logs lie below the third (`audit.prepared`)."""
 
 
 class Facts(NamedTuple):
-    """`lines`: every line that was kept, with its `family` and, if it is broken, its PROBLEM. `rare`: whether what is
-    asked of few rows alone is asked as of a small run. `many`: of big runs, tables of FLOORS that have many rows."""
+    """`runs`: whose they are. `small`: whether they are, together; `rare`: whether what is asked of few rows alone is
+    asked as of a small run. `many`: of big runs, tables that are kept and have many rows."""
 
     spark: SparkSession
-    lines: DataFrame
+    runs: Sequence[RunDirectory]
     small: bool
     rare: bool
     many: set[str]
@@ -137,101 +119,39 @@ class Facts(NamedTuple):
         floors = (("lines",), ("logs",), *FLOORS)
         return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
 
-    def keep(self, tables: Mapping[str, str]) -> None:
-        """The rows of each query as a table; of big runs they are made now."""
+    def keep(self, tables: Mapping[str, str], in_files: Mapping[str, str] = MappingProxyType({})) -> None:
+        """The rows of each query as a table; of big runs they are made now, and written to where `in_files` says."""
 
-        def made(query: str) -> tuple[DataFrame, int]:
+        def made(table: str) -> tuple[DataFrame, int]:
+            rows = self.sql(tables[table])
             if self.small:
-                return _in_memory(self.sql(query)), 0
+                return in_memory(rows), -1
+            if table in in_files:
+                return _written(rows, in_files[table], self.runs), -1
             # In as many parts as it comes in: one task alone would have what it joins with in memory, of all parts.
-            rows = self.sql(query).localCheckpoint(eager=False)
-            return rows, rows.count()
+            rows = rows.localCheckpoint(eager=False)
+            return rows, number_of(rows)
 
-        for table, (rows, number) in zip(tables, self.each(made, [*tables.values()]), strict=True):
-            if number > FEW_MAX:
+        names = {query: table for table, query in tables.items()}
+        told = self.each(lambda query: made(names[query]), [*names])
+        for table, (rows, number) in zip(names.values(), told, strict=True):
+            if not are_few(number):
                 self.many.add(table)
-            elif not self.small:
-                rows = rows.coalesce(1)
-            rows.createOrReplaceTempView(table)
+            (rows if number < 0 else placed(rows, number)).createOrReplaceTempView(table)
 
 
-def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame, scratch: str | None) -> Facts:
-    """Make the tables, which are views of the session from now on, of the runs' `lines`.
-
-    `scratch`: a directory that all executors reach, for what may not fit in memory; their lines are in files already
-    (`audit.kept_lines`). None: the runs are small, and nothing is read before somebody asks; the lines have COLUMNS.
-    """
-    if scratch is None:
-        lines = _in_memory(with_family(lines))
-    lines.createOrReplaceTempView("lines")
-    rest, few = _of_family(lines, "rest"), False
-    if scratch is not None:
-        rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
-        rest = rest.select(*FREQUENT, rare).select(*FREQUENT, "rare.*").localCheckpoint(eager=False)
-        few = rest.count() <= FEW_MAX  # which keeps them
-        rest = rest.coalesce(1) if few else rest
-    facts = Facts(spark, lines, small=scratch is None, rare=few, many=set())
-    lives = lives_in_files(runs) if scratch is None else lives_in_rows(spark, rest)
-    _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
-    for table, (_, columns) in TABLES.items():
-        rows = _of_family(lines, table).select(*columns)
-        of_a_log = _OF_A_LOG.get(table, "")
-        rows = _operations(facts, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
-        if table == "reads":
-            rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.told else rows
-            rows = rows.withColumn("gone", F.expr(lives.gone))
-        rows.createOrReplaceTempView(table)
-    logs = facts.sql(LOGS)
-    if lives.told:
-        logs = logs.where(f"NOT {lives.gone}")
-    logs = _in_memory(logs) if scratch is None else _in_files(logs, f"{scratch}/logs", runs)
-    logs.createOrReplaceTempView("logs")
-    facts.sql(STATES).createOrReplaceTempView("states")
-    ground, *others = FLOORS
-    for floor in (ground if facts.small else {"tallies": TALLIES, **ground}, *others):
-        facts.keep(floor)
-    return facts
-
-
-def _named(rows: DataFrame, lives: Lives, of_logs: str = "") -> DataFrame:
-    """With each topic called after its life. `of_logs`: as `Lives.name` takes it."""
-    return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.told else rows
-
-
-def _operations(facts: Facts, rows: DataFrame, lives: Lives) -> DataFrame:
-    """The same of operations, by when they began, or where a later life took what they wrote; `gone`."""
-    if not lives.told:
-        return rows.withColumn("gone", F.lit(False))
-    invoked = _of_family(facts.lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
-    rows = rows.join(invoked, ["run", "operation"], "left")
-    began = F.expr(lives.name("coalesce(begun_ms, at_ms)"))
-    rows = rows.withColumns({"begun_as": began, "topic": F.expr(lives.name())}).drop("begun_ms")
-    rows = _written_in(facts, rows, "r.begun_as != r.topic", "offset", "r.begun_as").drop("begun_as")
-    return rows.withColumn("gone", F.expr(lives.gone))
-
-
-def _written_in(facts: Facts, rows: DataFrame, doubtful: str, offset: str, otherwise: str) -> DataFrame:
-    """`rows` as WRITTEN_IN has them."""
-    rows.createOrReplaceTempView("rows_of_lives")
-    return facts.sql(WRITTEN_IN.format(rows="rows_of_lives", doubtful=doubtful, offset=offset, otherwise=otherwise))
-
-
-def _of_family(lines: DataFrame, family: str) -> DataFrame:
-    return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
-
-
-def _in_files(logs: DataFrame, path: str, runs: Sequence[RunDirectory]) -> DataFrame:
-    """The name of a single run is not written; texts of few values are, once each."""
-    kept = logs.select(*written_columns(logs.columns, runs))
-    texts = {f"parquet.enable.dictionary#{name}": "true" for name in ("run", "node", "topic")}
-    kept.write.options(**texts).mode("overwrite").parquet(path)
-    return with_run(logs.sparkSession.read.schema(kept.schema).parquet(path), runs).select(*logs.columns)
-
-
-def _in_memory(rows: DataFrame) -> DataFrame:
+def in_memory(rows: DataFrame) -> DataFrame:
     """`rows` in one partition, computed when first asked for, and then kept; its plan is cut off here.
 
     What several queries ask for at once, and nobody before, can make Spark's scheduler wait for itself for ever: one
     thread marks it as kept while another looks where it is. So somebody asks before: `Facts.keep`, `Facts.makers`.
     """
     return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
+
+
+def _written(rows: DataFrame, path: str, runs: Sequence[RunDirectory]) -> DataFrame:
+    """The name of a single run is not written; texts of few values are, once each."""
+    kept = rows.select(*written_columns(rows.columns, runs))
+    texts = {f"parquet.enable.dictionary#{name}": "true" for name in ("run", "node", "topic")}
+    kept.write.options(**texts).mode("overwrite").parquet(path)
+    return with_run(rows.sparkSession.read.schema(kept.schema).parquet(path), runs).select(*rows.columns)

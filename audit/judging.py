@@ -15,10 +15,11 @@ from pyspark.sql import functions as F
 
 from audit.checks.check import Check
 from audit.events import read_lines, run_keys
-from audit.facts import SMALL_MAX_BYTES, Facts, prepare
+from audit.facts import SMALL_MAX_BYTES, Facts
 from audit.families import COLUMNS
 from audit.input import RunDirectory
 from audit.kept_lines import lines_in_files
+from audit.prepared import prepare
 from audit.questions import WIRE_COLUMNS, WIRE_LINES, How, questions, questions_apart
 from audit.session import first_line
 from audit.side_by_side import side_by_side
@@ -45,8 +46,9 @@ def judge(
     size_bytes = sum(run.size_bytes for run in runs)
     small = size_bytes <= SMALL_MAX_BYTES
     with tuned(spark, small, size_bytes):
-        lines = read_lines(spark, runs, COLUMNS) if small else lines_in_files(spark, runs, f"{scratch}/lines")
-        facts = prepare(spark, runs, lines, None if small else scratch)
+        facts = prepare(
+            spark, runs, read_lines(spark, runs, COLUMNS) if small else lines_in_files(spark, runs, f"{scratch}/lines")
+        )
         wire = any(run.paths(wire=True) for run in runs)
         if wire:
             read_lines(spark, runs, WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)

@@ -1,8 +1,9 @@
 """Every line of big runs, kept in Parquet files by family, so that a question reads no more than it asks for.
 
 Arrow parses a line in a sixth of the time that Spark takes (docs/audit-cost.md). So blocks of lines that are all events
-(`audit.blocks`) are Arrow's, on all cores of this machine; what is left, such as the piece with a torn line in it, is
-Spark's. With executors elsewhere, who have the cores, all of it is theirs.
+(`audit.blocks`) are Arrow's, on all cores of this machine, and what can be told of a block as a whole is told then
+(`audit.block_sums`); what is left, such as the piece with a torn line in it, is Spark's. With executors elsewhere, who
+have the cores, all of it is theirs.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from audit.block_sums import Sums, sums_of
 from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
 from audit.events import PROBLEM, read_lines, run_keys, spark_schema
 from audit.families import COLUMNS, FAMILY_OF, FREQUENT, RARE, RARE_ONES, WITH_CAUSE
@@ -40,21 +42,34 @@ ROWS_A_GROUP: Final = 1 << 16
 """Of a Parquet file: what one thread holds of a family before it writes."""
 THREADS_MAX: Final = 16
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+ARROW, SPARK = "arrow", "spark"
 LOW: Final = ("node", "topic", "event", "kind", "outcome", "client", "run")
 """Columns of few values, which are written once each."""
 
 
-def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str) -> DataFrame:
-    """Every line of `runs` but those of the wire level, in Parquet files at `path`, divided by `family`: PROBLEM, the
-    columns FREQUENT, and RARE_COLUMN, JSON that has the columns RARE, of those that are rare. What is the same in all
-    rows, the name of a single run, is not written.
+class Kept(NamedTuple):
+    """`path`: where it is kept. `lines`: every line, with its `family` and, if it is broken, its PROBLEM; `families`:
+    those that there are. `sums`: what Arrow tells of those that it has read, if any (`audit.block_sums`): `tallies`
+    and `stretches`; `left`: those that Spark has read, if any."""
+
+    path: str
+    lines: DataFrame
+    families: frozenset[str]
+    sums: tuple[DataFrame, DataFrame] | None
+    left: DataFrame | None
+
+
+def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str) -> Kept:
+    """Every line of `runs` but those of the wire level, in Parquet files at `path`, divided by who read them and by
+    `family`: PROBLEM, the columns FREQUENT, and RARE_COLUMN, JSON that has the columns RARE, of those that are rare.
+    What is the same in all rows, the name of a single run, is not written.
 
     Raises: SparkFailed: the disk is full.
     """
     shutil.rmtree(path, ignore_errors=True)
     lines: DataFrame | None
     if is_local(str(spark.sparkContext.master)) and not any(file.too_long for run in runs for file in run.files):
-        left = Path(f"{path}-left")
+        left = Path(path, "left")
         try:
             _Compacting(runs, Path(path), left).run()
         except OSError as error:
@@ -64,13 +79,28 @@ def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str)
     else:
         lines = read_lines(spark, runs, COLUMNS)
     names = written_columns(FREQUENT, runs)
+    kept = f"{path}/kept"
     if lines is not None:
         rare = F.when(F.col("family") == RARE_ONES, F.to_json(F.struct(*RARE))).alias(RARE_COLUMN)
-        kept = with_family(lines).select("family", PROBLEM, *names, rare)
-        kept.write.partitionBy("family").mode("append").parquet(path)
-    texts = [T.StructField(name, T.StringType()) for name in ("family", PROBLEM, RARE_COLUMN)]
-    written = spark.read.schema(T.StructType([*texts, *spark_schema(names).fields])).parquet(path)
-    return with_run(written, runs)
+        told = with_family(lines).select("family", PROBLEM, *names, rare)
+        told.write.partitionBy("family").parquet(f"{kept}/reader={SPARK}")
+    texts = [T.StructField(name, T.StringType()) for name in ("reader", "family", PROBLEM, RARE_COLUMN)]
+    written = spark.read.schema(T.StructType([*texts, *spark_schema(names).fields])).parquet(kept)
+    all_lines = with_run(written, runs)
+    return Kept(
+        path=path,
+        lines=all_lines.drop("reader"),
+        families=frozenset(folder.name.partition("=")[2] for folder in Path(kept).glob("reader=*/family=*")),
+        sums=_sums(spark, path),
+        left=None if lines is None else all_lines.where(F.col("reader") == SPARK).drop("reader"),
+    )
+
+
+def _sums(spark: SparkSession, path: str) -> tuple[DataFrame, DataFrame] | None:
+    tallies, stretches = (Path(path, name) for name in Sums._fields)
+    if not tallies.exists():
+        return None
+    return spark.read.parquet(str(tallies)), spark.read.parquet(str(stretches))
 
 
 def written_columns(columns: Sequence[str], runs: Sequence[RunDirectory]) -> list[str]:
@@ -125,7 +155,7 @@ class _Compacting:
     def run(self) -> None:
         """Raises OSError."""
         shutil.rmtree(self._left, ignore_errors=True)
-        for folder in (self._path, self._left):
+        for folder in (self._path / "kept" / f"reader={ARROW}", self._left):
             folder.mkdir(parents=True)
         threads = min(len(os.sched_getaffinity(0)), THREADS_MAX)
         with ThreadPoolExecutor(threads, thread_name_prefix="compact") as pool:
@@ -216,16 +246,19 @@ def pieces(lines: bytes, size_bytes: int) -> Iterator[bytes]:
 
 
 class _Files:
-    """What one thread writes: a Parquet file for each family that it meets. `stack` closes them."""
+    """What one thread writes: a Parquet file for each family that it meets, and one for each of Sums. `stack` closes
+    them."""
 
     def __init__(self, path: Path, number: int, many: bool, stack: ExitStack) -> None:
         self._path = path
+        self._kept = path / "kept" / f"reader={ARROW}"
         self._name = f"part-{number}.parquet"
         self._many = many
         self._stack = stack
         self._writers: dict[str, Any] = {}
         self._waiting: dict[str, list[pa.Table]] = {}
         self._rows: Counter[str] = Counter()
+        self._sums: list[Sums] = []
 
     def take(self, blocks: Sequence[_Block]) -> bool:
         """All of them or none: whether they were taken."""
@@ -235,6 +268,8 @@ class _Files:
             tables = tables_of([(block.lines, block.of.source) for block in blocks])
         except Refused:
             return False
+        if tables:  # where a line is longer than a block, none begins in one
+            self._sums.append(sums_of(tables, [block.of.key for block in blocks]))
         for family, (table, counts) in tables.items():
             if self._many:
                 keys = [pa.repeat(block.of.key, count) for block, count in zip(blocks, counts, strict=True)]
@@ -243,14 +278,21 @@ class _Files:
         return True
 
     def finish(self) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         for family in self._waiting:
             self._write(family)
+        for name in Sums._fields if self._sums else ():
+            folder = self._path / name
+            folder.mkdir(exist_ok=True)
+            pq.write_table(pa.concat_tables([getattr(sums, name) for sums in self._sums]), folder / self._name)
 
     def _wait(self, family: str, table: pa.Table) -> None:
         import pyarrow.parquet as pq
 
         if family not in self._writers:
-            folder = self._path / f"family={family}"
+            folder = self._kept / f"family={family}"
             folder.mkdir(exist_ok=True)
             few = [name for name in table.column_names if name in LOW]
             writer = pq.ParquetWriter(

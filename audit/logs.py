@@ -1,6 +1,7 @@
 """What every replica's log holds at the end, folded from its appends and cuts.
 
 - `logs`: batches that survived, and bounds: log ends that were seen
+- `replicas`: of big runs, those that something befell, or that lead in the end
 - `log_ranges`: the same by replica and leader epoch, in numbers; where a log begins
 - `deleted`: batches that were deleted on request, as the leader that was asked had them
 """
@@ -9,6 +10,7 @@ LOGS = """
 -- Two kinds of rows per replica:
 -- a batch that survived; `leads`: the replica is the partition's final leader, the last in the order of leader epochs;
 -- a bound (base_offset null): a log end that was seen and never undercut, so the log must reach it.
+-- In a big run these are of replicas that were cut: one that was not holds what it appended (LOGS_OF_BIG).
 -- A batch survives when no later cut of the same replica reaches it: a truncation, or a log found shorter after a
 -- restart (power loss), or made anew (another disk), or deleted. Kafka cuts whole batches, so one that is cut in the
 -- middle is gone.
@@ -20,7 +22,7 @@ WITH cuts AS (
          ELSE least(`to`, log_end) END AS cut
   FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_truncated')
 ),
---big cut_replicas AS (SELECT DISTINCT run, node, topic, partition FROM cuts),
+--big cut_replicas AS (SELECT run, node, topic, partition FROM replicas WHERE cut),
 folded AS (
   SELECT *, min(cut) OVER (PARTITION BY run, node, topic, partition ORDER BY incarnation DESC, seq DESC
     ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS lowest_cut
@@ -32,12 +34,9 @@ folded AS (
       --big LEFT SEMI JOIN cut_replicas USING (run, node, topic, partition)
       UNION ALL
       SELECT run, node, topic, partition, incarnation, seq, NULL, NULL, NULL, NULL, cut FROM cuts
+      --big LEFT SEMI JOIN cut_replicas USING (run, node, topic, partition)
     )
   )
-  -- a replica that was never cut holds what it appended: no need to sort that
-  --big UNION ALL SELECT /*few(cut_replicas)*/ run, node, topic, partition, incarnation, seq,
-  --big   base_offset, last_offset, leader_epoch, digest, NULL, NULL
-  --big FROM appends LEFT ANTI JOIN cut_replicas USING (run, node, topic, partition)
 ),
 leaders AS (
   SELECT run, topic, partition, max(struct(leader_epoch, node)).node AS leader
@@ -49,6 +48,37 @@ SELECT /*few(leaders)*/ folded.run, node, folded.topic, folded.partition, base_o
 FROM folded LEFT JOIN leaders
   ON folded.run = leaders.run AND folded.topic = leaders.topic AND folded.partition = leaders.partition
 WHERE cut IS NOT NULL OR lowest_cut IS NULL OR lowest_cut > last_offset
+"""
+
+REPLICAS = """
+-- `cut`: not all that it appended need be there; `made`: when its log was, where it was made once and never cut, which
+-- is before its first batch
+SELECT run, node, topic, partition, coalesce(times > 1 OR cut, false) AS cut,
+  IF(times > 1 OR cut, NULL, made) AS made, coalesce(leads, false) AS leads
+FROM (
+  SELECT run, node, topic, partition, count(*) AS times, max(event != 'log_created') AS cut,
+    max(struct(incarnation, seq)) AS made
+  FROM rest WHERE event IN ('log_created', 'log_deleted', 'log_loaded', 'log_truncated')
+  GROUP BY run, node, topic, partition
+)
+FULL JOIN (
+  SELECT run, max(struct(leader_epoch, node)).node AS node, topic, partition, true AS leads
+  FROM rest WHERE event = 'role_changed' AND role = 'leader' GROUP BY run, topic, partition
+) USING (run, node, topic, partition)
+"""
+
+LOGS_OF_BIG = """
+-- `cut_logs`: LOGS, of the replicas that were cut
+SELECT * FROM cut_logs
+UNION ALL
+SELECT /*few(replicas)*/ a.run, a.node, a.topic, a.partition, base_offset, last_offset, leader_epoch, digest, NULL,
+  coalesce(leads, false)
+FROM appends AS a LEFT JOIN replicas
+  ON a.run = replicas.run AND a.node = replicas.node AND a.topic = replicas.topic AND a.partition = replicas.partition
+WHERE NOT coalesce(cut OR a.incarnation < made.incarnation OR (a.incarnation = made.incarnation AND a.seq < made.seq),
+  false)
+UNION ALL
+SELECT run, node, topic, partition, NULL, NULL, NULL, NULL, 0L, leads FROM replicas WHERE made IS NOT NULL
 """
 
 DELETED = """

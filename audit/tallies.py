@@ -25,4 +25,7 @@ SELECT run, {_BELIEVED}, {PROBLEM}, {{kinds}}count(*) AS events, {_SPAN}
 FROM {{lines}} GROUP BY ALL"""
 """`kinds`: by what else they are told apart, each with a comma behind it."""
 
-TALLIES = OF_LINES.format(lines="lines", kinds="kind, outcome, acks, coalesce(as_leader, leading) AS led, ")
+_TELLING = "kind, outcome, acks, coalesce(as_leader, leading) AS led, "
+TALLIES = OF_LINES.format(lines="lines", kinds=_TELLING)
+OF_LEFT = OF_LINES.format(lines="left_lines", kinds=_TELLING)
+"""Of lines that Spark has read; of the others `audit.block_sums` tells."""

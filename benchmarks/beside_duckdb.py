@@ -102,7 +102,8 @@ def translated(query: str) -> str:
 
 def by_duckdb(run: Path) -> tuple[float, dict[str, int]]:
     """(seconds, {check: its violations}). To translate is not counted."""
-    tables = {"logs": LOGS, "states": STATES} | {name: query for floor in FLOORS for name, query in floor.items()}
+    logs = re.sub("(?m)^ *--big .*$", "", LOGS)  # of all replicas, whether they were cut or not
+    tables = {"logs": logs, "states": STATES} | {name: query for floor in FLOORS for name, query in floor.items()}
     made = {name: translated(query) for name, query in tables.items()}
     checks = {name: translated(check.violations) for name, check in CHECKS.items()}
     began = time.perf_counter()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audit.checks.registry import CHECKS
-from audit.facts import FEW_MAX
+from audit.few_rows import FEW_MAX
 from audit.run import audit_runs
 from emulator.runs.verdict import CheckVerdict
 from tests.audit.together import Judged
@@ -51,7 +51,7 @@ def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(
             pytest.skip(f"{check}: the traces are those of other modules, which are not called")
         chosen[violated[0].run] = violated[0]
     monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
-    monkeypatch.setattr("audit.facts.FEW_MAX", few_max)
+    monkeypatch.setattr("audit.few_rows.FEW_MAX", few_max)
     big = audit_runs(spark, [*chosen], scratch=str(tmp_path), checks=[CHECKS[name] for name in names])
     differ = {
         (judged.run.name, name): (_found(told), _found(of_big.checks[name]))

@@ -9,10 +9,11 @@ import pytest
 
 from audit.checks.registry import CHECKS
 from audit.events import read_lines
-from audit.facts import FLOORS, Facts, prepare
+from audit.facts import FLOORS, Facts
 from audit.families import COLUMNS, TABLES
 from audit.input import read_directory
 from audit.judging import make
+from audit.prepared import prepare
 from audit.questions import How, questions
 from audit.tuning import tuned
 from tests.audit.trace import dual_leader
@@ -108,7 +109,7 @@ def test_nothing_that_is_kept_of_a_small_run_is_made_by_several_at_once(spark: S
     run = read_directory(dual_leader().write(tmp_path))
     before = set(spark.sparkContext._jsc.getPersistentRDDs())
     with tuned(spark, small=True):
-        made = prepare(spark, [run], read_lines(spark, [run], COLUMNS), None)
+        made = prepare(spark, [run], read_lines(spark, [run], COLUMNS))
 
         def waiting() -> list[bool]:
             kept = spark.sparkContext._jsc.getPersistentRDDs()

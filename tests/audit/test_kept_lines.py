@@ -45,13 +45,13 @@ def counted(lines: DataFrame, *, in_files: bool) -> Counter[tuple[str, ...]]:
 
 
 def left_to_spark(path: Path) -> int:
-    files = Path(f"{path}-left").rglob("*.jsonl")
+    files = (path / "left").rglob("*.jsonl")
     return sum(bool(line.strip()) for file in files for line in file.read_bytes().splitlines())
 
 
 def both_alike(spark: SparkSession, runs: list[RunDirectory], path: Path) -> Counter[tuple[str, ...]]:
     usual = counted(with_family(read_lines(spark, runs, COLUMNS)), in_files=False)
-    here = counted(lines_in_files(spark, runs, str(path)), in_files=True)
+    here = counted(lines_in_files(spark, runs, str(path)).lines, in_files=True)
     assert here - usual == usual - here == Counter()
     return here
 
@@ -169,7 +169,7 @@ def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     assert sum(file.too_long for file in run.files) == 1
     rows = both_alike(spark, [run], tmp_path / "lines")
     assert rows.total() == sum(map(len, trace.files.values())) - 1
-    assert not Path(f"{tmp_path / 'lines'}-left").exists()
+    assert not (tmp_path / "lines" / "left").exists()
 
 
 def test_a_full_disk_is_told(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_a_block_with_a_line_that_is_none_loses_no_other(tmp_path: Path) -> None
     trace = torn()
     run = read_directory(trace.write(tmp_path))
     kept_lines._Compacting([run], tmp_path / "lines", tmp_path / "left").run()
-    kept = sum(pq.read_metadata(file).num_rows for file in (tmp_path / "lines").glob("*/*"))
+    kept = sum(pq.read_metadata(file).num_rows for file in (tmp_path / "lines" / "kept").glob("*/*/*"))
     assert kept == sum(map(len, trace.files.values())) - 1
     with pytest.raises(Refused):
         tables_of([(b"".join(trace.files[FILE]), Source("trace", "broker-0.1.jsonl"))])

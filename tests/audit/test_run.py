@@ -13,7 +13,7 @@ from audit.checks.check import Check
 from audit.checks.registry import CHECKS, check_named
 from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
-from audit.facts import FEW_MAX
+from audit.few_rows import FEW_MAX
 from audit.run import audit_runs
 from emulator.judging.completeness import lost_events, told_lives
 from emulator.judging.findings import EventCount, Note
@@ -393,7 +393,7 @@ def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
 ) -> None:
     """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones, whether or
     not tables have few rows."""
-    monkeypatch.setattr("audit.facts.FEW_MAX", few_max)
+    monkeypatch.setattr("audit.few_rows.FEW_MAX", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
     few = [CHECKS[name] for name in checks]
     small = audit_runs(spark, runs, scratch=str(tmp_path), checks=few)

@@ -1,0 +1,138 @@
+"""The tables of `audit.facts`, made of what is kept of the runs' lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from audit.blocks import RARE_COLUMN
+from audit.events import PROBLEM, spark_schema
+from audit.facts import FLOORS, Facts, in_memory
+from audit.families import FREQUENT, RARE, REST, TABLES
+from audit.few_rows import are_few, number_of, placed
+from audit.input import RunDirectory
+from audit.kept_lines import Kept, with_family
+from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
+from audit.logs import LOGS, LOGS_OF_BIG, REPLICAS
+from audit.states import STATES
+from audit.stretches import DISORDERED, OF_BLOCKS
+from audit.stretches import OF_LEFT as STRETCHES_OF_LEFT
+from audit.tallies import OF_LEFT as TALLIES_OF_LEFT
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_OF_A_LOG = {"appends": "true", "watermarks": "true"}
+"""{table: whether a row is of its node's log}, where one is"""
+
+
+def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame | Kept) -> Facts:
+    """Make the tables, which are views of the session from now on.
+
+    `lines`: those of `runs`, with COLUMNS; nothing is read before somebody asks. Or what is kept of them in files,
+    where more that may not fit in memory is written beside them.
+    """
+    return _prepare_big(spark, runs, lines) if isinstance(lines, Kept) else _prepare_small(spark, runs, lines)
+
+
+def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame) -> Facts:
+    lines = in_memory(with_family(lines))
+    facts = Facts(spark, runs, small=True, rare=False, many=set())
+    lives = lives_in_files(runs)
+    _open(facts, lines, _of_family(lines, "rest"), lives)
+    in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
+    for floor in FLOORS:
+        facts.keep(floor)
+    return facts
+
+
+def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) -> Facts:
+    rare = F.from_json(RARE_COLUMN, spark_schema(RARE)).alias("rare")
+    rest = _of_family(kept.lines, "rest").select(*FREQUENT, rare).select(*FREQUENT, "rare.*")
+    rest = rest.localCheckpoint(eager=False)
+    number = number_of(rest)
+    facts = Facts(spark, runs, small=False, rare=are_few(number), many=set())
+    rest = placed(rest, number)
+    lives = lives_in_rows(spark, rest)
+    _open(facts, kept.lines, rest, lives, kept.families)
+    _sum_up(facts, kept)
+    of_rest, ground, *others = FLOORS
+    facts.keep({"replicas": REPLICAS, **of_rest})
+    ground = {"disordered": DISORDERED, **ground}
+    if spark.table("replicas").where("cut").head(1):
+        facts.keep({"cut_logs": LOGS, **ground}, {"cut_logs": f"{kept.path}/logs"})
+    else:
+        facts.sql(LOGS).limit(0).createOrReplaceTempView("cut_logs")
+        facts.keep(ground)
+    _without_gone(facts.sql(LOGS_OF_BIG), lives).createOrReplaceTempView("logs")
+    for floor in others:
+        facts.keep(floor)
+    return facts
+
+
+def _open(
+    facts: Facts, lines: DataFrame, rest: DataFrame, lives: Lives, families: frozenset[str] = frozenset(TABLES)
+) -> None:
+    """The tables of events. `families`: those that there are."""
+    lines.createOrReplaceTempView("lines")
+    _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
+    for table, (_, columns) in TABLES.items():
+        rows = _of_family(lines, table).select(*columns)
+        if table not in families:
+            rows = rows.limit(0)  # which Spark knows when it plans
+        of_a_log = _OF_A_LOG.get(table, "")
+        rows = _operations(facts, lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
+        if table == "reads":
+            rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.told else rows
+            rows = rows.withColumn("gone", F.expr(lives.gone))
+        rows.createOrReplaceTempView(table)
+    facts.sql(STATES).createOrReplaceTempView("states")
+
+
+def _sum_up(facts: Facts, kept: Kept) -> None:
+    """What is told of lines by whoever has read them, as the views `tallies` and `stretches`."""
+    told: list[tuple[DataFrame, DataFrame]] = []
+    if kept.sums is not None:
+        tallies, blocks = kept.sums
+        blocks.createOrReplaceTempView("blocks")
+        told.append((tallies, facts.sql(OF_BLOCKS)))
+    if kept.left is not None:
+        kept.left.createOrReplaceTempView("left_lines")
+        told.append((facts.sql(TALLIES_OF_LEFT), facts.sql(STRETCHES_OF_LEFT)))
+        facts.many.update(("tallies", "stretches"))
+    for name, parts in zip(("tallies", "stretches"), zip(*told, strict=True), strict=True):
+        reduce(lambda all_of, more: all_of.unionByName(more), parts).createOrReplaceTempView(name)
+
+
+def _without_gone(logs: DataFrame, lives: Lives) -> DataFrame:
+    return logs.where(f"NOT {lives.gone}") if lives.told else logs
+
+
+def _named(rows: DataFrame, lives: Lives, of_logs: str = "") -> DataFrame:
+    """With each topic called after its life. `of_logs`: as `Lives.name` takes it."""
+    return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.told else rows
+
+
+def _operations(facts: Facts, lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:
+    """The same of operations, by when they began, or where a later life took what they wrote; `gone`."""
+    if not lives.told:
+        return rows.withColumn("gone", F.lit(False))
+    invoked = _of_family(lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
+    rows = rows.join(invoked, ["run", "operation"], "left")
+    began = F.expr(lives.name("coalesce(begun_ms, at_ms)"))
+    rows = rows.withColumns({"begun_as": began, "topic": F.expr(lives.name())}).drop("begun_ms")
+    rows = _written_in(facts, rows, "r.begun_as != r.topic", "offset", "r.begun_as").drop("begun_as")
+    return rows.withColumn("gone", F.expr(lives.gone))
+
+
+def _written_in(facts: Facts, rows: DataFrame, doubtful: str, offset: str, otherwise: str) -> DataFrame:
+    """`rows` as WRITTEN_IN has them."""
+    rows.createOrReplaceTempView("rows_of_lives")
+    return facts.sql(WRITTEN_IN.format(rows="rows_of_lives", doubtful=doubtful, offset=offset, otherwise=otherwise))
+
+
+def _of_family(lines: DataFrame, family: str) -> DataFrame:
+    return lines.where((F.col("family") == family) & F.col(PROBLEM).isNull())
