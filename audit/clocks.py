@@ -9,15 +9,15 @@ that a wrong clock makes a run unknown instead of better:
 - a leader appends a record before a client is told that it is there;
 - a process is started, and a rule asked for, before it begins, or is in force.
 
-In a big set of runs records are told apart by a number first, and those are looked at whose times could contradict.
+In a big set of runs batches (`audit.odd_places`) and records are told apart by a number first, and those are looked at
+whose times could contradict.
 
 CLOCKS gives rows `run`, `text`: one for each pair of nodes.
 """
 
 from __future__ import annotations
 
-SPARE_MS = 1.0
-"""Times are kept to fractions of a millisecond, and a step's events have the time at which it began."""
+from audit.odd_places import AT, SPARE_MS
 
 _APPENDS = f"""
 -- of each node the first append at an offset: a follower's has the leader's before it
@@ -27,15 +27,8 @@ FROM (
   SELECT run, node, topic, partition, leader_epoch, base_offset,
     min(IF(as_leader, at_ms, NULL)) AS led_ms, min(IF(as_leader, NULL, at_ms)) AS followed_ms
   FROM (
-    SELECT /*few(doubtful)*/ * FROM appends
-    --big LEFT SEMI JOIN (
-    --big   SELECT place FROM (
-    --big     SELECT xxhash64(run, topic, partition, leader_epoch, base_offset) AS place,
-    --big       IF(as_leader, at_ms, NULL) AS led_ms, IF(as_leader, NULL, at_ms) AS followed_ms
-    --big     FROM appends
-    --big   )
-    --big   GROUP BY place HAVING min(followed_ms) < min(led_ms) - {SPARE_MS}
-    --big ) AS doubtful ON xxhash64(run, topic, partition, leader_epoch, base_offset) = place
+    SELECT /*few(odd_places)*/ * FROM appends
+    --big LEFT SEMI JOIN odd_places ON {AT} = place
   )
   GROUP BY run, node, topic, partition, leader_epoch, base_offset
 )

@@ -7,9 +7,9 @@ matching property of replicated logs). Batches of formats without an epoch are n
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
+from audit.odd_places import AT
 
-# In a big run the offsets are told apart by a number first: two that share one are looked at closer.
-VIOLATIONS = """
+VIOLATIONS = f"""
 SELECT run, topic, partition, base_offset AS offset,
   format_string('offset %d of leader epoch %d was written with different content: %d and %d',
     base_offset, leader_epoch, lowest, highest) AS text,
@@ -17,14 +17,8 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM (
   SELECT run, topic, partition, leader_epoch, base_offset, min(digest) AS lowest, max(digest) AS highest
   FROM (
-    SELECT /*few(doubtful)*/ * FROM appends
-    --big LEFT SEMI JOIN (
-    --big   SELECT place FROM (
-    --big     SELECT xxhash64(run, topic, partition, leader_epoch, base_offset) AS place, digest
-    --big     FROM appends WHERE leader_epoch >= 0
-    --big   )
-    --big   GROUP BY place HAVING min(digest) != max(digest)
-    --big ) AS doubtful ON xxhash64(run, topic, partition, leader_epoch, base_offset) = place
+    SELECT /*few(odd_places)*/ * FROM appends
+    --big LEFT SEMI JOIN odd_places ON {AT} = place
     WHERE leader_epoch >= 0
   )
   GROUP BY run, topic, partition, leader_epoch, base_offset

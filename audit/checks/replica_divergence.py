@@ -7,11 +7,12 @@ ordinary; a run that ends with it either was not healed or has met one of Kafka'
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
+from audit.odd_places import AT
 
 # Epoch and digest as one number, ordered by epoch (a digest is 32 bits): numbers are what Spark aggregates fastest.
 # Two logs that differ have, at the first such offset, the start of a batch in both: below it they are equal, batch by
-# batch. In a big run the offsets are told apart by a number first: two that share one are looked at closer.
-VIOLATIONS = """
+# batch.
+VIOLATIONS = f"""
 SELECT run, topic, partition, base_offset AS offset,
   format_string('at offset %d the replicas hold different batches, of leader epochs %d and %d',
     base_offset, shiftright(lowest, 32), shiftright(highest, 32)) AS text,
@@ -22,16 +23,9 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM (
   SELECT run, topic, partition, base_offset, min(batch) AS lowest, max(batch) AS highest, count(*) AS replicas
   FROM (
-    SELECT /*few(doubtful)*/ run, topic, partition, base_offset, shiftleft(leader_epoch, 32) + digest AS batch
+    SELECT /*few(odd_places)*/ run, topic, partition, base_offset, shiftleft(leader_epoch, 32) + digest AS batch
     FROM logs
-    --big LEFT SEMI JOIN (
-    --big   SELECT place FROM (
-    --big     SELECT xxhash64(run, topic, partition, base_offset) AS place,
-    --big       shiftleft(leader_epoch, 32) + digest AS batch
-    --big     FROM logs WHERE base_offset IS NOT NULL
-    --big   )
-    --big   GROUP BY place HAVING min(batch) != max(batch)
-    --big ) AS doubtful ON xxhash64(run, topic, partition, base_offset) = place
+    --big LEFT SEMI JOIN odd_places ON {AT} = place
     WHERE base_offset IS NOT NULL
   )
   GROUP BY run, topic, partition, base_offset
