@@ -1,14 +1,15 @@
 """What is told of blocks of lines besides their rows, while they are in memory: how many there are of each kind, and
-whether their clock goes forward. Nobody needs to read millions of rows for that again.
+which sequences go up in them. Nobody needs to read millions of rows for that again.
 
-Tallies have the columns of `audit.tallies`, stretches those of `audit.stretches` with the names of the life: a few rows
-for each block.
+Tallies have the columns of `audit.tallies`. Stretches are those of `audit.stretches`, each with the names of its
+sequence: `kind`, `run`, `node`, `incarnation`, and `topic`, `partition`, `leader_epoch` where they tell sequences of
+that kind apart. There are a few rows of both for each block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from audit.blocks import Events
 from emulator.judging.findings import SEQ_MODULUS
@@ -25,7 +26,11 @@ _SUMMED: Final = (
 _CALLED: Final = {
     **{"seq_min": "first_seq", "seq_max": "last_seq", "at_ms_min": "first_ms", "at_ms_max": "last_ms"},
     **{"seq_sum": "seq_sum", "square_sum": "seq_squares", "seq_count": "events"},
+    **{"place_min": "first", "place_max": "last", "value_min": "least", "value_max": "most"},
 }
+_PLACE: Final = ("topic", "partition")
+_NUMBER: Final = r":(?P<number>[0-9]{1,9})$"
+"""Of an operation, the how manyeth of its client's it is."""
 
 
 class Sums(NamedTuple):
@@ -33,25 +38,25 @@ class Sums(NamedTuple):
     stretches: pa.Table
 
 
-def tally_schema() -> pa.Schema:
+def _schema(**types: str) -> pa.Schema:
     import pyarrow as pa
 
-    text, number, time = pa.string(), pa.int64(), pa.float64()
-    named = {"run": text, "node": text, "incarnation": number, "event": text, "problem": text}
-    kinds = {"kind": text, "outcome": text, "acks": number, "led": pa.bool_(), "events": number}
-    sums = {"seq_sum": number, "seq_squares": number}
-    return pa.schema([*{**named, **kinds, **_spans(number, time), **sums}.items()])
+    return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in types.items()])
 
 
-def stretch_schema() -> pa.Schema:
-    import pyarrow as pa
+def _tally_schema() -> pa.Schema:
+    return _schema(
+        run="string", node="string", incarnation="int64", event="string", problem="string", kind="string",
+        outcome="string", acks="int64", led="bool", events="int64", first_seq="int64", last_seq="int64",
+        first_ms="double", last_ms="double", seq_sum="int64", seq_squares="int64",
+    )  # fmt: skip
 
-    named = {"run": pa.string(), "node": pa.string(), "incarnation": pa.int64()}
-    return pa.schema([*{**named, **_spans(pa.int64(), pa.float64()), "ordered": pa.bool_()}.items()])
 
-
-def _spans(number: pa.DataType, time: pa.DataType) -> dict[str, pa.DataType]:
-    return {"first_seq": number, "last_seq": number, "first_ms": time, "last_ms": time}
+def _stretch_schema() -> pa.Schema:
+    return _schema(
+        kind="string", run="string", node="string", incarnation="int64", topic="string", partition="int64",
+        leader_epoch="int64", first="int64", last="int64", least="double", most="double", ordered="bool",
+    )  # fmt: skip
 
 
 def sums_of(tables: Mapping[str, Events], runs: Sequence[str]) -> Sums:
@@ -59,8 +64,14 @@ def sums_of(tables: Mapping[str, Events], runs: Sequence[str]) -> Sums:
     import pyarrow as pa
 
     lives = _lives_of(tables, runs)
-    tallies = pa.concat_tables([_tallies(events, lives) for events in tables.values()])
-    return Sums(tallies, _stretches([*tables.values()], lives))
+    tallies = [_tallies(events, lives) for events in tables.values()]
+    sequences = [_clocks([*tables.values()])]
+    if "operations" in tables:
+        sequences.append(_producers(tables["operations"]))
+    if "watermarks" in tables:
+        sequences.append(_leaders(tables["watermarks"]))
+    stretches = [_as(_stretch_schema(), lives, told) for told in sequences]
+    return Sums(pa.concat_tables(tallies), pa.concat_tables(stretches))
 
 
 def _lives_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
@@ -75,43 +86,25 @@ def _lives_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
                 nodes[number] = table["node"][begin].as_py()
                 incarnations[number] = table["incarnation"][begin].as_py()
             begin += count
-    return pa.table(
-        {"run": [*runs], "node": nodes, "incarnation": incarnations}, schema=pa.schema([*stretch_schema()][:3])
-    )
+    return pa.table({"run": [*runs], "node": nodes, "incarnation": incarnations})
 
 
-def _numbered(events: Events) -> pa.Table:
-    """`block`: of each row; `seq`, `at_ms`."""
+def _with_blocks(events: Events, **columns: Any) -> pa.Table:
+    """`columns`, with the `block` of each row."""
     import pyarrow as pa
 
     blocks = [pa.repeat(pa.scalar(number, pa.int64()), count) for number, count in enumerate(events.counts) if count]
-    return pa.table(
-        {"block": pa.chunked_array(blocks).combine_chunks(), "seq": events.table["seq"], "at_ms": events.table["at_ms"]}
-    )
+    return pa.table({"block": pa.chunked_array(blocks), **columns}).combine_chunks()
 
 
-def _tallies(events: Events, lives: pa.Table) -> pa.Table:
+def _as(schema: pa.Schema, lives: pa.Table, told: pa.Table) -> pa.Table:
+    """`told`, of which each row is of a `block`, with the names of its life; what it lacks is null."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    table, rows = events.table, _numbered(events)
-    square = pc.multiply(rows["seq"], rows["seq"])
-    rows = rows.append_column(
-        "square", pc.subtract(square, pc.multiply(pc.divide(square, SEQ_MODULUS), SEQ_MODULUS))
-    )
-    for name in ("event", *_KINDS):
-        if name in table.column_names:
-            rows = rows.append_column(name, table[name])
-    led = [table[name] for name in ("as_leader", "leading") if name in table.column_names]
-    if led:
-        rows = rows.append_column("led", pc.coalesce(*led))
-    keys = [name for name in ("block", "event", *_KINDS, "led") if name in rows.column_names]
-    told = _called(rows.group_by(keys, use_threads=False).aggregate([*_SUMMED]))
     of_lives = lives.take(told["block"])
-    columns = {**_columns_of(of_lives), **_columns_of(told)}
-    schema = tally_schema()
+    columns = dict(zip([*told.column_names, *of_lives.column_names], [*told.columns, *of_lives.columns], strict=True))
     return pa.table(
-        {field.name: columns.get(field.name, pa.nulls(told.num_rows, field.type)) for field in schema}, schema=schema
+        [columns.get(field.name, pa.nulls(told.num_rows)).cast(field.type) for field in schema], schema=schema
     )
 
 
@@ -119,26 +112,89 @@ def _called(told: pa.Table) -> pa.Table:
     return told.rename_columns([_CALLED.get(name, name) for name in told.column_names])
 
 
-def _columns_of(table: pa.Table) -> dict[str, pa.ChunkedArray]:
-    return dict(zip(table.column_names, table.columns, strict=True))
+def _tallies(events: Events, lives: pa.Table) -> pa.Table:
+    import pyarrow.compute as pc
+
+    table = events.table
+    there = [name for name in ("seq", "at_ms", "event", *_KINDS) if name in table.column_names]
+    rows = _with_blocks(events, **{name: table[name] for name in there})
+    square = pc.multiply(rows["seq"], rows["seq"])
+    square = pc.subtract(square, pc.multiply(pc.divide(square, SEQ_MODULUS), SEQ_MODULUS))
+    rows = rows.append_column("square", square)
+    led = [table[name] for name in ("as_leader", "leading") if name in table.column_names]
+    if led:
+        rows = rows.append_column("led", pc.coalesce(*led))
+    keys = [name for name in rows.column_names if name not in ("seq", "at_ms", "square")]
+    return _as(_tally_schema(), lives, _called(rows.group_by(keys, use_threads=False).aggregate([*_SUMMED])))
 
 
-def _stretches(families: Sequence[Events], lives: pa.Table) -> pa.Table:
-    """Lines of all families in the order of their numbers, each compared with the one before it."""
+def _clocks(families: Sequence[Events]) -> pa.Table:
+    """Within a life time goes by, line by line."""
+    import pyarrow as pa
+
+    rows = [_with_blocks(one, place=one.table["seq"], value=one.table["at_ms"]) for one in families]
+    return _sequences("clock", pa.concat_tables(rows), ())
+
+
+def _producers(events: Events) -> pa.Table:
+    """What a client asks for later lies at a higher offset of the partition, in the order of its operations."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    rows = pa.concat_tables([_numbered(events) for events in families]).combine_chunks()
-    # One number says which block and which line of it: numbers of lines are less than SEQ_MODULUS.
-    place = pc.add(pc.multiply(rows["block"], SEQ_MODULUS), rows["seq"])
-    rows = rows.append_column("place", place).take(pc.array_sort_indices(place.combine_chunks()))
-    one, after = rows.slice(0, rows.num_rows - 1), rows.slice(1)
-    wrong = pc.or_(pc.equal(after["place"], one["place"]), pc.less(after["at_ms"], one["at_ms"]))
-    disordered = pc.unique(pc.filter(after["block"], pc.and_(wrong, pc.equal(after["block"], one["block"]))))
-    told = rows.group_by("block", use_threads=False).aggregate(
-        [(name, pick) for name in ("seq", "at_ms") for pick in ("min", "max")]
+    table = events.table
+    number = pc.struct_field(pc.extract_regex(table["operation"], _NUMBER), "number").cast(pa.int64())
+    rows = _with_blocks(
+        events, place=number, value=table["offset"], topic=table["topic"], partition=table["partition"]
     )
-    ordered = pc.invert(pc.is_in(told["block"], value_set=disordered))
-    told = _called(told).append_column("ordered", ordered)
-    columns = {**_columns_of(lives.take(told["block"])), **_columns_of(told)}
-    return pa.table([columns[field.name] for field in stretch_schema()], schema=stretch_schema())
+    done = pc.and_(pc.equal(table["kind"], "produce"), pc.equal(table["outcome"], "ok"))
+    return _sequences("producer", rows.filter(pc.and_(done, pc.greater_equal(table["offset"], 0))), _PLACE)
+
+
+def _leaders(events: Events) -> pa.Table:
+    """A leader's high watermark moves forward while its epoch lasts."""
+    table = events.table
+    names = (*_PLACE, "leader_epoch")
+    rows = _with_blocks(
+        events, place=table["seq"], value=table["high_watermark"], **{name: table[name] for name in names}
+    )
+    return _sequences("leader", rows.filter(table["leading"]), names)
+
+
+def _fits(numbers: pa.ChunkedArray) -> bool:
+    """Whether two of them make one."""
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(numbers).as_py()
+    return not numbers.null_count and (not len(numbers) or 0 <= ends["min"] <= ends["max"] < SEQ_MODULUS)
+
+
+def _sequences(kind: str, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Each sequence of each block: `rows` of one block and the same `names` are one, in the order of their `place`."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rows = rows.combine_chunks()
+    sequence = rows["block"]
+    for name in names:
+        coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        sequence = pc.add(pc.multiply(sequence, len(coded.dictionary)), coded.indices.cast(pa.int64()))
+    rows = rows.append_column("sequence", sequence).append_column("kind", pa.repeat(kind, rows.num_rows))
+    told = rows.group_by(["block", "kind", *names, "sequence"], use_threads=False).aggregate(
+        [(name, pick) for name in ("place", "value") for pick in ("min", "max")]
+    )
+    ordered = pc.invert(pc.is_in(told["sequence"], value_set=_disordered(rows)))
+    return _called(told).append_column("ordered", ordered)
+
+
+def _disordered(rows: pa.Table) -> pa.Array:
+    """The sequences in which a `place` comes twice, or a `value` is less than one before it, or may be."""
+    import pyarrow.compute as pc
+
+    if not all(_fits(rows[name]) for name in ("place", "sequence")):
+        return pc.unique(rows["sequence"])
+    # One number says which sequence and which place in it.
+    at = pc.add(pc.multiply(rows["sequence"], SEQ_MODULUS), rows["place"])
+    sorted_rows = rows.append_column("at", at).take(pc.array_sort_indices(at.combine_chunks()))
+    one, after = sorted_rows.slice(0, max(0, rows.num_rows - 1)), sorted_rows.slice(1)
+    wrong = pc.or_(pc.equal(after["at"], one["at"]), pc.less(after["value"], one["value"]))
+    return pc.unique(pc.filter(after["sequence"], pc.and_(wrong, pc.equal(after["sequence"], one["sequence"]))))

@@ -8,6 +8,7 @@ folded into blocks of numbers, or told apart by a number first.
 from __future__ import annotations
 
 from audit.clocks import CLOCKS
+from audit.stretches import CLOCK
 
 BLOCK = 62
 """Operations whose bits go into one number."""
@@ -102,7 +103,7 @@ FROM (
 GROUP BY run
 """
 
-_CLOCK = """
+_CLOCK = f"""
 -- Numbers go up within a life, and so does its clock. In a big run lives are looked at whose lines nobody has seen to.
 SELECT run, format_string('the clock of %s went back in its life %d, by %d ms at %d ms', node, incarnation,
   bigint(max(was_ms - at_ms)), bigint(max_by(was_ms, was_ms - at_ms))) AS text
@@ -111,7 +112,7 @@ FROM (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS was_ms
   FROM (
     SELECT /*few(disordered)*/ * FROM lines
-    --big LEFT SEMI JOIN disordered ON xxhash64(run, node, incarnation) = life
+    --big LEFT SEMI JOIN disordered ON {CLOCK} = sequence
     WHERE problem IS NULL
   )
 )

@@ -16,9 +16,9 @@ big ones (`audit.kept_lines`), divided by family, so that a check reads no more 
   (`audit.given`)
 - `lost`, `lost_copies`, `copied`: what was acknowledged and the final leader lacks; what it has more than once
   (`audit.lost`)
-- `tallies`: of big runs, how many lines of each kind there are (`audit.tallies`); `disordered`: whose lines have to be
-  looked at to know that their clock goes forward (`audit.stretches`); `odd_places`: offsets that have to be looked at
-  closer (`audit.odd_places`); `replicas`: what befell logs (`audit.logs`)
+- `tallies`: of big runs, how many lines of each kind there are (`audit.tallies`); `disordered`: what may not go
+  up as it should (`audit.stretches`), and `falls` of it (`audit.checks.reordered`); `odd_places`: offsets that have to
+  be looked at closer (`audit.odd_places`); `replicas`: what befell logs (`audit.logs`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
 - `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
   answer; `promised`: what was acknowledged by all (`audit.settled`)

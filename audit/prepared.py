@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
+from audit.checks.reordered import FALLS
 from audit.events import PROBLEM, spark_schema
 from audit.facts import FLOORS, Facts, in_memory
 from audit.families import FREQUENT, RARE, REST, TABLES
@@ -60,7 +61,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     lives = lives_in_rows(spark, rest)
     _open(facts, kept.lines, rest, lives, kept.families)
     _sum_up(facts, kept)
-    of_rest, ground, *others = FLOORS
+    of_rest, ground, of_logs, others = FLOORS
     facts.keep({"replicas": REPLICAS, **of_rest})
     ground = {"disordered": DISORDERED, "odd_places": ODD_PLACES, **ground}
     if spark.table("replicas").where("cut").head(1):
@@ -69,8 +70,8 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
         facts.sql(LOGS).limit(0).createOrReplaceTempView("cut_logs")
         facts.keep(ground)
     _without_gone(facts.sql(LOGS_OF_BIG), lives).createOrReplaceTempView("logs")
-    for floor in others:
-        facts.keep(floor)
+    facts.keep({"falls": FALLS, **of_logs})
+    facts.keep(others)
     return facts
 
 

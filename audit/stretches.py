@@ -1,31 +1,55 @@
-"""Stretches of a life's lines whose clock goes forward, and the lives that are not one after another of such.
+"""Stretches of sequences that go up, and the sequences that are not one after another of such: DISORDERED.
 
-A stretch is what one reader has read at once: `life` (a number that stands for run, node and incarnation), the first
-and the last number and time of its lines, and whether they are `ordered`: no number comes twice, and where numbers go
-up time does not go back. OF_LEFT tells them of lines that Spark has read (`left_lines`), of each life one; OF_BLOCKS of
-what `audit.block_sums` has told (`blocks`).
+Three things go up unless something is wrong, or at least worth a look, and each is a sequence with a place for each of
+its values:
 
-DISORDERED gives rows `life`: of the others nobody needs to look at a line to know that their clock went forward.
+- `clock`: the time of a life's lines, in the order of their numbers
+- `producer`: the offsets that a client's produces were given in a partition, in the order in which it asked for them
+- `leader`: the high watermark of a leader of one epoch, in the order in which it moved
+
+A stretch is what one reader has read of one at once: `sequence` (a number that stands for its names), `incarnation`,
+its first and last place, its least and most value, and whether it is `ordered`: no place comes twice, and no value is
+less than one before it. OF_BLOCKS has those that `audit.block_sums` tells (`blocks`); OF_LEFT those of lines that Spark
+has read (`left_lines`), where of producers and leaders nothing is told.
+
+DISORDERED gives rows `sequence`: of the others nobody needs to look at a line. A topic that was made again is one with
+the one before it here.
 """
 
-_LIFE = "xxhash64(run, node, incarnation)"
+from typing import Final
+
+_TOPIC = "substring_index(topic, '#', 1)"
+
+CLOCK: Final = "xxhash64('clock', run, node, incarnation)"
+PRODUCER: Final = f"xxhash64('producer', run, node, {_TOPIC}, partition)"
+LEADER: Final = f"xxhash64('leader', run, node, {_TOPIC}, partition, leader_epoch)"
+"""The numbers of sequences."""
+
+OF_BLOCKS = f"""
+SELECT CASE kind WHEN 'clock' THEN {CLOCK} WHEN 'producer' THEN {PRODUCER} ELSE {LEADER} END AS sequence, incarnation,
+  first, last, least, most, ordered
+FROM blocks
+"""
 
 OF_LEFT = f"""
-SELECT life, min(seq) AS first_seq, max(seq) AS last_seq, min(at_ms) AS first_ms, max(at_ms) AS last_ms,
-  NOT max(coalesce(at_ms < before_ms, false)) AS ordered
+SELECT sequence, min(incarnation) AS incarnation, min(place) AS first, max(place) AS last, min(value) AS least,
+  max(value) AS most, NOT max(coalesce(value < before, false)) AS ordered
 FROM (
-  SELECT life, seq, at_ms, lag(at_ms) OVER (PARTITION BY life ORDER BY seq, at_ms) AS before_ms
-  FROM (SELECT {_LIFE} AS life, seq, at_ms FROM left_lines WHERE problem IS NULL)
+  SELECT *, lag(value) OVER (PARTITION BY sequence ORDER BY place, value) AS before
+  FROM (
+    SELECT {CLOCK} AS sequence, incarnation, seq AS place, at_ms AS value FROM left_lines WHERE problem IS NULL
+  )
 )
-GROUP BY life
+GROUP BY sequence
+UNION ALL
+SELECT DISTINCT IF(event = 'operation_ended', {PRODUCER}, {LEADER}), 0L, 0L, 0L, 0D, 0D, false
+FROM left_lines WHERE event IN ('operation_ended', 'high_watermark_moved') AND problem IS NULL
 """
 
-OF_BLOCKS = f"SELECT {_LIFE} AS life, first_seq, last_seq, first_ms, last_ms, ordered FROM blocks"
-
 DISORDERED = """
-SELECT DISTINCT life FROM (
-  SELECT *, lag(last_seq) OVER of_life AS before_seq, lag(last_ms) OVER of_life AS before_ms
-  FROM stretches WINDOW of_life AS (PARTITION BY life ORDER BY first_seq, last_seq)
+SELECT DISTINCT sequence FROM (
+  SELECT *, lag(incarnation) OVER so_far AS in_life, lag(last) OVER so_far AS before, lag(most) OVER so_far AS reached
+  FROM stretches WINDOW so_far AS (PARTITION BY sequence ORDER BY incarnation, first, last)
 )
-WHERE NOT ordered OR first_seq <= before_seq OR first_ms < before_ms
+WHERE NOT ordered OR (incarnation = in_life AND first <= before) OR least < reached
 """

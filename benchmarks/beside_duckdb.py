@@ -23,7 +23,6 @@ from audit.checks.registry import CHECKS
 from audit.facts import FLOORS
 from audit.families import COLUMNS, REST, TABLES
 from audit.logs import LOGS
-from audit.odd_places import ODD_PLACES
 from audit.states import STATES
 from benchmarks.audit_throughput import BOUND, first_audit
 from benchmarks.figures import Figure, show, write
@@ -52,7 +51,7 @@ MACROS = (
 """Functions of Spark's that DuckDB lacks, as far as our queries use them."""
 
 IN_OTHER_WORDS = (
-    (r"/\*(gather|few\(\w+\)|spread\([\w, ]+\))\*/|--big ", ""),
+    (r"(?m)/\*(gather|few\(\w+\)|spread\([\w, ]+\))\*/|^ *--big .*$", ""),
     (r"\bbigint\(", "whole("),
     (r"xxhash64\(([\w., ]+,[\w., ]+)\)", r"xxhash64(hash(\1))"),
     (r"shiftleft\(leader_epoch, 32\)", "(leader_epoch * 4294967296)"),
@@ -103,8 +102,7 @@ def translated(query: str) -> str:
 
 def by_duckdb(run: Path) -> tuple[float, dict[str, int]]:
     """(seconds, {check: its violations}). To translate is not counted."""
-    logs = re.sub("(?m)^ *--big .*$", "", LOGS)  # of all replicas, whether they were cut or not
-    tables = {"odd_places": ODD_PLACES, "logs": logs, "states": STATES}
+    tables = {"logs": LOGS, "states": STATES}
     tables |= {name: query for floor in FLOORS for name, query in floor.items()}
     made = {name: translated(query) for name, query in tables.items()}
     checks = {name: translated(check.violations) for name, check in CHECKS.items()}

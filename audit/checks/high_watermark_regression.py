@@ -5,9 +5,10 @@ it is: one offset read twice must give the same (leader epoch, digest).
 """
 
 from audit.checks.check import Check
+from audit.stretches import LEADER
 
-# In a big run leaders are told apart by a number first, and those are looked at that moved back.
-_MOVED_BACK = """
+# In a big run those leaders are looked at that may have moved back.
+_MOVED_BACK = f"""
 SELECT run, topic, partition, high_watermark AS offset,
   format_string('%s, leader of epoch %d, moved its high watermark back from %d to %d',
     node, leader_epoch, reached, high_watermark) AS text,
@@ -17,18 +18,8 @@ FROM (
     PARTITION BY run, node, topic, partition, leader_epoch ORDER BY incarnation, seq
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
   FROM (
-    SELECT /*few(doubtful)*/ * FROM watermarks
-    --big LEFT SEMI JOIN (
-    --big   SELECT DISTINCT led FROM (
-    --big     SELECT led, high_watermark,
-    --big       lag(high_watermark) OVER (PARTITION BY led ORDER BY incarnation, seq) AS before
-    --big     FROM (
-    --big       SELECT xxhash64(run, node, topic, partition, leader_epoch) AS led, incarnation, seq, high_watermark
-    --big       FROM watermarks WHERE leading
-    --big     )
-    --big   )
-    --big   WHERE high_watermark < before
-    --big ) AS doubtful ON xxhash64(run, node, topic, partition, leader_epoch) = led
+    SELECT /*few(disordered)*/ * FROM watermarks
+    --big LEFT SEMI JOIN disordered ON {LEADER} = sequence
     WHERE leading
   )
 )

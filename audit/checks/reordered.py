@@ -12,27 +12,26 @@ and an idempotent producer's is answered with the place of the first: it counts 
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
+from audit.stretches import PRODUCER
 
 _ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
 _NUMBER = "CAST(substring_index(operation, ':', -1) AS BIGINT)"
-
-
 _EARLIER = f"ORDER BY incarnation, {_NUMBER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
-# Of a big run only what takes part in a fall of offsets is compared with the log: `lowest` is the lowest that any of a
-# producer's offsets falls to. Producers are told apart by a number there: two of the same would be looked at closer.
-_FALLS = """
-  SELECT producer, min(offset) AS lowest
+# Of a big run only what takes part in a fall of offsets is compared with the log: a table of those producers of whom
+# `audit.stretches` knows no better, told apart by a number. `lowest`: the lowest that any of its offsets falls to.
+FALLS = f"""
+SELECT producer, min(offset) AS lowest
+FROM (
+  SELECT producer, offset, max(offset) OVER (PARTITION BY producer ORDER BY incarnation, number
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest
   FROM (
-    SELECT producer, offset, max(offset) OVER (PARTITION BY producer ORDER BY incarnation, number
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest
-    FROM (
-      SELECT xxhash64(run, node, topic, partition) AS producer, incarnation, {number} AS number, offset
-      FROM operations WHERE {asked}
-    )
+    SELECT /*few(disordered)*/ {PRODUCER} AS producer, incarnation, {_NUMBER} AS number, offset
+    FROM operations LEFT SEMI JOIN disordered ON {PRODUCER} = sequence WHERE {_ASKED}
   )
-  WHERE offset < highest GROUP BY producer"""
-_FALLS = "".join(f"\n    --big {line}" for line in _FALLS.format(number=_NUMBER, asked=_ASKED).strip().splitlines())
+)
+WHERE offset < highest GROUP BY producer
+"""
 
 VIOLATIONS = f"""
 SELECT behind.run, behind.topic, behind.partition, offset,
@@ -46,8 +45,7 @@ FROM (
     SELECT o.*, coalesce(i.client, '') AS client
     FROM (
       SELECT /*few(falls)*/ * FROM operations
-      --big LEFT SEMI JOIN ({_FALLS}
-      --big ) AS falls ON xxhash64(run, node, topic, partition) = producer AND offset >= lowest
+      --big LEFT SEMI JOIN falls ON {PRODUCER} = producer AND offset >= lowest
       WHERE {_ASKED}
     ) AS o
     LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
