@@ -143,9 +143,7 @@ def _producers(events: Events) -> pa.Table:
 
     table = events.table
     number = pc.struct_field(pc.extract_regex(table["operation"], _NUMBER), "number").cast(pa.int64())
-    rows = _with_blocks(
-        events, place=number, value=table["offset"], topic=table["topic"], partition=table["partition"]
-    )
+    rows = _with_blocks(events, place=number, value=table["offset"], topic=table["topic"], partition=table["partition"])
     done = pc.and_(pc.equal(table["kind"], "produce"), pc.equal(table["outcome"], "ok"))
     return _sequences("producer", rows.filter(pc.and_(done, pc.greater_equal(table["offset"], 0))), _PLACE)
 

@@ -6,6 +6,8 @@ strictly: whatever the two readers could take differently is refused, and then S
 - bytes that are no UTF-8, and carriage returns, which end a line for Spark;
 - lines that do not begin with `{` and end with `}`. So no line end lies within an object: a text cannot hold one, and
   between the others of an object's parts none lies after `}` and before `{`; as many objects as lines are one each;
+- lines that do not begin as the first of their block, where that says of which run, node and life it is as we write it,
+  which is read once for all of them;
 - fields that the event does not have, that come twice, or whose value is of another type (Arrow does not take them);
 - numbers that are none or out of range (the line's own: below 0 or not below SEQ_MODULUS), lines of another node, life
   or run, and events that lack a part.
@@ -15,8 +17,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain, compress
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
 
 from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
 from emulator.judging.findings import SEQ_MODULUS
@@ -35,10 +39,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RARE_COLUMN: Final = "rare"
-"""The whole line, of events that are rare: what else is in it is read from there."""
+"""The line, or all but its beginning, of events that are rare: what else is in it is read from there."""
 
 _BETWEEN: Final = b"}\n{"
 """What two lines have between their insides, which are called objects here."""
+_TEXT: Final = rb'"[^"\\\x00-\x1f]*"'
+_NUMBER: Final = rb"[0-9]{1,9}"
+_BEGINNING: Final = re.compile(
+    rb'\{"format":%b,"run":%b,"node":%b,"incarnation":%b,' % (_NUMBER, _TEXT, _TEXT, _NUMBER)
+)
 _EVENT = re.compile(rb'"event":"([a-z_]+)"')
 
 
@@ -68,13 +77,40 @@ def tables_of(blocks: Sequence[tuple[bytes, Source]]) -> dict[str, Events]:
 
     Raises: Refused: one of them is, nobody tells which.
     """
+    beginnings = _beginnings(blocks)
     objects: dict[str, list[list[bytes]]] = {}
     for number, (block, _) in enumerate(blocks):
-        for family, some in _objects_of(block).items():
+        for family, some in _objects_of(block, beginnings[number] if beginnings else b"{").items():
             of_family = objects.setdefault(family, [[] for _ in blocks])
             of_family[number] = some
     sources = [source for _, source in blocks]
-    return {family: _events_of(family, of_blocks, sources) for family, of_blocks in objects.items()}
+    lives = [_life_of(*of_block) for of_block in zip(beginnings, sources, strict=True)] if beginnings else None
+    return {family: _events_of(family, of_blocks, sources, lives) for family, of_blocks in objects.items()}
+
+
+class _Life(msgspec.Struct):
+    """What the lines of a block begin with."""
+
+    format: int
+    run: str
+    node: str
+    incarnation: int
+
+
+def _beginnings(blocks: Sequence[tuple[bytes, Source]]) -> list[bytes]:
+    """What the lines of each begin with, to its last comma; nothing, where one begins otherwise."""
+    found = [_BEGINNING.match(block) for block, _ in blocks]
+    return [one[0] for one in found if one is not None] if all(found) else []
+
+
+def _life_of(beginning: bytes, source: Source) -> _Life:
+    try:
+        life = msgspec.json.decode(beginning[:-1] + b"}", type=_Life)
+    except msgspec.MsgspecError as error:
+        raise Refused from error
+    called = f"{life.node}.{life.incarnation}."
+    _need(life.format == EVENT_FORMAT and life.run == source.run and source.file.startswith(called))
+    return life
 
 
 def columns_of(family: str) -> list[str]:
@@ -102,28 +138,25 @@ def _is_utf8(block: bytes) -> bool:
     return True
 
 
-def _objects_of(block: bytes) -> dict[str, list[bytes]]:
-    """{family: its objects}."""
-    objects = block.split(_BETWEEN)
+def _objects_of(block: bytes, beginning: bytes) -> dict[str, list[bytes]]:
+    """{family: its objects}, each without the `beginning` that all lines have."""
+    objects = block.split(b"}\n" + beginning)
     objects[-1] = objects[-1][:-2]
-    objects[0] = objects[0][1:]
+    objects[0] = objects[0][len(beginning) :]
     events = _EVENT.findall(block)
-    whole = block.startswith(b"{") and block.endswith(b"}\n") and len(objects) == len(events) == block.count(b"\n")
+    whole = block.startswith(beginning) and block.endswith(b"}\n") and len(objects) == len(events) == block.count(b"\n")
     _need(whole and b"\r" not in block and _is_utf8(block))
     return _by_family(objects, events)
 
 
 def _by_family(objects: list[bytes], events: list[bytes]) -> dict[str, list[bytes]]:
+    of_event: dict[bytes, list[bytes]] = {event: [] for event in set(events)}
+    for one, event in zip(objects, events, strict=True):
+        of_event[event].append(one)
     found: dict[str, list[bytes]] = {}
-    rare = []
-    for event in set(events):
+    for event, some in of_event.items():
         family = FAMILY_OF.get(event.decode(), RARE_ONES)
-        if family == RARE_ONES:
-            rare.append(event)
-        else:
-            found[family] = [*compress(objects, map(event.__eq__, events))]
-    if rare:
-        found[RARE_ONES] = [*compress(objects, map(set(rare).__contains__, events))]
+        found[family] = found.get(family, []) + some if family == RARE_ONES else some
     return found
 
 
@@ -131,15 +164,19 @@ def _fields_of(event: str) -> dict[str, None]:
     return dict.fromkeys((*ENVELOPE, *EVENTS[event].__struct_fields__))
 
 
-def _events_of(family: str, of_blocks: list[list[bytes]], sources: Sequence[Source]) -> Events:
+def _events_of(
+    family: str, of_blocks: list[list[bytes]], sources: Sequence[Source], lives: Sequence[_Life] | None
+) -> Events:
+    """`lives`: of the blocks, where their objects do not say it themselves."""
     objects = [*chain.from_iterable(of_blocks)]
     counts = [*map(len, of_blocks)]
-    table = _parsed(objects, [*FIELDS] if family == RARE_ONES else [*_fields_of(TABLES[family][0])])
-    begin = 0
-    for count, source in zip(counts, sources, strict=True):
-        if count:
-            _are_of(table.slice(begin, count), source)
-        begin += count
+    names = [*FIELDS] if family == RARE_ONES else [*_fields_of(TABLES[family][0])]
+    told = () if lives is None else _Life.__struct_fields__
+    table = _parsed(objects, [name for name in names if name not in told])
+    if lives is None:
+        _are_of_their_files(table, counts, sources)
+    else:
+        table = _with_lives(table, counts, lives)
     _are_possible(table)
     if family == RARE_ONES:
         table = _rare_ones(table, objects)
@@ -147,6 +184,16 @@ def _events_of(family: str, of_blocks: list[list[bytes]], sources: Sequence[Sour
         _are_whole(table, TABLES[family][0])
         _need(table["event"].unique().to_pylist() == [TABLES[family][0]])
     return Events(table.select(columns_of(family)), counts)
+
+
+def _with_lives(table: pa.Table, counts: Sequence[int], lives: Sequence[_Life]) -> pa.Table:
+    import pyarrow as pa
+
+    some = [(life, count) for life, count in zip(lives, counts, strict=True) if count]
+    for name, kind in (("run", pa.string()), ("node", pa.string()), ("incarnation", pa.int64())):
+        values = [pa.repeat(pa.scalar(getattr(life, name), kind), count) for life, count in some]
+        table = table.append_column(name, pa.chunked_array(values))
+    return table
 
 
 def _rare_ones(table: pa.Table, objects: list[bytes]) -> pa.Table:
@@ -182,15 +229,20 @@ def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
     return table
 
 
-def _are_of(table: pa.Table, source: Source) -> None:
-    """Of one node, life and run, which are this file's."""
-    node, incarnation = _only(table, "node"), _only(table, "incarnation")
-    _need(source.file.startswith(f"{node}.{incarnation}.") and _only(table, "run") == source.run)
+def _are_of_their_files(table: pa.Table, counts: Sequence[int], sources: Sequence[Source]) -> None:
+    """Of our format, and of one node, life and run, which are the file's."""
+    _need(_only(table, "format") == EVENT_FORMAT)
+    begin = 0
+    for count, source in zip(counts, sources, strict=True):
+        if count:
+            block = table.slice(begin, count)
+            called = f"{_only(block, 'node')}.{_only(block, 'incarnation')}."
+            _need(source.file.startswith(called) and _only(block, "run") == source.run)
+        begin += count
 
 
 def _are_possible(table: pa.Table) -> None:
-    """Of our format, and of numbers that can be."""
-    _need(_only(table, "format") == EVENT_FORMAT)
+    """Of numbers that can be."""
     _are_within(table["seq"], SEQ_MODULUS - 1, least=0)
     for name in table.column_names:
         if name in BOUNDED:

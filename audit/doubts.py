@@ -8,7 +8,7 @@ folded into blocks of numbers, or told apart by a number first.
 from __future__ import annotations
 
 from audit.clocks import CLOCKS
-from audit.stretches import CLOCK
+from audit.stretches import CLOCK, disordered_of
 
 BLOCK = 62
 """Operations whose bits go into one number."""
@@ -112,7 +112,7 @@ FROM (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS was_ms
   FROM (
     SELECT /*few(disordered)*/ * FROM lines
-    --big LEFT SEMI JOIN disordered ON {CLOCK} = sequence
+    --big {disordered_of("clock", CLOCK)}
     WHERE problem IS NULL
   )
 )

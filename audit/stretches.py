@@ -12,8 +12,8 @@ its first and last place, its least and most value, and whether it is `ordered`:
 less than one before it. OF_BLOCKS has those that `audit.block_sums` tells (`blocks`); OF_LEFT those of lines that Spark
 has read (`left_lines`), where of producers and leaders nothing is told.
 
-DISORDERED gives rows `sequence`: of the others nobody needs to look at a line. A topic that was made again is one with
-the one before it here.
+DISORDERED gives rows `kind`, `sequence`: of the others nobody needs to look at a line. A topic that was made again is
+one with the one before it here. In a query, `disordered_of` joins to that what it is asked of.
 """
 
 from typing import Final
@@ -26,14 +26,14 @@ LEADER: Final = f"xxhash64('leader', run, node, {_TOPIC}, partition, leader_epoc
 """The numbers of sequences."""
 
 OF_BLOCKS = f"""
-SELECT CASE kind WHEN 'clock' THEN {CLOCK} WHEN 'producer' THEN {PRODUCER} ELSE {LEADER} END AS sequence, incarnation,
-  first, last, least, most, ordered
+SELECT CASE kind WHEN 'clock' THEN {CLOCK} WHEN 'producer' THEN {PRODUCER} ELSE {LEADER} END AS sequence,
+  kind, incarnation, first, last, least, most, ordered
 FROM blocks
 """
 
 OF_LEFT = f"""
-SELECT sequence, min(incarnation) AS incarnation, min(place) AS first, max(place) AS last, min(value) AS least,
-  max(value) AS most, NOT max(coalesce(value < before, false)) AS ordered
+SELECT sequence, 'clock' AS kind, min(incarnation) AS incarnation, min(place) AS first, max(place) AS last,
+  min(value) AS least, max(value) AS most, NOT max(coalesce(value < before, false)) AS ordered
 FROM (
   SELECT *, lag(value) OVER (PARTITION BY sequence ORDER BY place, value) AS before
   FROM (
@@ -42,14 +42,23 @@ FROM (
 )
 GROUP BY sequence
 UNION ALL
-SELECT DISTINCT IF(event = 'operation_ended', {PRODUCER}, {LEADER}), 0L, 0L, 0L, 0D, 0D, false
-FROM left_lines WHERE event IN ('operation_ended', 'high_watermark_moved') AND problem IS NULL
+SELECT DISTINCT {PRODUCER}, 'producer', 0L, 0L, 0L, 0D, 0D, false
+FROM left_lines WHERE event = 'operation_ended' AND problem IS NULL
+UNION ALL
+SELECT DISTINCT {LEADER}, 'leader', 0L, 0L, 0L, 0D, 0D, false
+FROM left_lines WHERE event = 'high_watermark_moved' AND problem IS NULL
 """
 
 DISORDERED = """
-SELECT DISTINCT sequence FROM (
+SELECT DISTINCT kind, sequence FROM (
   SELECT *, lag(incarnation) OVER so_far AS in_life, lag(last) OVER so_far AS before, lag(most) OVER so_far AS reached
   FROM stretches WINDOW so_far AS (PARTITION BY sequence ORDER BY incarnation, first, last)
 )
 WHERE NOT ordered OR (incarnation = in_life AND first <= before) OR least < reached
 """
+
+
+def disordered_of(kind: str, sequence: str) -> str:
+    """Of a big run: a join that leaves the rows of those of them alone."""
+    asked = f"(SELECT sequence FROM disordered WHERE kind = '{kind}') AS disordered"
+    return f"LEFT SEMI JOIN {asked} ON {sequence} = sequence"

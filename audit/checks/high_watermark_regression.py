@@ -5,7 +5,7 @@ it is: one offset read twice must give the same (leader epoch, digest).
 """
 
 from audit.checks.check import Check
-from audit.stretches import LEADER
+from audit.stretches import LEADER, disordered_of
 
 # In a big run those leaders are looked at that may have moved back.
 _MOVED_BACK = f"""
@@ -19,7 +19,7 @@ FROM (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached
   FROM (
     SELECT /*few(disordered)*/ * FROM watermarks
-    --big LEFT SEMI JOIN disordered ON {LEADER} = sequence
+    --big {disordered_of("leader", LEADER)}
     WHERE leading
   )
 )

@@ -12,7 +12,7 @@ and an idempotent producer's is answered with the place of the first: it counts 
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
-from audit.stretches import PRODUCER
+from audit.stretches import PRODUCER, disordered_of
 
 _ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
 _NUMBER = "CAST(substring_index(operation, ':', -1) AS BIGINT)"
@@ -27,7 +27,7 @@ FROM (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest
   FROM (
     SELECT /*few(disordered)*/ {PRODUCER} AS producer, incarnation, {_NUMBER} AS number, offset
-    FROM operations LEFT SEMI JOIN disordered ON {PRODUCER} = sequence WHERE {_ASKED}
+    FROM operations {disordered_of("producer", PRODUCER)} WHERE {_ASKED}
   )
 )
 WHERE offset < highest GROUP BY producer
