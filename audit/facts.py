@@ -21,7 +21,7 @@ big ones (`audit.kept_lines`), divided by family, so that a check reads no more 
   be looked at closer (`audit.odd_places`); `replicas`: what befell logs (`audit.logs`)
 - `small_isrs`: when leaders took too few replicas for in sync (`audit.states`)
 - `settled`: runs that were left in peace, and since when; `lasting`: what lasted in it; `waiting`: who waited for an
-  answer; `promised`: what was acknowledged by all (`audit.settled`)
+  answer; `waited`: of big runs, how many; `promised`: what was acknowledged by all (`audit.settled`)
 
 A topic that was deleted has a name of its own in them, `t#1` (`audit.lives`); `operations` and `reads` say of one of
 its records that it is `gone`, and `logs` are of the others.

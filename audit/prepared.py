@@ -19,6 +19,7 @@ from audit.kept_lines import Kept, with_family
 from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
 from audit.logs import LOGS, LOGS_OF_BIG, REPLICAS
 from audit.odd_places import ODD_PLACES
+from audit.settled import WAITED
 from audit.states import STATES
 from audit.stretches import DISORDERED, OF_BLOCKS
 from audit.stretches import OF_LEFT as STRETCHES_OF_LEFT
@@ -63,7 +64,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     _sum_up(facts, kept)
     of_rest, ground, of_logs, others = FLOORS
     facts.keep({"replicas": REPLICAS, **of_rest})
-    ground = {"disordered": DISORDERED, "odd_places": ODD_PLACES, **ground}
+    ground = {"disordered": DISORDERED, "odd_places": ODD_PLACES, "waited": WAITED, **ground}
     if spark.table("replicas").where("cut").head(1):
         facts.keep({"cut_logs": LOGS, **ground}, {"cut_logs": f"{kept.path}/logs"})
     else:

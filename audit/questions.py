@@ -103,7 +103,7 @@ def _counted(check: Check) -> str:
     """How many rows `check.counted` has: of a busy cluster they are millions, so none of them is moved."""
     return f"""
 SELECT run, '{check.name}' AS check, 'counted' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
-  '{{}}' AS details, to_json(struct(count(*) AS total)) AS numbers
+  '{{}}' AS details, to_json(struct({check.counted_as} AS total)) AS numbers
 FROM ({check.counted}) GROUP BY run"""
 
 

@@ -15,8 +15,10 @@ LASTING gives the table `lasting`: each committed state of a partition, how long
 the partition is assigned in the end, since when and how long it is in that state, in peace, and they are
 (`assigned_ms`, `assigned_for_ms`).
 WAITING gives `waiting`: clients' requests that were waited for in a peace that was long enough, how long, and for how
-long they may be. PROMISED gives `promised`: records acknowledged with acks=all in partitions that had a leader in the
-end, and peace for long enough, with the least min.insync.replicas that any broker told of the partition.
+long they may be; in a big run those that may have been waited for too long, and WAITED gives `waited`, the numbers of
+`requests` of each run: of all others (`request` null), and of each of these. PROMISED gives `promised`: records
+acknowledged with acks=all in partitions that had a leader in the end, and peace for long enough, with the least
+min.insync.replicas that any broker told of the partition.
 """
 
 from __future__ import annotations
@@ -126,6 +128,38 @@ LATE_MS = 1_000
 
 _REQUEST_MS = f"({ISR_MS} + lag_ms)"
 
+_IN_PEACE = f"(SELECT * FROM settled WHERE end_ms - since_ms > {_REQUEST_MS}) AS settled"
+_LAST_LIVES = """(
+    SELECT run, node, max(incarnation) AS incarnation FROM rest WHERE event = 'node_started' GROUP BY run, node
+  ) AS lives"""
+"""Nobody waits any more for what a former life asked."""
+
+_REQUEST = "xxhash64(run, node, incarnation, operation, attempt)"
+
+WAITED = f"""
+SELECT run, request, count(*) AS requests
+FROM (
+  SELECT /*few(settled)*/ settled.run,
+    IF(coalesce(ended_ms, end_ms) - greatest(sent_ms, since_ms) > {_REQUEST_MS}, request, NULL) AS request
+  FROM (
+    SELECT run, request, min(sent_ms) AS sent_ms, max(ended_ms) AS ended_ms, max(broker) AS broker
+    FROM (
+      SELECT /*few(lives)*/ run, {_REQUEST} AS request, broker, at_ms AS sent_ms, CAST(NULL AS DOUBLE) AS ended_ms
+      FROM requests LEFT SEMI JOIN {_LAST_LIVES} USING (run, node, incarnation)
+      UNION ALL
+      SELECT /*few(lives)*/ run, {_REQUEST}, NULL, NULL, at_ms
+      FROM attempts LEFT SEMI JOIN {_LAST_LIVES} USING (run, node, incarnation)
+    )
+    GROUP BY run, request
+  ) AS tries
+  JOIN {_IN_PEACE} ON tries.run = settled.run
+  WHERE broker >= 0 AND sent_ms IS NOT NULL AND (ended_ms IS NULL OR ended_ms > since_ms)
+)
+GROUP BY run, request
+"""
+
+_OVERDUE = f"LEFT SEMI JOIN (SELECT request FROM waited WHERE request IS NOT NULL) AS waited ON {_REQUEST} = request"
+
 WAITING = f"""
 SELECT *, until_ms - from_ms AS lasted_ms
 FROM (
@@ -136,18 +170,19 @@ FROM (
     SELECT run, node, incarnation, operation, attempt, max(broker) AS broker, max(timeout_ms) AS timeout_ms,
       min(sent_ms) AS sent_ms, max(ended_ms) AS ended_ms
     FROM (
-      SELECT run, node, incarnation, operation, attempt, broker, timeout_ms, at_ms AS sent_ms,
+      SELECT /*few(waited)*/ run, node, incarnation, operation, attempt, broker, timeout_ms, at_ms AS sent_ms,
         CAST(NULL AS DOUBLE) AS ended_ms
       FROM requests
-      UNION ALL SELECT run, node, incarnation, operation, attempt, NULL, NULL, NULL, at_ms FROM attempts
+      --big {_OVERDUE}
+      UNION ALL
+      SELECT /*few(waited)*/ run, node, incarnation, operation, attempt, NULL, NULL, NULL, at_ms FROM attempts
+      --big {_OVERDUE}
     )
     GROUP BY run, node, incarnation, operation, attempt
   ) AS tries
-  JOIN (SELECT * FROM settled WHERE end_ms - since_ms > {_REQUEST_MS}) AS settled ON tries.run = settled.run
-  -- nobody waits any more for what a former life asked
-  LEFT SEMI JOIN (
-    SELECT run, node, max(incarnation) AS incarnation FROM rest WHERE event = 'node_started' GROUP BY run, node
-  ) AS lives ON tries.run = lives.run AND tries.node = lives.node AND tries.incarnation = lives.incarnation
+  JOIN {_IN_PEACE} ON tries.run = settled.run
+  LEFT SEMI JOIN {_LAST_LIVES}
+    ON tries.run = lives.run AND tries.node = lives.node AND tries.incarnation = lives.incarnation
   WHERE broker >= 0 AND sent_ms IS NOT NULL AND (ended_ms IS NULL OR ended_ms > since_ms)
 )
 """

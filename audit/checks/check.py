@@ -31,8 +31,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     levels: what must have been recorded. subjects: how many things (`subject`) a run has to judge; none: the check is
     skipped. needs: events without which nothing can be said about them. evidence "": the log needs not be complete.
     counted: a query with a row (`run`) for each thing to judge, where numbers of events do not tell; then it counts
-    instead of subjects. of_absence: its rows say that something did not happen, so that where events are missing they
-    accuse nobody: the check is unknown, whatever it found."""
+    instead of subjects; counted_as: what of its rows is their number. of_absence: its rows say that something did not
+    happen, so that where events are missing they accuse nobody: the check is unknown, whatever it found."""
 
     name: str
     title: str
@@ -44,6 +44,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     violations: str
     evidence: str = ""
     counted: str = ""
+    counted_as: str = "count(*)"
     of_absence: bool = False
 
     def missing(self, counts: Counts) -> str | None:
