@@ -9,7 +9,9 @@ that kind apart. There are a few rows of both for each block.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from audit.blocks import Events
 from emulator.judging.findings import SEQ_MODULUS
@@ -59,17 +61,26 @@ def _stretch_schema() -> pa.Schema:
     )  # fmt: skip
 
 
+@cache
+def _scalar(value: int | str) -> pa.Scalar:
+    """Of few values; to make one takes longer than to calculate with thousands of rows."""
+    import pyarrow as pa
+
+    return pa.scalar(value)
+
+
 def sums_of(tables: Mapping[str, Events], runs: Sequence[str]) -> Sums:
     """Of blocks of lines, as `audit.blocks.tables_of` gave them. `runs`: the key of each block's run."""
     import pyarrow as pa
 
     lives = _lives_of(tables, runs)
-    tallies = [_tallies(events, lives) for events in tables.values()]
-    sequences = [_clocks([*tables.values()])]
-    if "operations" in tables:
-        sequences.append(_producers(tables["operations"]))
-    if "watermarks" in tables:
-        sequences.append(_leaders(tables["watermarks"]))
+    numbered = {family: table.append_column("block", _blocks(counts)) for family, (table, counts) in tables.items()}
+    tallies = [_tallies(table, lives) for table in numbered.values()]
+    sequences = [_clocks([*numbered.values()])]
+    if "operations" in numbered:
+        sequences.append(_producers(numbered["operations"]))
+    if "watermarks" in numbered:
+        sequences.append(_leaders(numbered["watermarks"]))
     stretches = [_as(_stretch_schema(), lives, told) for told in sequences]
     return Sums(pa.concat_tables(tallies), pa.concat_tables(stretches))
 
@@ -89,12 +100,15 @@ def _lives_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
     return pa.table({"run": [*runs], "node": nodes, "incarnation": incarnations})
 
 
-def _with_blocks(events: Events, **columns: Any) -> pa.Table:
-    """`columns`, with the `block` of each row."""
+def _blocks(counts: Sequence[int]) -> pa.Array:
+    """The number of its block for each row."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    blocks = [pa.repeat(pa.scalar(number, pa.int64()), count) for number, count in enumerate(events.counts) if count]
-    return pa.table({"block": pa.chunked_array(blocks), **columns}).combine_chunks()
+    ends = pa.array([*accumulate(counts)], pa.int64())
+    there = [number for number, count in enumerate(counts) if count]
+    numbers = pa.array(there, pa.int64())
+    return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends.take(numbers), numbers))
 
 
 def _as(schema: pa.Schema, lives: pa.Table, told: pa.Table) -> pa.Table:
@@ -112,14 +126,13 @@ def _called(told: pa.Table) -> pa.Table:
     return told.rename_columns([_CALLED.get(name, name) for name in told.column_names])
 
 
-def _tallies(events: Events, lives: pa.Table) -> pa.Table:
+def _tallies(table: pa.Table, lives: pa.Table) -> pa.Table:
     import pyarrow.compute as pc
 
-    table = events.table
-    there = [name for name in ("seq", "at_ms", "event", *_KINDS) if name in table.column_names]
-    rows = _with_blocks(events, **{name: table[name] for name in there})
-    square = pc.multiply(rows["seq"], rows["seq"])
-    square = pc.subtract(square, pc.multiply(pc.divide(square, SEQ_MODULUS), SEQ_MODULUS))
+    modulus = _scalar(SEQ_MODULUS)
+    square = pc.multiply(table["seq"], table["seq"])
+    square = pc.subtract(square, pc.multiply(pc.divide(square, modulus), modulus))
+    rows = table.select([name for name in ("block", "seq", "at_ms", "event", *_KINDS) if name in table.column_names])
     rows = rows.append_column("square", square)
     led = [table[name] for name in ("as_leader", "leading") if name in table.column_names]
     if led:
@@ -128,34 +141,31 @@ def _tallies(events: Events, lives: pa.Table) -> pa.Table:
     return _as(_tally_schema(), lives, _called(rows.group_by(keys, use_threads=False).aggregate([*_SUMMED])))
 
 
-def _clocks(families: Sequence[Events]) -> pa.Table:
+def _clocks(families: Sequence[pa.Table]) -> pa.Table:
     """Within a life time goes by, line by line."""
     import pyarrow as pa
 
-    rows = [_with_blocks(one, place=one.table["seq"], value=one.table["at_ms"]) for one in families]
+    rows = [table.select(["block", "seq", "at_ms"]).rename_columns(["block", "place", "value"]) for table in families]
     return _sequences("clock", pa.concat_tables(rows), ())
 
 
-def _producers(events: Events) -> pa.Table:
+def _producers(table: pa.Table) -> pa.Table:
     """What a client asks for later lies at a higher offset of the partition, in the order of its operations."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    table = events.table
+    done = pc.and_(pc.equal(table["kind"], _scalar("produce")), pc.equal(table["outcome"], _scalar("ok")))
+    table = table.filter(pc.and_(done, pc.greater_equal(table["offset"], _scalar(0))))
     number = pc.struct_field(pc.extract_regex(table["operation"], _NUMBER), "number").cast(pa.int64())
-    rows = _with_blocks(events, place=number, value=table["offset"], topic=table["topic"], partition=table["partition"])
-    done = pc.and_(pc.equal(table["kind"], "produce"), pc.equal(table["outcome"], "ok"))
-    return _sequences("producer", rows.filter(pc.and_(done, pc.greater_equal(table["offset"], 0))), _PLACE)
+    rows = table.select(["block", "offset", *_PLACE]).rename_columns(["block", "value", *_PLACE])
+    return _sequences("producer", rows.append_column("place", number), _PLACE)
 
 
-def _leaders(events: Events) -> pa.Table:
+def _leaders(table: pa.Table) -> pa.Table:
     """A leader's high watermark moves forward while its epoch lasts."""
-    table = events.table
     names = (*_PLACE, "leader_epoch")
-    rows = _with_blocks(
-        events, place=table["seq"], value=table["high_watermark"], **{name: table[name] for name in names}
-    )
-    return _sequences("leader", rows.filter(table["leading"]), names)
+    rows = table.select(["block", "seq", "high_watermark", *names]).filter(table["leading"])
+    return _sequences("leader", rows.rename_columns(["block", "place", "value", *names]), names)
 
 
 def _fits(numbers: pa.ChunkedArray) -> bool:
@@ -175,12 +185,13 @@ def _sequences(kind: str, rows: pa.Table, names: Sequence[str]) -> pa.Table:
     sequence = rows["block"]
     for name in names:
         coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
-        sequence = pc.add(pc.multiply(sequence, len(coded.dictionary)), coded.indices.cast(pa.int64()))
-    rows = rows.append_column("sequence", sequence).append_column("kind", pa.repeat(kind, rows.num_rows))
-    told = rows.group_by(["block", "kind", *names, "sequence"], use_threads=False).aggregate(
+        sequence = pc.add(pc.multiply(sequence, _scalar(len(coded.dictionary))), coded.indices.cast(pa.int64()))
+    rows = rows.append_column("sequence", sequence)
+    told = rows.group_by(["block", *names, "sequence"], use_threads=False).aggregate(
         [(name, pick) for name in ("place", "value") for pick in ("min", "max")]
     )
     ordered = pc.invert(pc.is_in(told["sequence"], value_set=_disordered(rows)))
+    told = told.append_column("kind", pa.repeat(_scalar(kind), told.num_rows))
     return _called(told).append_column("ordered", ordered)
 
 
@@ -191,8 +202,9 @@ def _disordered(rows: pa.Table) -> pa.Array:
     if not all(_fits(rows[name]) for name in ("place", "sequence")):
         return pc.unique(rows["sequence"])
     # One number says which sequence and which place in it.
-    at = pc.add(pc.multiply(rows["sequence"], SEQ_MODULUS), rows["place"])
-    sorted_rows = rows.append_column("at", at).take(pc.array_sort_indices(at.combine_chunks()))
-    one, after = sorted_rows.slice(0, max(0, rows.num_rows - 1)), sorted_rows.slice(1)
-    wrong = pc.or_(pc.equal(after["at"], one["at"]), pc.less(after["value"], one["value"]))
-    return pc.unique(pc.filter(after["sequence"], pc.and_(wrong, pc.equal(after["sequence"], one["sequence"]))))
+    at = pc.add(pc.multiply(rows["sequence"], _scalar(SEQ_MODULUS)), rows["place"]).combine_chunks()
+    order = pc.array_sort_indices(at)
+    at, value, sequence = (column.take(order) for column in (at, rows["value"], rows["sequence"]))
+    before, after = slice(None, -1), slice(1, None)
+    wrong = pc.or_(pc.equal(at[after], at[before]), pc.less(value[after], value[before]))
+    return pc.unique(pc.filter(sequence[after], pc.and_(wrong, pc.equal(sequence[after], sequence[before]))))
