@@ -66,12 +66,19 @@ Told = TypeVar("Told")
 
 FLOORS: tuple[dict[str, str], ...] = (
     {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
-    {"lasting": LASTING, "deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
-    {"log_ranges": LOG_RANGES, "lost": LOST, "waiting": WAITING, "copied": COPIED, "lost_reads": LOST_READS},
+    {"deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
+    {
+        "lasting": LASTING,
+        "log_ranges": LOG_RANGES,
+        "lost": LOST,
+        "waiting": WAITING,
+        "copied": COPIED,
+        "lost_reads": LOST_READS,
+    },
     {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
 )
 """{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what
-lies below it. The logs lie below the third (`audit.prepared`)."""
+lies below it, the second beside the first. The logs lie below the third (`audit.prepared`)."""
 
 
 class Facts(NamedTuple):
@@ -87,7 +94,7 @@ class Facts(NamedTuple):
     def sql(self, query: str) -> DataFrame:
         """A query over the tables. `/*gather*/` after SELECT: bring what was united into one partition, for small
         runs; `/*spread(columns)*/`: divide it by those columns, for big runs; `/*few(name)*/`: that side of a join is
-        small whatever the size of the run; `--big` before a line: only for big runs, where it saves work."""
+        small whatever the size of the run; `--big` before a line: only for big runs."""
         small = self.small or self.of_few(query)
         gather = "/*+ COALESCE(1) */" if small else ""
         spread = "" if small else r"/*+ REPARTITION(\1) */"
@@ -97,7 +104,7 @@ class Facts(NamedTuple):
 
         query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
         query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
-        return self.spark.sql(query if small else query.replace("--big ", ""))
+        return self.spark.sql(query if self.small else query.replace("--big ", ""))
 
     def of_few(self, query: str) -> bool:
         """Whether it is asked of a big run, and of tables of few rows alone, which lie in one partition."""
@@ -117,7 +124,8 @@ class Facts(NamedTuple):
     def makers(self) -> list[list[DataFrame]]:
         """To be asked, list by list, before anybody asks for anything of a small run: each makes a table that is kept
         in memory, when those are there that it is made of."""
-        floors = (("lines",), ("logs",), *FLOORS)
+        of_rest, ground, *others = FLOORS
+        floors = (("lines",), ("logs",), (*of_rest, *ground), *others)
         return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
 
     def keep(self, tables: Mapping[str, str], in_files: Mapping[str, str] = MappingProxyType({})) -> None:

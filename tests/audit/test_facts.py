@@ -75,9 +75,9 @@ def test_marks_are_told_by_the_way_that_a_question_goes() -> None:
         query, _ = cast(tuple[str, str], of.sql(MARKED.format(table=table)))
         return query
 
-    as_of_a_small_run = "/*+ COALESCE(1) */   {}\n--big more"
-    assert asked(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends")
-    assert asked(facts(), "rest") == as_of_a_small_run.format("rest")
+    as_of_a_small_run = "/*+ COALESCE(1) */   {}\n{}more"
+    assert asked(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends", "--big ")
+    assert asked(facts(), "rest") == as_of_a_small_run.format("rest", "")
     assert asked(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
     assert asked(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
 
