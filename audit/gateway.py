@@ -79,9 +79,10 @@ TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
 # audit that begins with those takes two thirds more of its processors' time than without (docs/audit-cost.md).
 WITHOUT_PROFILES = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTReplayTraining")
 
-# From here on the higher rate makes up for the later start: some four million events. A check is some code more to
-# compile, so this rises with their number (docs/audit-cost.md).
-STEADY_FROM_BYTES = 1_200_000_000
+# From here on the higher rate makes up for the later start: some fifteen million events. A check is some code more to
+# compile, and what is asked of all events some more that is run, so this rises with the number of checks and with what
+# they are spared (docs/audit-cost.md).
+STEADY_FROM_BYTES = 5_000_000_000
 
 MASTERS: Final = re.compile(
     r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[\d+, *\d+, *\d+\]|(spark|k8s)://\S+|yarn"
