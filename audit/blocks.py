@@ -108,8 +108,8 @@ def _life_of(beginning: bytes, source: Source) -> _Life:
         life = msgspec.json.decode(beginning[:-1] + b"}", type=_Life)
     except msgspec.MsgspecError as error:
         raise Refused from error
-    called = f"{life.node}.{life.incarnation}."
-    _need(life.format == EVENT_FORMAT and life.run == source.run and source.file.startswith(called))
+    _need(life.format == EVENT_FORMAT)
+    _is_of(source, life.run, life.node, life.incarnation)
     return life
 
 
@@ -236,9 +236,12 @@ def _are_of_their_files(table: pa.Table, counts: Sequence[int], sources: Sequenc
     for count, source in zip(counts, sources, strict=True):
         if count:
             block = table.slice(begin, count)
-            called = f"{_only(block, 'node')}.{_only(block, 'incarnation')}."
-            _need(source.file.startswith(called) and _only(block, "run") == source.run)
+            _is_of(source, _only(block, "run"), _only(block, "node"), _only(block, "incarnation"))
         begin += count
+
+
+def _is_of(source: Source, run: str, node: str, incarnation: int) -> None:
+    _need(run == source.run and source.file.startswith(f"{node}.{incarnation}."))
 
 
 def _are_possible(table: pa.Table) -> None:
