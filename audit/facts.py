@@ -80,6 +80,14 @@ FLOORS: tuple[dict[str, str], ...] = (
 """{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what
 lies below it, the second beside the first. The logs lie below the third (`audit.prepared`)."""
 
+OF_EVENTS: tuple[tuple[str, ...], ...] = (
+    ("lines",),
+    ("rest", *(name for name in TABLES if name not in ("operations", "reads"))),
+    ("logs", "operations", "reads"),
+)
+"""Tables of events that are kept of small runs, floor by floor likewise, below FLOORS. Whose record it is that a client
+wrote or read is looked up in `appends`, where a topic had more lives than one."""
+
 
 class Facts(NamedTuple):
     """`runs`: whose they are. `small`: whether they are, together; `rare`: whether what is asked of few rows alone is
@@ -125,7 +133,7 @@ class Facts(NamedTuple):
         """To be asked, list by list, before anybody asks for anything of a small run: each makes a table that is kept
         in memory, when those are there that it is made of."""
         of_rest, ground, *others = FLOORS
-        floors = (("lines",), ("logs",), (*of_rest, *ground), *others)
+        floors = (*OF_EVENTS, (*of_rest, *ground), *others)
         return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
 
     def keep(self, tables: Mapping[str, str], in_files: Mapping[str, str] = MappingProxyType({})) -> None:

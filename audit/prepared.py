@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,8 @@ def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: Dat
     lines = in_memory(with_family(lines))
     facts = Facts(spark, runs, small=True, rare=False, many=set())
     lives = lives_in_files(runs)
-    _open(facts, lines, _of_family(lines, "rest"), lives)
+    # A scan of what is kept copies whole rows: of one family's columns a fifth of those of all lines.
+    _open(facts, lines, _of_family(lines, "rest"), lives, kept=in_memory)
     in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
     for floor in FLOORS:
         facts.keep(floor)
@@ -60,7 +61,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     facts = Facts(spark, runs, small=False, rare=are_few(number), many=set())
     rest = placed(rest, number)
     lives = lives_in_rows(spark, rest)
-    _open(facts, kept.lines, rest, lives, kept.families)
+    _open(facts, kept.lines, rest, lives, families=kept.families)
     _sum_up(facts, kept)
     of_rest, ground, of_logs, others = FLOORS
     facts.keep({"replicas": REPLICAS, **of_rest})
@@ -77,11 +78,17 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
 
 
 def _open(
-    facts: Facts, lines: DataFrame, rest: DataFrame, lives: Lives, families: frozenset[str] = frozenset(TABLES)
+    facts: Facts,
+    lines: DataFrame,
+    rest: DataFrame,
+    lives: Lives,
+    *,
+    families: frozenset[str] = frozenset(TABLES),
+    kept: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> None:
-    """The tables of events. `families`: those that there are."""
+    """The tables of events. `families`: those that there are; `kept`: each of them, as it is to be kept."""
     lines.createOrReplaceTempView("lines")
-    _named(rest.select(*REST), lives, OF_LOGS).createOrReplaceTempView("rest")
+    kept(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
         if table not in families:
@@ -91,7 +98,7 @@ def _open(
         if table == "reads":
             rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.told else rows
             rows = rows.withColumn("gone", F.expr(lives.gone))
-        rows.createOrReplaceTempView(table)
+        kept(rows).createOrReplaceTempView(table)
     facts.sql(STATES).createOrReplaceTempView("states")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from audit.checks.registry import CHECKS
 from audit.events import read_lines
-from audit.facts import FLOORS, Facts
+from audit.facts import FLOORS, OF_EVENTS, Facts
 from audit.families import COLUMNS, TABLES
 from audit.input import read_directory
 from audit.judging import make
@@ -115,6 +115,6 @@ def test_nothing_that_is_kept_of_a_small_run_is_made_by_several_at_once(spark: S
             kept = spark.sparkContext._jsc.getPersistentRDDs()
             return [not kept[number].rdd().isCheckpointed() for number in kept if number not in before]
 
-        assert len(waiting()) == 2 + sum(map(len, FLOORS)) and all(waiting())
+        assert len(waiting()) == sum(map(len, (*OF_EVENTS, *FLOORS))) and all(waiting())
         make(made.makers())
         assert not any(waiting())

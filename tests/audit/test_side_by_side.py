@@ -5,7 +5,10 @@ import threading
 
 import pytest
 
-from audit.facts import FLOORS
+from audit.facts import FLOORS, OF_EVENTS
+from audit.families import TABLES
+from audit.lives import WRITTEN_IN
+from audit.logs import LOGS
 from audit.side_by_side import AT_ONCE_MAX, side_by_side
 from tests.patience import PATIENCE_S
 
@@ -73,9 +76,14 @@ def test_an_interrupt_does_not_wait_for_the_others() -> None:
 
 
 def test_no_table_is_made_of_one_that_is_made_beside_it_or_later() -> None:
-    """Or it would be of the run that was audited before."""
-    for number, floor in enumerate(FLOORS):
-        not_yet = {name for later in FLOORS[number:] for name in later}
+    """Or it would be of the run that was audited before, or Spark would wait for itself."""
+    of_lives = WRITTEN_IN.format(rows="rows_of_lives", doubtful="true", offset="offset", otherwise="topic")
+    of_events = {name: "FROM lines" for floor in OF_EVENTS[1:] for name in floor}
+    of_events |= {"lines": "", "logs": LOGS, "operations": of_lives, "reads": of_lives}
+    floors = [*({name: of_events[name] for name in floor} for floor in OF_EVENTS), *FLOORS]
+    assert {*TABLES, "rest"} <= {*of_events}
+    for number, floor in enumerate(floors):
+        not_yet = {name for later in floors[number:] for name in later}
         for name, query in floor.items():
             read = set(re.findall(r"(?:FROM|JOIN)\s+(\w+)", re.sub(r"--(?!big).*", "", query)))
             assert not read & not_yet, (name, read & not_yet)
