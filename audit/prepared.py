@@ -45,7 +45,7 @@ def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: Dat
     lines = in_memory(with_family(lines))
     facts = Facts(spark, runs, small=True, rare=False, many=set())
     lives = lives_in_files(runs)
-    # A scan of what is kept copies whole rows: of one family's columns a fifth of those of all lines.
+    # Who scans what is kept copies whole rows, so each family is kept for itself (docs/audit-cost.md).
     _open(facts, lines, _of_family(lines, "rest"), lives, kept=in_memory)
     in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
     for floor in FLOORS:
