@@ -46,7 +46,7 @@ def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: Dat
     facts = Facts(spark, runs, small=True, rare=False, many=set())
     lives = lives_in_files(runs)
     # Who scans what is kept copies whole rows, so each family is kept for itself (docs/audit-cost.md).
-    _open(facts, lines, _of_family(lines, "rest"), lives, kept=in_memory)
+    _open(facts, lines, _of_family(lines, "rest"), lives, keep=in_memory)
     in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
     for floor in FLOORS:
         facts.keep(floor)
@@ -84,11 +84,11 @@ def _open(
     lives: Lives,
     *,
     families: frozenset[str] = frozenset(TABLES),
-    kept: Callable[[DataFrame], DataFrame] = lambda rows: rows,
+    keep: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> None:
-    """The tables of events. `families`: those that there are; `kept`: each of them, as it is to be kept."""
+    """The tables of events. `families`: those that there are; `keep`: what becomes of each."""
     lines.createOrReplaceTempView("lines")
-    kept(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
+    keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
         if table not in families:
@@ -98,7 +98,7 @@ def _open(
         if table == "reads":
             rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.told else rows
             rows = rows.withColumn("gone", F.expr(lives.gone))
-        kept(rows).createOrReplaceTempView(table)
+        keep(rows).createOrReplaceTempView(table)
     facts.sql(STATES).createOrReplaceTempView("states")
 
 
