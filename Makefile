@@ -7,10 +7,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PIP_QUIET ?= --quiet
 
+# One process for tests with real parts, one for the others (tests/conftest.py); more do not help them.
+TEST_PROCESSES ?= 2
+PURE := not network and not spark and not docker and not browser and not cargo and not kcat and not slow and not long
+
 # Folders that hold Python today; a folder that does not exist yet is not an error.
 SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks docs/generate docs/notebook docs/session tests,$(d)/*.py)))))
 
-.PHONY: help demo test bench check check-fresh fast docs clean
+.PHONY: help demo test test-all bench check check-fresh fast docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -22,8 +26,11 @@ demo: $(VENV)/installed-run $(VENV)/installed-classes ## break a cluster of real
 	  echo "this machine is not punctual enough for the default speed: once more, slower"; \
 	  $(BIN)/faultline run az-isolated-leader --speed 2; }
 
-test: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suite
-	@$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+test: $(VENV)/installed-dev ## the pure and fast part of the test suite (minutes; no Java, no node processes)
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) -m "$(PURE)" $(PYTEST_ARGS)
+
+test-all: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suite
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(PYTEST_ARGS)
 
 bench: $(VENV)/installed-dev $(VENV)/installed-classes ## the benchmarks, with the budget beside each figure
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)

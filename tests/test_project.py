@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("faultline", "protocol", "controller", "emulator", "audit")
 
@@ -114,7 +116,7 @@ def test_the_purity_contract_can_fail(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert linted.returncode == 1, linted.stdout + linted.stderr

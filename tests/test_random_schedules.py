@@ -14,6 +14,8 @@ import pytest
 
 from emulator.judging.schedules import Judged, judge, reaches, schedules
 
+pytestmark = pytest.mark.xdist_group("random-schedules")  # one process plays them (`now`)
+
 SEEDS = range(1, 7)
 TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"
 OFTEN = 0.57
@@ -39,8 +41,7 @@ def test_the_table_has_every_schedule() -> None:
     assert all(one.seeds >= 200 for one in table().values())
 
 
-@pytest.mark.if_time_is_left
-@pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_what_recordings_agree_on_holds_no_less_often_than_the_table_says() -> None:
     wrong = sum(len(one.broken) for one in now().values()) / sum(one.seeds for one in now().values())
     was = sum(len(one.broken) for one in table().values()) / sum(one.seeds for one in table().values())
@@ -52,7 +53,7 @@ def test_what_recordings_agree_on_holds_no_less_often_than_the_table_says() -> N
     assert wrong <= was + LUCK, "\n".join("\n".join((one.schedule, *one.examples)) for one in worst[:3])
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", schedules())
 def test_a_schedule_that_never_failed_does_not_begin_to(schedule: str) -> None:
     if not table()[schedule].broken:
@@ -75,7 +76,7 @@ def test_every_recording_is_reached_by_a_seed_of_the_table(schedule: str) -> Non
         )
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", schedules())
 def test_recordings_that_many_seeds_reached_are_still_reached(schedule: str) -> None:
     was = table()[schedule]

@@ -25,7 +25,7 @@ def drawn(name: str) -> list[int]:
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.if_time_is_left if name == "isr-flapping" else ()) for name in NAMES],
+    [pytest.param(name, marks=pytest.mark.slow if name == "isr-flapping" else ()) for name in NAMES],
 )
 def test_what_a_page_shows_is_played_again_and_the_same(name: str) -> None:
     worker = CellWorker(name)

@@ -39,7 +39,9 @@ def silent(address: tuple[str, int], count: int, first_bytes: bytes = b"") -> It
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def asked(address: tuple[str, int], hello: Hello, message: Message, limit_s: float = 10.0) -> tuple[Message, float]:
+def asked(
+    address: tuple[str, int], hello: Hello, message: Message, limit_s: float = PATIENCE_S
+) -> tuple[Message, float]:
     """The answer over a new connection, and after how many seconds. Raises OSError."""
     began = time.monotonic()
     with socket.create_connection(address, timeout=limit_s) as sock:

@@ -17,7 +17,7 @@ from protocol.messages.control import FlushResponse, Hello, PauseRequest, PauseR
 from protocol.messages.status import StatusRequest
 from tests.patience import PATIENCE_S
 
-pytestmark = pytest.mark.trio
+pytestmark = [pytest.mark.trio, pytest.mark.network]  # agents have a port of their own, one address a machine
 
 NOT_UTF_8 = bytes.fromhex("0000001295cd051402000081a46e6f6465a4fffefdfc")
 DEEP = (3000).to_bytes(4, "big") + b"\x91" * 3000
@@ -93,6 +93,7 @@ def frames(*messages: Message) -> bytes:
         frames(*(ProcessEnded(pid=pid, code=0) for pid in range(30))),
         frames(*(ProcessHalted(pid=pid, halted=True) for pid in range(30))),
     ],
+    ids=[*BAD_FRAMES, "no signal sent", "no pause", "two answers", "thirty unknown ends", "thirty unknown halts"],
 )
 async def test_an_agent_that_says_what_no_agent_says_is_as_good_as_gone(
     said: bytes, monkeypatch: pytest.MonkeyPatch, make_order: Callable[[], object]

@@ -17,7 +17,7 @@ from emulator.worlds.containers.tool import DockerMissing, image_exists
 from emulator.worlds.packet_filter.rights import missing
 from tests.conftest import docker_engine
 
-pytestmark = [pytest.mark.network, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.network]
 
 LOCAL: Place = ("process", "nodes")
 ORDERS = {

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,8 +16,6 @@ from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
 from emulator.storage.inspect import erase
 from emulator.worlds.cluster_file.files import read_cluster_file, topologies
-from tests.conftest import TESTS
-from tests.patience import PATIENCE_S
 
 STEPS = "steps:\n  - start: 0\n  - create-topic: {{topic: {topic}, assignment: [0]}}\n"
 SCENARIO = "id: {id}\ntitle: x\nkafka: [2.6]\n" + STEPS
@@ -104,28 +99,6 @@ def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path) -> None:
 
 
 # --- what a program inherits ---
-
-INHERITS = """
-import signal, subprocess, sys
-import tests.conftest
-child = subprocess.Popen([sys.executable, "-c", "import signal; print(1, flush=True); signal.pause()"],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-child.stdout.read(2)
-child.send_signal(signal.SIGINT)
-sys.exit(child.wait(20) not in (130, -2))
-"""
-
-
-def test_a_suite_that_is_to_ignore_interrupts_starts_programs_that_do_not() -> None:
-    """As a shell's `&` starts it."""
-    def ignoring() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    done = subprocess.run(
-        [sys.executable, "-c", INHERITS], cwd=TESTS.parent, preexec_fn=ignoring, timeout=PATIENCE_S, check=False
-    )
-    assert done.returncode == 0
-
 
 def test_a_cluster_that_did_not_come_up_leaves_no_directory(tmp_path: Path) -> None:
     run = tmp_path / "run"

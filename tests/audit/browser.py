@@ -20,12 +20,14 @@ from unittest.mock import patch
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 
+from tests.patience import PATIENCE_S
+
 WIDE, NARROW, HEIGHT = 1280, 420, 900
 OPTIONS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )  # fmt: skip
-LOAD_TIMEOUT_S = 30
+LOAD_TIMEOUT_S = PATIENCE_S
 HEIGHT_MAX = 6_000
 
 

@@ -26,6 +26,7 @@ from emulator.judging.campaigns.dataset import About, writing
 from emulator.judging.campaigns.row import CheckRow, Row
 from emulator.judging.campaigns.space import Space
 from tests.audit.trace import dual_leader
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,7 +133,7 @@ def test_without_a_query_there_is_a_prompt(tmp_path: Path) -> None:
             shown += _until(ours, PROMPT)
             os.write(ours, typed.encode())
         shown += _until(ours, None)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
     assert "operations" in shown.partition(PROMPT)[0]
     assert "no column valu; nearest: value" in shown
     assert "answer" in shown and "42" in shown

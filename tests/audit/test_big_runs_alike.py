@@ -31,8 +31,8 @@ def _found(told: CheckVerdict) -> tuple[object, ...]:
     ("names", "few_max"),
     [
         (IN_OTHER_WORDS, FEW_MAX),
-        pytest.param(tuple(CHECKS), FEW_MAX, marks=pytest.mark.if_time_is_left),
-        pytest.param(IN_OTHER_WORDS, 0, marks=pytest.mark.if_time_is_left),
+        pytest.param(tuple(CHECKS), FEW_MAX, marks=pytest.mark.slow),
+        pytest.param(IN_OTHER_WORDS, 0, marks=pytest.mark.slow),
     ],
 )
 def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(

@@ -17,7 +17,7 @@ from tests.audit.trace import Trace, healthy
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.if_time_is_left]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to-add-a-check.md"
 
 

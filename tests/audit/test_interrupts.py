@@ -25,7 +25,7 @@ from emulator.exit_codes import INTERRUPTED
 from tests.audit.trace import dual_leader
 from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.spark, pytest.mark.if_time_is_left]
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 LIMIT_S = PATIENCE_S
 LOOK_S = 0.03
 OLD = b'{"valid": true, "old": true}\n'

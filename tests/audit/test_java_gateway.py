@@ -25,6 +25,8 @@ from tests.patience import PATIENCE_S
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 # A machine that is killed must be gone by then; ordinarily it takes half a second.
@@ -77,7 +79,7 @@ print(json.dumps({"origin": java.origin, "home": home, "found": found}))
 
 
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_spark_runs_on_the_wheels_java_where_the_machine_has_none(tmp_path: Path) -> None:
     """Twice in one process: closing a gateway leaves nothing of it in pyspark."""
     with python(AGGREGATION, tmp_path, PATH="", JAVA_HOME="") as process:
@@ -128,7 +130,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "done",
     [STARTED, WITHOUT_A_PLACE, IN_SESSION, FORKED],

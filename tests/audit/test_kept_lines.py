@@ -103,7 +103,7 @@ def empty() -> Trace:
     [
         (strange, 1000),
         *(
-            pytest.param(trace, left, marks=pytest.mark.if_time_is_left)
+            pytest.param(trace, left, marks=pytest.mark.slow)
             for trace, left in [(dual_leader, 0), (without_an_end, 0), (with_a_beginning, 0), (torn, 1), (empty, 0)]
         ),
     ],
@@ -118,14 +118,14 @@ def test_the_rows_are_those_that_spark_reads(
     assert left / 2 <= left_to_spark(tmp_path / "lines") <= left
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_lines_that_end_otherwise_are_lines(spark: SparkSession, tmp_path: Path) -> None:
     trace = with_carriage_returns()
     count = sum(len(lines) for lines in trace.files.values())
     assert both_alike(spark, [read_directory(trace.write(tmp_path))], tmp_path / "lines").total() == count
 
 
-@pytest.mark.parametrize("bytes_a_block", [1, pytest.param(1_000, marks=pytest.mark.if_time_is_left)])
+@pytest.mark.parametrize("bytes_a_block", [1, pytest.param(1_000, marks=pytest.mark.slow)])
 def test_a_line_is_of_the_block_that_it_begins_in(
     spark: SparkSession, tmp_path: Path, bytes_a_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +146,7 @@ def test_runs_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     assert 0 < left_to_spark(tmp_path / "lines") < rows.total()
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_what_was_there_before_is_there_no_more(spark: SparkSession, tmp_path: Path) -> None:
     torn_run = read_directory(torn().write(tmp_path / "a"))
     for _ in range(2):
@@ -154,7 +154,7 @@ def test_what_was_there_before_is_there_no_more(spark: SparkSession, tmp_path: P
     both_alike(spark, [read_directory(dual_leader().write(tmp_path / "b"))], tmp_path / "lines")
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

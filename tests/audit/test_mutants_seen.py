@@ -28,7 +28,7 @@ def test_every_check_has_a_mutant() -> None:
     assert {seen.check for seen in SEEN.values()} == set(CHECKS) - FIRES_IN_THE_CATALOGUE
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_each_mutant_is_found_by_its_check_and_by_the_oracle(spark: SparkSession, tmp_path: Path) -> None:
     right: dict[str, Verdict] = {}
     wrong: dict[str, tuple[Path, Verdict]] = {}

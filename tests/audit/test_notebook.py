@@ -23,7 +23,7 @@ def session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_the_notebook_says_what_its_cells_give(session: None) -> None:
     """Otherwise: python -m docs.notebook."""
     assert written(played(read())) == NOTEBOOK.read_bytes()
@@ -40,7 +40,7 @@ def test_the_notebook_answers_five_questions_and_names_pages_that_exist() -> Non
 
 
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_a_refused_question_is_one_line(session: None, tmp_path: Path) -> None:
     run = str(dual_leader().write(tmp_path))
     with pytest.raises(Refused, match=r"^no column valu; nearest: value \(line 1, pos 7\)$"):

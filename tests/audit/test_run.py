@@ -378,9 +378,9 @@ FEW = ("lost-acknowledged", "dual-leader")
     ("traces", "checks", "few_max"),
     [
         (SEVERAL, FEW, FEW_MAX),
-        pytest.param(SEVERAL, tuple(CHECKS), 0, marks=pytest.mark.if_time_is_left),
-        pytest.param(SEVERAL, tuple(CHECKS), FEW_MAX, marks=pytest.mark.if_time_is_left),
-        pytest.param((restarted,), FEW, FEW_MAX, marks=pytest.mark.if_time_is_left),
+        pytest.param(SEVERAL, tuple(CHECKS), 0, marks=pytest.mark.slow),
+        pytest.param(SEVERAL, tuple(CHECKS), FEW_MAX, marks=pytest.mark.slow),
+        pytest.param((restarted,), FEW, FEW_MAX, marks=pytest.mark.slow),
     ],
 )
 def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(

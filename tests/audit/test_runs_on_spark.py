@@ -22,6 +22,8 @@ from tests.patience import PATIENCE_S
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 ASKED = SeedsAsked("az-isolated-follower", "2.6")
 FROM_THE_ARCHIVE = """
 import sys
@@ -47,7 +49,7 @@ def test_seeds_that_executors_play_are_as_those_that_are_played_here(spark: Spar
 
 
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_a_python_that_lacks_what_runs_need_is_told_in_one_line(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n")

@@ -21,12 +21,13 @@ from emulator.exit_codes import BROKEN, UNKNOWN
 from emulator.runs.verdict import Verdict, from_json
 from tests.audit.standalone import Cluster, standalone
 from tests.audit.trace import dual_leader, healthy
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-TIMEOUT_S = 300.0
+TIMEOUT_S = PATIENCE_S
 LOOK_AGAIN_S = 0.1
 AT_WORK_S = 3.0
 """Of a processor: an executor that took that long has tasks to do."""
@@ -59,7 +60,7 @@ def _left(run: Path) -> Verdict:
     return _without_time(from_json((run / "verdict.json").read_bytes()))
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_two_runs_are_judged_on_a_cluster_as_on_one_machine(
     spark: SparkSession, cluster: Cluster, tmp_path: Path
 ) -> None:
@@ -90,7 +91,7 @@ def _summary(process: subprocess.Popen[str]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name not in ("wall_s", "speed")}
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_seeds_are_played_on_a_cluster_as_on_one_machine(cluster: Cluster) -> None:
     with _sim("1..40", "--master", cluster.master) as there, _sim("1..40") as here:
         assert _summary(there) == _summary(here)

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 IMAGE = f"faultline:test-{os.getpid()}"
-BUILD_LIMIT_S = 420.0
+BUILD_LIMIT_S = PATIENCE_S
 """Seconds where there is a base for these dependencies; a minute or two where there is none."""
 
 

@@ -17,7 +17,7 @@ from emulator.worlds.cluster_file.files import named_topology
 from emulator.worlds.cluster_file.networks import CONTROL, data_name, name_on
 from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -1,6 +1,6 @@
 """The same scenario has the same allowed outcomes in simulation, local processes and containers, with either driver.
 
-All of section A, at the versions that were recorded: `make test PYTEST_ARGS='-m long --budget-factor 10'`. Two of them
+All of section A, at the versions that were recorded: `make test-all PYTEST_ARGS='-m long'`. Two of them
 are always run: test_runs_on_engine.py. A run that was late to the end is unknown, and not what is asked for.
 """
 

@@ -16,6 +16,8 @@ from emulator.worlds.cluster_file.networks import networks_of
 from tests.emulator.worlds.containers.test_doors import filled_in
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 FILES = topologies()
 
 TOPOLOGIES = {

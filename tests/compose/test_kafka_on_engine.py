@@ -17,7 +17,7 @@ from emulator.worlds.containers.project import project_name
 from tests.compose.test_runs_on_engine import ROOT, faultline, objects
 from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.if_time_is_left]
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 AZS = ("az-0", "az-1", "az-2", "")
 QUICK: dict[str, Any] = {"acks": 1, "log_level": 0, "topic.metadata.refresh.interval.ms": 500}
@@ -84,7 +84,7 @@ def test_clients_of_this_machine_come_through_their_az_s_ports_and_its_cuts_are_
     faultline(tmp_path, "heal")
     audited = subprocess.run(
         [sys.executable, "-m", "emulator", "audit", str(run), "--json"], cwd=tmp_path, check=False,
-        capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=300,
+        capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=PATIENCE_S,
     )  # fmt: skip
     check = json.loads(audited.stdout)["checks"]["lost-acknowledged"]
     assert (check["verdict"], check["count"]) == ("violated", 3)

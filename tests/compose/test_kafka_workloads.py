@@ -12,7 +12,7 @@ from emulator.worlds.cluster_file.files import named_topology
 from emulator.worlds.containers.tool import compose
 from tests.compose.test_runs_on_engine import COMMAND_LIMIT_S, ended, objects
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.if_time_is_left]
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 PORTS = "271"
 """27100 to 27132."""

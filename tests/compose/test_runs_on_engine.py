@@ -18,11 +18,12 @@ from emulator.worlds.cluster_file.files import named_topology
 from emulator.worlds.containers.project import project_name
 from emulator.worlds.containers.tool import DockerFailed, compose
 from emulator.worlds.packet_filter.rights import missing
+from tests.patience import PATIENCE_S
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker]
 
 ROOT = Path(__file__).parents[2]
-COMMAND_LIMIT_S = 120.0
+COMMAND_LIMIT_S = PATIENCE_S
 
 
 def faultline(home: Path, *words: str) -> dict[str, Any]:
@@ -47,13 +48,12 @@ def objects(project: str) -> list[str]:
     return [one.decode() for output in outputs for one in output.split()]
 
 
-@pytest.mark.alone
 def test_the_dual_leader_in_containers_equals_a_recording(image: str, tmp_path: Path) -> None:
     outcome = play("az-isolated-leader", "2.6", "containers", tmp_path / "run")
     assert outcome.equals, outcome
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 @pytest.mark.skipif(bool(missing()), reason="; ".join(missing()))
 def test_a_link_cut_by_the_kernel_equals_a_recording(image: str, tmp_path: Path) -> None:
     outcome = play("link-broker-controller", "2.8", "containers, kernel", tmp_path / "run")
@@ -106,7 +106,7 @@ Path("/faultline/data/t-0").symlink_to("/etc")
 """
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Path) -> None:
     """It spoils what is its own, which is told; what others say and have stays as it was."""
     run = tmp_path / "runs" / "stays"

@@ -47,6 +47,7 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 def test_generated_pages_are_up_to_date() -> None:
     # Figures follow what `make bench` last measured, on whatever machine: that must not break a test.
     stale = set(pages.outdated(ROOT)) - {"docs/figures.md"}

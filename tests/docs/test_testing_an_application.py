@@ -40,7 +40,7 @@ def written() -> dict[str, Any]:
 
 
 @pytest.mark.network
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example(example: str, cluster: faultline.Cluster, written: dict[str, Any]) -> None:
     try:

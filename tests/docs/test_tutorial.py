@@ -11,6 +11,8 @@ import pytest
 
 from emulator.cli.app import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 _CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -15,7 +15,7 @@ from protocol.versions import since
 from tests.door.capabilities import VERSIONS, skip_older
 
 BETWEEN = ("1.1", "2.0", "2.6")
-"""The oldest and those of today, with nothing at the door that neither has: they come last, if there is time."""
+"""Versions between the oldest and the newest, whose listeners have nothing that neither of these has; slow."""
 DELAY = "group.initial.rebalance.delay.ms"
 """A new group waits three seconds for others by default (since 0.11); the pure tests of groups do that in no time."""
 _numbers = count()
@@ -76,10 +76,9 @@ def is_here(item: pytest.Item) -> bool:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = [place for place, item in enumerate(items) if is_here(item)]
-    late = "if_time_is_left"
     here = sorted(
         (items[place] for place in places),
-        key=lambda item: (item.get_closest_marker(late) is not None, version_of(item)),
+        key=lambda item: (item.get_closest_marker("slow") is not None, version_of(item)),
     )
     for place, item in zip(places, here, strict=True):
         items[place] = item
@@ -113,7 +112,7 @@ def state_home(shared: Shared) -> Path:
 
 @pytest.fixture(
     params=[
-        pytest.param(version, marks=pytest.mark.if_time_is_left) if version in BETWEEN else version
+        pytest.param(version, marks=pytest.mark.slow) if version in BETWEEN else version
         for version in VERSIONS
     ]
 )

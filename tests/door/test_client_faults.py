@@ -13,6 +13,9 @@ from tests.patience import PATIENCE_S
 pytestmark = [pytest.mark.network, pytest.mark.parametrize("cluster", ["0.10.2", "2.6"], indirect=True)]
 
 NOT_YET_S = 1.0
+DELAY_S = 0.7
+TRIES = 20
+"""A busy machine may delay some of these deliveries as long; not all of them."""
 """How long a client is given that must not get through."""
 
 
@@ -71,16 +74,21 @@ def test_the_connections_of_one_client_id_are_cut_or_held(
     assert orders.delivers("", PATIENCE_S)
 
 
+def delivery_time_s(application: Application) -> float:
+    began_s = time.monotonic()
+    assert application.delivers("in time", PATIENCE_S)
+    return time.monotonic() - began_s
+
+
 def test_the_connections_of_one_client_id_are_delayed(
     cluster: faultline.Cluster, orders: Application, billing: Application
 ) -> None:
-    cluster.delay("client-1", "broker-0", ms=700, client_id="orders,others")
+    cluster.delay("client-1", "broker-0", ms=int(DELAY_S * 1000), client_id="orders,others")
     began_s = time.monotonic()
     assert orders.delivers("late", PATIENCE_S)
     late_s = time.monotonic() - began_s
-    began_s = time.monotonic()
-    assert billing.delivers("in time", PATIENCE_S)
-    assert late_s >= 0.7 > time.monotonic() - began_s
+    assert late_s >= DELAY_S
+    assert min(delivery_time_s(billing) for _ in range(TRIES)) < DELAY_S, "its connections are not delayed"
 
 
 def test_frames_of_one_api_are_cut_out_of_one_client_s_connections(

@@ -7,10 +7,11 @@ import pytest
 from confluent_kafka import Message, Producer
 
 import faultline
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.network, pytest.mark.spark]
 
-LIMIT_S = 60.0
+LIMIT_S = PATIENCE_S
 SETTINGS: dict[str, Any] = {"zookeeper.session.timeout.ms": 4000, "replica.lag.time.max.ms": 4000}
 
 
@@ -43,7 +44,7 @@ class Application:
         return self._producer.flush(limit_s)
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_what_is_acknowledged_by_a_leader_that_is_cut_off_is_lost_with_acks_1_alone(
     state_home: Path, tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ from emulator.compiled import (
     look,
     use,
 )
+from tests.patience import PATIENCE_S
 
 NAME = "protocol.chance"
 
@@ -108,7 +109,7 @@ def test_a_file_that_is_no_code_is_told_and_the_sources_run(root: Path) -> None:
         "import protocol.chance; print(protocol.chance.__file__)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60, check=True,
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=PATIENCE_S, check=True,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.stdout.splitlines() == ["False False", str(ROOT / "protocol" / "chance.py")]

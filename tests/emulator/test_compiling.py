@@ -12,6 +12,8 @@ from emulator.compiled import ROOT, SUFFIX, look
 from emulator.compiling import CannotCompile, c_compiler, compile_all, main
 from emulator.exit_codes import UNUSABLE
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_a_c_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -pipe")
@@ -51,7 +53,7 @@ SAMPLE = ("controller/", "emulator/machines/session/")
 """Compiled where there is time left, quickly and so without speed: half a minute, where all takes three."""
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sample = tuple(module for module in modules(ROOT) if module.path.startswith(SAMPLE))

@@ -23,6 +23,7 @@ from emulator.cluster.requests import Answer, Ask, DescribeTopic, Machine, Statu
 from emulator.cluster.specification import LiveSpec, resolved, write_specification
 from emulator.runs.directory import prepare
 from emulator.worlds.cluster_file.files import named_topology, read_cluster_file
+from tests.patience import PATIENCE_S
 
 SPEED = 5.0
 SETTINGS: dict[str, Any] = {
@@ -68,7 +69,7 @@ class Live:
         found: dict[str, Any] = self.did(DescribeTopic(topic))["topics"][topic][number]
         return found
 
-    def until(self, holds: Callable[[], Any], limit_s: float = 30.0) -> Any:
+    def until(self, holds: Callable[[], Any], limit_s: float = PATIENCE_S) -> Any:
         """What it gave when it first held."""
         deadline = time.monotonic() + limit_s
         while True:
@@ -89,7 +90,7 @@ class Live:
                 found += [msgspec.json.decode(line) for line in whole.splitlines()]
         return sorted(found, key=lambda event: event["seq"])
 
-    def bring_back(self, limit_s: float = 60.0) -> None:
+    def bring_back(self, limit_s: float = PATIENCE_S) -> None:
         """Paused nodes go on, and dead ones start, again if need be: a broker whose last session has not expired yet
         dies of it, as Kafka's does."""
 

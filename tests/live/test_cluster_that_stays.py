@@ -39,6 +39,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from tests.ids import brokers
 from tests.live.conftest import Live
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 KAFKA_STORAGE_ERROR = ErrorCode.KAFKA_STORAGE_ERROR
@@ -213,7 +214,7 @@ def test_a_topic_is_not_deleted_where_the_controller_may_not(up: Callable[..., L
     # Who waits for an answer when the cluster ends is told so.
     live.did(Machine("pause", "broker-*"))
     at = live.registration
-    with socket.create_connection((at.host, at.port), timeout=30) as waiting:
+    with socket.create_connection((at.host, at.port), timeout=PATIENCE_S) as waiting:
         waiting.sendall(encode_request(at.token, Produce("t", ["a"], timeout_ms=60_000), 60.0))
         live.did(Down())
         told = decode_answer(waiting.makefile("rb").readline())

@@ -16,7 +16,7 @@ from benchmarks.soak.plan import Asked
 from benchmarks.soak.playing import Played, play
 from emulator.cluster.registry import registered
 
-pytestmark = [pytest.mark.network, pytest.mark.if_time_is_left]
+pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 ASKED = Asked(minutes=0.5, rate=60.0, cut_every_s=24.0, cut_for_s=6.0, speed=5.0)
 AUDIT = dict.fromkeys(MUST_HOLD, "held")

@@ -13,10 +13,14 @@ import termios
 import time
 from collections.abc import Callable
 
+import pytest
+
 from emulator.cluster.requests import CreateTopic
 from tests.ids import brokers
 from tests.live.conftest import Live
 from tests.patience import PATIENCE_S
+
+pytestmark = pytest.mark.slow
 
 LIMIT_S = PATIENCE_S
 

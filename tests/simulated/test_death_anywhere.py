@@ -12,6 +12,8 @@ import pytest
 from protocol.events import LogLoaded
 from tests.simulated.cluster import Cluster
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = ("0.10.2", "0.11", "1.1", "2.0.0", "2.6", "2.8")
 OPERATIONS = 70
 """About as many as the leader makes in the whole script (asserted below)."""

@@ -28,6 +28,8 @@ from emulator.runs.cores import on_all_cores
 from protocol.events import ScenarioStep
 from protocol.ids import BrokerId, Offset
 
+pytestmark = pytest.mark.slow
+
 SEEDS_EACH = 2
 LONG = ("isr-flapping", "isr-steady")
 """Thousands of records: one seed each."""

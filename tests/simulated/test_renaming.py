@@ -28,6 +28,8 @@ from protocol.znodes import Leadership
 from tests.emulator.scenario.test_catalogue_plays import CATALOGUE
 from tests.simulated.renaming import SAME, DrawsByRole, Renaming, odd
 
+pytestmark = pytest.mark.slow
+
 SEED = 1
 
 ERAS = (
@@ -46,7 +48,7 @@ ERA_PLAYS = [
 _NEWEST = dict(ERA_PLAYS)
 """{scenario: its version of the newest era}"""
 IN_ORDER = [
-    pytest.param(name, version, marks=[] if _NEWEST[name] == version else [pytest.mark.if_time_is_left])
+    pytest.param(name, version, marks=[] if _NEWEST[name] == version else [pytest.mark.slow])
     for name, version in ERA_PLAYS
 ]
 

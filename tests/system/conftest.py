@@ -11,10 +11,12 @@ import msgspec
 import psutil
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 COMMAND = (sys.executable, "-m", "emulator")
-LIMIT_S = 120.0
+LIMIT_S = PATIENCE_S
 
 
 class Ended(msgspec.Struct, frozen=True):

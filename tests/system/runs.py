@@ -14,6 +14,7 @@ from audit.run import audit_runs, write_verdict
 from benchmarks.network_runs import lateness_ms
 from emulator.layout import EVENTS_FOLDER, event_paths
 from tests.emulator.worlds.network_world import DirectoryWatch
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +78,7 @@ def was_late(run: Path) -> bool:
     return lateness_ms(run) > limit_ms
 
 
-async def until(directory: Path, condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+async def until(directory: Path, condition: Callable[[], bool], limit_s: float = PATIENCE_S) -> None:
     """Looks whenever something in `directory` (which exists) is written."""
     watch = DirectoryWatch(directory)
     try:
@@ -88,7 +89,7 @@ async def until(directory: Path, condition: Callable[[], bool], limit_s: float =
         watch.close()
 
 
-def wait_until(directory: Path, condition: Callable[[], bool], limit_s: float = 60.0) -> None:
+def wait_until(directory: Path, condition: Callable[[], bool], limit_s: float = PATIENCE_S) -> None:
     """`until`, for tests that are not async."""
     trio.run(until, directory, condition, limit_s)
 

@@ -39,7 +39,7 @@ BROKEN = ("{", '{"format":1,"event":"node_fell_over","node":"broker-0","incarnat
 
 def knock(port: int, data: bytes) -> bytes:
     """What comes back until the node has closed the connection: it may do so before we have said that we are done."""
-    with socket.create_connection((LOOPBACK, port), timeout=10) as sock:
+    with socket.create_connection((LOOPBACK, port), timeout=PATIENCE_S) as sock:
         sock.sendall(data)
         try:
             sock.shutdown(socket.SHUT_WR)

@@ -8,6 +8,8 @@ import pytest
 
 from tests.system.conftest import GOLDEN, ROOT, Faultline
 
+pytestmark = pytest.mark.slow
+
 HEAD = "id: x\ntitle: x\nkafka: [2.6]\nsteps:\n  - start: 0\n  - create-topic: {topic: t, assignment: [0]}\n"
 FILES = {
     "verb.yaml": HEAD + "  - strat: 2\n",

@@ -8,6 +8,8 @@ import pytest
 
 from tests.system.conftest import Faultline
 
+pytestmark = pytest.mark.slow
+
 TITLE = "A title that is longer than a terminal of eighty columns is, so that it would be wrapped there"
 TWICE = f"""\
 id: twice

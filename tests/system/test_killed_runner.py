@@ -101,7 +101,6 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
         yield list(lanes.map(kill, range(KILLS)))
 
 
-@pytest.mark.timeout(420)
 def test_events_of_killed_runners_are_readable_and_auditable(killed: list[Path]) -> None:
     """One `faultline audit` of all: each is unknown, for it was cut short, and no line is lost but a torn one."""
     for run in killed:

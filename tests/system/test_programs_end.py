@@ -11,6 +11,8 @@ import pytest
 
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted(
     path

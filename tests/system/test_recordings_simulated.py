@@ -14,6 +14,8 @@ import pytest
 from tests.system.conftest import Faultline
 from tests.system.runs import SCENARIOS, VERSIONS
 
+pytestmark = pytest.mark.slow
+
 SEEDS = 20
 DIFFERENT = SEEDS * 190 // 200
 

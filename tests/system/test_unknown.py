@@ -165,7 +165,7 @@ def test_lateness_that_changed_nothing_is_vouched_for(verdicts: dict[str, dict[s
 
 @pytest.mark.network
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_run_ends_with_3_when_its_cut_met_no_traffic(tmp_path: Path) -> None:
     """The whole command, Spark included."""
     run = tmp_path / "run"

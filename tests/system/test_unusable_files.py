@@ -16,6 +16,8 @@ import pytest
 
 from tests.system.conftest import COMMAND, ROOT
 
+pytestmark = pytest.mark.slow
+
 LEADER = "az-isolated-leader"
 BOUND_BYTES = 16_384
 """Of every file, as a disk that fills up: what is larger is cut off with an error of the operating system."""

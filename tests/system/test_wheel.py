@@ -15,11 +15,15 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = {"scenarios": "scenarios", "golden": "tests/golden", "compose": "compose"}
 """{folder of the package data: of the tree}"""
 WHEEL_BYTES_MAX = 2_000_000
-LIMIT_S = 120.0
+LIMIT_S = PATIENCE_S
 DOCKER = """#!/bin/sh
 for context; do :; done
 cp -R "$context" "$KEPT"
@@ -187,13 +191,13 @@ def test_a_cluster_that_stays(installed: Installed) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_the_audit(installed: Installed, run: str) -> None:
     assert "lost-acknowledged violated 3" in " ".join(installed.faultline("audit", run).split())
     assert (installed.here / run / "report.html").is_file()
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_an_image_is_made_of_what_is_installed(installed: Installed, tmp_path: Path) -> None:
     asking = "from emulator.packaged import BUILD_IMAGE; print(BUILD_IMAGE)"
     build = done(str(installed.python), "-c", asking, cwd=installed.here).strip()

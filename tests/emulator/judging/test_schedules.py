@@ -15,7 +15,7 @@ SHORT = "random-405@0.10.2"
 """Its recordings' scripts differ in who is written to near the end."""
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_each_recording_is_reached_by_runs_of_its_own_script() -> None:
     judged = schedules.judge(SHORT, range(1, 6))
     assert judged.reached["2.json"], "no run of the other's script could"

@@ -17,6 +17,8 @@ from emulator.runs.simulated import play
 from emulator.scenario.observations.files import load
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 FIVE = (
     "az-isolated-leader",
     "az-isolated-leader-acks-all",

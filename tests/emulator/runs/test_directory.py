@@ -19,6 +19,7 @@ from emulator.scenario.observations.files import load
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
 from protocol.events import ENVELOPE, EVENTS
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 SCENARIO = "az-isolated-leader"
@@ -126,7 +127,7 @@ def test_the_same_seed_gives_the_same_bytes_in_separate_processes(
         directory = tmp_path / str(process) / "run"
         environment = {**os.environ, "PYTHONHASHSEED": str(process + 1), "PYTHONPATH": str(ROOT)}
         words = [sys.executable, "-c", PLAY, str(directory), scenario, version, "5"]
-        subprocess.run(words, check=True, cwd=ROOT, env=environment, timeout=240)
+        subprocess.run(words, check=True, cwd=ROOT, env=environment, timeout=PATIENCE_S)
         written.append(files_of(directory))
     assert written[0].keys() == written[1].keys()
     assert {path for path in written[0] if written[0][path] != written[1][path]} <= UNEQUAL

@@ -1,6 +1,6 @@
 """Every scenario of the catalogue, on every version it names, in the simulated world: what it expects is what happens.
 
-A seed each shows that a file and the rules agree, a second one if there is time; that every seed does is for
+A seed each shows that a file and the rules agree, a second one in `make test-all`; that every seed does is for
 `faultline sim` to say.
 """
 
@@ -16,7 +16,7 @@ from emulator.scenario.model import Scenario
 from emulator.scenario.player.steps import StepFailed
 
 ROOT = Path(__file__).parents[3]
-SEEDS = (1, pytest.param(2, marks=pytest.mark.if_time_is_left))
+SEEDS = (1, pytest.param(2, marks=pytest.mark.slow))
 
 CATALOGUE = {
     path.stem: load_scenario(path.read_text(), str(path)) for path in sorted((ROOT / "scenarios").glob("*.yaml"))

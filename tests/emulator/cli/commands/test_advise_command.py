@@ -14,6 +14,8 @@ from emulator.exit_codes import BROKEN, UNUSABLE
 from emulator.judging.advice.cluster import Cluster
 from emulator.judging.advice.playing import Base, Choice, base_of
 
+pytestmark = pytest.mark.slow
+
 FAULT = "every-broker-loses-power-load"
 SAFE = ("--set", "producer.acks=all", "--set", "producer.enable.idempotence=true", "--set", "min.insync.replicas=2")
 

@@ -15,6 +15,8 @@ import pytest
 from emulator.last_resort import ended
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-m", "emulator")
 
 

@@ -20,6 +20,8 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 
 WRONG = """

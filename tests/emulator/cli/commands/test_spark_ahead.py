@@ -41,7 +41,7 @@ def test_what_gets_ready_for_nothing_ends_at_once_whatever_it_says(java: Java, t
     preparing = threading.Thread(target=spark.get_ready)
     preparing.start()
     spark.abandon()
-    preparing.join(30.0)
+    preparing.join(PATIENCE_S)
     assert not preparing.is_alive()
     assert spark.problem == "an answer of nobody"
 

@@ -17,6 +17,8 @@ from emulator.judging.campaigns.playing import CampaignAsked, play_runs
 from emulator.judging.campaigns.row import Row
 from emulator.runs.verdict import from_json
 
+pytestmark = pytest.mark.slow
+
 FLAGS = ("--set", "zookeeper.session.timeout.ms=6000,9000", "--kafka-version", "2.6,2.8", "--seeds", "1..2")
 
 

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from emulator.screen import Screen, for_lines
 from emulator.terminal import shown_plainly, shown_streams
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-m", "emulator")
 ESCAPES = "\x1b]0;owned\x07 \x1b[2J \x9b31m \x7f \u202e \udcff"
 HARMLESS = "\\u001b]0;owned\\u0007 \\u001b[2J \\u009b31m \\u007f \\u202e \\udcff"

@@ -95,7 +95,7 @@ def test_whoever_plays_a_find_again_sees_it() -> None:
     assert isinstance(again.steps[-1], Pause) and again.steps[-1].seconds <= 10
 
 
-@pytest.mark.if_time_is_left
+@pytest.mark.slow
 def test_a_find_is_not_made_so_small_that_brokers_have_to_be_started_again() -> None:
     """A hunt does so with those that came back before their sessions had expired, `faultline run` does not."""
     asked = FuzzAsked("2.0.0", seed=3)
