@@ -23,7 +23,8 @@ SAID_BY_STEP = ("acks", "retries", "request.timeout.ms")
 """What every produce says by its keys."""
 IDEMPOTENCE = "enable.idempotence"
 """What one says by its key `idempotent`, if it has it."""
-OF_OLD_CONSUMERS = ("offsets.storage", "zookeeper.session.timeout.ms")
+OFFSETS_STORAGE = "offsets.storage"
+OF_OLD_CONSUMERS = (OFFSETS_STORAGE, "zookeeper.session.timeout.ms")
 """What the consumer that keeps its offsets in the session service has alone."""
 
 
@@ -117,8 +118,9 @@ def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]
                     if own:
                         yield scope, {key: Given(value, f"workload {name}") for key, value in own.items()}
             case m.Consume(settings=settings) | m.Commit(settings=settings) | m.LookCommitted(settings=settings):
-                if settings and not step.old:
+                if settings:
                     where = f"a consumer of {step.group}"
-                    yield CONSUMER, {name: Given(value, where) for name, value in settings.items()}
+                    scala = {OFFSETS_STORAGE: "zookeeper"} if step.old else {}
+                    yield CONSUMER, {name: Given(value, where) for name, value in (scala | settings).items()}
             case _:
                 pass

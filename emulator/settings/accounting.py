@@ -8,7 +8,7 @@ import msgspec
 from emulator.settings.account import Account, Dropped, NotModelled, SetHere
 from emulator.settings.applied import Given, Layer, values_of
 from emulator.settings.bearing import NOT_MODELLED, SET_HERE, WITHOUT_BEARING, Around
-from emulator.settings.client_rules import broken_of_consumer, broken_of_producer
+from emulator.settings.client_rules import broken_of_consumer, broken_of_producer, broken_of_scala_consumer
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import is_scala, java_consumer, java_producer
 from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY, UnusableSetting
@@ -60,15 +60,22 @@ def _broken(it: Everything) -> Iterator[str]:
     yield from _told(contradictions(ENSEMBLE, it.version, in_force | values_of(given), given), given)
     for scope, client in ((PRODUCER, {}), (CONSUMER, {}), *it.clients):
         given = it.of(scope) | dict(client)
-        if given and not is_scala(scope, given):
+        if given:
             yield from _told(_broken_of_client(it.version, scope, given), given)
 
 
 def _broken_of_client(version: str, scope: str, given: Mapping[str, Given]) -> list[Contradiction]:
-    java, broken = (java_producer, broken_of_producer) if scope == PRODUCER else (java_consumer, broken_of_consumer)
-    asked = java(values_of(given))
-    in_force = {name: setting.default_in(version) for name, setting in BY_SCOPE[scope].items()} | asked
-    found = [Contradiction(names, message) for names, message in broken(version, in_force, asked)]
+    if is_scala(scope, given):
+        problems = broken_of_scala_consumer(version, values_of(given)) if scope == CONSUMER else ()
+        return [Contradiction(names, message) for names, message in problems]
+    raw = values_of(given)
+    java = java_producer(raw) if scope == PRODUCER else java_consumer(raw)
+    in_force = {name: setting.default_in(version) for name, setting in BY_SCOPE[scope].items()} | java
+    if scope == PRODUCER:
+        problems = broken_of_producer(version, in_force, java)
+    else:
+        problems = broken_of_consumer(version, in_force, raw)
+    found = [Contradiction(names, message) for names, message in problems]
     return [one for one in found if set(one.names) & set(given)]
 
 

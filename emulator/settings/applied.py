@@ -27,6 +27,7 @@ from emulator.settings.registry import (
     slip_of,
     usable_value,
 )
+from emulator.settings.rules import ENABLED, MECHANISM
 from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC, Setting, Value
 from protocol.versions import UnknownVersion, UnusableProtocolVersion, gates_for
 
@@ -100,6 +101,7 @@ class _Reading:
             self._layer.warnings.append(f"{file.name}: {name} comes again; what line {told} says counts for nothing")
         for entry in file.entries:
             self._entry(entry)
+        self._mechanisms_of_listeners()
         return self._problems
 
     def _entry(self, entry: Entry) -> None:
@@ -142,6 +144,8 @@ class _Reading:
     def _folders(self, entry: Entry) -> str:
         """Several directories as folders of a broker's disk, called after them; one is the disk itself."""
         paths = [path.strip() for path in entry.value.split(",") if path.strip()]
+        if not paths:
+            raise UnusableSetting("log.dirs: no directory; name at least one")
         if len(set(paths)) < len(paths):
             raise UnusableSetting(f"log.dirs: a directory is there twice: {entry.value.strip()!r}")
         names = [re.sub(r"[^\w-]+", "_", path.rstrip("/").rpartition("/")[2]) for path in paths]
@@ -170,6 +174,16 @@ class _Reading:
                 return
             instead = "the AZ of the topology, " + ", ".join(f"{az} of broker-{one}" for one, az in sorted(azs.items()))
         self._layer.set_here.append(SetHere(setting.key, instead, self._where(entry)))
+
+    def _mechanisms_of_listeners(self) -> None:
+        """Add what a single listener enables, and what a placeholder may. Kafka asks the listener between brokers."""
+        entries = [entry for entry in self._file.entries if entry.name.endswith(ENABLED)]
+        more = [entry for entry in entries if entry.name != ENABLED or "${" in entry.value]
+        if self._file.scope != BROKER or not more or not self._known[ENABLED].exists_in(self._version):
+            return
+        wanted = [entry.value for entry in self._file.entries if entry.name == MECHANISM]
+        values = [wanted[-1] if "${" in entry.value and wanted else entry.value for entry in (*entries, *more)]
+        self._give(ENABLED, ",".join(values), more[-1])
 
     # --- names that are none of this kind ---
 

@@ -1,12 +1,24 @@
-"""What Kafka's clients refuse when they are made (KafkaProducer, ProducerConfig, KafkaConsumer, Heartbeat)."""
+"""Rules that Kafka's clients check in their constructors.
 
+Java: KafkaProducer, ProducerConfig, KafkaConsumer, ConsumerConfig, Heartbeat. Scala: kafka.consumer.ConsumerConfig,
+kafka.common.Config.
+"""
+
+import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from protocol.versions import gates_for, since
 
 Problem = tuple[tuple[str, ...], str]
 """(settings it is about, by Kafka's names; the rule in words)"""
+
+RESET, STRATEGY = "auto.offset.reset", "partition.assignment.strategy"
+JAVA_RESETS: Final = ("latest", "earliest", "none")
+SCALA_RESETS: Final = ("smallest", "largest")
+SCALA_STRATEGIES: Final = ("range", "roundrobin")
+_LEGAL_ID: Final = re.compile(r"[a-zA-Z0-9._-]*")
+"""kafka.common.Config.validateChars."""
 
 
 def broken_of_producer(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
@@ -37,10 +49,11 @@ def broken_of_producer(version: str, values: Mapping[str, Any], given: Collectio
             yield names, f"{told}, {least:g}"
 
 
-def broken_of_consumer(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
-    """As for producers. 0.8.2 had no Java consumer that could read."""
+def broken_of_consumer(version: str, values: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Problem]:
+    """`given`: by the names that were configured, as they were. 0.8.2 had no Java consumer that could read."""
     if not gates_for(version).group_coordinator:
         return
+    yield from _words_of_java_consumer(given)
     session = values["session.timeout.ms"]
     if told := too_rare_heartbeats(session, values["heartbeat.interval.ms"]):
         yield ("heartbeat.interval.ms", "session.timeout.ms"), told
@@ -50,6 +63,30 @@ def broken_of_consumer(version: str, values: Mapping[str, Any], given: Collectio
             limits = f"session.timeout.ms={session} and fetch.max.wait.ms={wait}"
             about = ("request.timeout.ms", "session.timeout.ms", "fetch.max.wait.ms")
             yield about, f"request.timeout.ms={request} must be more than {limits}"
+
+
+def _words_of_java_consumer(given: Mapping[str, Any]) -> Iterator[Problem]:
+    if RESET in given and given[RESET] not in JAVA_RESETS:
+        expected = f"the Java consumer takes {', '.join(JAVA_RESETS)}"
+        yield (RESET,), f"{RESET}={given[RESET]} is of the Scala consumer; {expected}"
+    if STRATEGY in given:
+        named = [part.strip() for part in str(given[STRATEGY]).split(",")]
+        for name in (one for one in named if one in SCALA_STRATEGIES):
+            expected = "the Java consumer takes class names, such as org.apache.kafka.clients.consumer.RangeAssignor"
+            yield (STRATEGY,), f"{STRATEGY}={name} is of the Scala consumer; {expected}"
+
+
+def broken_of_scala_consumer(version: str, given: Mapping[str, Any]) -> Iterator[Problem]:
+    """`given`: by the Scala consumer's own names. The strategy is checked since 0.9."""
+    for name in ("client.id", "group.id"):
+        if not _LEGAL_ID.fullmatch(str(given.get(name, ""))):
+            yield (name,), f"{name}={given[name]!r}: the Scala consumer takes letters, digits, '.', '_' and '-' alone"
+    if RESET in given and given[RESET] not in SCALA_RESETS:
+        expected = f"the Scala consumer takes {' or '.join(SCALA_RESETS)}"
+        yield (RESET,), f"{RESET}={given[RESET]} is of the Java consumer; {expected}"
+    if STRATEGY in given and since(version, "0.9") and given[STRATEGY] not in SCALA_STRATEGIES:
+        expected = f"the Scala consumer takes {' or '.join(SCALA_STRATEGIES)}"
+        yield (STRATEGY,), f"{STRATEGY}={given[STRATEGY]} is of the Java consumer; {expected}"
 
 
 def too_rare_heartbeats(session_timeout_ms: float, heartbeat_interval_ms: float) -> str:

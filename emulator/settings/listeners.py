@@ -13,7 +13,11 @@ INTER_BROKER, SECURITY, CONTROL = (
     "security.inter.broker.protocol",
     "control.plane.listener.name",
 )
-LISTENER_NAMES: Final = (LISTENERS, ADVERTISED, PROTOCOLS, INTER_BROKER, SECURITY, CONTROL)
+ADVERTISED_HOST, ADVERTISED_PORT, HOST, PORT = "advertised.host.name", "advertised.port", "host.name", "port"
+LISTENER_NAMES: Final = (
+    LISTENERS, ADVERTISED, PROTOCOLS, INTER_BROKER, SECURITY, CONTROL, ADVERTISED_HOST, ADVERTISED_PORT, HOST, PORT,
+)  # fmt: skip
+META_ADDRESS: Final = "0.0.0.0"
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _END_POINT: Final = re.compile(r"([^:]*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 """EndPoint.UriParseExp, with any letters in a listener's name."""
@@ -26,13 +30,10 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
     if any("${" in str(values.get(name) or "") for name in LISTENER_NAMES):
         return
     named = since(version, "0.10.2")  # before, a listener's name was its security protocol
-    protocols = {name: name for name in SECURITY_PROTOCOLS}
-    if named and values[PROTOCOLS]:
-        pairs = [pair.strip().rpartition(":") for pair in str(values[PROTOCOLS]).split(",")]
-        protocols = {name.strip().upper(): protocol.strip() for name, _, protocol in pairs}
-    ours: dict[str, list[str]] = {}
-    for name in (LISTENERS, ADVERTISED):
-        ends = [end.strip() for end in str(values.get(name) or "").split(",") if end.strip()]
+    protocols = security_protocols(values)
+    ours: dict[str, list[tuple[str, str, int]]] = {}
+    for name, ends in ((LISTENERS, _listeners(values)), (ADVERTISED, _advertised(values))):
+        ours[name] = []
         for end in ends:
             match = _END_POINT.fullmatch(end)
             if match is None:
@@ -41,15 +42,19 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
             if match[1].upper() not in protocols:
                 yield (name, PROTOCOLS), f"{name}: no security protocol is defined for listener {match[1]}"
                 return
-            if name == ADVERTISED and match[2] == "0.0.0.0" and since(version, "1.0"):
-                yield (name,), f"{ADVERTISED} cannot be 0.0.0.0, to which nobody can connect"
-                return
-        ours[name] = [end.partition(":")[0].upper() for end in ends]
-        if len(set(ours[name])) < len(ours[name]):
-            yield (name,), f"{name}: each listener needs a name of its own"
+            ours[name].append((match[1].upper(), match[2], int(match[3])))
+        problem = _not_distinct(version, name, ours[name])
+        if problem:
+            yield (name,), problem
             return
-    listening = ours[LISTENERS] or ["PLAINTEXT"]
-    advertised = ours[ADVERTISED] or listening
+    advertised_ends = ours[ADVERTISED] or ours[LISTENERS]
+    if since(version, "1.0") and META_ADDRESS in [host for _, host, _ in advertised_ends]:
+        by_default = "" if ours[ADVERTISED] else f"; without {ADVERTISED}, those of {LISTENERS} are advertised"
+        names = (ADVERTISED, ADVERTISED_HOST, LISTENERS)
+        yield names, f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
+        return
+    listening = [name for name, _, _ in ours[LISTENERS]]
+    advertised = [name for name, _, _ in advertised_ends]
     if not set(advertised) <= set(listening):
         yield (
             (ADVERTISED, LISTENERS),
@@ -57,6 +62,51 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
         )
         return
     yield from _between_brokers(values, given, advertised, named)
+
+
+def security_protocols(values: Mapping[str, Any]) -> dict[str, str]:
+    """{listener: its security protocol}. Before 0.10.2, without a map, a listener's name is its protocol."""
+    if values.get(PROTOCOLS):
+        pairs = [pair.strip().rpartition(":") for pair in str(values[PROTOCOLS]).split(",")]
+        return {name.strip().upper(): protocol.strip() for name, _, protocol in pairs}
+    return {name: name for name in SECURITY_PROTOCOLS}
+
+
+def inter_broker_protocol(values: Mapping[str, Any]) -> str:
+    """Security protocol between brokers (KafkaConfig.getInterBrokerListenerNameAndSecurityProtocol)."""
+    if own := values.get(INTER_BROKER):
+        return security_protocols(values).get(str(own).upper(), "")
+    return str(values.get(SECURITY) or "PLAINTEXT")
+
+
+def _listeners(values: Mapping[str, Any]) -> list[str]:
+    """KafkaConfig.getListeners: without `listeners`, one made of the older settings."""
+    return _parts(values.get(LISTENERS)) or [f"PLAINTEXT://{values.get(HOST) or ''}:{values.get(PORT) or 9092}"]
+
+
+def _advertised(values: Mapping[str, Any]) -> list[str]:
+    """KafkaConfig.getAdvertisedListeners; empty: the listeners are advertised."""
+    if values.get(ADVERTISED):
+        return _parts(values[ADVERTISED])
+    if values.get(ADVERTISED_HOST) or values.get(ADVERTISED_PORT) is not None:
+        host = values.get(ADVERTISED_HOST) or values.get(HOST) or ""
+        return [f"PLAINTEXT://{host}:{values.get(ADVERTISED_PORT) or values.get(PORT) or 9092}"]
+    return []
+
+
+def _parts(text: object) -> list[str]:
+    return [end.strip() for end in str(text or "").split(",") if end.strip()]
+
+
+def _not_distinct(version: str, name: str, ends: list[tuple[str, str, int]]) -> str:
+    """CoreUtils.listenerListToEndPoints; until 0.10.1 KafkaConfig.validateUniquePortAndProtocol. Port 0 is any port."""
+    names, ports = [end[0] for end in ends], [end[2] for end in ends if end[2] != 0]
+    if len(set(names)) < len(names):
+        return f"{name}: each listener needs a name of its own"
+    if len(set(ports)) < len(ports) and not (name == ADVERTISED and since(version, "2.7")):
+        twice = next(port for port in ports if ports.count(port) > 1)
+        return f"{name}: each listener needs a port of its own; {twice} is there twice"
+    return ""
 
 
 def _between_brokers(

@@ -4,12 +4,20 @@ A rule looks at what is in force and speaks of settings that are given; each is 
 (KafkaConfig.validateValues, LogConfig, LogManager; QuorumPeerConfig of ZooKeeper), in the versions that have it.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from emulator.settings.listeners import LISTENER_NAMES, broken_listeners
+from emulator.settings.listeners import (
+    INTER_BROKER,
+    LISTENER_NAMES,
+    PROTOCOLS,
+    SECURITY,
+    broken_listeners,
+    inter_broker_protocol,
+)
 from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC
 from protocol.versions import PROTOCOL_VERSIONS, message_format_magic, protocol_release, since
 
@@ -125,6 +133,32 @@ def _failed_authentication(values: Values) -> str:
     return told if 0 <= idle <= delay else ""
 
 
+def _sasl(values: Values) -> str:
+    if not inter_broker_protocol(values).startswith("SASL_"):
+        return ""
+    mechanism, enabled = str(values[MECHANISM]), [part.strip() for part in str(values[ENABLED]).split(",")]
+    spoken, order = protocol_release(values[PROTOCOL_AND_FORMAT[0]]), list(PROTOCOL_VERSIONS)
+    if mechanism != "GSSAPI" and order.index(spoken) < order.index("0.10.0"):
+        return f"{MECHANISM}={mechanism} needs inter.broker.protocol.version 0.10.0 or later, not {spoken}"
+    return "" if mechanism in enabled else f"{MECHANISM}={mechanism} is not among {ENABLED} ({', '.join(enabled)})"
+
+
+def _zstd_offsets(values: Values) -> str:
+    spoken = values[PROTOCOL_AND_FORMAT[0]]
+    told = f"offsets.topic.compression.codec={ZSTD} needs inter.broker.protocol.version 0.11 or later, not {spoken}"
+    old = message_format_magic(spoken) < message_format_magic("2.1")
+    return told if values["offsets.topic.compression.codec"] == ZSTD and old else ""
+
+
+def _connection_overrides(values: Values) -> str:
+    """Utils.validHostPattern of each `host:count`."""
+    for part in filter(None, (one.strip() for one in str(values[OVERRIDES] or "").split(","))):
+        host, colon, count = part.rpartition(":")
+        if not colon or not re.fullmatch(r"[0-9a-zA-Z\-%._:]*", host.strip()) or not count.strip().isdecimal():
+            return f"{OVERRIDES}: {part!r} is no address with a number, such as 10.0.0.1:20"
+    return ""
+
+
 def _without_zookeeper(values: Values) -> str:
     return "process.roles: Kafka without ZooKeeper is not played" if values["process.roles"] else ""
 
@@ -133,6 +167,10 @@ PROTOCOL_AND_FORMAT = ("inter.broker.protocol.version", "log.message.format.vers
 _FORMAT = "log.message.format.version={} cannot be used with inter.broker.protocol.version={}"
 RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 _WAIT = "replica.fetch.wait.max.ms"
+MECHANISM, ENABLED = "sasl.mechanism.inter.broker.protocol", "sasl.enabled.mechanisms"
+SASL_NAMES = (MECHANISM, ENABLED, SECURITY, INTER_BROKER, PROTOCOLS, PROTOCOL_AND_FORMAT[0])
+OVERRIDES = "max.connections.per.ip.overrides"
+ZSTD = 4
 
 BROKERS = (
     Rule(("broker.id", "broker.id.generation.enable", "reserved.broker.max.id"), _broker_id, "0.9"),
@@ -151,6 +189,9 @@ BROKERS = (
     Rule(("queued.max.request.bytes", "socket.request.max.bytes"), _queued_bytes, "1.0"),
     Rule(("max.connections.per.ip", "max.connections.per.ip.overrides"), _no_connections, "2.0.0"),
     Rule(("connection.failed.authentication.delay.ms", "connections.max.idle.ms"), _failed_authentication, "2.1"),
+    Rule(SASL_NAMES, _sasl, "0.10.0"),
+    Rule((OVERRIDES,), _connection_overrides, "2.1"),
+    Rule(("offsets.topic.compression.codec", PROTOCOL_AND_FORMAT[0]), _zstd_offsets, "2.2"),
     Rule(("process.roles",), _without_zookeeper, "2.8"),
 )
 

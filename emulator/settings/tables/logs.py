@@ -68,10 +68,10 @@ GROUPS: tuple[Group, ...] = (
         "Rolling by age",
         "segments are rolled by size; the one before is then on disk",
         RECORDS,
-        (long("log.roll.ms", None, low=(1, ("0.9", None)), high=(INT_MAX, ("0.9", None)), **CLUSTER_WIDE), ROLLS),
+        (long("log.roll.ms", None, low=1, high=(INT_MAX, ("0.9", None)), **CLUSTER_WIDE), ROLLS),
         (integer("log.roll.hours", 168, low=1), ROLLS),
         (
-            long("log.roll.jitter.ms", None, low=(0, ("0.9", None)), high=(INT_MAX, ("0.9", None)), **CLUSTER_WIDE),
+            long("log.roll.jitter.ms", None, low=0, high=(INT_MAX, ("0.9", None)), **CLUSTER_WIDE),
             ROLLS,
         ),
         (integer("log.roll.jitter.hours", 0, low=0), ROLLS),

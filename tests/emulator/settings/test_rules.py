@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.settings.client_rules import broken_of_consumer, broken_of_producer
+from emulator.settings.client_rules import broken_of_consumer, broken_of_producer, broken_of_scala_consumer
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import java_producer
 from emulator.settings.registry import BY_SCOPE, usable
@@ -15,6 +15,7 @@ from protocol.versions import releases
 ALL_RELEASES = releases()
 LISTENERS = "INSIDE://:9092,OUTSIDE://:9094"
 PROTOCOLS = "INSIDE:PLAINTEXT,OUTSIDE:SSL"
+SASL = {"listeners": "SASL_PLAINTEXT://a:9092", "security.inter.broker.protocol": "SASL_PLAINTEXT"}
 
 REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
     ({"replica.fetch.wait.max.ms": 20000}, "0.8.2", "2.8",
@@ -53,12 +54,41 @@ REFUSED: list[tuple[dict[str, Any], str, str, str]] = [
     ({"advertised.listeners": "SSL://a:1"}, "0.9", "2.8",
      "advertised.listeners (SSL) are not all among listeners (PLAINTEXT)"),
     ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1"}, "1.0", "2.8",
-     "advertised.listeners cannot be 0.0.0.0, to which nobody can connect"),
+     "advertised.listeners: 0.0.0.0 is no address that clients can connect to"),
+    ({"listeners": "PLAINTEXT://0.0.0.0:9092"}, "1.0", "2.8",
+     "advertised.listeners: 0.0.0.0 is no address that clients can connect to; without advertised.listeners, those of "
+     "listeners are advertised"),
+    ({"listeners": "PLAINTEXT://0.0.0.0:9092", "advertised.listeners": "PLAINTEXT://a:9092"}, "", "", ""),
+    ({"advertised.host.name": "0.0.0.0"}, "1.0", "2.8",
+     "advertised.listeners: 0.0.0.0 is no address that clients can connect to"),
+    ({"advertised.port": 9093}, "", "", ""),
+    ({"listeners": "SSL://:9093", "security.inter.broker.protocol": "SSL", "advertised.port": 9093}, "0.9", "2.8",
+     "advertised.listeners (PLAINTEXT) are not all among listeners (SSL)"),
+    ({"listeners": "PLAINTEXT://a:9092,SSL://b:9092"}, "0.9", "2.8",
+     "listeners: each listener needs a port of its own; 9092 is there twice"),
+    ({"listeners": "PLAINTEXT://a:0,SSL://b:0"}, "", "", ""),
+    ({"listeners": "PLAINTEXT://:1,SSL://:2", "advertised.listeners": "PLAINTEXT://a:9,SSL://b:9"}, "0.9", "2.6",
+     "advertised.listeners: each listener needs a port of its own; 9 is there twice"),
     ({"listeners": "PLAINTEXT://:1,PLAINTEXT://:2"}, "0.9", "2.8", "listeners: each listener needs a name of its own"),
     ({"listeners": "nonsense"}, "0.9", "2.8", "listeners: 'nonsense' is no listener, such as PLAINTEXT://host:9092"),
     ({"listeners": "${LISTENERS}"}, "", "", ""),
     ({"inter.broker.listener.name": "PLAINTEXT", "security.inter.broker.protocol": "PLAINTEXT"}, "0.10.2", "2.8",
      "only one of inter.broker.listener.name and security.inter.broker.protocol can be set"),
+    ({**SASL, "sasl.mechanism.inter.broker.protocol": "PLAIN"}, "0.10.0", "2.8",
+     "sasl.mechanism.inter.broker.protocol=PLAIN is not among sasl.enabled.mechanisms (GSSAPI)"),
+    ({**SASL, "sasl.mechanism.inter.broker.protocol": "PLAIN", "sasl.enabled.mechanisms": "GSSAPI, PLAIN"}, "", "", ""),
+    ({**SASL, "sasl.mechanism.inter.broker.protocol": "PLAIN", "sasl.enabled.mechanisms": "PLAIN",
+      "inter.broker.protocol.version": "0.8.2"}, "0.10.0", "2.8",
+     "sasl.mechanism.inter.broker.protocol=PLAIN needs inter.broker.protocol.version 0.10.0 or later, not 0.8.2"),
+    ({**SASL, "sasl.enabled.mechanisms": "PLAIN"}, "0.10.0", "2.8",
+     "sasl.mechanism.inter.broker.protocol=GSSAPI is not among sasl.enabled.mechanisms (PLAIN)"),
+    ({"sasl.mechanism.inter.broker.protocol": "PLAIN"}, "", "", ""),
+    ({"offsets.topic.compression.codec": 4, "inter.broker.protocol.version": "0.10.2"}, "2.2", "2.8",
+     "offsets.topic.compression.codec=4 needs inter.broker.protocol.version 0.11 or later, not 0.10.2"),
+    ({"offsets.topic.compression.codec": 4, "inter.broker.protocol.version": "0.11"}, "", "", ""),
+    ({"max.connections.per.ip.overrides": "a/b:3"}, "2.1", "2.8",
+     "max.connections.per.ip.overrides: 'a/b:3' is no address with a number, such as 10.0.0.1:20"),
+    ({"max.connections.per.ip.overrides": "10.0.0.1:3, ::1:9"}, "", "", ""),
     ({"control.plane.listener.name": "PLAINTEXT"}, "2.2", "2.8",
      "control.plane.listener.name must be another listener than that between brokers, PLAINTEXT"),
     ({"control.plane.listener.name": "SSL"}, "2.2", "2.8",
@@ -154,7 +184,34 @@ CONSUMERS: list[tuple[dict[str, Any], str, str | None]] = [
      "request.timeout.ms=10000 must be more than session.timeout.ms=10000 and fetch.max.wait.ms=500"),
     ({"request.timeout.ms": 10000}, "2.0.0", None),
     ({"heartbeat.interval.ms": 10000}, "0.8.2", None),
+    ({"auto.offset.reset": "smallest"}, "1.1",
+     "auto.offset.reset=smallest is of the Scala consumer; the Java consumer takes latest, earliest, none"),
+    ({"auto.offset.reset": "smallest"}, "0.8.2", None),
+    ({"auto.offset.reset": "none"}, "1.1", None),
+    ({"partition.assignment.strategy": "range"}, "1.1",
+     "partition.assignment.strategy=range is of the Scala consumer; the Java consumer takes class names, such as "
+     "org.apache.kafka.clients.consumer.RangeAssignor"),
+    ({"partition.assignment.strategy": "org.apache.kafka.clients.consumer.StickyAssignor, RangeAssignor"}, "1.1", None),
 ]  # fmt: skip
+
+
+SCALA_CONSUMERS: list[tuple[dict[str, Any], str, str | None]] = [
+    ({"auto.offset.reset": "earliest"}, "0.8.2",
+     "auto.offset.reset=earliest is of the Java consumer; the Scala consumer takes smallest or largest"),
+    ({"auto.offset.reset": "largest"}, "1.1", None),
+    ({"partition.assignment.strategy": "x.RoundRobinAssignor"}, "0.8.2", None),
+    ({"partition.assignment.strategy": "x.RoundRobinAssignor"}, "0.9",
+     "partition.assignment.strategy=x.RoundRobinAssignor is of the Java consumer; the Scala consumer takes range or "
+     "roundrobin"),
+    ({"partition.assignment.strategy": "roundrobin"}, "1.1", None),
+    ({"group.id": "a b"}, "1.1",
+     "group.id='a b': the Scala consumer takes letters, digits, '.', '_' and '-' alone"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "version", "message"), SCALA_CONSUMERS)
+def test_of_scala_consumers(given: dict[str, Any], version: str, message: str | None) -> None:
+    assert [one for _, one in broken_of_scala_consumer(version, given)] == ([message] if message else [])
 
 
 @pytest.mark.parametrize(("given", "version", "message"), CONSUMERS)
