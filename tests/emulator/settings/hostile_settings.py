@@ -16,8 +16,9 @@ NUMBERS = (
 )  # fmt: skip
 TEXTS = (
     "", " ", ",", ",,,", "true", "TRUE", "none", "all", "a", "a,b", "ä", "\\u0000", "\\uD800", "x" * 70_000, "${HOME}",
-    "../../etc/passwd", "PLAINTEXT://a:1", "PLAINTEXT://a:1,SSL://b:1", "://", "[", "(?", "%s", "{0}", "\x1b[2J", "a:b:c",
-    "2.8", "0.8.2", "2.9", "2.8-IV1", "delete,compact", "compact", "lz4", "zstd", "smallest", "range", "1:a", "a:1",
+    "../../etc/passwd", "PLAINTEXT://a:1", "PLAINTEXT://a:1,SSL://b:1", "://", "[", "(?", "%s", "{0}", "\x1b[2J",
+    "a:b:c", "2.8", "0.8.2", "2.9", "2.8-IV1", "delete,compact", "compact", "lz4", "zstd", "smallest", "range", "1:a",
+    "a:1",
 )  # fmt: skip
 
 
