@@ -149,7 +149,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else() -> None:
     assert tuple(project()["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]) == PACKAGES
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "bench", "check", "clean"])
+@pytest.mark.parametrize("target", ["demo", "test", "test-all", "bench", "check", "clean"])
 def test_make_has_the_targets_that_the_readme_promises(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert f"make {target}" in (ROOT / "README.md").read_text(encoding="utf-8")
