@@ -33,12 +33,16 @@ from emulator.runs.scratch import scratch
 from emulator.runs.verdict import (
     EXIT_UNKNOWN,
     EXIT_UNUSABLE,
+    RANKS,
+    USUAL,
     Valid,
     Verdict,
     evidence_text,
     exit_code,
     promises_text,
+    rank_of,
     to_json,
+    usual_text,
 )
 from emulator.scenario.seen import saw_words
 from emulator.settings.account import lines as settings_lines
@@ -62,6 +66,7 @@ def audit_command(
     for_machines: ForMachines = NOBODY,
     own: Sequence[Path] = (),
     reports: bool | None = None,
+    verbose: bool = False,
 ) -> int:
     """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them.
 
@@ -102,7 +107,7 @@ def audit_command(
         for run, verdict in zip(paths, verdicts, strict=True):
             if not few and verdict.valid is True:
                 continue
-            _print_verdict(verdict)
+            _print_verdict(verdict, verbose=verbose)
             if wanted:
                 print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
         if not few:
@@ -136,8 +141,8 @@ def print_json(verdicts: Sequence[Verdict]) -> None:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(list(verdicts)), indent=2).decode() + "\n")
 
 
-def verdict_text(verdict: Verdict) -> str:
-    """The verdict for a terminal."""
+def verdict_text(verdict: Verdict, *, verbose: bool = False) -> str:
+    """The verdict for a terminal; what broke comes first. `verbose`: name each check that held or was skipped."""
     head = {True: "as expected", False: "NOT as expected", "unknown": "UNKNOWN"}[verdict.valid]
     if not verdict.scenario and verdict.valid != "unknown":  # a cluster that stays: nobody said what to expect
         broken = [name for name, check in verdict.checks.items() if check.verdict == "violated"]
@@ -147,8 +152,15 @@ def verdict_text(verdict: Verdict) -> str:
     if verdict.vouched_by:
         lines.append(f"  timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
     lines += [f"  settings: {line}" for line in settings_lines(verdict.settings)]
-    width = _name_width(verdict.checks)
-    for name, check in verdict.checks.items():
+    for one in sorted(verdict.expectations, key=lambda one: one.held is True):
+        mark = {True: "held", False: "BROKEN", "unknown": "unknown"}[one.held]
+        seen = "" if one.held is True else f" ({saw_words(one.held, one.seen)})"
+        lines.append(f"  {mark:<8}{one.text}{seen}")
+    ranks = {name: rank_of(check.verdict, expected=check.expected) for name, check in verdict.checks.items()}
+    named = [name for name, rank in ranks.items() if verbose or rank not in USUAL]
+    width = _name_width(named)
+    for name in sorted(named, key=lambda name: RANKS.index(ranks[name])):
+        check = verdict.checks[name]
         expected = " (expected)" if check.expected else ""
         by_acks = ", ".join(
             [*(f"acks={acks}: {count}" for acks, count in check.by_acks.items()), *promises_text(check)]
@@ -160,10 +172,8 @@ def verdict_text(verdict: Verdict) -> str:
         lines += [f"    {evidence_text(one)}" for one in check.evidence[:EVIDENCE_SHOWN_MAX]]
         if check.count > EVIDENCE_SHOWN_MAX:
             lines.append(f"    and {check.count - EVIDENCE_SHOWN_MAX} more")
-    for one in verdict.expectations:
-        mark = {True: "held", False: "BROKEN", "unknown": "unknown"}[one.held]
-        seen = "" if one.held is True else f" ({saw_words(one.held, one.seen)})"
-        lines.append(f"  {mark:<8}{one.text}{seen}")
+    if usual := usual_text(Counter(ranks.values()), verbose=verbose):
+        lines.append(f"  {usual}")
     return "\n".join(lines)
 
 
@@ -185,9 +195,9 @@ def _name_width(checks: Iterable[str]) -> int:
     return max(map(len, checks), default=0) + 2
 
 
-def _print_verdict(verdict: Verdict) -> None:
+def _print_verdict(verdict: Verdict, *, verbose: bool) -> None:
     """On a terminal with colours, and wrapped below where a line begins."""
-    text = verdict_text(verdict)
+    text = verdict_text(verdict, verbose=verbose)
     if not sys.stdout.isatty():
         print(text)
         return

@@ -39,6 +39,7 @@ Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
 Parameters = Annotated[list[str] | None, Parameter(name="--param", negative=())]
 Checks = Annotated[list[Path] | None, Parameter(negative=())]
 Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
+Verbose = Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())]
 
 
 @app.command
@@ -60,6 +61,7 @@ def run(
     json: bool = False,
     junit: Path | None = None,
     markdown: Path | None = None,
+    verbose: Verbose = False,
 ) -> int:
     """Play a scenario and judge it.
 
@@ -96,6 +98,8 @@ def run(
         Also write the verdict there, as JUnit's XML.
     markdown
         Also write the verdict there, as Markdown for a pull request.
+    verbose
+        Name each check that held or was skipped.
     """
     if world == "sim":  # nodes of the network world are processes of their own, forked from sources
         use_compiled()
@@ -106,7 +110,7 @@ def run(
     options = RunOptions(
         scenario, world, engine or "process", driver or "nodes", seed, speed, kafka_version, tuple(set_ or ()), out,
         audit, json, tuple(settings or ()), tuple(option for option, value in given.items() if value is not None),
-        ForMachines(junit, markdown), tuple(param or ()),
+        ForMachines(junit, markdown), tuple(param or ()), verbose,
     )  # fmt: skip
     return run_command(options)
 
@@ -142,6 +146,7 @@ def audit(
     markdown: Path | None = None,
     check: Checks = None,
     reports: bool | None = None,
+    verbose: Verbose = False,
 ) -> int:
     """Judge one or many runs with Spark; a running cluster as it is at this moment.
 
@@ -165,6 +170,8 @@ def audit(
         A check of your own, a Python file (docs/how-to-add-a-check.md); repeatable.
     reports
         Write a report.html for each run; unasked for, of at most 20 runs.
+    verbose
+        Name each check that held or was skipped.
     """
     from emulator.cli.commands.audit import audit_runs_command
     from emulator.cli.commands.follow import follow_run_command
@@ -173,7 +180,8 @@ def audit(
     if follow:
         given = {"--out": out, "--junit": junit, "--markdown": markdown, "--check": check, "--reports": reports}
         return follow_run_command(runs or (), master, json, [name for name, value in given.items() if value])
-    return audit_runs_command(runs or (), master, out, json, ForMachines(junit, markdown), check or (), reports)
+    for_machines = ForMachines(junit, markdown)
+    return audit_runs_command(runs or (), master, out, json, for_machines, check or (), reports, verbose)
 
 
 @app.command

@@ -9,7 +9,7 @@ it unknown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -50,6 +50,14 @@ class FaultVerdict(msgspec.Struct):
     healed: bool | Literal["unknown"] | None
     id: str = ""
     nodes: list[str] = []
+
+
+Rank = Literal["broken", "unknown", "expected", "held", "skipped"]
+"""Group of checks on a screen. `broken`: a violation, or a missing one, that the scenario does not expect."""
+RANKS: Final[tuple[Rank, ...]] = get_args(Rank)
+"""Order of printing."""
+USUAL: Final[tuple[Rank, ...]] = ("held", "skipped")
+"""Printed as counts."""
 
 
 class CheckVerdict(msgspec.Struct):
@@ -144,6 +152,19 @@ def promises_text(check: CheckVerdict) -> list[str]:
     told = [f"allowed by {rule}: {count}" for rule, count in check.allowed.items() if rule != LEADERS_WORD]
     broken = check.count - sum(check.allowed.values()) if check.by_acks else 0
     return [*told, *([f"broken promises: {broken}"] if broken else [])]
+
+
+def rank_of(verdict: CheckResult, *, expected: bool) -> Rank:
+    """Group of a check with this result; `expected`: the scenario expects a violation."""
+    if verdict == "violated":
+        return "expected" if expected else "broken"
+    return "broken" if verdict == "held" and expected else verdict
+
+
+def usual_text(counts: Mapping[Rank, int], *, verbose: bool) -> str:
+    """`24 held, 5 skipped (-v names them)`; empty where no check held or was skipped."""
+    words = [f"{counts[rank]} {rank}" for rank in USUAL if counts.get(rank)]
+    return ", ".join(words) + ("" if verbose or not words else " (-v names them)")
 
 
 def evidence_text(one: Mapping[str, Any]) -> str:

@@ -24,9 +24,10 @@ def audit_runs_command(
     for_machines: ForMachines = NOBODY,
     own: Sequence[Path] = (),
     reports: bool | None = None,
+    verbose: bool = False,
 ) -> int:
-    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks. `reports`: as
-    `audit_command` has it."""
+    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks. `reports`,
+    `verbose`: as `audit_command` has them."""
     homes: dict[Path, Path] = {}
     with ExitStack() as stack:
         given: list[str] = []
@@ -48,4 +49,4 @@ def audit_runs_command(
         except Refused as refused:
             print(f"faultline audit: {refused}", file=sys.stderr)
             return UNKNOWN
-        return audit_command(given, master, out, json, homes, for_machines, own, reports)
+        return audit_command(given, master, out, json, homes, for_machines, own, reports, verbose)

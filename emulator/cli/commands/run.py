@@ -69,6 +69,7 @@ class RunOptions(msgspec.Struct, frozen=True):
     of_network: tuple[str, ...] = ()
     for_machines: ForMachines = NOBODY
     parameters: tuple[str, ...] = ()
+    verbose: bool = False
 
 
 def run_command(options: RunOptions) -> int:
@@ -99,7 +100,7 @@ def run_command(options: RunOptions) -> int:
             oracle, given = judge == "oracle", options.scenario
             return run_simulated(
                 resolved, options.seed, directory, with_oracle=oracle, json=options.json, given=given,
-                for_machines=options.for_machines,
+                for_machines=options.for_machines, verbose=options.verbose,
             )  # fmt: skip
         prepare(directory)
         return _run_network(options, resolved, directory.resolve())
@@ -115,7 +116,9 @@ def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Pat
 
     prepare(directory)
     simulate_into(directory, resolved, options.seed, with_oracle=False)
-    return audit_command([str(directory)], json=options.json, for_machines=options.for_machines)
+    return audit_command(
+        [str(directory)], json=options.json, for_machines=options.for_machines, verbose=options.verbose
+    )
 
 
 def resolved_from(
@@ -164,7 +167,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     if options.json:
         print(msgspec.json.encode(verdict).decode())
     else:
-        print_verdict(console, verdict, against_kafka(resolved, observations))
+        print_verdict(console, verdict, against_kafka(resolved, observations), verbose=options.verbose)
         console.print(
             f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {escape(shown(directory))}/report.html"
         )

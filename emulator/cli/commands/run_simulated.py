@@ -21,7 +21,7 @@ from emulator.worlds.simulated.heap import RunTooLong
 
 def run_simulated(
     resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
-    given: str = "", for_machines: ForMachines = NOBODY,
+    given: str = "", for_machines: ForMachines = NOBODY, verbose: bool = False,
 ) -> int:  # fmt: skip
     """Plays, writes the run's directory and prints the verdict; returns the exit code.
 
@@ -49,7 +49,7 @@ def run_simulated(
     title = f"[bold]{resolved.scenario.id}[/] on Kafka {versions_shown(resolved)}, simulated with seed {seed}"
     console.print(f"{title}: {escape(resolved.scenario.title)}")
     print_account(console, resolved.account)
-    print_verdict(console, msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations))
+    print_verdict(console, msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations), verbose=verbose)
     console.print(f"[dim]{perf_counter() - began_s:.2f} s; the run is in[/] {escape(str(directory))}")
     return run.verdict.exit_code
 

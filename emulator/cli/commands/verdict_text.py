@@ -1,5 +1,6 @@
 """A verdict as a person reads it: faults, expectations, promises, what vouches for them, and the last word."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.text import Text
 from emulator.judging.equal import equal_recording, recorded_as_played, recorded_versions
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
-from emulator.runs.verdict import evidence_text
+from emulator.runs.verdict import RANKS, USUAL, Rank, evidence_text, rank_of, usual_text
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.seen import saw_words
 from emulator.settings.account import Account, lines
@@ -61,9 +62,12 @@ def against_kafka(resolved: Resolved, observations: Observations) -> tuple[str, 
     return MARKS["skipped"], "no recording of real Kafka for this scenario"
 
 
-def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tuple[str, str]) -> None:
-    """What was done, what was seen, the promises, and real Kafka, each under its name. `against_kafka`: how the run
-    stands to the recordings (see there)."""
+def print_verdict(
+    console: Console, verdict: dict[str, Any], against_kafka: tuple[str, str], *, verbose: bool = False
+) -> None:
+    """Faults, expectations, promises and comparison with real Kafka; what broke comes first.
+
+    `against_kafka`: mark and text of the comparison. `verbose`: name each check that held or was skipped."""
     checks = verdict["checks"]
     if verdict["faults"]:
         console.print("[bold]Faults[/]")
@@ -73,17 +77,17 @@ def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tupl
     seen = [one for one in verdict["expectations"] if one["held"] is not True or not one["text"].startswith(below)]
     if seen:
         console.print("[bold]What the scenario expects[/]")
-    for one in seen:
+    for one in sorted(seen, key=lambda one: one["held"] is True):
         saw = "" if one["held"] is True else f"  [dim]({escape(_short(saw_words(one['held'], one['seen'])))})[/]"
         _item(console, MARKS[one["held"]], escape(one["text"]) + saw)
     if checks:
         console.print("[bold]Promises[/]")
-    for name, check in checks.items():
-        if check["verdict"] != "held" or check.get("expected"):
-            _print_check(console, name, check, [one["text"] for one in verdict["expectations"]])
-    held = [name for name, check in checks.items() if check["verdict"] == "held" and not check.get("expected")]
-    if held:
-        _item(console, MARKS[True], f"held: {', '.join(held)}")
+    ranks = {name: _rank(check) for name, check in checks.items()}
+    for name in sorted(checks, key=lambda name: RANKS.index(ranks[name])):
+        if verbose or ranks[name] not in USUAL:
+            _print_check(console, name, checks[name], [one["text"] for one in verdict["expectations"]])
+    if usual := usual_text(Counter(ranks.values()), verbose=verbose):
+        _item(console, MARKS[True], usual)
     console.print("[bold]Can it be trusted?[/]")
     for reason in verdict.get("unknown_because", []):
         _item(console, MARKS["unknown"], escape(reason))
@@ -91,6 +95,10 @@ def print_verdict(console: Console, verdict: dict[str, Any], against_kafka: tupl
         _item(console, MARKS[True], escape(vouched_text(verdict)))
     _item(console, *against_kafka)
     console.print(LAST_WORDS[verdict["valid"]], soft_wrap=not console.is_terminal)
+
+
+def _rank(check: dict[str, Any]) -> Rank:
+    return rank_of(check["verdict"], expected=bool(check.get("expected")))
 
 
 def _item(console: Console, mark: str, text: str, indent: int = 2) -> None:
@@ -138,7 +146,7 @@ def _check_mark(check: dict[str, Any]) -> str:
         return MARKS[check["verdict"]]
     if check["verdict"] == "violated" and check.get("expected"):
         return MARKS["meant"]
-    return MARKS[False]
+    return MARKS[_rank(check) == "held"]
 
 
 def _print_check(console: Console, name: str, check: dict[str, Any], expectations: Iterable[str]) -> None:
@@ -149,7 +157,7 @@ def _print_check(console: Console, name: str, check: dict[str, Any], expectation
         words += f" ({check.get('count', 0)})" + (", as expected" if check.get("expected") else ", unexpected")
         words += f": {because.partition(': ')[2]}" if because else ""
         words += f"; {check['reason']}" if check.get("reason") else ""
-    elif check["verdict"] == "held":
+    elif check["verdict"] == "held" and check.get("expected"):
         words += ", though a violation was expected"
     elif check.get("reason"):
         words += f": {check['reason']}"

@@ -16,10 +16,11 @@ def check(verdict: str, *, expected: bool = False, texts: tuple[str, ...] = (), 
     return {"verdict": verdict, "expected": expected, "count": len(texts), "evidence": evidence, "reason": reason}
 
 
-def told(*, terminal: bool = False, **of: Any) -> str:
+def told(*, terminal: bool = False, verbose: bool = False, **of: Any) -> str:
     verdict: dict[str, Any] = {"expectations": [], "faults": [], "checks": {}, "valid": True, "measures": {}, **of}
     screen = io.StringIO()
-    print_verdict(Console(file=screen, width=40, force_terminal=terminal), verdict, ("-", "no recording"))
+    console = Console(file=screen, width=40, force_terminal=terminal)
+    print_verdict(console, verdict, ("-", "no recording"), verbose=verbose)
     return screen.getvalue()
 
 
@@ -33,20 +34,21 @@ def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
             "replica-divergence": check("held", expected=True),
             "dual-controller": check("unknown", reason="no event was recorded"),
             "high-watermark-regression": check("held"),
+            "no-leader": check("skipped", reason="no quiescent period long enough"),
         },
     )
     assert text.splitlines() == [
         "Promises",
+        "  ✗ dual-leader: violated (1), unexpected",
+        "    · t-0: two",
+        "  ✗ replica-divergence: held, though a violation was expected",
+        "  ? dual-controller: unknown: no event was recorded",
         f"  ! lost-acknowledged: violated (4), as expected: {LOST.partition(': ')[2]}",
         "    · t-0: c",
         "    · t-0: d",
         "    · t-0: e",
         "    · and 1 more",
-        "  ✗ dual-leader: violated (1), unexpected",
-        "    · t-0: two",
-        "  ✗ replica-divergence: held, though a violation was expected",
-        "  ? dual-controller: unknown: no event was recorded",
-        "  ✓ held: duplicate, high-watermark-regression",
+        "  ✓ 2 held, 1 skipped (-v names them)",
         "Can it be trusted?",
         "  - no recording",
         "valid: what the scenario expects happened",
@@ -65,3 +67,19 @@ def test_a_line_is_wrapped_on_a_terminal_alone(terminal: bool) -> None:
     lines = [line for line in told(terminal=terminal, expectations=[expectation]).splitlines() if "words" in line]
     assert (len(lines) > 1) is terminal
     assert all(line.startswith("    ") for line in lines[1:])
+
+
+def test_verbose_output_names_each_check() -> None:
+    checks = {"duplicate": check("held"), "no-leader": check("skipped", reason="no quiescent period long enough")}
+    lines = told(checks=checks, verbose=True).splitlines()
+    assert lines[:4] == [
+        "Promises",
+        "  ✓ duplicate: held",
+        "  - no-leader: skipped: no quiescent period long enough",
+        "  ✓ 1 held, 1 skipped",
+    ]
+
+
+def test_a_broken_expectation_comes_before_those_that_held() -> None:
+    expectations = [{"text": "a", "held": True, "seen": None}, {"text": "b", "held": False, "seen": None}]
+    assert [line.split()[1] for line in told(expectations=expectations).splitlines()[1:3]] == ["b", "a"]
