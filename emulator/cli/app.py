@@ -526,6 +526,7 @@ def fuzz(
     out: Path | None = None,
     json: bool = False,
     master: str | None = None,
+    verbose: Verbose = False,
 ) -> int:
     """Draw clusters, settings and schedules of faults by chance, and make small what breaks a promise.
 
@@ -549,12 +550,17 @@ def fuzz(
         Print the finds as JSON.
     master
         A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
+    verbose
+        Name the rules and gates that no run reached.
     """
     use_compiled()
     from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
 
     files = tuple(settings or ())
-    return fuzz_command(FuzzOptions(runs, for_, tuple(set_ or ()), files, kafka_version, seed, out, json, master))
+    options = FuzzOptions(
+        runs, for_, tuple(set_ or ()), files, kafka_version, seed, out, json, master, verbose
+    )  # fmt: skip
+    return fuzz_command(options)
 
 
 @app.command

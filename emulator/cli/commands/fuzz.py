@@ -55,6 +55,7 @@ class FuzzOptions(msgspec.Struct, frozen=True):
     out: Path | None = None
     json: bool = False
     master: str | None = None
+    verbose: bool = False
 
 
 class State(msgspec.Struct):
@@ -93,7 +94,7 @@ def fuzz_command(options: FuzzOptions) -> int:
     if options.json:
         _print_json(asked, hunt, closely, folder, code)
     else:
-        _print(asked, hunt, closely, folder, monotonic() - began_s)
+        _print(asked, hunt, closely, folder, monotonic() - began_s, verbose=options.verbose)
     return code
 
 
@@ -209,7 +210,10 @@ def _gone_on(out: Path, asked: FuzzAsked) -> Hunt:
 # --- what is told ---
 
 
-def _print(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s: float) -> None:
+def _print(
+    asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool
+) -> None:
+    """`verbose`: name rules and gates that no run reached."""
     lines = for_lines()
     for find in sorted(hunt.finds, key=lambda find: (find.broken.known, -find.count)):
         lines.print(f"{find.broken.cause}: {find.count} of {hunt.runs} runs", style="bold", markup=False)
@@ -234,6 +238,10 @@ def _print(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s:
         f"gates ({len(closely.gates)} were reached)": closely.gates_unreached,
     }
     if not closely.runs:
+        return
+    if not verbose:
+        reached = f"{len(closely.rules)} rules and {len(closely.gates)} gates were reached in {closely.runs} runs"
+        lines.print(f"{reached} (-v names the others)", style="dim", markup=False)
         return
     lines.print(f"Not reached, of {closely.runs} runs looked at closely:", style="dim", markup=False)
     for what, words in unreached.items():
