@@ -1,20 +1,27 @@
-"""Kafka's frames, by a library that is made from Kafka's own schemas (kafka-python's `kafka.protocol`).
+"""Kafka's frames, by Kafka's own message schemas, which a library brings along (kafka-python's `kafka.protocol`).
 
     [length i32] [API key i16, version i16, correlation id i32, client id, (tagged fields)] [body]
 
 Importing this module costs 90 ms and 22 MB (the library brings its clients along), so it is imported where a door is
-open, and there before nodes are forked. What a stranger's bytes make the library raise is a refusal, whatever it is.
+open, and there before nodes are forked. `request_decoder` decodes requests, because a client's bytes may be hostile and
+the library believes them; the library encodes the responses.
 """
 
-import io
 import struct
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 from kafka.protocol import admin, consumer, metadata, producer, sasl
-from kafka.protocol.api_header import RequestHeader
 
 from emulator.worlds.network.door.apis import API_VERSIONS, Range
+from emulator.worlds.network.door.request_decoder import (
+    Cursor,
+    Reader,
+    is_flexible,
+    read_client_id,
+    request_reader,
+)
 from protocol.framing import ProtocolError
 
 _HEAD = struct.Struct(">hhi")
@@ -29,15 +36,11 @@ for _module in _MODULES:
             _REQUESTS[_class.API_KEY] = _class
         elif _name.endswith("Response") and hasattr(_class, "API_KEY"):
             _RESPONSES[_class.API_KEY] = _class
-UNREADABLE: Final = (
-    struct.error, ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, EOFError,
-)  # fmt: skip
-"""What the library raises at bytes that are no message: it does not check them by itself."""
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request as a Kafka client sent it. `body`: the library's object; None: its version is not spoken here, which
-    ApiVersions alone may be."""
+    """A request as a Kafka client sent it. `body` has the fields of Kafka's schema; None: its version is not spoken
+    here, which ApiVersions alone may be."""
 
     api: int
     version: int
@@ -68,19 +71,22 @@ def read_request(payload: bytes, spoken: dict[int, Range]) -> Asked:
         if api == API_VERSIONS:
             return Asked(api, version, correlation_id, "", None)
         raise ProtocolError(f"{api_name(api)} version {version}; {range_.least} to {range_.most} are spoken here")
-    request = _REQUESTS[api]
-    flexible = request.flexible_version_q(version)
+    cursor = Cursor(payload, _HEAD.size)
     try:
-        stream = io.BytesIO(payload)
-        header = RequestHeader.decode(stream, flexible=flexible)
-        # `decode` does not say where it stopped, and takes what it lacks at the end for empty.
-        decode = request._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=request)
-        body, end = decode(memoryview(payload), stream.tell())
-    except UNREADABLE as error:
-        raise ProtocolError(f"{api_name(api)} version {version} cannot be read: {type(error).__name__}") from error
-    if end > len(payload):  # Kafka does not look at what is behind it; librdkafka leaves a byte there (Metadata 9)
-        raise ProtocolError(f"{api_name(api)} version {version} ends at {end} of {len(payload)} bytes")
-    return Asked(api, version, correlation_id, (header.client_id or "")[:CLIENT_ID_CHARACTERS_MAX], body)
+        flexible, reader = _reader(api, version)
+        client_id = read_client_id(cursor, flexible=flexible)
+        # Kafka does not look at what follows the body; librdkafka leaves a byte there (Metadata 9).
+        body = reader(cursor)
+    except ProtocolError as error:
+        raise ProtocolError(f"{api_name(api)} version {version}: {error}") from error
+    return Asked(api, version, correlation_id, client_id[:CLIENT_ID_CHARACTERS_MAX], body)
+
+
+@cache
+def _reader(api: int, version: int) -> tuple[bool, Reader]:
+    """(Whether the version is flexible, the reader of its body); of versions that are spoken here."""
+    schema = _REQUESTS[api].json
+    return is_flexible(schema, version), request_reader(schema, version)
 
 
 def response(api: int, **fields: Any) -> Any:
