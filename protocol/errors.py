@@ -43,6 +43,7 @@ class ErrorCode(IntEnum):
     INVALID_SESSION_TIMEOUT = 26
     REBALANCE_IN_PROGRESS = 27
     INVALID_COMMIT_OFFSET_SIZE = 28
+    INVALID_TIMESTAMP = 32
     ILLEGAL_SASL_STATE = 34
     UNSUPPORTED_VERSION = 35
     TOPIC_ALREADY_EXISTS = 36
@@ -69,6 +70,7 @@ class ErrorCode(IntEnum):
     TOPIC_DELETION_DISABLED = 73
     FENCED_LEADER_EPOCH = 74
     UNKNOWN_LEADER_EPOCH = 75
+    UNSUPPORTED_COMPRESSION_TYPE = 76
     STALE_BROKER_EPOCH = 77
     OFFSET_NOT_AVAILABLE = 78
     MEMBER_ID_REQUIRED = 79
@@ -130,6 +132,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INVALID_SESSION_TIMEOUT: _T(False, True, False, "the session time-out is out of the broker's bounds"),
     E.REBALANCE_IN_PROGRESS: _T(False, True, False, "the group is at rebalancing: join again"),
     E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
+    E.INVALID_TIMESTAMP: _T(False, True, False, "a record's timestamp is out of bounds, or is said to be the broker's"),
     E.ILLEGAL_SASL_STATE: _T(False, True, False, "nobody can log in here: the listener is a plain one"),
     E.UNSUPPORTED_VERSION: _T(False, True, False, "the peer does not speak this version"),
     E.TOPIC_ALREADY_EXISTS: _T(False, True, False, "the topic exists"),
@@ -156,6 +159,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.TOPIC_DELETION_DISABLED: _T(False, True, False, "delete.topic.enable is off"),
     E.FENCED_LEADER_EPOCH: _T(True, True, True, "the asker's leader epoch is of the past"),
     E.UNKNOWN_LEADER_EPOCH: _T(True, True, False, "the asker's leader epoch is of the future"),
+    E.UNSUPPORTED_COMPRESSION_TYPE: _T(False, True, False, "the request's version does not know the batch's codec"),
     E.STALE_BROKER_EPOCH: _T(False, True, False, "the order is for an earlier life of this broker"),
     E.OFFSET_NOT_AVAILABLE: _T(True, True, False, "the high watermark has not caught up with the election"),
     E.MEMBER_ID_REQUIRED: _T(False, True, False, "a new member joins with the id that it was just given"),

@@ -35,11 +35,13 @@ UNSAID_REPLICA_ID: Final = BrokerId(-2)
 
 
 class ProducePartition(msgspec.Struct, omit_defaults=True):
-    """Batches for one partition."""
+    """Batches for one partition. `fault`: why their validation refuses them; the leader answers with it, where Kafka's
+    would. Without records it does so before it looks at sizes and checksums."""
 
     topic: str
     partition: PartitionField
     records: bytes
+    fault: ErrorField = 0
 
 
 class ProduceResult(msgspec.Struct, omit_defaults=True):

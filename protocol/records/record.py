@@ -71,7 +71,7 @@ def _decode_record(header: BatchHeader, records: bytes, start: int) -> tuple[Rec
         if name is None:
             raise ValueError("a header without a key")
         content, at = _decode_field(records, at, end)
-        headers.append((name.decode(), content))  # a UnicodeDecodeError is a ValueError
+        headers.append((name.decode(errors="replace"), content))  # as Java's Utils.utf8
     if at != end:
         raise ValueError(f"its fields end at byte {at - start}, its length says {end - start}")
     if header.has_log_append_time:

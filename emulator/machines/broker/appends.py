@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Final
+from typing import Final, NoReturn
 
-from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, Placed
+from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, Placed, look_at
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
 from emulator.machines.broker.partition import Partition
@@ -140,6 +140,8 @@ class Appends:
         """In Log.append's order: what was sent is looked at first, who sent it last. Raises CorruptBatch, _Refused,
         LargerThanAllowed, LargerThanSegment, StorageError."""
         log = partition.the_log
+        if asked.fault:
+            self._refuse_invalid(asked, log.settings.max_message_bytes)
         placed = log.place(asked.records, partition.leader_epoch)
         self._want_keys(partition.topic, placed)
         log.make_room(placed)
@@ -156,6 +158,17 @@ class Appends:
         for header in placed.headers:
             partition.appended(header, as_leader=True)
         return self._written(asked, partition, first.base_offset), log.log_end
+
+    def _refuse_invalid(self, asked: ProducePartition, max_bytes: int) -> NoReturn:
+        """Raises _Refused; LargerThanAllowed, CorruptBatch, where Kafka looks at size and checksum first."""
+        if asked.records:
+            look_at(asked.records, max_bytes)
+        raise _Refused(self._invalid_record if asked.fault == ErrorCode.INVALID_RECORD else ErrorCode(asked.fault))
+
+    @property
+    def _invalid_record(self) -> ErrorCode:
+        named = self._context.gates.invalid_record_named
+        return ErrorCode.INVALID_RECORD if named else ErrorCode.CORRUPT_MESSAGE
 
     def _written(self, asked: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
         log_start = partition.the_log.log_start
@@ -181,7 +194,7 @@ class Appends:
         except ValueError as error:
             raise CorruptBatch(str(error)) from error
         if keyless:
-            raise _Refused(ErrorCode.INVALID_RECORD if gates.invalid_record_named else ErrorCode.CORRUPT_MESSAGE)
+            raise _Refused(self._invalid_record)
 
 
 def _all(produce: ProduceRequest, error: ErrorCode) -> list[ProduceResult]:

@@ -63,6 +63,21 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
     return Placed(placed[0] if len(placed) == 1 else b"".join(placed), headers)
 
 
+def look_at(records: bytes, max_bytes: int) -> None:
+    """The first batch's size and checksum, which come before anything else that is wrong with it. Raises CorruptBatch,
+    LargerThanAllowed."""
+    try:
+        sent = read_header(records)
+        if sent.size_bytes > max_bytes:
+            raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {max_bytes}")
+        if not check_crc(records):
+            raise CorruptBatch(f"the batch of {len(records)} bytes fails its checksum")
+    except (CorruptBatch, LargerThanAllowed):
+        raise
+    except ValueError as error:
+        raise CorruptBatch(str(error)) from error
+
+
 def continuing(log_end: Offset, data: bytes, max_bytes: int) -> Placed:
     """By a follower: batches of its leader, as they are. Raises OffsetsOutOfOrder unless they go on at `log_end`,
     CorruptBatch, LargerThanAllowed."""

@@ -11,6 +11,7 @@ from emulator.worlds.network.spec import ShellSettings
 from protocol.events import Event
 from protocol.machine import Now
 from protocol.messages.base import Message
+from protocol.messages.replication import ProduceRequest
 
 
 class Outgoing(NamedTuple):
@@ -24,11 +25,12 @@ class Outgoing(NamedTuple):
 
 class AnsweredHere(Message):
     """A request of another protocol that the machine has no part in. `frame`: its answer, whole; empty: there is none,
-    and its connection ends. `error`: Kafka's code, of a produce that was refused."""
+    and its connection ends. `error`: Kafka's code, of a produce that was refused; `refused`: that produce."""
 
     API_NAME = "Kafka"
     frame: bytes = b""
     error: int = 0
+    refused: ProduceRequest | None = None
 
 
 class Letter(NamedTuple):

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import trio
 
-from emulator.worlds.network.door import records
 from emulator.worlds.network.door.codec import Asked
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.seen import Producing, Seen
@@ -60,10 +59,9 @@ class KafkaClient:
         if isinstance(arrived.message, ProduceRequest):
             asked = arrived.asked
             self._producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message, cause)
-        elif isinstance(arrived.message, AnsweredHere) and arrived.message.error:
+        elif isinstance(arrived.message, AnsweredHere) and arrived.message.refused is not None:
             asked = arrived.asked
-            unlet = records.produce_unlet(asked.body)
-            producing = self._seen.produced(asked.client_id, asked.body.acks, unlet, cause)
+            producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message.refused, cause)
             producing.refused(ErrorCode(arrived.message.error))
 
     # --- the answer ---

@@ -6,7 +6,15 @@ from itertools import groupby
 from typing import Any, Final
 
 from emulator.worlds.network.door import apis
+from emulator.worlds.network.door.apis import Range
 from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.record_validation import (
+    FIRST_WITH_BATCHES,
+    Allowance,
+    is_transactional,
+    magic_of,
+    validate,
+)
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication import (
@@ -26,7 +34,7 @@ from protocol.messages.replication import (
     ProduceRequest,
     ProduceResponse,
 )
-from protocol.records.format import iter_headers
+from protocol.records.format import BATCH_MAGIC
 
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
 """Of one answer, whatever is asked for: it has to fit into what may wait for a slow reader."""
@@ -59,42 +67,44 @@ def topics_answered(
 # --- Produce ---
 
 
-def produce(body: Any) -> ProduceRequest:
+def produce(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
     """With acks=0 the machine is asked as with acks=1: so the door knows what became of it, though nobody is told."""
-    return ProduceRequest(body.acks or 1, max(0, body.timeout_ms), partitions_of(body))
+    return ProduceRequest(asked.body.acks or 1, max(0, asked.body.timeout_ms), _partitions_of(asked, spoken))
 
 
-def partitions_of(body: Any) -> list[ProducePartition]:
-    """What a produce wants to have written."""
-    return [
-        ProducePartition(topic.name, one.index, bytes(one.records or b""))
-        for topic in body.topic_data
-        for one in topic.partition_data
-    ]
+def produce_unlet(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+    """A produce that the door refuses, as its client's operations are told."""
+    return ProduceRequest(1, 0, _partitions_of(asked, spoken))
 
 
-def produce_unlet(body: Any) -> ProduceRequest:
-    """A produce that the door refuses, as its client's operations are told. Raises TypeError at nulls."""
-    return ProduceRequest(1, 0, partitions_of(body))
+def _partitions_of(asked: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
+    """The partitions of a produce, their records validated. Raises ProtocolError."""
+    topics = asked.body.topic_data
+    of = [(topic.name, one.index, one.records or b"") for topic in topics for one in topic.partition_data]
+    allowance = Allowance(sum(len(records) for _, _, records in of))
+    newest = spoken[asked.api].most
+    partitions = []
+    for topic, index, records in of:
+        fault, unread = validate(records, asked.version, newest, allowance)
+        partitions.append(ProducePartition(topic, index, b"" if unread else records, fault))
+    return partitions
 
 
-def produce_refused(body: Any, magic: int) -> ErrorCode:
+def produce_refused(asked: Asked, magic: int) -> ErrorCode:
     """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
     and those of transactions."""
+    body = asked.body
     if body.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if body.transactional_id:
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     for topic in body.topic_data:
         for one in topic.partition_data:
-            try:
-                headers = [header for _, header in iter_headers(one.records or b"")]
-            except ValueError:
-                continue  # the broker says what is wrong with it
-            if any(header.magic != magic for header in headers):
+            has = magic_of(one.records or b"")
+            if has not in (None, magic) and (has == BATCH_MAGIC or asked.version < FIRST_WITH_BATCHES):
                 return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
-            if any(header.is_transactional or header.is_control for header in headers):
-                return ErrorCode.INVALID_REQUEST
+            if has == BATCH_MAGIC and is_transactional(one.records):
+                return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE
 
 

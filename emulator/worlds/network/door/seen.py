@@ -58,7 +58,10 @@ class Seen:
 
     def produced(self, client_id: str, acks: int, request: ProduceRequest, cause: str) -> "Producing":
         """A request has arrived."""
-        operations = [list(self._batches(client_id, acks, asked)) for asked in request.partitions]
+        operations = [
+            [] if asked.fault else list(self._batches(client_id, acks, asked))  # what is invalid cannot be described
+            for asked in request.partitions
+        ]
         self._tell(cause)
         return Producing(self, operations, cause)
 

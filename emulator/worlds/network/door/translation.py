@@ -4,7 +4,7 @@ What the machine has no part in (ApiVersions, a listener without SASL, what is r
 in its turn.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from emulator.worlds.network.door import (
     apis,
@@ -43,22 +43,19 @@ from protocol.messages.replication import (
 from protocol.undecodable import UNDECODABLE, why
 
 NO_ANSWER: Final = b""
+M = TypeVar("M", bound=Message)
 
 
 def message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
     """What the machine is asked, with every number within its bounds. Raises ProtocolError."""
     try:
         message = _message_of(asked, spoken, magic)
-        if isinstance(message, AnsweredHere):
-            if message.error:  # what it wanted to write is told all the same
-                _bounded(records.produce_unlet(asked.body))
-            return message
-        return _bounded(message)
+        return message if isinstance(message, AnsweredHere) else _bounded(message)
     except (*UNDECODABLE, TypeError, AttributeError) as error:  # null where Kafka's schema allows it and we do not
         raise ProtocolError(f"{asked.name} version {asked.version}: {why(error)}") from error
 
 
-def _bounded(message: Message) -> Message:
+def _bounded(message: M) -> M:
     """As our own frames are read: every number within its bounds, nothing null."""
     return decode_body(type(message), encode_body(message))
 
@@ -71,12 +68,12 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
         case apis.SASL_HANDSHAKE:
             return AnsweredHere(write_response(asked, topics.sasl_refused(asked)))
         case apis.PRODUCE:
-            error = records.produce_refused(body, magic)
+            error = records.produce_refused(asked, magic)
             if not error:
-                return records.produce(body)
-            if body.acks == 0:
-                return AnsweredHere(NO_ANSWER, error)
-            return AnsweredHere(write_response(asked, records.produce_error(asked, error)), error)
+                return records.produce(asked, spoken)
+            refused = _bounded(records.produce_unlet(asked, spoken))
+            answer = NO_ANSWER if body.acks == 0 else write_response(asked, records.produce_error(asked, error))
+            return AnsweredHere(answer, error, refused)
         case apis.FETCH:
             if body.session_id != records.NO_SESSION:
                 unknown = records.fetch_error(asked, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)

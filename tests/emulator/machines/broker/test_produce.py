@@ -220,6 +220,27 @@ def test_damaged_batches() -> None:
     assert bench.log.log_end == 0
 
 
+@pytest.mark.parametrize(("version", "named"), [("1.1", ErrorCode.CORRUPT_MESSAGE), ("2.8", ErrorCode.INVALID_RECORD)])
+def test_what_validation_refused_is_answered_in_kafkas_order(version: str, named: ErrorCode) -> None:
+    """Leadership and replicas first, then what a request's version refuses, size, checksum, LogValidator."""
+    bench = leader(version, isr=(0,), message_max_bytes=200)
+
+    def answered(records: bytes, fault: int, acks: int = 1) -> tuple[int, int]:
+        request = ProduceRequest(acks, 100, [ProducePartition("t", 0, records, fault)])
+        return outcome(bench, bench.ask(request))
+
+    good, large = batch("a"), batch("x" * 300)
+    assert answered(good, ErrorCode.INVALID_RECORD) == (named, -1)
+    assert answered(b"", ErrorCode.INVALID_RECORD) == (named, -1)
+    assert answered(good, ErrorCode.INVALID_TIMESTAMP) == (ErrorCode.INVALID_TIMESTAMP, -1)
+    assert answered(b"", ErrorCode.UNSUPPORTED_COMPRESSION_TYPE) == (ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, -1)
+    assert answered(large, ErrorCode.INVALID_RECORD) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+    assert answered(good[:-1] + b"?", ErrorCode.INVALID_TIMESTAMP) == (ErrorCode.CORRUPT_MESSAGE, -1)
+    assert bench.log.log_end == 0
+    bench.follow(leader=1, epoch=1)
+    assert answered(good, ErrorCode.INVALID_RECORD) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1)
+
+
 @pytest.mark.parametrize("version", ["0.10.2", "2.6"])
 def test_message_max_bytes_is_a_batchs_bound(version: str) -> None:
     """Of a message, before 0.11: several messages together may be larger."""

@@ -1,0 +1,300 @@
+"""Validation of the records that a client produces: Kafka's LogValidator, before the machine appends them.
+
+ProduceRequest.validateRecords refuses a partition by the request's version: more than one batch, none, a wrong magic.
+LogValidator and DefaultRecordBatch then read each record of the batch, unpacked. The machine checks size and checksum
+in between, in Kafka's order, so the verdict travels with the records (`ProducePartition.fault`).
+
+Work is bounded by `Allowance`: what the records of one request may unpack to, and how many there may be.
+"""
+
+import struct
+from typing import Final, NamedTuple
+
+from protocol.errors import ErrorCode
+from protocol.framing import ProtocolError
+from protocol.records import batch, message
+from protocol.records.compression import (
+    CODECS,
+    DecompressedTooLarge,
+    DecompressionFailed,
+    decompress,
+    legacy_lz4,
+)
+from protocol.records.errors import RecordsError
+from protocol.records.varint import decode_varint
+
+MIB: Final = 1 << 20
+RECORDS_PER_MIB: Final = 100_000
+RECORDS_MAX: Final = 500_000
+UNPACKED_BYTES_PER_MIB: Final = 16 * MIB
+UNPACKED_BYTES_MAX: Final = 64 * MIB
+MESSAGES_MAX: Final = 10_000
+"""Of formats 0 and 1, in one request: each is an entry of the log by itself. librdkafka's default batch has as many."""
+FIRST_WITH_BATCHES: Final = 3
+"""Version of PRODUCE from which on a partition has exactly one batch, of magic 2."""
+FIRST_WITH_ZSTD: Final = 7
+"""Version of PRODUCE; brokers that speak it know the codec, and refuse a partition where older ones end the connection
+(2.1)."""
+
+_LENGTH_COVERS_FROM: Final = 12
+_MAGIC_AT: Final = 16
+_LEAST_BYTES: Final = 14
+"""Records.LOG_OVERHEAD and the smallest entry behind it (LegacyRecord.RECORD_OVERHEAD_V0)."""
+_ZSTD: Final = 4
+_CODEC_MASK: Final = 0x07
+_LOG_APPEND_TIME: Final = 0x08
+_TRANSACTIONAL: Final = 0x10
+_CONTROL: Final = 0x20
+_ATTRIBUTES_AT: Final = 22
+"""Their lower byte."""
+_NULL: Final = 1
+"""The length -1, zigzag. Kafka takes every negative length for null; no client writes another, and none may read it."""
+_fields = struct.Struct(">q13xhi16xqhii").unpack_from
+"""base offset, attributes, last offset delta, producer id, its epoch, base sequence, record count."""
+
+
+class Verdict(NamedTuple):
+    """`fault` NONE: sound. `unread`: Kafka refuses it before it looks at size and checksum."""
+
+    fault: ErrorCode
+    unread: bool = False
+
+
+SOUND: Final = Verdict(ErrorCode.NONE)
+
+
+class Allowance:
+    """What the records of one request of `size_bytes` may still cost."""
+
+    __slots__ = ("messages", "records", "unpacked_bytes")
+
+    def __init__(self, size_bytes: int) -> None:
+        mibs = 1 + size_bytes // MIB
+        self.records = min(RECORDS_MAX, RECORDS_PER_MIB * mibs)
+        self.unpacked_bytes = min(UNPACKED_BYTES_MAX, UNPACKED_BYTES_PER_MIB * mibs)
+        self.messages = MESSAGES_MAX
+
+
+class _Invalid(Exception):
+    """The record at hand contradicts itself or its batch: Kafka's InvalidRecordException."""
+
+
+class _Corrupt(Exception):
+    """What follows cannot be an entry: CorruptRecordException of ByteBufferLogInputStream."""
+
+
+def validate(records: bytes, version: int, newest: int, allowance: Allowance) -> Verdict:
+    """One partition's records in a Produce of `version`, at a broker that speaks up to `newest`. Raises ProtocolError
+    where Kafka ends the connection."""
+    if version < FIRST_WITH_BATCHES:
+        return _messages(records, allowance)
+    try:
+        fault = _by_version(records, version)
+    except _Corrupt:
+        fault = ErrorCode.CORRUPT_MESSAGE
+    if fault:
+        if newest < FIRST_WITH_ZSTD:
+            raise ProtocolError(f"Produce version {version}: a partition must have exactly one batch of magic 2")
+        return Verdict(fault, unread=True)
+    try:
+        return _batch(records, newest, allowance)
+    except _Invalid:
+        return Verdict(ErrorCode.INVALID_RECORD)
+
+
+def _by_version(records: bytes, version: int) -> ErrorCode:
+    """ProduceRequest.validateRecords."""
+    size_bytes = _entry_bytes(records, 0)
+    if not size_bytes or records[_MAGIC_AT] != batch.MAGIC:
+        return ErrorCode.INVALID_RECORD
+    is_zstd = size_bytes >= batch.HEADER_BYTES and records[_ATTRIBUTES_AT] & _CODEC_MASK == _ZSTD
+    if is_zstd and version < FIRST_WITH_ZSTD:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    return ErrorCode.INVALID_RECORD if _entry_bytes(records, size_bytes) else ErrorCode.NONE
+
+
+def _entry_bytes(records: bytes, position: int) -> int:
+    """Size of the whole entry at `position`; 0: there is none. Raises _Corrupt."""
+    left = len(records) - position
+    if left < _LENGTH_COVERS_FROM:
+        return 0
+    size = int.from_bytes(records[position + 8 : position + _LENGTH_COVERS_FROM], "big", signed=True)
+    if size < _LEAST_BYTES or (left > _MAGIC_AT and records[position + _MAGIC_AT] > batch.MAGIC):
+        raise _Corrupt
+    size_bytes = _LENGTH_COVERS_FROM + size
+    return size_bytes if size_bytes <= left else 0
+
+
+def magic_of(records: bytes) -> int | None:
+    """Of the first entry; None: it is too short to have one."""
+    return records[_MAGIC_AT] if len(records) > _MAGIC_AT else None
+
+
+def is_transactional(records: bytes) -> bool:
+    """The first batch belongs to a transaction (RequestUtils.hasTransactionalRecords)."""
+    return len(records) >= batch.HEADER_BYTES and bool(records[_ATTRIBUTES_AT] & _TRANSACTIONAL)
+
+
+# --- one batch of magic 2 ---
+
+
+def _batch(records: bytes, newest: int, allowance: Allowance) -> Verdict:
+    start, end = batch.HEADER_BYTES, _entry_bytes(records, 0)
+    if end < start:
+        return SOUND  # the machine says what is wrong with it
+    base_offset, attributes, last_delta, producer_id, _epoch, base_sequence, count = _fields(records)
+    codec = attributes & _CODEC_MASK
+    if codec >= len(CODECS) or (codec == _ZSTD and newest < FIRST_WITH_ZSTD):
+        return Verdict(ErrorCode.UNKNOWN_SERVER_ERROR)  # CompressionType.forId: an IllegalArgumentException
+    if (
+        base_offset != 0
+        or last_delta < 0
+        or count <= 0
+        or count != last_delta + 1
+        or attributes & _CONTROL
+        or (producer_id >= 0 and base_sequence < 0)
+    ):
+        return Verdict(ErrorCode.INVALID_RECORD)
+    if count > allowance.records:
+        return Verdict(ErrorCode.MESSAGE_TOO_LARGE)
+    allowance.records -= count
+    if codec:
+        try:
+            records = decompress(CODECS[codec], records[start:end], allowance.unpacked_bytes)
+        except DecompressedTooLarge:
+            return Verdict(ErrorCode.MESSAGE_TOO_LARGE)
+        except DecompressionFailed:
+            return Verdict(ErrorCode.UNKNOWN_SERVER_ERROR)  # an IOException, in Kafka a KafkaException
+        allowance.unpacked_bytes -= len(records)
+        start, end = 0, len(records)
+    try:
+        _walk(records, start, end, count)
+    except IndexError:
+        raise _Invalid from None
+    return Verdict(ErrorCode.INVALID_TIMESTAMP) if attributes & _LOG_APPEND_TIME else SOUND
+
+
+def _walk(data: bytes, at: int, end: int, count: int) -> None:
+    """`count` records fill `data` from `at` to `end`. Raises _Invalid, IndexError. Written out, because it runs for
+    each record of each batch: numbers of one or two bytes are read without a call."""
+    for _ in range(count):
+        size = data[at]
+        if size < 0x80:
+            at += 1
+        elif data[at + 1] < 0x80:
+            size, at = size & 0x7F | data[at + 1] << 7, at + 2
+        else:
+            size, at = _number(data, at)
+        stop = at + (size >> 1)
+        if size & 1 or stop > end:
+            raise _Invalid
+        at += 1  # its attributes
+        if data[at] < 0x80:  # its timestamp's delta
+            at += 1
+        elif data[at + 1] < 0x80:
+            at += 2
+        else:
+            _, at = _number(data, at, bits=64)
+        if data[at] < 0x80:  # its offset's
+            at += 1
+        elif data[at + 1] < 0x80:
+            at += 2
+        elif data[at + 2] < 0x80:
+            at += 3
+        else:
+            _, at = _number(data, at)
+        size = data[at]  # of the key; an odd number is a negative one
+        if size < 0x80:
+            at += 1
+        else:
+            size, at = _number(data, at)
+        if not size & 1:
+            at += size >> 1
+            if at > stop:
+                raise _Invalid
+        elif size != _NULL:
+            raise _Invalid
+        size = data[at]
+        if size < 0x80:
+            at += 1
+        elif data[at + 1] < 0x80:
+            size, at = size & 0x7F | data[at + 1] << 7, at + 2
+        else:
+            size, at = _number(data, at)
+        if not size & 1:
+            at += size >> 1
+            if at >= stop:
+                raise _Invalid
+        elif size != _NULL:
+            raise _Invalid
+        at = _headers(data, at, stop) if data[at] else at + 1
+        if at != stop:
+            raise _Invalid
+    if at != end:
+        raise _Invalid
+
+
+def _headers(data: bytes, at: int, stop: int) -> int:
+    """The position behind a record's headers."""
+    count, at = _number(data, at)
+    if count & 1 or count >> 1 > stop - at:
+        raise _Invalid
+    for _ in range(count >> 1):
+        size, at = _number(data, at)
+        if size & 1:
+            raise _Invalid
+        at += size >> 1
+        if at >= stop:
+            raise _Invalid
+        size, at = _number(data, at)
+        if size & 1 and size != _NULL:
+            raise _Invalid
+        at += 0 if size & 1 else size >> 1
+        if at > stop:
+            raise _Invalid
+    return at
+
+
+def _number(data: bytes, at: int, bits: int = 32) -> tuple[int, int]:
+    """(The number at `at` as it lies there, zigzag; the position behind it.)"""
+    try:
+        value, after = decode_varint(data, at, bits)
+    except ValueError:
+        raise _Invalid from None
+    return value << 1 if value >= 0 else (-value << 1) - 1, after
+
+
+# --- message sets of magic 0 and 1 ---
+
+
+def _messages(records: bytes, allowance: Allowance) -> Verdict:
+    """Bounds alone: the machine checks messages one by one, wrappers with what is in them."""
+    position = 0
+    try:
+        while size_bytes := _entry_bytes(records, position):
+            allowance.messages -= 1
+            if records[position + _MAGIC_AT + 1] & _CODEC_MASK:
+                entry = message.read_message(records, position)
+                packed = entry.value or b""
+                if entry.codec == "lz4" and entry.magic == 0:
+                    packed = legacy_lz4(packed, correct=True)
+                unpacked = decompress(entry.codec, packed, allowance.unpacked_bytes)
+                allowance.unpacked_bytes -= len(unpacked)
+                allowance.messages -= _count(unpacked, allowance.messages)
+            if allowance.messages < 0:
+                return Verdict(ErrorCode.MESSAGE_TOO_LARGE, unread=True)
+            position += size_bytes
+    except DecompressedTooLarge:
+        return Verdict(ErrorCode.MESSAGE_TOO_LARGE, unread=True)
+    except (RecordsError, DecompressionFailed, _Corrupt):
+        return Verdict(ErrorCode.CORRUPT_MESSAGE, unread=True)
+    return SOUND
+
+
+def _count(unpacked: bytes, most: int) -> int:
+    """Messages in a wrapper, counted up to one more than `most`."""
+    count = position = 0
+    while count <= most and (size_bytes := _entry_bytes(unpacked, position)):
+        count += 1
+        position += size_bytes
+    return count
