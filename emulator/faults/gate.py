@@ -1,20 +1,27 @@
 """A gate: what TCP does while nothing gets through, and when it tries again."""
 
-from emulator.faults.links import DATA, Retransmission, given_up_at, retransmission_at
+from emulator.faults.links import DATA, ORPHAN_TRIES, Retransmission, given_up_at, retransmission_at
 from protocol.link_rules import LinkRule
 
 
 class Gate:
     """Shut since the first loss; opens at the retransmission after the heal."""
 
-    __slots__ = ("_gives_up_ms", "_of", "first_lost_ms", "release_ms")
+    __slots__ = ("_gives_up_ms", "_of", "_orphaned_ms", "first_lost_ms", "release_ms")
 
     def __init__(self) -> None:
         self._of = DATA
         self._gives_up_ms: float | None = None
         """Of what is lost now, once somebody has asked; None: nobody has."""
+        self._orphaned_ms: float | None = None
+        """Since then no process holds the connection: TCP tries for less long."""
         self.first_lost_ms: float | None = None
         self.release_ms: float | None = None
+
+    def orphan(self, now_ms: float) -> None:
+        """The process has closed its end; what it wrote before is the kernel's alone."""
+        self._orphaned_ms = now_ms
+        self._gives_up_ms = None
 
     def shut(self, now_ms: float, of: Retransmission) -> None:
         """`of`: how what is lost now is repeated; what is lost first decides."""
@@ -40,5 +47,12 @@ class Gate:
         if self.first_lost_ms is None:
             return None
         if self._gives_up_ms is None:
-            self._gives_up_ms = given_up_at(self.first_lost_ms, self._of)
+            self._gives_up_ms = self._given_up_at(self.first_lost_ms)
         return self._gives_up_ms
+
+    def _given_up_at(self, first_lost_ms: float) -> float:
+        if self._orphaned_ms is None:
+            return given_up_at(first_lost_ms, self._of)
+        # Where it was tried more often before the close, the next retransmission is the last.
+        next_ms = retransmission_at(first_lost_ms, self._orphaned_ms, self._of)
+        return max(next_ms, given_up_at(first_lost_ms, self._of._replace(tries=ORPHAN_TRIES)))

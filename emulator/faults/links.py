@@ -66,6 +66,9 @@ DATA = Retransmission((RTO_FIRST_MS,), RTO_FIRST_MS, tries=16)
 """Of one segment: a tail loss probe, and tcp_retries2 = 15. Given up after 929 to 940 s."""
 SEGMENTS = Retransmission((8.0,), RTO_FIRST_MS, tries=16)
 """Of several: the probe comes after two round trips and two ticks."""
+ORPHAN_TRIES = 9
+"""Of what a process left behind when it closed: the probe and 8 more (tcp_orphan_retries = 0 stands for 8). Given up
+after 104 to 108 s."""
 SYN = Retransmission((1_000.0,) * 4, 1_000.0, tries=10)
 """tcp_syn_linear_timeouts = 4 and tcp_syn_retries = 6. Given up after 133.2 to 135.4 s."""
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, Final, Protocol
 
 from emulator.faults.gate import Gate
-from emulator.faults.links import DATA, SYN, Retransmission, fires_at
+from emulator.faults.links import DATA, SYN, Retransmission, fires_at, retransmission_at
 from emulator.faults.stopped import QUEUED, Stopped
 from protocol.chance import Chance
 from protocol.link_rules import LinkRule
@@ -25,13 +25,16 @@ class Links(Protocol):
 
 
 class _Waiting:
-    __slots__ = ("of", "payload", "ready_ms", "stopped_by")
+    __slots__ = ("lost_ms", "of", "payload", "ready_ms", "shaped_ms", "stopped_by")
 
     def __init__(self, payload: Any, of: Retransmission, ready_ms: float, stopped_by: str) -> None:
         self.payload = payload
         self.of = of
-        self.ready_ms = ready_ms
+        self.ready_ms = self.shaped_ms = ready_ms
+        """`shaped_ms`: what it would be if nothing stood before it."""
         self.stopped_by = stopped_by
+        self.lost_ms: float | None = None
+        """When the first of it was lost that a rule of loss took."""
 
 
 class Path:
@@ -40,6 +43,7 @@ class Path:
     __slots__ = (
         "_aside",
         "_awaiting",
+        "_end",
         "_frame_rules",
         "_gate",
         "_last_ready_ms",
@@ -68,6 +72,9 @@ class Path:
         self._gate = Gate()
         self._line: deque[_Waiting] = deque()
         self._aside: list[_Waiting] = []
+        """Held by rules for some frames; others pass them."""
+        self._end: _Waiting | None = None
+        """The end of the stream, which passes nothing that waits: not even what is held aside."""
         self._last_ready_ms = 0.0
         self.stopping: LinkRule | None = None
         """The rule in force that lets nothing through."""
@@ -78,13 +85,23 @@ class Path:
         """Nothing to do: `offer` would return None and mean it. Callers in a hurry ask this first."""
 
     def offer(
-        self, now_ms: float, payload: Any, api: str = "", of: Retransmission = DATA, size_bytes: int = 0
+        self,
+        now_ms: float,
+        payload: Any,
+        api: str = "",
+        of: Retransmission = DATA,
+        size_bytes: int = 0,
+        *,
+        ends: bool = False,
     ) -> Stopped | None:
         """`payload` reaches this gate, and is repeated as `of` says. None: it passes now, and the caller sends or
-        delivers it."""
+        delivers it. `ends`: it is the end of the stream."""
         if self.calm:
             return None
         links = self._links
+        if ends and self._aside:
+            self._end = _Waiting(payload, of, now_ms, "")
+            return QUEUED
         for rule in self._frame_rules:
             if api not in rule.apis:
                 continue
@@ -97,11 +114,20 @@ class Path:
                 return Stopped(rule.rule, "held")
         if self.stopping is not None:
             return self._hold(now_ms, payload, of)
-        ready_ms, stopped = self._shaped(now_ms, api, of, size_bytes)
+        shaped_ms, lost_ms, stopped = self._shaped(now_ms, api, of, size_bytes)
+        ready_ms = shaped_ms
+        if self.outgoing and ready_ms <= self._last_ready_ms:  # the stream stays in order
+            ready_ms, stopped = self._last_ready_ms, stopped or QUEUED
+        if ready_ms <= now_ms:
+            stopped = None
+        if self.outgoing:
+            self._last_ready_ms = ready_ms
         if stopped is None and not self._line and self._gate.first_lost_ms is None:
             self._passed()
             return None
-        self._line.append(_Waiting(payload, of, ready_ms, stopped.rule if stopped else ""))
+        waiting = _Waiting(payload, of, ready_ms, stopped.rule if stopped else "")
+        waiting.shaped_ms, waiting.lost_ms = shaped_ms, lost_ms
+        self._line.append(waiting)
         return stopped or QUEUED
 
     def take(self, now_ms: float) -> list[Any]:
@@ -142,7 +168,16 @@ class Path:
     @property
     def waiting(self) -> int:
         """Payloads in line."""
-        return len(self._line) + len(self._aside)
+        return len(self._line) + len(self._aside) + (self._end is not None)
+
+    @property
+    def passes_by_itself(self) -> bool:
+        """Something waits here, and no rule has to be lifted for it to pass."""
+        return bool(self._line) and self.stopping is None
+
+    def orphan(self, now_ms: float) -> None:
+        """The process has closed its end: what waits here is tried for less long."""
+        self._gate.orphan(now_ms)
 
     def _hold(self, now_ms: float, payload: Any, of: Retransmission) -> Stopped:
         assert self.stopping is not None
@@ -162,12 +197,12 @@ class Path:
 
     def _shaped(
         self, now_ms: float, api: str, of: Retransmission, size_bytes: int
-    ) -> tuple[float, Stopped | None]:
-        """When a frame that nothing stops is ready to pass, and what delays it."""
-        if not self.outgoing or not (self._shaping or self._frame_rules or self._line):
-            return now_ms, None
+    ) -> tuple[float, float | None, Stopped | None]:
+        """When a frame that nothing stops is ready to pass, when it was first lost, if it was, and what delays it."""
+        if not self.outgoing:
+            return now_ms, None, None
         chance = self._links.chance
-        ready_ms, stopped = now_ms, None
+        ready_ms, lost_ms, stopped = now_ms, None, None
         for rule in (*self._shaping, *(r for r in self._frame_rules if api in r.apis)):
             if rule.kind == "delay":
                 ready_ms += rule.delay_ms + (chance.between(0.0, rule.jitter_ms) if rule.jitter_ms else 0.0)
@@ -178,16 +213,14 @@ class Path:
                 stopped = Stopped(rule.rule, "delayed")
                 self._links.count(rule.rule)
             elif rule.kind == "loss":
+                first_ms = ready_ms
                 for wait_ms in islice(of.waits_ms(), of.tries):
                     if chance.fraction() >= rule.loss:
                         break
-                    ready_ms = fires_at(ready_ms, wait_ms)
+                    ready_ms, lost_ms = fires_at(ready_ms, wait_ms), first_ms
                     stopped = Stopped(rule.rule, "lost")
                     self._links.count(rule.rule)
-        if ready_ms <= self._last_ready_ms:  # the stream stays in order
-            ready_ms, stopped = self._last_ready_ms, stopped or QUEUED
-        self._last_ready_ms = ready_ms
-        return ready_ms, stopped if ready_ms > now_ms else None
+        return ready_ms, lost_ms, stopped
 
     def tried(self) -> None:
         """Something goes out, or a connection is asked for."""
@@ -216,8 +249,14 @@ class Path:
             self._aside.remove(waiting)
             waiting.ready_ms = max(now_ms, self._last_ready_ms)
             self._line.append(waiting)
+        if self._end is not None and not self._aside:
+            self._end.ready_ms = max(now_ms, self._last_ready_ms)
+            self._line.append(self._end)
+            self._end = None
         if rule.kind == "bandwidth":
             self._widened(now_ms, rule)
+        elif rule.kind == "loss":
+            self._lost_no_more(now_ms, rule)
         if self.stopping is None and not rule.apis:
             self._gate.healed(now_ms, rule)
         self._reckon_calm()
@@ -228,6 +267,16 @@ class Path:
             if waiting.stopped_by == rule.rule:
                 waiting.ready_ms = min(waiting.ready_ms, now_ms)
         self._last_ready_ms = max((waiting.ready_ms for waiting in self._line), default=now_ms)
+
+    def _lost_no_more(self, now_ms: float, rule: LinkRule) -> None:
+        """The next retransmission of what was lost gets through, and what stands behind it with it."""
+        ready_ms = now_ms
+        for waiting in self._line:
+            if waiting.lost_ms is not None and waiting.stopped_by == rule.rule:
+                again_ms = retransmission_at(waiting.lost_ms, now_ms, waiting.of)
+                waiting.shaped_ms = min(waiting.shaped_ms, again_ms)
+            ready_ms = waiting.ready_ms = min(waiting.ready_ms, max(ready_ms, waiting.shaped_ms))
+        self._last_ready_ms = ready_ms
 
     def _reckon_calm(self) -> None:
         ruled = self.stopping is not None or self._shaping or self._frame_rules or self._awaiting

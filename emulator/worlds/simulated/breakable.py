@@ -14,6 +14,7 @@ from protocol.link_rules import LinkRule
 from protocol.machine import Started, StopRequested
 
 OVER = "the run is over"
+POWER_LOSS = "power-loss"
 
 
 class Breakable(Heap):
@@ -47,7 +48,7 @@ class Breakable(Heap):
         node = self.nodes[name]
         if node.alive:
             self.trace.add(node, "fault", self.now_ms, MachineFault(what, name, life=node.incarnation))
-            self._die(node, "killed")
+            self._die(node, "killed", kernel_lives=what != POWER_LOSS)
 
     def over(self) -> None:
         """The run is: whoever lives writes that it ends with it, but for who stands still."""
@@ -140,6 +141,6 @@ class Breakable(Heap):
             node.links.heal(self.now_ms, rule_id)
             self._note_link_events(node)
         for node in self.nodes.values():
-            for end in list(node.ends.values()):
+            for end in (*node.ends.values(), *node.leaving):
                 self._recheck(node, end)
         return {name: node.links.frames_stopped.get(rule_id, 0) for name, node in self.nodes.items()}

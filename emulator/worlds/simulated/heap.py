@@ -131,12 +131,13 @@ class Heap(Transport):
         if machine is None:
             return
         now_ms = self.now_ms
+        if node.busy_until_ms > now_ms:
+            # A node that is stalled takes its inputs when it goes on, in order; one that is paused as well, too: what
+            # comes during the pause waits behind what came before it.
+            self.at(node.busy_until_ms, self._later(node, event, cause))
+            return
         if node.paused:
             node.held.append(self._later(node, event, cause))
-            return
-        if node.busy_until_ms > now_ms:
-            # A node that is stalled takes its inputs when it goes on, in order.
-            self.at(node.busy_until_ms, self._later(node, event, cause))
             return
         self.inputs += 1
         self.cause = cause
@@ -187,9 +188,14 @@ class Heap(Transport):
         node.stall_ms = 0.0
 
         def finish() -> None:
+            if node.machine is not machine:
+                return  # it died meanwhile: another life may stall, too
+            if node.paused:
+                node.held.append(finish)  # a process that stands still sends nothing
+                return
             node.busy_until_ms = 0.0
             self.cause = cause
-            if self._after_step is not None and node.machine is machine:
+            if self._after_step is not None:
                 self._after_step(node, self.now_ms)
             for effect in effects:
                 if node.machine is machine:
@@ -250,19 +256,20 @@ class Heap(Transport):
 
     def _due(self, node: SimulatedNode, key: TimerKey, generation: int) -> None:
         if node.timers.get(key) == generation:
-            if node.paused:
-                node.held.append(lambda: self._due(node, key, generation))
-            elif node.busy_until_ms > self.now_ms:
+            if node.busy_until_ms > self.now_ms:
                 # Until it is taken, an input before it may cancel or move it.
                 self.at(node.busy_until_ms, self._due, node, key, generation)
+            elif node.paused:
+                node.held.append(lambda: self._due(node, key, generation))
             else:
                 del node.timers[key]
                 self._step(node, TimerFired(key), f"timer:{key[0]}")
 
     # --- a death ---
 
-    def _die(self, node: SimulatedNode, reason: str) -> None:
-        """The process is gone; its kernel closes what it had open."""
+    def _die(self, node: SimulatedNode, reason: str, *, kernel_lives: bool = True) -> None:
+        """The process is gone; its kernel closes what it had open, behind what was sent. `kernel_lives` false: what
+        was sent and waits at a gate is lost with it."""
         node.machine = None
         node.paused = False
         node.held.clear()
@@ -271,4 +278,7 @@ class Heap(Transport):
             self._after_step(node, self.now_ms)
         ends, node.ends = list(node.ends.values()), {}
         for end in ends:
-            self._close(end, reason)
+            self._close(end, reason, kernel_lives=kernel_lives)
+        if not kernel_lives:
+            for end in tuple(node.leaving):
+                self._leave(node, end)

@@ -20,7 +20,7 @@ class SimulatedNode:
 
     __slots__ = (
         "accepted", "before_storage", "busy_until_ms", "closed", "cuts", "died", "ends", "files", "hardware", "held",
-        "incarnation", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
+        "incarnation", "leaving", "links", "machine", "node", "paused", "seq", "stall_ms", "timer_generation", "timers",
         "wall_epoch_ms", "warm",
     )  # fmt: skip
 
@@ -33,6 +33,9 @@ class SimulatedNode:
         self.paused = False
         self.held: deque[Callable[[], None]] = deque()
         self.ends: dict[int, End] = {}
+        self.leaving: dict[End, None] = {}
+        """Ends that a process of this node closed, and whose kernel still has something to send, in the order of their
+        closing; they outlive the process."""
         self.closed: set[int] = set()
         """Connections that its present life has closed: no input of theirs follows."""
         self.accepted = 0

@@ -129,40 +129,61 @@ class Transport:
         self._connection_changed(peer, other, node.node.name, "accepted")
         accepted = ConnectionAccepted(other.connection, node.node.name, end.wire.purpose)
         self._step(peer, accepted, f"{end.wire.name}/0")
-
-        def opened() -> None:
-            if not end.closed:
-                end.opened = True
-                self._connection_changed(node, end, to, "opened")
-                self._step(node, ConnectionOpened(end.connection), f"{end.wire.name}/0")
-
         back_ms = self.now_ms + self.draws.frame_ms(to, end.node)
-        other.last_arrival_ms = back_ms
-        self.at(back_ms, opened)
+        other.last_arrival_ms = max(other.last_arrival_ms, back_ms)
+        self.at(back_ms, self._stand, end)
+
+    def _stand(self, end: End) -> None:
+        """The peer's answer to the SYN is at the opener's, or what comes behind it: the connection is open."""
+        if end.closed or end.opened:
+            return
+        node = self.nodes[end.node]
+        end.opened = True
+        self._connection_changed(node, end, end.out.receiver, "opened")
+        self._step(node, ConnectionOpened(end.connection), f"{end.wire.name}/0")
 
     def _lose(self, node: SimulatedNode, end: End, loss: Loss) -> None:
         """This end's machine hears that the connection is gone."""
         if end.closed:
             return
         self._end(end)
+        node.links.forget(end.out)
         node.ends.pop(end.connection, None)
         self._connection_changed(node, end, "", "refused" if loss is Loss.REFUSED else "lost", loss.value)
+        if loss is Loss.TIMED_OUT and end.peer is not None and not end.peer.closed:
+            self._travel(end, EOF)  # the cut hides it from the peer, until it is over
         self._step(node, ConnectionLost(end.connection, loss.value, loss), f"{end.wire.name}/lost")
 
-    def _close(self, end: End, reason: str) -> None:
-        """This end is closed by its own process; the peer's kernel is told, behind what was sent."""
+    def _close(self, end: End, reason: str, *, kernel_lives: bool = True) -> None:
+        """This end is closed by its own process, or by its death; the kernel sends the end of the stream behind what
+        was sent. `kernel_lives` false: what waits at the gate is lost."""
         node = self.nodes[end.node]
         self._end(end)
         self._connection_changed(node, end, end.peer.node if end.peer else "", "closed", reason)
-        peer = end.peer
-        if peer is not None and not peer.closed:
-            at_ms = max(end.last_arrival_ms, self.now_ms + self.draws.frame_ms(end.node, peer.node))
-            self.at(at_ms, self._at_gate, peer, EOF)
+        if end.peer is None or end.peer.closed:
+            node.links.forget(end.out)
+            return
+        if kernel_lives and not end.out.calm:
+            end.out.orphan(self.now_ms)
+            stopped = end.out.offer(self.now_ms, EOF, ends=True)
+            if stopped is not None:
+                self._stopped(node, end, stopped, "", 0)
+                node.leaving[end] = None
+                self._watch_gate(end, end.out)
+                return
+        self._leave(node, end)
+
+    def _leave(self, node: SimulatedNode, end: End) -> None:
+        """The end of the stream is past the gate, or the kernel has given up what was before it."""
+        node.leaving.pop(end, None)
+        node.links.forget(end.out)
+        self._travel(end, EOF)
 
     def _end(self, end: End) -> None:
+        """No input comes of it any more."""
         end.closed = True
         links = self.nodes[end.node].links
-        links.forget(end.out, end.back)
+        links.forget(end.back)
         if end.opening is not None:
             links.forget(end.opening)
             end.opening = None
@@ -230,20 +251,21 @@ class Transport:
     def _at_gate(self, end: End, parcel: Parcel | None, passed: bool = False) -> None:
         """At the receiver's gate, where a rule for some frames only meets those that were on their way. `passed`: it
         has waited there already."""
-        if end.closed and not passed:
+        if end.closed:
             return
         if not end.back.calm and not passed:
             api, of, size_bytes = "", DATA, 0
             if parcel is not EOF:
                 message, size_bytes = decode_body(parcel.kind, parcel.body), parcel.frame_bytes
                 api, of = message.API_NAME, retransmission_of(message, size_bytes)
-            stopped = end.back.offer(self.now_ms, parcel, api, of)
+            stopped = end.back.offer(self.now_ms, parcel, api, of, ends=parcel is EOF)
             if stopped is not None:
                 self._stopped(self.nodes[end.node], end, stopped, api, size_bytes)
                 self._watch_gate(end, end.back)
                 return
             self._note_link_events(self.nodes[end.node])
         node = self.nodes[end.node]
+        self._stand(end)
         if parcel is EOF:
             self._lose(node, end, Loss.CLOSED)
             return
@@ -268,15 +290,21 @@ class Transport:
             self.at(max(at_ms, self.now_ms), what, *arguments)
 
     def _pass_gate(self, end: End, path: Path) -> None:
-        if end.closed:
+        node = self.nodes[end.node]
+        if end.closed and not (path.outgoing and end in node.leaving):
             return
         if path.given_up(self.now_ms):
-            self._lose(self.nodes[end.node], end, Loss.TIMED_OUT)
+            if end.closed:
+                self._leave(node, end)
+            else:
+                self._lose(node, end, Loss.TIMED_OUT)
             return
         passing: list[Any] = path.take(self.now_ms)
-        self._note_link_events(self.nodes[end.node])
+        self._note_link_events(node)
         for parcel in passing:
-            if path.outgoing:
+            if path.outgoing and parcel is EOF:
+                self._leave(node, end)
+            elif path.outgoing:
                 self._travel(end, parcel)
             else:
                 self._at_gate(end, parcel, passed=True)

@@ -15,7 +15,8 @@ class End:
     """One end. `connection`: the id by which its machine knows it; `sent`, `received`: frames so far.
 
     `out` and `back` are this node's gates for the two directions; `last_arrival_ms` keeps this end's outgoing frames
-    in order."""
+    in order. `closed`: its machine has nothing to do with it any more; what it sent before, and the end of the stream
+    behind it, may still wait at `out`."""
 
     __slots__ = (
         "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out", "peer",
