@@ -3,7 +3,7 @@
 import errno
 import socket
 from collections.abc import Callable
-from typing import Final, NoReturn
+from typing import Final
 
 import trio
 
@@ -25,12 +25,17 @@ async def accept_all(
     listener: socket.socket,
     take: Callable[[socket.socket, str], object],
     exhausted: Callable[[], object] = lambda: None,
-) -> NoReturn:
-    """Until cancelled. `take(sock, address)` gets each connection, not blocking, and owns it. `exhausted` is called
-    where there is no room for one: what can be let go should be."""
+) -> None:
+    """Until cancelled, or the listener's owner closes it (and notifies trio).
+
+    `take(sock, address)` gets each connection, not blocking, and owns it. `exhausted` is called where there is no room
+    for one: what can be let go should be."""
     listener.setblocking(False)
-    while True:
-        await trio.lowlevel.wait_readable(listener)
+    while listener.fileno() >= 0:
+        try:
+            await trio.lowlevel.wait_readable(listener)
+        except trio.ClosedResourceError:
+            return
         for _ in range(BATCH):
             try:
                 sock, address = listener.accept()

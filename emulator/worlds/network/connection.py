@@ -1,8 +1,8 @@
 """One TCP connection at one end: a socket, the two gates its frames pass, and what waits to be written.
 
 States: opening (its SYN is on the way or held), standing, closing (the machine closed it; what it sent
-before still leaves), ended. Writing is tried at once and without waiting; only what the kernel does not
-take goes through the drain task.
+before still leaves, and its end behind it), ended. Writing is tried at once and without waiting; only what the kernel
+does not take goes through the drain task.
 """
 
 import contextlib
@@ -78,7 +78,7 @@ class Connection:
     """`name`: NODE.INCARNATION#ID of the opener, as events spell it."""
 
     __slots__ = (
-        "back", "buffer", "can_read", "conversation", "draining", "frames_in", "frames_out", "id", "loss",
+        "back", "buffer", "can_read", "conversation", "drain_lock", "draining", "frames_in", "frames_out", "id", "loss",
         "lost_reason", "name", "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms",
         "sock", "state", "told_lost", "translator", "write_failed",
     )  # fmt: skip
@@ -105,6 +105,8 @@ class Connection:
         self.frames_in = 0
         self.frames_out = 0
         self.draining = False
+        self.drain_lock: trio.Lock | None = None
+        """Where somebody has had to wait for the kernel: one at a time does."""
         self.write_failed = False
         self.lost_reason = ""
         self.loss = Loss.CLOSED
@@ -138,6 +140,12 @@ class Connection:
 
     async def drain(self) -> bool:
         """Writes what is left as the kernel takes it. False: the peer is gone."""
+        if self.drain_lock is None:
+            self.drain_lock = trio.Lock()
+        async with self.drain_lock:
+            return await self._drain()
+
+    async def _drain(self) -> bool:
         while self.buffer and self.sock is not None and not self.write_failed:
             try:
                 await trio.lowlevel.wait_writable(self.sock)
@@ -147,16 +155,20 @@ class Connection:
                 return False
         return not self.write_failed
 
+    def end_stream(self) -> None:
+        """Our FIN, after everything we wrote."""
+        if self.sock is not None:
+            with contextlib.suppress(OSError):  # the peer is gone already: nothing is left to protect
+                self.sock.shutdown(socket.SHUT_WR)
+
     async def linger(self) -> None:
-        """Our FIN, after everything we wrote. The reader goes on and discards: unread bytes at a close
-        would be a reset, which may destroy what we sent."""
+        """Until the peer has ended its stream, too, for a moment. The reader goes on and discards: unread bytes at a
+        close would be a reset, which may destroy what we sent."""
         if self.sock is None:
             return
         self.over = trio.Event()
-        with contextlib.suppress(OSError):  # the peer is gone already: nothing is left to protect
-            self.sock.shutdown(socket.SHUT_WR)
-            with trio.move_on_after(LINGER_REAL_S):
-                await self.over.wait()
+        with trio.move_on_after(LINGER_REAL_S):
+            await self.over.wait()
         self.close_socket()
 
     def close_socket(self) -> None:

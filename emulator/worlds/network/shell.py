@@ -57,6 +57,8 @@ from protocol.messages.status import NodeStatus
 
 MAILBOX_MAX = 1024
 """Inputs waiting; readers pause above it."""
+LEAVE_LIMIT_MS = 30_000.0
+"""Of scenario time, for what an ended process has sent and a slow link still holds back."""
 BURST = 32
 """Inputs stepped before frames are written and other tasks get their turn."""
 
@@ -89,6 +91,8 @@ class NodeShell:
         self.listener = listener
         self.begun = trio.Event()
         self.exit: Exit | None = None
+        self._over = False
+        """The whole run is."""
         self._machine = machine
         self._extra_effects = extra_effects
         self._files = files
@@ -133,6 +137,7 @@ class NodeShell:
 
     def end(self, reason: str) -> None:
         """The run is over: the shell ends after the step it is in, and the machine is not asked."""
+        self._over = True
         self.exit = self.exit or Exit(0, reason)
         self.events.flush()
         self._wake.set()
@@ -255,9 +260,15 @@ class NodeShell:
             self.switchboard.write_out()
 
     async def _last_words(self) -> None:
-        """What was sent before still leaves, as far as the peers take it within a moment."""
+        """What was sent before still leaves, as a kernel sends it after a process's end; then the process's own end is
+        written. A run that is over waits for no link: no node listens any more."""
         assert self.exit is not None
         self._time.report_now()
+        if not self._over:
+            trio.lowlevel.notify_closing(self.listener)
+            self.listener.close()  # a dead process's port refuses
+            with trio.move_on_after(self.clock.real_s(LEAVE_LIMIT_MS)):
+                await self.switchboard.leave()
         self._write_exit()
         self.flush()
         self.switchboard.write_out()

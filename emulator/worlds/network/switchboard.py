@@ -55,14 +55,31 @@ class Switchboard:
         self._connections: dict[int, Connection] = {}
         self._accepted = 0
         self._dirty: dict[int, Connection] = {}
+        self._ending: dict[Connection, None] = {}
+        """Past their gates with all that was sent, and not yet in the kernel's hands with all of it."""
+        self._moved = trio.Event()
+        """Set when something has passed a gate or has been written, or a rule has come or gone."""
 
     async def drain_all(self) -> None:
         """Until the kernel has everything that passed the gates."""
         for connection in list(self._connections.values()):
             await connection.drain()
 
+    async def leave(self) -> None:
+        """Ends every connection behind what was sent on it, as a kernel does when a process ends. Returns when the
+        kernel has all that passes by itself; what a cut or a hold stops has to be healed first, and is left."""
+        for connection in list(self._connections.values()):
+            if connection.state is State.OPENING:
+                self.end(connection)
+            elif connection.state is State.STANDING:
+                self._close(connection)
+        self.write_out()
+        while self._ending or any(one.out.passes_by_itself for one in self._connections.values()):
+            self._moved = trio.Event()
+            await self._moved.wait()
+
     def close_all(self) -> None:
-        """At the end of the process, as the kernel does."""
+        """Nothing is left of them."""
         for connection in self._connections.values():
             connection.close_socket()
 
@@ -162,7 +179,12 @@ class Switchboard:
         if connection.state is State.OPENING:
             self.end(connection)
             return
+        self._close(connection)
+
+    def _close(self, connection: Connection) -> None:
+        """The end of our stream goes out behind what was sent, through the same gate."""
         connection.state = State.CLOSING
+        connection.out.orphan(self._host.now.mono_ms)
         self._offer_out(connection, Marker.CLOSE)
 
     # --- connections: frames pass the gates ------------------------------------------------------------------
@@ -176,7 +198,8 @@ class Switchboard:
         if isinstance(payload, Outgoing):
             api, size_bytes = payload.message.API_NAME, len(payload.frame)
             of = retransmission_of(payload.message, size_bytes)
-        stopped = path.offer(self._host.now.mono_ms, payload, api, of, size_bytes)
+        ends = payload is Marker.CLOSE
+        stopped = path.offer(self._host.now.mono_ms, payload, api, of, size_bytes, ends=ends)
         if stopped is None:
             self._pass_out(connection, payload)
             return
@@ -200,6 +223,7 @@ class Switchboard:
         else:
             assert payload is Marker.CLOSE
             self._dirty.pop(connection.id, None)
+            self._ending[connection] = None
             self.end(connection, keep_socket=True)
             self._host.nursery.start_soon(self._finish, connection)
 
@@ -214,9 +238,16 @@ class Switchboard:
                 self._host.flush()
                 connection.write()
             if await connection.drain():
+                connection.end_stream()
+                self._written(connection)
                 await connection.linger()
         finally:  # the shell may end meanwhile
+            self._written(connection)
             connection.close_socket()
+
+    def _written(self, connection: Connection) -> None:
+        self._ending.pop(connection, None)
+        self._moved.set()
 
     def write_out(self) -> None:
         """Events that clients depend on, then frames."""
@@ -290,7 +321,7 @@ class Switchboard:
         if isinstance(payload, tuple):
             api, size_bytes = payload[0].message.API_NAME, len(payload[1])
             of = retransmission_of(payload[0].message, size_bytes)
-        stopped = path.offer(self._host.now.mono_ms, payload, api, of)
+        stopped = path.offer(self._host.now.mono_ms, payload, api, of, ends=payload is Marker.LOST)
         if stopped is None:
             self._pass_in(connection, payload)
         else:
@@ -404,6 +435,7 @@ class Switchboard:
 
     def links_changed(self) -> None:
         self._emit_link_events()
+        self._moved.set()
         for connection in list(self._connections.values()):
             self._watch(connection)
 
@@ -441,8 +473,12 @@ class Switchboard:
         if connection.can_read is not None and connection.back.waiting <= INCOMING_FRAMES_MAX:
             connection.can_read.set()
         self._emit_link_events()
+        self._moved.set()
         if connection.out.given_up(now_ms):
-            self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
+            if connection.state is State.CLOSING:
+                self.end(connection)
+            else:
+                self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
             return
         self.write_out()
         self._watch(connection)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
+import pytest
+
 from emulator.faults.links import SYN, given_up_at, retransmission_at
 from emulator.faults.machines import ClockJump, HardwareFault, SlowDisk
 from protocol.framing import encode
@@ -43,6 +45,9 @@ class World(Protocol):
 
     async def limit(self, words: str) -> str:
         """The same of "bandwidth " + words."""
+
+    async def impose(self, words: str) -> str:
+        """The same of any rule, such as "delay az-0 50ms"."""
 
     async def heal(self, rule: str) -> dict[str, int]:
         """{node: frames stopped}"""
@@ -109,6 +114,121 @@ async def test_what_was_sent_before_a_close_still_leaves(world: World) -> None:
     await seen(world, "broker-1", "lost theirs closed by peer")
     assert numbers(world, "broker-1", "got") == list(range(1, 201))
     assert not texts(world, "broker-0", "lost"), "no loss is reported to the end that closed"
+
+
+LINK = "broker-0 broker-1"
+PASSING = {
+    "delay": f"delay {LINK} 300ms 200ms",
+    "delay-there": "delay broker-0 -> broker-1 400ms",
+    "delay-back": "delay broker-1 -> broker-0 400ms",
+    "bandwidth": f"bandwidth {LINK} 400B",
+    "loss": f"loss {LINK} 40%",
+}
+"""Rules that let everything through by itself, sooner or later."""
+STOPPING = {
+    "cut": f"cut {LINK}",
+    "cut-instant": f"cut {LINK} --recovery instant",
+    "cut-there": "cut broker-0 -> broker-1",
+    "cut-back": "cut broker-1 -> broker-0",
+    "cut-opened": "cut opened_by broker-0 to broker-1",
+    "hold": f"hold {LINK}",
+    "hold-there": "hold broker-0 -> broker-1",
+    "hold-pings": f"hold {LINK} --only {PingRequest.API_NAME}",
+}
+"""Rules that have to be healed."""
+FRAMES = 12
+SAYS = {"open_to": ["broker-1"], "every_ms": 300.0}
+"""Slowly enough for a rule to come between two frames, whatever the speed."""
+
+
+def rules(*groups: dict[str, str]) -> pytest.MarkDecorator:
+    each = {name: words for group in groups for name, words in group.items()}
+    return pytest.mark.parametrize("words", each.values(), ids=list(each))
+
+
+async def played_under(world: World, words: str, script: dict[str, Any], first: str, last: str) -> None:
+    """broker-0 follows the script to `last` under the rule. A rule that lets everything through comes before all; one
+    that has to be healed comes with `first`, and is healed a second after `last`."""
+    if words.startswith(("cut", "hold")):
+        await world.spawn("broker-0", {**SAYS, **script})
+        await seen(world, "broker-0", first)
+        rule = await world.impose(words)
+        ended = await seen(world, "broker-0", last)
+        await world.until(lambda: world.now_ms() >= ended.at_ms + 1_000.0)
+        assert sum((await world.heal(rule)).values()), "the rule had something to stop"
+    else:
+        await world.impose(words)
+        await world.spawn("broker-0", {**SAYS, **script})
+        await seen(world, "broker-0", last)
+
+
+@rules(PASSING, STOPPING)
+async def test_a_close_never_overtakes_what_was_sent_before_it(world: World, words: str) -> None:
+    """By the end that opened the connection."""
+    await world.spawn("broker-1", {})
+    await played_under(world, words, {"close_after": FRAMES}, "said 3", "closed 1")
+    await seen(world, "broker-1", "lost theirs closed by peer")
+    assert numbers(world, "broker-1", "got") == list(range(1, FRAMES + 1))
+    assert texts(world, "broker-1")[-1] == "lost theirs closed by peer", "and it comes last"
+    assert not texts(world, "broker-0", "lost")
+
+
+@rules(PASSING, STOPPING)
+async def test_an_answer_comes_before_the_close_behind_it(world: World, words: str) -> None:
+    """By the end that accepted it: a server that answers and hangs up."""
+    await world.spawn("broker-1", {"hangs_up_at": FRAMES})
+    await played_under(world, words, {"count": FRAMES}, "answer 3", f"said {FRAMES}")
+    await seen(world, "broker-0", "lost ours closed by peer")
+    assert numbers(world, "broker-0", "answer") == list(range(1, FRAMES + 1))
+    assert texts(world, "broker-0")[-1] == "lost ours closed by peer"
+
+
+@rules(PASSING)
+async def test_what_a_process_sent_before_it_exited_arrives(world: World, words: str) -> None:
+    """As a kernel sends what is in a socket's buffer."""
+    await world.spawn("broker-1", {"answers": False})
+    await played_under(world, words, {"leaves_after": FRAMES}, "", f"said {FRAMES}")
+    await seen(world, "broker-1", "lost theirs closed by peer")
+    assert numbers(world, "broker-1", "got") == list(range(1, FRAMES + 1))
+    assert texts(world, "broker-1")[-1] == "lost theirs closed by peer"
+
+
+@rules(PASSING)
+async def test_the_last_answers_of_a_process_that_exits_arrive(world: World, words: str) -> None:
+    await world.spawn("broker-1", {"exit_at": FRAMES})
+    await played_under(world, words, {"count": FRAMES}, "", f"said {FRAMES}")
+    await seen(world, "broker-0", "lost ours closed by peer")
+    assert numbers(world, "broker-0", "answer") == list(range(1, FRAMES + 1))
+    await world.until(lambda: bool(world.events("broker-1", "node_stopped")))
+    (stopped,) = world.events("broker-1", "node_stopped")
+    assert (stopped["code"], stopped["reason"]) == (3, "as the script says")
+
+
+async def test_a_close_to_a_node_that_stands_still_comes_behind_what_was_sent(world: World) -> None:
+    await world.spawn("broker-1", {"answers": False})
+    await world.impose(PASSING["delay-there"])
+    await world.spawn("broker-0", {**SAYS, "close_after": FRAMES})
+    await seen(world, "broker-0", "said 3")
+    await world.pause("broker-1")
+    closed = await seen(world, "broker-0", "closed 1")
+    await world.until(lambda: world.now_ms() >= closed.at_ms + 2_000.0)
+    await world.resume("broker-1")
+    await seen(world, "broker-1", "lost theirs closed by peer")
+    assert numbers(world, "broker-1", "got") == list(range(1, FRAMES + 1))
+
+
+async def test_a_close_to_a_node_with_a_slow_disk_comes_behind_what_was_sent(world: World) -> None:
+    """Stalled and, in the midst of it, stopped: what comes before the pause and during it keeps its order."""
+    await world.spawn("broker-1", {"answers": False, "journal_every_ms": 100.0})
+    await world.change(SlowDisk("broker-1", takes_ms=900.0))
+    await world.spawn("broker-0", {**SAYS, "close_after": FRAMES})
+    await seen(world, "broker-0", "said 5")
+    await world.pause("broker-1")
+    closed = await seen(world, "broker-0", "closed 1")
+    await world.until(lambda: world.now_ms() >= closed.at_ms + 500.0)
+    await world.resume("broker-1")
+    await seen(world, "broker-1", "lost theirs closed by peer")
+    assert numbers(world, "broker-1", "got") == list(range(1, FRAMES + 1))
 
 
 # --- timers ---

@@ -84,12 +84,12 @@ class NetworkWorld:
         await self.cluster.start(name)
 
     async def cut(self, words: str) -> str:
-        return await self._apply(f"cut {words}")
+        return await self.impose(f"cut {words}")
 
     async def limit(self, words: str) -> str:
-        return await self._apply(f"bandwidth {words}")
+        return await self.impose(f"bandwidth {words}")
 
-    async def _apply(self, words: str) -> str:
+    async def impose(self, words: str) -> str:
         self._rules += 1
         rule = parse(words.split(), self.topology, f"rule-{self._rules}")
         assert isinstance(rule, LinkRule)

@@ -38,8 +38,9 @@ class Script(msgspec.Struct, frozen=True):
     `timers`: [name, after ms] set at the start; `cancelled`: names cancelled by the first timer that fires.
     `close_after`: closes the connection after so many messages sent. `journal_every_ms`: appends a byte to
     a file, fsyncs up to its `journal_syncs_until`th. `crash_at`: raises at the N-th message. `burst`:
-    messages sent at once when opened. `tells_wall`: how far its wall clock is before its other one, with each entry of
-    the journal.
+    messages sent at once when opened. `hangs_up_at`: closes an accepted connection, or any, when the N-th message has
+    come. `leaves_after`: exits after so many messages sent. `tells_wall`: how far its wall clock is before its other
+    one, with each entry of the journal.
     """
 
     open_to: tuple[str, ...] = ()
@@ -56,6 +57,8 @@ class Script(msgspec.Struct, frozen=True):
     crash_at: int = 0
     burst: int = 0
     exit_at: int = 0
+    hangs_up_at: int = 0
+    leaves_after: int = 0
     client_events: bool = False
     tells_wall: bool = False
 
@@ -139,6 +142,8 @@ class ScriptedMachine:
                     self._out.send(event.connection, PingResponse(zxid=event.correlation_id), event.correlation_id)
             case PingResponse(zxid=zxid):
                 self._see(f"answer {zxid}")
+        if self._got == self._script.hangs_up_at:
+            self._close(event.connection)
         if self._got == self._script.exit_at:
             self._out.exit(3, "as the script says")
 
@@ -161,9 +166,14 @@ class ScriptedMachine:
         self._out.send(connection, PingRequest(), number)
         self._see(f"said {number}")
         if number == self._script.close_after:
-            self._out.close(connection)
-            del self._sent[connection]
-            self._see(f"closed {connection}")
+            self._close(connection)
+        if number == self._script.leaves_after:
+            self._out.exit(0, "has said it")
+
+    def _close(self, connection: int) -> None:
+        self._out.close(connection)
+        self._sent.pop(connection, None)
+        self._see(f"closed {connection}")
 
     def _open(self, to: str) -> None:
         self._out.open(to, self._script.purpose, seen_by_step)
