@@ -25,16 +25,30 @@ class Links(Protocol):
 
 
 class _Waiting:
-    __slots__ = ("lost_ms", "of", "payload", "ready_ms", "shaped_ms", "stopped_by")
+    __slots__ = ("of", "payload", "ready_ms", "shape", "stopped_by")
 
     def __init__(self, payload: Any, of: Retransmission, ready_ms: float, stopped_by: str) -> None:
         self.payload = payload
         self.of = of
-        self.ready_ms = self.shaped_ms = ready_ms
-        """`shaped_ms`: what it would be if nothing stood before it."""
+        self.ready_ms = ready_ms
+        self.shape = _Shape(ready_ms)
         self.stopped_by = stopped_by
-        self.lost_ms: float | None = None
-        """When the first of it was lost that a rule of loss took."""
+        """The rule that stopped it last: a cut may follow a delay."""
+
+
+class _Shape:
+    """What rules that let a frame through make of it. `ready_ms`: when it would pass if nothing stood before it."""
+
+    __slots__ = ("lost_by", "lost_ms", "ready_ms", "rules", "stopped")
+
+    def __init__(self, ready_ms: float) -> None:
+        self.ready_ms = ready_ms
+        self.stopped: Stopped | None = None
+        self.rules: tuple[str, ...] = ()
+        """Those that made it later."""
+        self.lost_by = ""
+        """The rule that lost it, for the first time at `lost_ms`."""
+        self.lost_ms = 0.0
 
 
 class Path:
@@ -114,19 +128,19 @@ class Path:
                 return Stopped(rule.rule, "held")
         if self.stopping is not None:
             return self._hold(now_ms, payload, of)
-        shaped_ms, lost_ms, stopped = self._shaped(now_ms, api, of, size_bytes)
-        ready_ms = shaped_ms
-        if self.outgoing and ready_ms <= self._last_ready_ms:  # the stream stays in order
-            ready_ms, stopped = self._last_ready_ms, stopped or QUEUED
+        shape = self._shaped(now_ms, api, of, size_bytes)
+        ready_ms, stopped = shape.ready_ms, shape.stopped
+        if self.outgoing:
+            if ready_ms <= self._last_ready_ms:  # the stream stays in order
+                ready_ms, stopped = self._last_ready_ms, stopped or QUEUED
+            self._last_ready_ms = ready_ms
         if ready_ms <= now_ms:
             stopped = None
-        if self.outgoing:
-            self._last_ready_ms = ready_ms
         if stopped is None and not self._line and self._gate.first_lost_ms is None:
             self._passed()
             return None
         waiting = _Waiting(payload, of, ready_ms, stopped.rule if stopped else "")
-        waiting.shaped_ms, waiting.lost_ms = shaped_ms, lost_ms
+        waiting.shape = shape
         self._line.append(waiting)
         return stopped or QUEUED
 
@@ -195,32 +209,33 @@ class Path:
                 waiting.stopped_by = self.stopping.rule
                 self._links.count(self.stopping.rule)
 
-    def _shaped(
-        self, now_ms: float, api: str, of: Retransmission, size_bytes: int
-    ) -> tuple[float, float | None, Stopped | None]:
-        """When a frame that nothing stops is ready to pass, when it was first lost, if it was, and what delays it."""
+    def _shaped(self, now_ms: float, api: str, of: Retransmission, size_bytes: int) -> _Shape:
+        """When a frame that nothing stops is ready to pass, and what delays it."""
+        shape = _Shape(now_ms)
         if not self.outgoing:
-            return now_ms, None, None
+            return shape
         chance = self._links.chance
-        ready_ms, lost_ms, stopped = now_ms, None, None
         for rule in (*self._shaping, *(r for r in self._frame_rules if api in r.apis)):
             if rule.kind == "delay":
-                ready_ms += rule.delay_ms + (chance.between(0.0, rule.jitter_ms) if rule.jitter_ms else 0.0)
-                stopped = Stopped(rule.rule, "delayed")
-                self._links.count(rule.rule)
+                shape.ready_ms += rule.delay_ms + (chance.between(0.0, rule.jitter_ms) if rule.jitter_ms else 0.0)
+                self._made_later(shape, rule, "delayed")
             elif rule.kind == "bandwidth":
-                ready_ms = self._links.through(rule, ready_ms, size_bytes)
-                stopped = Stopped(rule.rule, "delayed")
-                self._links.count(rule.rule)
+                shape.ready_ms = self._links.through(rule, shape.ready_ms, size_bytes)
+                self._made_later(shape, rule, "delayed")
             elif rule.kind == "loss":
-                first_ms = ready_ms
+                first_ms = shape.ready_ms
                 for wait_ms in islice(of.waits_ms(), of.tries):
                     if chance.fraction() >= rule.loss:
                         break
-                    ready_ms, lost_ms = fires_at(ready_ms, wait_ms), first_ms
-                    stopped = Stopped(rule.rule, "lost")
-                    self._links.count(rule.rule)
-        return ready_ms, lost_ms, stopped
+                    shape.ready_ms = fires_at(shape.ready_ms, wait_ms)
+                    shape.lost_by, shape.lost_ms = rule.rule, first_ms
+                    self._made_later(shape, rule, "lost")
+        return shape
+
+    def _made_later(self, shape: _Shape, rule: LinkRule, action: str) -> None:
+        shape.stopped = Stopped(rule.rule, action)
+        shape.rules += (rule.rule,)
+        self._links.count(rule.rule)
 
     def tried(self) -> None:
         """Something goes out, or a connection is asked for."""
@@ -264,18 +279,18 @@ class Path:
     def _widened(self, now_ms: float, rule: LinkRule) -> None:
         """What stands in line for the link's bandwidth passes at once."""
         for waiting in self._line:
-            if waiting.stopped_by == rule.rule:
-                waiting.ready_ms = min(waiting.ready_ms, now_ms)
+            if rule.rule in waiting.shape.rules:
+                waiting.ready_ms = waiting.shape.ready_ms = min(waiting.ready_ms, now_ms)
         self._last_ready_ms = max((waiting.ready_ms for waiting in self._line), default=now_ms)
 
     def _lost_no_more(self, now_ms: float, rule: LinkRule) -> None:
         """The next retransmission of what was lost gets through, and what stands behind it with it."""
         ready_ms = now_ms
         for waiting in self._line:
-            if waiting.lost_ms is not None and waiting.stopped_by == rule.rule:
-                again_ms = retransmission_at(waiting.lost_ms, now_ms, waiting.of)
-                waiting.shaped_ms = min(waiting.shaped_ms, again_ms)
-            ready_ms = waiting.ready_ms = min(waiting.ready_ms, max(ready_ms, waiting.shaped_ms))
+            shape = waiting.shape
+            if shape.lost_by == rule.rule:
+                shape.ready_ms = min(shape.ready_ms, retransmission_at(shape.lost_ms, now_ms, waiting.of))
+            ready_ms = waiting.ready_ms = min(waiting.ready_ms, max(ready_ms, shape.ready_ms))
         self._last_ready_ms = ready_ms
 
     def _reckon_calm(self) -> None:

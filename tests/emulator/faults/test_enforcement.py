@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from emulator.faults.enforcement import LinkState
-from emulator.faults.links import DATA, SEGMENTS, SYN, given_up_at
+from emulator.faults.links import DATA, ORPHAN_TRIES, SEGMENTS, SYN, given_up_at, retransmission_at
 from emulator.faults.paths import Path
 from emulator.faults.rules import parse
 from emulator.faults.stopped import Stopped
@@ -301,3 +301,73 @@ def test_what_comes_in_is_its_senders_to_slow_down() -> None:
     links, _, back = link()
     links.apply(0.0, rule("bandwidth broker-0 broker-1 1B"))
     assert back.offer(0.0, "a", size_bytes=100) is None
+
+
+# --- ends of streams, and rules that are lifted while frames wait ---
+
+
+def test_the_end_of_a_stream_waits_for_what_is_held_aside() -> None:
+    links, out, _ = link()
+    links.apply(0.0, rule("hold az-0 --only Fetch", "fetches"))
+    links.apply(0.0, rule("hold az-0 --only Produce", "produces"))
+    out.offer(1.0, "a", "Fetch")
+    out.offer(2.0, "b", "Produce")
+    assert out.offer(3.0, "c", "Metadata") is None, "other messages pass what is held"
+    assert out.offer(4.0, "end", ends=True) == Stopped("", "queued") and out.waiting == 3
+    links.heal(10.0, "produces")
+    assert out.take(10.0) == ["b"]
+    links.heal(20.0, "fetches")
+    assert out.take(20.0) == ["a", "end"] and out.waiting == 0
+    assert out.calm
+
+
+def test_an_orphans_end_is_given_up_sooner() -> None:
+    links, out, _ = link()
+    links.apply(0.0, rule("cut az-0"))
+    out.offer(100.0, "a")
+    assert given_up_at(100.0) > 900_000.0
+    out.orphan(200.0)
+    gives_up_ms = given_up_at(100.0, DATA._replace(tries=ORPHAN_TRIES))
+    assert out.next_ms == gives_up_ms and 102_200.0 < gives_up_ms < 109_000.0
+    assert not out.given_up(gives_up_ms - 1.0) and out.given_up(gives_up_ms)
+
+
+def test_what_was_tried_for_longer_than_an_orphan_is_tried_once_more() -> None:
+    links, out, _ = link()
+    links.apply(0.0, rule("cut az-0"))
+    out.offer(0.0, "a")
+    out.orphan(300_000.0)
+    assert out.next_ms == retransmission_at(0.0, 300_000.0) > 300_000.0
+
+
+def lossy() -> tuple[LinkState, Path]:
+    """Everything is lost as often as TCP tries it."""
+    links, out, _ = link()
+    links.apply(0.0, rule("loss az-0 0.999999", "loss"))
+    assert out.offer(0.0, "a") == Stopped("loss", "lost") and out.offer(1.0, "b") == Stopped("loss", "lost")
+    assert out.next_ms is not None and out.next_ms > 800_000.0
+    return links, out
+
+
+def test_what_was_lost_comes_with_the_next_retransmission_after_the_heal() -> None:
+    links, out = lossy()
+    links.heal(1_000.0, "loss")
+    assert out.next_ms == retransmission_at(0.0, 1_000.0) < 2_000.0
+    assert out.take(2_000.0) == ["a", "b"]
+
+
+def test_a_cut_in_between_changes_nothing_of_what_rules_did_before() -> None:
+    """The rule that stops a frame now is not the one that made it late."""
+    links, out = lossy()
+    links.apply(10.0, rule("cut az-0", "cut"))
+    links.heal(20.0, "cut")
+    links.heal(1_000.0, "loss")
+    assert out.take(2_000.0) == ["a", "b"]
+    links, out, _ = link()
+    links.apply(0.0, rule("bandwidth az-0 1B", "narrow"))
+    out.offer(0.0, "a", size_bytes=500)
+    out.offer(0.0, "b", size_bytes=500)
+    links.apply(10.0, rule("cut az-0", "cut"))
+    links.heal(20.0, "cut")
+    links.heal(30.0, "narrow")
+    assert out.take(30.0) == ["a", "b"]
