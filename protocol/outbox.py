@@ -73,6 +73,17 @@ class Outbox:
         self._timers.pop(key, None)
         self._effects.append(CancelTimer(key))
 
+    def keep_only(self, connection: int, key: str) -> None:
+        """The machine comes to its end: of its connections and timers only that connection, and the timers whose keys
+        begin so, have an owner from now on. What else it opened is closed, and what else was accepted ends with it."""
+        for number in [number for number in self._owners if number != connection]:
+            if number > 0:
+                self.close(number)
+            else:
+                del self._owners[number]
+        for timer in [timer for timer in self._timers if timer[0] != key]:
+            self.cancel_timer(timer)
+
     def emit(self, event: Event) -> None:
         self._effects.append(Emit(event))
 

@@ -166,7 +166,10 @@ class Broker:
         self.requests.resized()
 
     def stop(self) -> None:
-        """The last part of an orderly stop: fetchers, checkpoints, marker."""
+        """An orderly stop from the end of controlled shutdown to the session's close: the listener's connections,
+        fetchers, checkpoints, marker (KafkaServer.shutdown)."""
+        self._serving = False
+        self.requests.shut()
         self.fetchers.close_all()
         self.replicas.close_cleanly()
 

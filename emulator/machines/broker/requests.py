@@ -16,7 +16,7 @@ from protocol.events import RequestNotUnderstood
 from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now
 from protocol.messages.base import Message
 from protocol.outbox import Outbox
-from protocol.purposes import CONTROLLER, FETCHER, TO_CONTROLLER
+from protocol.purposes import CONTROLLER, FETCHER, OBSERVE, TO_CONTROLLER
 from protocol.work import Work
 
 BETWEEN_BROKERS = (FETCHER, CONTROLLER, TO_CONTROLLER)
@@ -27,10 +27,12 @@ PIPELINED_MAX = 500
 class _Connection:
     """One that was accepted: whether a request of it is under way, and what came meanwhile."""
 
-    __slots__ = ("busy", "number", "peer", "pipelined")
+    __slots__ = ("busy", "number", "observes", "peer", "pipelined")
 
-    def __init__(self, number: int, peer: str) -> None:
+    def __init__(self, number: int, peer: str, observes: bool) -> None:
         self.number = number
+        self.observes = observes
+        """It only looks on, and Kafka knows nothing of it."""
         self.peer = peer
         """The broker or controller that opened it; "": somebody else."""
         self.busy = False
@@ -110,7 +112,7 @@ class RequestChannel:
     # --- connections ---
 
     def accepted(self, connection: int, peer: str, purpose: str) -> None:
-        accepted = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "")
+        accepted = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "", purpose == OBSERVE)
         self._connections[connection] = accepted
 
         def heard(now: Now, event: ConnectionEvent, out: Outbox) -> None:
@@ -129,6 +131,11 @@ class RequestChannel:
     def hang_up(self, connection: int) -> None:
         if self._connections.pop(connection, None) is not None:
             self._context.out.close(connection)
+
+    def shut(self) -> None:
+        """The processors end, and with them every connection (SocketServer.shutdown, stopProcessingRequests)."""
+        for connection in [one.number for one in self._connections.values() if not one.observes]:
+            self.hang_up(connection)
 
     def _received(self, connection: _Connection, event: MessageReceived) -> None:
         if connection.peer and not self._context.gates.understands(event.message.API_KEY, event.version):

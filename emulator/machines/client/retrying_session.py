@@ -31,6 +31,7 @@ class RetryingSession:
         self.on_watch: Callable[[Now, Outbox, WatchFired], None] = lambda now, out, notice: None
         self._calls = 0
         self._waiting: list[WaitingCall] = []
+        self._abandoned = False
         client.on_state = self._state_changed
         client.on_watch = self._watch_fired
 
@@ -51,10 +52,17 @@ class RetryingSession:
         else:
             self._wait(call)
 
+    def abandon(self) -> None:
+        """The callers are gone: no call is answered any more, no watch fires. The client's states are still told."""
+        self._abandoned = True
+        self._waiting.clear()
+
     # --- private --------------------------------------------------------------------------------------------
 
     def _submit(self, now: Now, out: Outbox, call: WaitingCall) -> None:
         def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
+            if self._abandoned:
+                return
             if response.error == SessionError.CONNECTION_LOSS or (
                 response.error == SessionError.SESSION_EXPIRED and not call.ends_at_expiry
             ):
@@ -81,7 +89,8 @@ class RetryingSession:
         self.on_state(now, out, state)
 
     def _watch_fired(self, now: Now, out: Outbox, notice: WatchFired) -> None:
-        self.on_watch(now, out, notice)
+        if not self._abandoned:
+            self.on_watch(now, out, notice)
 
     def _fail(self, now: Now, out: Outbox, call: WaitingCall) -> None:
         call.done(now, out, failure(call.request, SessionError.SESSION_EXPIRED))

@@ -8,7 +8,7 @@ States:
 
     idle --start--> connecting <--> connected      (same session, other server)
                         |---- server says so ----> expired --restart--> connecting (a new session)
-    connected --close--> closed
+    connected, connecting --close--> (the server's answer, or its silence) --> closed
 
 Watches are one-shot, and set again by SetWatches after reconnecting with the same session; a new session starts
 with none.
@@ -91,6 +91,11 @@ class SessionClient:
         self._watches = HeldWatches()
 
     @property
+    def connection(self) -> int:
+        """To the present server; 0: there is none."""
+        return self._connection
+
+    @property
     def last_zxid(self) -> int:
         """Newest zxid seen in this session; a server behind it refuses us."""
         return self._last_zxid
@@ -131,12 +136,18 @@ class SessionClient:
             self._queued.append((request, done))
 
     def close(self, now: Now, out: Outbox) -> None:
-        """Ends the session: `on_state` hears closed when the server has answered or cannot be asked."""
-        if self.state in ("expired", "closed"):
+        """Ends the session (ZooKeeper.close): `on_state` hears closed when the server has answered or cannot be asked.
+
+        An attempt to connect that is under way is waited for, and nothing is tried after it: so the wait ends at the
+        latest when a server has been silent for two thirds of the session's time-out, or an attempt for the time-out
+        divided by the number of servers."""
+        if self._closing or self.state in ("expired", "closed"):
             return
         if self.state == "connected":
             self._closing = True
             self._send(now, out, CloseSessionRequest())
+        elif self._connection:
+            self._closing = True
         else:
             self._end(now, out, "closed")
 
@@ -203,6 +214,10 @@ class SessionClient:
         self._agreed(response.session_timeout_ms)
         out.cancel_timer(self._connect_timer)
         self._emit(out, "connected")
+        if self._closing:
+            self._send(now, out, CloseSessionRequest())
+            self._watch_idle(now, out)
+            return
         held = self._watches.request(self._last_zxid)
         if held is not None:
             self._send(now, out, held)

@@ -27,6 +27,7 @@ from emulator.machines.client.session_client import SessionClient
 from emulator.machines.node.administration import administration_of
 from emulator.machines.node.broker_status import broker_status
 from emulator.machines.node.controlled_shutdown import ControlledShutdown
+from emulator.machines.node.departure import SESSION, Departure
 from emulator.machines.node.topic_creation import Made, create_topic
 from emulator.settings.setting import Value
 from emulator.storage.files import Files, StorageError
@@ -90,7 +91,7 @@ class BrokerNode:
         self._gates = gates
         self._out = Outbox()
         self._settings = BrokerSettings.from_settings(settings)
-        client = SessionClient("session", session_servers, self._settings.zookeeper_session_timeout_ms, node.name)
+        client = SessionClient(SESSION, session_servers, self._settings.zookeeper_session_timeout_ms, node.name)
         self.session = client
         retrying = RetryingSession(client)
         retrying.on_state = self._session_state
@@ -108,6 +109,7 @@ class BrokerNode:
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown: ControlledShutdown | None = None
+        self._departure = Departure(retrying)
         self.context = BrokerContext(identifier_of(node), gates, self._settings, files, sessions, self._out)
         self.controller = Controller(
             identifier_of(node), gates, controller_settings(self._settings), sessions, broker_name, ready
@@ -129,7 +131,7 @@ class BrokerNode:
         try:
             if not out.route(now, event):
                 self._handle(now, event, out)
-            if context.threads.ready:
+            if context.threads.ready and not self._departure.begun:
                 context.threads.go_on()
         except StorageError as error:
             self.broker.replicas.storage_failed(error)
@@ -148,6 +150,8 @@ class BrokerNode:
                 self._placing = Chance(seed + 2)
                 self.session.start(now, out, Chance(seed))
                 out.set_timer(CONNECT_LIMIT, self._settings.zookeeper_connection_timeout_ms, self._no_session)
+            case ConnectionAccepted(connection) if self._departure.begun:
+                out.close(connection)
             case ConnectionAccepted():
                 self.broker.accepted(event)
             case StopRequested():
@@ -164,7 +168,9 @@ class BrokerNode:
 
     def _session_state(self, now: Now, out: Outbox, state: str) -> None:
         self.context.now = now
-        if state == "connected" and self.session.session_id != self._known_session:
+        if self._departure.begun:
+            self._departure.session_state(out, state)
+        elif state == "connected" and self.session.session_id != self._known_session:
             out.cancel_timer(CONNECT_LIMIT)
             self._known_session = self.session.session_id
             if self.booted:
@@ -321,13 +327,13 @@ class BrokerNode:
         self._shut_down(0, "stopped", ExitKind.ASKED)
 
     def _shut_down(self, code: int, reason: str, kind: ExitKind) -> None:
-        """Logs that were not loaded nobody has looked at: their files stay as they are."""
+        """The end of KafkaServer.shutdown. Logs that were not loaded nobody has looked at: their files stay as they
+        are. Of all that there is, the session's close alone is waited for."""
         now, out = self.context.now, self._out
         if self.booted:
             self.broker.stop()
         self.controller.stop(now, out)
-        self.session.close(now, out)
-        out.exit(code, reason, kind)
+        self._departure.begin(now, out, code, reason, kind)
 
 
 def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:

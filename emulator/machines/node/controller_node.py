@@ -17,9 +17,11 @@ from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import SessionClient
 from emulator.machines.node.broker_node import BrokerSessions, controller_settings
 from emulator.machines.node.broker_status import controller_status
+from emulator.machines.node.departure import SESSION, Departure
 from emulator.topology import Node, identifier_of, node_name
 from protocol.chance import Chance
 from protocol.conversations import HEARD_BY_CONTROLLER
+from protocol.kinds import ExitKind
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionEvent,
@@ -49,7 +51,7 @@ class ControllerNode:
         self._name = node.name
         self._gates = gates
         self._out = Outbox()
-        self.session = SessionClient("session", session_servers, known.zookeeper_session_timeout_ms, node.name)
+        self.session = SessionClient(SESSION, session_servers, known.zookeeper_session_timeout_ms, node.name)
         retrying = RetryingSession(self.session)
         retrying.on_state = self._session_state
         retrying.on_watch = self._watch_fired
@@ -59,7 +61,7 @@ class ControllerNode:
         self._known_session = -1
         self._resigning = False
         self._paths_made = False
-        self._stopping = False
+        self._departure = Departure(retrying)
         self._brokers: set[int] = set()
         self.controller = Controller(
             identifier_of(node), gates, controller_settings(known), sessions, node_name, ready
@@ -73,6 +75,8 @@ class ControllerNode:
                 self.session.start(now, out, Chance(seed))
             case StopRequested():
                 self._stop(now, out)
+            case ConnectionAccepted(connection) if self._departure.begun:
+                out.close(connection)
             case ConnectionAccepted(connection):
                 self._brokers.add(connection)
                 out.own(connection, self._heard)
@@ -87,9 +91,9 @@ class ControllerNode:
     # --- the session and elections ---
 
     def _session_state(self, now: Now, out: Outbox, state: str) -> None:
-        if self._stopping:
-            return
-        if state == "connected" and self.session.session_id != self._known_session:
+        if self._departure.begun:
+            self._departure.session_state(out, state)
+        elif state == "connected" and self.session.session_id != self._known_session:
             self._known_session = self.session.session_id
             if self._paths_made:
                 self._join(now, out)
@@ -142,11 +146,13 @@ class ControllerNode:
                 out.close(event.connection)
 
     def _stop(self, now: Now, out: Outbox) -> None:
-        if not self._stopping:
-            self._stopping = True
-            self.controller.stop(now, out)
-            self.session.close(now, out)
-            out.exit(0, "stopped")
+        if self._departure.begun:
+            return
+        for connection in self._brokers:
+            out.close(connection)
+        self._brokers.clear()
+        self.controller.stop(now, out)
+        self._departure.begin(now, out, 0, "stopped", ExitKind.ASKED)
 
 
 def _paths_failed(now: Now, out: Outbox, error: Exception) -> None:

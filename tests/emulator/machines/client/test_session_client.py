@@ -228,9 +228,53 @@ def test_close_ends_the_session_and_waits_for_the_answer() -> None:
     assert driver.sent() == [CloseSessionRequest()]
     driver.say(CloseSessionResponse())
     assert driver.states == ["connected", "closed"] and driver.client.state == "closed"
-    other = Driver().start()
-    other.client.close(other.now, other.out)
-    assert other.states == ["closed"], "nobody can be asked"
+
+
+def closing_while_it_connects() -> Driver:
+    driver = Driver().start()
+    driver.client.close(driver.now, driver.out)
+    driver.effects = driver.out.take()
+    assert driver.sent() == [] and driver.states == [], "the attempt under way is waited for"
+    return driver
+
+
+def test_a_close_while_connecting_goes_out_when_the_session_stands() -> None:
+    driver = closing_while_it_connects()
+    driver.submit(Create("/a"))
+    assert [answer.error for answer in driver.answers] == [SessionError.SESSION_EXPIRED], "nothing comes behind a close"
+    driver.connect()
+    assert driver.sent() == [CloseSessionRequest()] and driver.states == [], "nobody is told that it is connected"
+    driver.say(CloseSessionResponse())
+    assert driver.states == ["closed"]
+
+
+def test_a_client_that_is_closing_looks_for_no_other_server() -> None:
+    """ClientCnxn.SendThread: "don't re-establish connection if we are closing"."""
+    refused = closing_while_it_connects()
+    refused.give(ConnectionLost(1, "refused"))
+    late = closing_while_it_connects()
+    late.fire(CONNECT, 2_000.0)
+    pausing = Driver().start()
+    pausing.give(ConnectionLost(1, "refused"))
+    pausing.client.close(pausing.now, pausing.out)
+    pausing.effects = pausing.out.take()
+    silent = Driver().start()
+    silent.connect()
+    silent.client.close(silent.now, silent.out)
+    silent.fire(IDLE, 2_000.0)
+    assert silent.client.state == "connected", "two thirds of the session's time-out are not over"
+    silent.fire(IDLE, 4_000.0)
+    for driver in (refused, late, pausing, silent):
+        assert driver.states[-1] == "closed" and driver.opened() == []
+
+
+def test_a_session_that_has_expired_is_not_closed_again() -> None:
+    driver = closing_while_it_connects()
+    driver.give(ConnectionOpened(1))
+    driver.say(ConnectResponse(0))
+    assert driver.states == ["expired"]
+    driver.client.close(driver.now, driver.out)
+    assert driver.states == ["expired"] and driver.out.take() == []
 
 
 @pytest.mark.parametrize("lost", ["answer", "connection"])

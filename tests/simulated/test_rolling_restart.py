@@ -1,0 +1,84 @@
+"""A rolling restart of six brokers in three AZs on slow links: every broker registers again (semantics 5.2, 11.10).
+
+An orderly stop closes the broker's session, and waits for the close's answer. A kill does not: the broker's znode stays
+until its session has expired. A start before that fails to register, as Kafka's does; 0.8.2 waits and tries again.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+import pytest
+
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.worlds.simulated.latencies import CALM, ROUGH
+from protocol.events import NodeStopped
+from protocol.kinds import ExitKind
+from protocol.versions import LADDER
+from tests.simulated.cluster import Cluster
+
+BROKERS = tuple(range(6))
+SEEDS = 2
+"""Of each version and way, in this suite."""
+Way = Literal["stop", "kill"]
+
+
+class Slow(msgspec.Struct, frozen=True):
+    """Links that are slow from the beginning on: an AZ's, or a broker's to the session service."""
+
+    words: str
+
+    @classmethod
+    def drawn(cls, draw: random.Random) -> "Slow":
+        delay_ms = round(draw.uniform(1.0, 500.0), 1)
+        jitter_ms = round(draw.choice([0.0, draw.uniform(0.0, 500.0 - delay_ms)]), 1)
+        place = draw.choice([f"az: {draw.randrange(3)}", f"link: [{draw.randrange(6)}, session]"])
+        return cls(f"{place}, delay_ms: {delay_ms}, jitter_ms: {jitter_ms}")
+
+
+def script(way: Way, slow: Sequence[Slow], order: Sequence[int]) -> str:
+    steps = [f"- start: {broker}" for broker in BROKERS]
+    steps += ["- create-topic: {topic: t, assignment: [[0, 1, 2], [3, 4, 5], [5, 0, 4]]}"]
+    steps += [f"- delay: {{{one.words}, expects_traffic: false}}" for one in slow]
+    for broker in order:
+        steps.append(f"- {way}: {broker}")
+        if way == "kill":
+            steps.append(f"- wait: {{until: {{session_expired: {broker}}}, limit_s: 60}}")
+        steps.append(f"- start: {broker}")
+        steps.append(f"- wait: {{until: {{registered: [{broker}]}}, limit_s: 60}}")
+    return "\n" + "\n".join(f"  {step}" for step in steps) + "\n"
+
+
+def rolled(version: str, way: Way, seed: int) -> Cluster:
+    """The whole of it; every step of the script was done."""
+    draw = random.Random(seed)
+    slow = [Slow.drawn(draw) for _ in range(draw.choice((1, 1, 2)))]
+    order = draw.sample(BROKERS, len(BROKERS))
+    latencies = draw.choice((CALM, ROUGH))
+    cluster = Cluster(
+        script(way, slow, order), version=version, seed=seed, latencies=latencies, topology="{brokers: 6}"
+    )
+    cluster.run(max_ms=3_600_000.0)
+    return cluster
+
+
+def unregistered(cluster: Cluster) -> list[str]:
+    """Ends of brokers that no step asked for, and brokers that are not registered in their present session."""
+    wrong = []
+    for name, *_, event in cluster.world.trace.entries:
+        if isinstance(event, NodeStopped) and event.kind is not ExitKind.ASKED:
+            wrong.append(f"{name}: {event.reason}")
+    for broker in BROKERS:
+        machine = cluster.world.nodes[f"broker-{broker}"].machine
+        if not isinstance(machine, BrokerNode) or machine._registered_in != machine.session.session_id:
+            wrong.append(f"broker-{broker} is not registered")
+    return wrong
+
+
+@pytest.mark.parametrize("way", ["stop", "kill"])
+@pytest.mark.parametrize("version", LADDER)
+def test_every_broker_registers_again(version: str, way: Way) -> None:
+    for seed in range(1, SEEDS + 1):
+        cluster = rolled(version, way, seed)
+        assert cluster.finished and not unregistered(cluster), (seed, unregistered(cluster))
