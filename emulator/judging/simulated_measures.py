@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from emulator.judging.measures import OUTSIDE, availability, recovery_ms
-from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.offices import Office, overlapping
 from emulator.judging.oracle.probe import Probe
 from emulator.runs.verdict import FaultVerdict
 from emulator.worlds.simulated.node import SimulatedNode
@@ -140,19 +140,12 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
 def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
     """The longest time for which two nodes were in one office, in different epochs, whether they did anything or not;
     None: never."""
-    held: dict[TopicPartition | None, list[Office]] = {}
-    for office in offices:
-        held.setdefault(office.topic_partition, []).append(office)
     longest: float | None = None
-    for of_one in held.values():
-        for number, one in enumerate(of_one):
-            for other in of_one[number + 1 :]:
-                if one.node == other.node or one.epoch == other.epoch:
-                    continue
-                until_ms = min(end_ms if office.to_ms is None else office.to_ms for office in (one, other))
-                both_ms = until_ms - max(one.from_ms, other.from_ms)
-                if both_ms > 0.0:
-                    longest = max(longest or 0.0, both_ms)
+    for one, other in overlapping(offices):
+        until_ms = min(end_ms if office.to_ms is None else office.to_ms for office in (one, other))
+        both_ms = until_ms - max(one.from_ms, other.from_ms)
+        if both_ms > 0.0:
+            longest = max(longest or 0.0, both_ms)
     return None if longest is None else round(longest, 3)
 
 

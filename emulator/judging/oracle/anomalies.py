@@ -65,11 +65,11 @@ from emulator.judging.oracle.reads import (
     read_gap,
     read_then_lost,
     skipped_read,
-    unseen,
 )
 from emulator.judging.oracle.records import duplicate, log_matching, lost_acknowledged, reordered, replica_divergence
 from emulator.judging.oracle.replicas import checkpoint_ahead, committed_truncated, epoch_cache, fenced_leader_change
 from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.unseen import unseen
 from emulator.judging.oracle.violations import Violation
 
 ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {

@@ -38,6 +38,9 @@ class Committed:
         self.assigned_ms: dict[str, float] = {}
         self._now_ms = 0.0
         self._newest: dict[str, State] = {}
+        self._last: dict[TopicPartition, State] = {}
+        self._unclean: dict[tuple[TopicPartition, int], bool] = {}
+        """{leader epoch: whether its leader had not been in sync}. Scanning `states` at each election is quadratic."""
 
     def catch_up(self, server: SessionServer, now_ms: float) -> Iterator[str]:
         """`server` has applied more than was seen. Yields each topic that is gone, when it goes."""
@@ -66,23 +69,16 @@ class Committed:
         }
 
     def elected_uncleanly(self, topic_partition: TopicPartition, leader_epoch: int) -> bool:
-        """Whether that epoch began with a leader who had not been in sync."""
-        before: State | None = None
-        for state in self.states:
-            if state.topic_partition != topic_partition:
-                continue
-            if state.leader_epoch == leader_epoch:
-                if before is None or state.created or state.leader < 0:
-                    return False
-                return state.leader != before.leader and state.leader not in before.isr
-            before = state
-        return False
+        """Whether that epoch began with a leader that had not been in sync."""
+        return self._unclean.get((topic_partition, leader_epoch), False)
 
     def renamed(self, topic: str, name: str) -> None:
         """What was of `topic` is called `name` from now on."""
         for state in self.states:
             if state.topic_partition[0] == topic:
                 state.topic_partition = (name, state.topic_partition[1])
+        self._last = {of: state for of, state in self._last.items() if of[0] != topic}
+        self._unclean = {epoch: unclean for epoch, unclean in self._unclean.items() if epoch[0][0] != topic}
 
     def _changed(self, zxid: int, change: Change) -> Iterator[str]:
         path = change.path
@@ -120,4 +116,13 @@ class Committed:
             reached=self._controller_epoch,
             from_ms=self._now_ms,
         )
-        self.states.append(newest)
+        self.note(newest)
+
+    def note(self, state: State) -> None:
+        """Add the next state. The first one of a leader epoch shows how its leader was elected."""
+        self.states.append(state)
+        last, self._last[state.topic_partition] = self._last.get(state.topic_partition), state
+        if (state.topic_partition, state.leader_epoch) not in self._unclean:
+            elected = last is not None and not state.created and state.leader >= 0
+            unclean = elected and last is not None and state.leader not in (last.leader, *last.isr)
+            self._unclean[state.topic_partition, state.leader_epoch] = unclean

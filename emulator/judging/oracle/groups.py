@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from emulator.judging.oracle.group_commits import CommitsOfGroup
 from emulator.judging.oracle.truth import OfGroup, Truth
 from emulator.judging.oracle.violations import Violation
 from protocol.ids import TopicPartition
@@ -44,19 +45,17 @@ def committed_offset_regression(truth: Truth) -> Iterator[Violation]:
     for one in truth.of_groups:
         if one.kind == "commit":
             commits.setdefault((one.group, one.topic_partition), []).append(one)
+    known: dict[tuple[Key, bool | None], CommitsOfGroup] = {}
     for look in truth.of_groups:
         if look.kind != "committed" or look.outcome != "ok":
             continue
-        known = [
-            one
-            for one in commits.get((look.group, look.topic_partition), [])
-            if one.in_znodes in (look.in_znodes, None)
-        ]
-        before = [one for one in known if one.outcome == "ok" and one.over <= look.begun]
-        last = max(before, key=lambda one: one.ended, default=None)
-        if last is None or look.offset >= last.offset:
-            continue
-        if any(one.asked == look.offset and _may_follow(one, last, look) for one in known):
+        key = (look.group, look.topic_partition)
+        where = key, look.in_znodes
+        if where not in known:
+            some = (one for one in commits.get(key, ()) if one.in_znodes in (look.in_znodes, None))
+            known[where] = CommitsOfGroup(some)
+        last = known[where].last_before(look.begun)
+        if last is None or look.offset >= last.offset or known[where].may_be_found(look, last):
             continue
         text = (
             f"{look.operation} found offset {look.offset} committed by group {look.group}, "
@@ -64,13 +63,6 @@ def committed_offset_regression(truth: Truth) -> Iterator[Violation]:
         )
         details = {"operation": look.operation, "group": look.group, "committed": last.offset}
         yield Violation(look.topic_partition, look.offset, text, details)
-
-
-def _may_follow(commit: OfGroup, last: OfGroup, look: OfGroup) -> bool:
-    """Whether `commit` may have been done after `last`, and before `look` was over."""
-    if commit.begun >= look.over:
-        return False
-    return commit.outcome in ("", "unknown") or (commit.outcome == "ok" and commit.over > last.begun)
 
 
 def _acknowledged(truth: Truth) -> list[OfGroup]:

@@ -22,6 +22,8 @@ class Kept:
         self.isr_changes: list[IsrChange] = []
         self.found = 0
         self._high_watermarks: dict[tuple[str, TopicPartition], int] = {}
+        self._outlived_known: set[tuple[str, int, TopicPartition, int, int]] = set()
+        """(node, incarnation, topic_partition, epoch, begins) of those in `outlived`."""
 
     def loaded(
         self,
@@ -74,12 +76,12 @@ class Kept:
                 one.topic_partition = (name, one.topic_partition[1])
         for key in [key for key in self._high_watermarks if key[1][0] == topic]:
             del self._high_watermarks[key]
+        self._outlived_known = {one for one in self._outlived_known if one[2][0] != topic}
 
     def _outlived(self, node: str, incarnation: int, topic_partition: TopicPartition, log: Log, began: int) -> None:
-        known = {(one.node, one.incarnation, one.topic_partition, one.epoch, one.begins) for one in self.outlived}
         for epoch, begins in log.epochs.entries:
             at_end = begins == log.log_end and epoch == began
-            new = (node, incarnation, topic_partition, epoch, begins) not in known
-            if begins >= log.log_end and not at_end and new:
-                outlived = Outlived(topic_partition, node, incarnation, epoch, begins, log.log_end)
-                self.outlived.append(outlived)
+            key = (node, incarnation, topic_partition, epoch, begins)
+            if begins >= log.log_end and not at_end and key not in self._outlived_known:
+                self._outlived_known.add(key)
+                self.outlived.append(Outlived(topic_partition, node, incarnation, epoch, begins, log.log_end))

@@ -6,7 +6,7 @@ from math import inf
 from typing import Any
 
 from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.offices import Office, overlapping
 from emulator.judging.oracle.truth import Batch, Truth
 from emulator.judging.oracle.violations import NO_PARTITION, Violation
 from protocol.ids import TopicPartition
@@ -128,21 +128,10 @@ def _written_late(states: Iterable[State]) -> dict[int, list[State]]:
 
 
 def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:
-    """(stale, newer, from_ms, to_ms) of every two offices of one partition, different nodes and epochs, held at
-    once."""
-    by_partition: dict[TopicPartition | None, list[Office]] = {}
-    for office in offices:
-        by_partition.setdefault(office.topic_partition, []).append(office)
-    for held in by_partition.values():
-        held.sort(key=lambda office: office.epoch)
-        for index, stale in enumerate(held):
-            for newer in held[index + 1 :]:
-                if newer.epoch == stale.epoch or newer.node == stale.node:
-                    continue
-                from_ms = max(stale.from_ms, newer.from_ms)
-                to_ms = min(inf if office.to_ms is None else office.to_ms for office in (stale, newer))
-                if from_ms < to_ms:
-                    yield stale, newer, from_ms, None if to_ms == inf else to_ms
+    """(stale, newer, from_ms, to_ms) of every two offices of one partition that were held at once."""
+    for stale, newer in overlapping(offices):
+        to_ms = min(inf if office.to_ms is None else office.to_ms for office in (stale, newer))
+        yield stale, newer, max(stale.from_ms, newer.from_ms), None if to_ms == inf else to_ms
 
 
 def _window(stale: Office, newer: Office, from_ms: float, to_ms: float | None) -> dict[str, Any]:

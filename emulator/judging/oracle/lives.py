@@ -4,14 +4,13 @@ A life is numbered from 1; the last has the topic's own name. An operation is of
 what was given is of that in which it was given, unless the logs of another say that it is from there.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from emulator.judging.oracle.batch_index import BatchIndex
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.written import former_life
 from emulator.machines.client.operations import Operation
-
-Spans = dict[int, list[tuple[int, int]]]
-"""{digest: (first offset, last offset) of each batch that has it}"""
 
 
 class LivesOfTopics:
@@ -19,7 +18,7 @@ class LivesOfTopics:
 
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
-        self._spans: dict[tuple[str, int], Spans] = {}
+        self._batches: dict[tuple[str, int], BatchIndex] = {}
 
     def of_operation(self, operation: Operation, number: int, ended: int | None) -> str:
         """`number`: how many had begun before; `ended`: how many had ended before it did; None: it has not.
@@ -43,9 +42,12 @@ class LivesOfTopics:
         until = [given.get(operation.identifier, 0) for given in self._probe.read_by.get(topic, ())]
         for number, read in enumerate(operation.reads):
             by_time = _life(number, until)
-            lives = [self._name(topic, life) for life in range(by_time, 0, -1)]
+            if by_time == 1:
+                yield self._name(topic, 1)
+                continue
+            lives = (self._name(topic, life) for life in range(by_time, 0, -1))
             held = (name for name in lives if self._held(name, partition, read.digest, read.base_offset))
-            yield next(held, lives[0]) if by_time > 1 else lives[0]
+            yield next(held, self._name(topic, by_time))
 
     def _name(self, topic: str, life: int) -> str:
         return former_life(topic, life) if life <= len(self._probe.removed.get(topic, ())) else topic
@@ -53,14 +55,13 @@ class LivesOfTopics:
     def _held(self, name: str, partition: int, digest: int, offset: int) -> bool:
         """`offset` -1: anywhere. Also by a log that outlived its topic, and that the next of that name goes on with."""
         key = (name, partition)
-        if key not in self._spans:
-            spans = self._spans[key] = {}
+        if key not in self._batches:
             written = self._probe.written
-            for _, first, last, of in (*written.batches.get(key, ()), *written.carried.get(key, ())):
-                spans.setdefault(of, []).append((first, last))
-        return any(offset < 0 or first <= offset <= last for first, last in self._spans[key].get(digest, ()))
+            held = (*written.batches.get(key, ()), *written.carried.get(key, ()))
+            self._batches[key] = BatchIndex((of, first, last) for _, first, last, of in held)
+        return self._batches[key].covers(digest, offset)
 
 
 def _life(number: int, ends: Sequence[int]) -> int:
-    """`ends`: how many there were at the end of each life."""
-    return next((life for life, end in enumerate(ends, 1) if number < end), len(ends) + 1)
+    """`ends`: how many there were at the end of each life; they never fall."""
+    return bisect_right(ends, number) + 1

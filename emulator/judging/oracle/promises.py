@@ -1,14 +1,16 @@
 """What may be lost, what may be acknowledged, and how many must hold it: by acks, by how leaders were elected, by what
 disks forgot."""
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
+from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.beliefs import Belief
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
 from emulator.judging.oracle.offices import Office
-from emulator.judging.oracle.truth import Batch, Truth, Write
+from emulator.judging.oracle.truth import Truth, Write
 from emulator.judging.oracle.violations import Violation
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
@@ -17,10 +19,12 @@ ACKS, UNCLEAN, UNFLUSHED = "acks<=1", "unclean.leader.election", "not flushed"
 ALLOWED = (ACKS, UNCLEAN, UNFLUSHED)
 """What allows that an acknowledged record is lost."""
 ALL = -1
+ANY = 0
+"""In place of a digest, where content does not count."""
 
 
 class Allowances:
-    """Of one truth."""
+    """Of one truth. Each index is built at its first use: most runs lose nothing."""
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
@@ -28,63 +32,104 @@ class Allowances:
         for office in truth.leaders:
             if office.topic_partition is not None and office.found is not None:
                 self._unclean.setdefault(office.topic_partition, []).append(office)
+        self._found: dict[int, BatchIndex] = {}
+        self._appended: dict[TopicPartition, tuple[BatchIndex, dict[Span, int]]] = {}
+        forgotten: dict[TopicPartition, list[Span]] = {}
+        for one in truth.forgotten:
+            forgotten.setdefault(one.topic_partition, []).append((ANY, one.to, one.log_end - 1))
+        self._forgotten = {topic_partition: BatchIndex(spans) for topic_partition, spans in forgotten.items()}
 
     def of(self, write: Write) -> str:
         """What allows that `write` is lost; "": nothing does."""
         if write.acks != ALL:
             return ACKS
-        truth, topic_partition = self._truth, write.topic_partition
-        epochs = [
-            epoch
-            for epoch, first, last, digest in truth.appended.get(topic_partition, ())
-            if digest == write.digest and first <= write.offset <= last
-        ]
-        for office in self._unclean.get(topic_partition, ()):
-            if epochs and max(epochs) < office.epoch and not _began_with(office, write):
-                return UNCLEAN
-        for forgotten in truth.forgotten:
-            if forgotten.topic_partition == topic_partition and forgotten.to <= write.offset < forgotten.log_end:
-                return UNFLUSHED
-        return ""
+        topic_partition = write.topic_partition
+        unclean = self._unclean.get(topic_partition, ())
+        epoch = self._last_epoch(write) if unclean else None
+        if epoch is not None and any(epoch < office.epoch and not self._began_with(office, write) for office in unclean):
+            return UNCLEAN
+        forgotten = self._forgotten.get(topic_partition)
+        return UNFLUSHED if forgotten is not None and write.offset >= 0 and forgotten.covers(ANY, write.offset) else ""
 
+    def _last_epoch(self, write: Write) -> int | None:
+        """The last leader epoch in which a replica appended the record; None: none is known to have."""
+        topic_partition = write.topic_partition
+        if topic_partition not in self._appended:
+            epochs: dict[Span, int] = {}
+            for epoch, first, last, digest in self._truth.appended.get(topic_partition, ()):
+                span = (digest, first, last)
+                epochs[span] = max(epoch, epochs.get(span, epoch))
+            self._appended[topic_partition] = BatchIndex(epochs), epochs
+        index, epochs = self._appended[topic_partition]
+        digest = write.digest
+        return max((epochs[digest, first, last] for first, last in index.covering(digest, write.offset)), default=None)
 
-def _began_with(office: Office, write: Write) -> bool:
-    """Whether its leader had the record then."""
-    return any(
-        digest == write.digest and first <= write.offset <= last for digest, first, last in office.found or ()
-    )
+    def _began_with(self, office: Office, write: Write) -> bool:
+        """Whether its leader had the record then."""
+        index = self._found.get(id(office))
+        if index is None:
+            index = self._found[id(office)] = BatchIndex(office.found or ())
+        return write.offset >= 0 and index.covers(write.digest, write.offset)
 
 
 def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
     told: dict[tuple[TopicPartition, str], list[Belief]] = {}
     for belief in truth.beliefs:
         told.setdefault((belief.topic_partition, belief.node), []).append(belief)
-    small = {of: list(_too_small(beliefs)) for of, beliefs in told.items()}
-    for write in truth.writes:
-        if write.acks != ALL or write.outcome != "ok":
-            continue
-        node = f"broker-{write.broker}"
-        for belief, until in small.get((write.topic_partition, node), ()):
-            if belief.ended <= write.ended < until and write.offset >= belief.high_watermark:
-                text = (
-                    f"{write.operation} was acknowledged (acks=all) at offset {write.offset} by {node}, which took "
-                    f"{belief.in_sync} for in sync; min.insync.replicas is {belief.least}"
-                )
-                details = {"operation": write.operation, "node": node, "in_sync": belief.in_sync}
-                yield Violation(write.topic_partition, write.offset, text, details)
-                break
+    writes: dict[tuple[TopicPartition, str], list[int]] = {}
+    for number, write in enumerate(truth.writes):
+        if write.acks == ALL and write.outcome == "ok":
+            writes.setdefault((write.topic_partition, f"broker-{write.broker}"), []).append(number)
+    found: dict[int, Belief] = {}
+    for of, numbers in writes.items():
+        if of in told:
+            found.update(_acknowledged_in(_too_small(told[of]), truth.writes, numbers))
+    for number, belief in sorted(found.items(), key=lambda one: one[0]):
+        write = truth.writes[number]
+        text = (
+            f"{write.operation} was acknowledged (acks=all) at offset {write.offset} by {belief.node}, which took "
+            f"{belief.in_sync} for in sync; min.insync.replicas is {belief.least}"
+        )
+        details = {"operation": write.operation, "node": belief.node, "in_sync": belief.in_sync}
+        yield Violation(write.topic_partition, write.offset, text, details)
+
+
+def _acknowledged_in(
+    small: Iterable[tuple[Belief, float]], writes: Sequence[Write], numbers: Iterable[int]
+) -> Iterator[tuple[int, Belief]]:
+    """(number of a write, the belief in too few in which it was acknowledged, the latest such). One leader's, who may
+    acknowledge, then, what it had committed before. `small`: the latest first, each with when that was over."""
+    waiting = [*small]
+    # Beliefs that have begun, each with a higher high watermark than those before it: who lies under a later one
+    # with a lower one is never the latest to fit.
+    begun: list[tuple[int, Belief, float]] = []
+    for number in sorted(numbers, key=lambda number: writes[number].ended):
+        write = writes[number]
+        while waiting and waiting[-1][0].ended <= write.ended:
+            belief, until = waiting.pop()
+            if begun and begun[-1][2] <= belief.ended:
+                begun.clear()  # that time is over
+            while begun and begun[-1][0] >= belief.high_watermark:
+                begun.pop()
+            begun.append((belief.high_watermark, belief, until))
+        fits = bisect_right(begun, write.offset, key=lambda one: one[0]) - 1
+        if fits >= 0 and write.ended < begun[fits][2]:
+            yield number, begun[fits][1]
 
 
 def too_few_copies(truth: Truth) -> Iterator[Violation]:
     final = FinalLogs(truth)
+    copies: dict[TopicPartition, dict[str, BatchIndex]] = {}
     for write, least in _promised(truth):
         place = write.topic_partition
         replicas = truth.assignments[place]
-        held = [
-            node
-            for node, log in truth.logs.get(place, {}).items()
-            if identifier_named(node) in replicas and any(_is_copy(batch, write) for batch in log)
-        ]
+        if place not in copies:
+            copies[place] = {
+                node: BatchIndex((batch.digest, batch.first, batch.last) for batch in log)
+                for node, log in truth.logs.get(place, {}).items()
+                if identifier_named(node) in replicas
+            }
+        held = [node for node, log in copies[place].items() if log.covers(write.digest, write.offset)]
         if len(held) < least and final.holds(place, write.digest, write.offset):
             text = (
                 f"{write.operation} was acknowledged (acks=all) at offset {write.offset}; of the replicas "
@@ -117,10 +162,6 @@ def _promised(truth: Truth) -> Iterator[tuple[Write, int]]:
         of = told.get(place, {})
         if f"broker-{write.broker}" in of and place in truth.assignments:
             yield write, min(*of.values(), len(truth.assignments[place]))
-
-
-def _is_copy(batch: Batch, write: Write) -> bool:
-    return batch.digest == write.digest and (write.offset < 0 or batch.first <= write.offset <= batch.last)
 
 
 def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:

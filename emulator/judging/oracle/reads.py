@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.truth import Given, Truth
 from emulator.judging.oracle.violations import Violation
@@ -23,13 +24,14 @@ def read_then_lost(truth: Truth) -> Iterator[Violation]:
 
 
 def phantom_read(truth: Truth) -> Iterator[Violation]:
-    ever: dict[tuple[TopicPartition, int], set[tuple[int, int]]] = {}
+    spans: dict[TopicPartition, list[Span]] = {}
     for (topic, partition), batches in truth.appended.items():
-        for _, first, last, digest in batches:
-            ever.setdefault(((plain_topic(topic), partition), digest), set()).add((first, last))
+        of_partition = spans.setdefault((plain_topic(topic), partition), [])
+        of_partition += [(digest, first, last) for _, first, last, digest in batches]
+    ever = {topic_partition: BatchIndex(some) for topic_partition, some in spans.items()}
     for (topic_partition, offset, digest), times in sorted(_distinct(truth, lives_apart=False).items()):
-        held = ever.get((topic_partition, digest), ())
-        if not any(first <= offset <= last for first, last in held):
+        held = ever.get(topic_partition)
+        if held is None or not held.covers(digest, offset):
             yield _violation(topic_partition, offset, times, "no replica ever had")
 
 
@@ -62,35 +64,6 @@ def skipped_read(truth: Truth) -> Iterator[Violation]:
     for given, last in _leaps(truth):
         if not _alike(given.read, last) and given.read.base_offset > last.last_offset + 1:
             yield _leap(given, last, f"{_by_whom(given)}, right behind {last.last_offset} {_of_whom(last)}")
-
-
-def unseen(truth: Truth) -> Iterator[Violation]:
-    final = FinalLogs(truth)
-    stretches: dict[TopicPartition, dict[tuple[str, int], list[Read]]] = {}
-    for given in truth.reads:
-        of_partition = stretches.setdefault(given.topic_partition, {})
-        of_partition.setdefault((given.operation, given.stretch), []).append(given.read)
-    for write in truth.writes:
-        topic_partition, offset = write.topic_partition, write.offset
-        if write.outcome != "ok" or offset < 0 or topic_partition[0] in truth.gone:
-            continue
-        passed = [
-            operation
-            for (operation, _), reads in stretches.get(topic_partition, {}).items()
-            if min(read.base_offset for read in reads) <= offset < max(read.last_offset for read in reads)
-            and write.ended < max(read.ended for read in reads)
-            and not any(
-                read.digest == write.digest and read.base_offset <= offset <= read.last_offset for read in reads
-            )
-        ]
-        if passed and final.holds(topic_partition, write.digest, offset):
-            reader = min(passed)
-            text = (
-                f"{write.operation} lies at offset {offset}, which {reader} read past without it "
-                f"(times: {len(passed)})"
-            )
-            details = {"operation": write.operation, "reader": reader, "times": len(passed)}
-            yield Violation(topic_partition, offset, text, details)
 
 
 def inconsistent_offsets(truth: Truth) -> Iterator[Violation]:

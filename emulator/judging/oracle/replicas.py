@@ -1,11 +1,15 @@
 """What replicas kept of what they knew: committed records, leader epochs, checkpoints, and leaders their office."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.violations import Violation
 from protocol.ids import TopicPartition
+
+ENTRIES_MAX = 20
+"""Of a leader epoch cache that a violation lists."""
 
 
 def fenced_leader_change(truth: Truth) -> Iterator[Violation]:
@@ -46,11 +50,18 @@ def epoch_cache(truth: Truth) -> Iterator[Violation]:
             firsts: dict[int, int] = {}
             for batch in log:
                 firsts[batch.epoch] = min(batch.first, firsts.get(batch.epoch, batch.first))
+            has = _entries_text(cache)
             for epoch, first in sorted(firsts.items()):
                 if epoch >= 0 and cache.get(epoch) != first:
-                    has = ", ".join(f"{known} from {begins}" for known, begins in cache.items()) or "nothing"
                     text = f"in the log of {node} leader epoch {epoch} begins at offset {first}; its cache has: {has}"
                     yield Violation(topic_partition, first, text, {"node": node, "leader_epoch": epoch})
+
+
+def _entries_text(cache: Mapping[int, int]) -> str:
+    """The first entries: a broken cache may have thousands, and each of its epochs is a violation."""
+    some = ", ".join(f"{epoch} from {begins}" for epoch, begins in islice(cache.items(), ENTRIES_MAX))
+    more = f" and {len(cache) - ENTRIES_MAX} more" if len(cache) > ENTRIES_MAX else ""
+    return f"{some or 'nothing'}{more}"
 
 
 def checkpoint_ahead(truth: Truth) -> Iterator[Violation]:

@@ -63,12 +63,13 @@ def test_whoever_has_a_record_does_not_lose_it_by_being_elected(first: int, last
 
 def test_an_election_is_unclean_of_whoever_was_not_in_sync() -> None:
     committed = Committed()
-    committed.states = [
+    for state in (
         State(PLACE, 8, leader=0, leader_epoch=0, isr=(0, 1), controller_epoch=1, created=True),
         State(PLACE, 9, leader=1, leader_epoch=1, isr=(1,), controller_epoch=1),
         State(PLACE, 10, leader=2, leader_epoch=2, isr=(2,), controller_epoch=1),
         State(PLACE, 11, leader=2, leader_epoch=2, isr=(2, 1), controller_epoch=1),
-    ]
+    ):
+        committed.note(state)
     assert [committed.elected_uncleanly(PLACE, epoch) for epoch in range(4)] == [False, False, True, False]
     assert not committed.elected_uncleanly(("t", 1), 2)
 
