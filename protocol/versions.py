@@ -57,6 +57,14 @@ def rank(version: str) -> int:
     return best
 
 
+def boundary_rank(version: str) -> int:
+    """Position of a gate's boundary on the ladder. Raises ValueError for an alias or a patch release: `2.0` stands for
+    2.0.1, so that a gate which begins with it leaves 2.0.0 out unnoticed."""
+    if version not in LADDER:
+        raise ValueError(f"gate boundary {version!r}: no step of the ladder; write one of: {', '.join(LADDER)}")
+    return LADDER.index(version)
+
+
 def ladder_name(version: str) -> str:
     """`2.6.3` -> `2.6`. Raises UnknownVersion."""
     return LADDER[rank(version)]
@@ -599,13 +607,13 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         raise UnusableProtocolVersion(f"inter.broker.protocol.version {p} is newer than the binary {b}")
 
     def bin_since(first: str) -> bool:
-        return rank(b) >= rank(first)
+        return rank(b) >= boundary_rank(first)
 
     def ibp_since(first: str) -> bool:
-        return rank(p) >= rank(first)
+        return rank(p) >= boundary_rank(first)
 
     def bin_within(first: str, last: str) -> bool:
-        return rank(first) <= rank(b) <= rank(last)
+        return boundary_rank(first) <= rank(b) <= boundary_rank(last)
 
     def ibp_newest(versions: tuple[tuple[str, int], ...]) -> int:
         return max([0, *(version for first, version in versions if ibp_since(first))])
@@ -727,7 +735,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         names_settings_without_value=bin_since("2.6"),
         altered_topics_are_looked_for=bin_since("2.7"),
         elections_that_are_not_needed_are_told=bin_since("2.4"),
-        enables_unclean_election_of_all_at_once=bin_since("2.0"),
+        enables_unclean_election_of_all_at_once=bin_since("2.0.0"),
         enables_unclean_election_at_once=bin_since("2.1"),
         resigns_in_every_session=not bin_since("0.10.2"),
         deposed_controller_goes_on=not bin_since("0.10.2"),

@@ -4,15 +4,18 @@ import inspect
 
 import pytest
 
+from emulator.settings.registry import REGISTRY
 from protocol.versions import (
     LADDER,
     Gates,
     UnknownVersion,
     UnusableProtocolVersion,
+    boundary_rank,
     gates_for,
     in_force,
     ladder_name,
     rank,
+    releases,
     since,
 )
 
@@ -66,6 +69,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "broker_epochs": ("2.2", "2.8", BINARY),
     "shutdown_leaves_deletions_alone": ("2.1", "2.8", BINARY),
     "startup_offlines_dead_replicas": ("2.3", "2.8", BINARY),
+    "enables_unclean_election_of_all_at_once": ("2.0.0", "2.8", BINARY),
+    "enables_unclean_election_at_once": ("2.1", "2.8", BINARY),
     "sole_isr_member_kept": ("1.1", "2.8", BINARY),
     "deleted_replica_answers_parked": ("2.4", "2.8", BINARY),
     "halts_when_stopped_while_starting": ("0.10.2", "2.8", BINARY),
@@ -204,6 +209,31 @@ def test_an_unknown_version_is_answered_with_the_known_ones(given: str) -> None:
     with pytest.raises(UnknownVersion) as raised:
         gates_for(given)
     assert str(raised.value) == f"unknown Kafka version {given!r}; one of: {', '.join(LADDER)}"
+
+
+@pytest.mark.parametrize("boundary", ["2.0", "0.8", "0.10", "0.11.0", "2.6.3", "0.9", "3.0", ""])
+def test_a_gates_boundary_is_a_step_of_the_ladder_and_no_other_name_for_one(boundary: str) -> None:
+    """`2.0` stands for 2.0.1: a gate that began with it left 2.0.0 out (KAFKA-6526 came with 2.0.0)."""
+    with pytest.raises(ValueError, match=rf"^gate boundary '{boundary}': no step of the ladder; write one of: "):
+        boundary_rank(boundary)
+    assert [boundary_rank(step) for step in LADDER] == list(range(len(LADDER)))
+
+
+def test_no_alias_is_a_boundary_in_the_tables_of_settings() -> None:
+    """The same in the tables of defaults, which compare with `since`."""
+    named = [
+        (setting.name, boundary)
+        for setting in REGISTRY.values()
+        for boundary in (
+            setting.since,
+            setting.until,
+            *(first for first, _ in setting.defaults),
+            *(first for _, first in setting.words_since),
+            *(last for _, last in setting.words_until),
+        )
+        if boundary
+    ]
+    assert [one for one in named if one[1] not in releases()] == []
 
 
 def test_the_protocol_is_never_newer_than_the_binary() -> None:
