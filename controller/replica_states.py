@@ -101,6 +101,8 @@ def _take_offline(
             others = [other for other in context.state.replicas_of(partition) if other != broker]
             batch.add_leader_and_isr(others, partition, leadership)
         context.state.replicas[(*partition, broker)] = ReplicaPosition.OFFLINE
+    if context.gates.unled_replicas_stay_online:
+        return
     for replica in replicas:
         if replica[:2] not in context.state.states:
             batch.add_update_metadata(context.state.brokers, [replica[:2]])

@@ -88,13 +88,13 @@ class RequestBatch:
         self._metadata_brokers.update(brokers)
         if not partitions and not self._gates.metadata_updates_brokers_only:
             partitions = self._state.states.keys()
-        if self._gates.tells_of_all_deletions and self._state.to_be_deleted:
-            partitions = [*partitions, *filter(self._is_being_deleted, self._state.states)]
+        if self._gates.tells_of_all_deletions and (self._state.to_be_deleted or self._state.reported_deleted):
+            partitions = [*partitions, *filter(self._is_reported_deleted, self._state.states)]
         for partition in partitions:
             leadership = self._state.states.get(partition)
             if leadership is None:
                 continue  # it never had a leader: nothing to say
-            if self._is_being_deleted(partition):
+            if self._is_reported_deleted(partition):
                 leadership = Leadership(
                     LEADER_DURING_DELETE, LeaderEpoch(0), leadership.isr, leadership.controller_epoch
                 )
@@ -162,6 +162,9 @@ class RequestBatch:
 
     def _is_being_deleted(self, partition: TopicPartition) -> bool:
         return self._state.is_being_deleted(partition[0])
+
+    def _is_reported_deleted(self, partition: TopicPartition) -> bool:
+        return self._is_being_deleted(partition) or partition in self._state.reported_deleted
 
     def _online(self, brokers: Iterable[BrokerId]) -> list[BrokerId]:
         """Those that are registered, shutting down or not."""

@@ -62,7 +62,7 @@ class ControllerState:
     `epoch`, `epoch_zk_version`: of `/controller_epoch` as this controller wrote it; 0 and -1 while it is
     none. `brokers`: registered ones, shutting down or not. `offline_log_dirs`: {broker: partitions it
     cannot serve}. `states`: what was last read from or written to the state znodes; absent: never had a
-    leader.
+    leader. `reported_deleted`: partitions that UpdateMetadata reports as deleted though no deletion is allowed (0.8.2).
     """
 
     def __init__(self) -> None:
@@ -78,6 +78,7 @@ class ControllerState:
         self.replicas: dict[Replica, ReplicaPosition] = {}
         self.being_reassigned: set[TopicPartition] = set()
         self.to_be_deleted: set[str] = set()
+        self.reported_deleted: set[TopicPartition] = set()
         self.deletion_started: set[str] = set()
         self.ineligible_for_deletion: set[str] = set()
 

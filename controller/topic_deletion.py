@@ -28,7 +28,7 @@ from protocol.znodes import (
 
 def deletions_changed(context: ControllerContext) -> Procedure[None]:
     """The children of `/admin/delete_topics` changed."""
-    if not context.active or not _looks_at_marks(context):
+    if not context.active:
         return
     asked = set((yield from read_children(DELETE_TOPICS)))
     unknown = asked - context.state.topics
@@ -47,7 +47,7 @@ def deletions_changed(context: ControllerContext) -> Procedure[None]:
 
 
 def _refuse(context: ControllerContext, asked: set[str]) -> Procedure[None]:
-    """delete.topic.enable is off. Up to 0.10.0 nobody looks at the marks, which stay."""
+    """delete.topic.enable is off. Up to 0.10.0 the marks stay."""
     if context.gates.removes_refused_deletions:
         for topic in sorted(asked):
             _tell(context, topic, "refused", "delete.topic.enable")
@@ -63,6 +63,8 @@ def initialize_deletions(context: ControllerContext) -> Procedure[None]:
     state = context.state
     asked = set((yield from read_children(DELETE_TOPICS)))
     if not context.settings.delete_topic_enable:
+        if context.gates.disabled_deletions_reported:
+            state.reported_deleted = {partition for partition in state.assignments if partition[0] in asked}
         yield from _refuse(context, asked)
         return
     state.to_be_deleted = asked & state.topics
@@ -71,10 +73,6 @@ def initialize_deletions(context: ControllerContext) -> Procedure[None]:
     _, offline = state.replicas_by_liveness()
     mark_ineligible(context, {replica[0] for replica in offline}, "offline replicas")
     mark_ineligible(context, {partition[0] for partition in state.being_reassigned}, "reassignment")
-
-
-def _looks_at_marks(context: ControllerContext) -> bool:
-    return context.settings.delete_topic_enable or context.gates.removes_refused_deletions
 
 
 def mark_ineligible(context: ControllerContext, topics: Iterable[str], reason: str) -> None:

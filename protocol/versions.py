@@ -570,6 +570,15 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     hears_of_log_dirs: bool
     """1.0+: the controller asks a broker that lost a log directory which replicas are gone (KIP-112)."""
 
+    # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
+    disabled_deletions_reported: bool
+    """Up to 0.10.0: a new controller with `delete.topic.enable` off reports partitions of topics that are marked with
+    leader -2 all the same (KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted)."""
+
+    unled_replicas_stay_online: bool
+    """0.8.2, 1.1: a replica whose partition never had a leader cannot go offline, so that its topic is never deleted
+    (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
+
     def understands(self, api_key: int, version: int) -> bool:
         """Whether this binary can read that version of a request of another broker. A binary knows each up to the
         version that it sends by default, with its own inter.broker.protocol.version."""
@@ -819,4 +828,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         forgets_offsets_of_deleted_topics=bin_since("0.10.2"),
         storage_failure_kills_broker=not ibp_since("1.0"),
         hears_of_log_dirs=bin_since("1.0"),
+        disabled_deletions_reported=not bin_since("0.10.2"),
+        unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
     )

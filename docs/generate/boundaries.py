@@ -19,6 +19,7 @@ READ: dict[str, str] = {
     "unknown_replica_answers_not_leader": "ReplicaManager.getPartitionAndLeaderReplicaIfLocal",
     "client_join_waits_for_rebalance": "AbstractCoordinator.sendJoinGroupRequest",
     "client_retries_commits_to_unknown_topics": "ConsumerCoordinator.OffsetCommitResponseHandler",
+    "unled_replicas_stay_online": "ReplicaStateMachine.doHandleStateChanges, OfflineReplica",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",

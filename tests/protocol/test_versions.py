@@ -84,6 +84,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "added_replicas_are_told_at_once_that_they_are_new": ("2.7", "2.8", BINARY),
     "successor_gives_up_moves_of_deleted_topics": ("1.1", "2.8", BINARY),
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
+    # errors of the controller's, semantics 8
+    "disabled_deletions_reported": (ALWAYS, "0.8.2", BINARY),
     # semantics 1.8
     "compacted_topics_need_keys": ("0.10.2", "2.8", BINARY),
     "invalid_record_named": ("2.4", "2.8", BINARY),
@@ -176,6 +178,12 @@ def test_gates_that_need_both_versions() -> None:
         assert gates.stuck_zk_version_pends is (binary == "2.8" and rank(ibp) < rank("2.7"))
         waits_as_a_request = rank(binary) >= rank("1.0") or rank(ibp) >= rank("0.10.2")
         assert gates.shutdown_answer_within_request_timeout is waits_as_a_request
+
+
+def test_gates_that_hold_in_more_than_one_stretch_of_versions() -> None:
+    for binary, ibp in pairs():
+        gates = gates_for(binary, ibp)
+        assert gates.unled_replicas_stay_online is (binary in ("0.8.2", "1.1"))
 
 
 def test_every_gate_is_documented() -> None:

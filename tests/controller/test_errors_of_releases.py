@@ -1,0 +1,91 @@
+"""Errors that a release of Kafka brought and a later one mended, at the controller alone, on both sides (semantics 8)."""
+
+import pytest
+
+from controller.settings import ControllerSettings
+from protocol.messages.leadership import UpdateMetadataRequest
+from protocol.versions import LADDER
+from protocol.znodes import topic_path
+from tests.controller.cluster import Cluster
+
+
+def started(version: str, settings: ControllerSettings | None = None, *, of: int = 3) -> Cluster:
+    """The last broker is controller."""
+    c = Cluster(of, version=version, settings=settings)
+    c.start(of - 1, *range(of - 1))
+    return c
+
+
+def delete(c: Cluster, topic: str = "t") -> None:
+    c.service.put(f"/admin/delete_topics/{topic}")
+    c.settle()
+
+
+def last_leaders(c: Cluster, broker: int) -> dict[tuple[str, int], int]:
+    """What the last UpdateMetadata of each partition says; takes what was sent."""
+    metadata = [m for m in c.requests(broker) if isinstance(m, UpdateMetadataRequest)]
+    return {(p.topic, p.partition): p.leader for m in metadata for p in m.partitions}
+
+
+# --- KAFKA-3175 ---
+
+
+def deletion_is_off() -> ControllerSettings:
+    return ControllerSettings(auto_leader_rebalance_enable=False, delete_topic_enable=False)
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_only_0_8_2_reports_a_marked_topic_as_deleted_where_deletion_is_off(version: str) -> None:
+    c = started(version, deletion_is_off())
+    c.create_topic("t", (0, 1))
+    c.create_topic("u", (0, 1))
+    delete(c)
+    c.forget_requests()
+    c.die(2)
+    affected = version == "0.8.2"
+    assert last_leaders(c, 0) == {("t", 0): -2 if affected else 0, ("u", 0): 0}
+    assert c.state(("t", 0)).leader == 0, "and it is led all the same"
+    assert (c.service.children("/admin/delete_topics") == ["t"]) is affected
+
+
+def test_the_controller_that_hears_of_the_mark_reports_nothing_in_0_8_2() -> None:
+    c = started("0.8.2", deletion_is_off())
+    c.create_topic("t", (0, 1))
+    delete(c)
+    c.forget_requests()
+    c.die(1)
+    assert last_leaders(c, 0) == {("t", 0): 0}
+
+
+def test_partitions_that_the_topic_gets_later_are_not_reported_as_deleted_in_0_8_2() -> None:
+    """TopicDeletionManager.partitionsToBeDeleted is filled once, when the controller takes over."""
+    c = started("0.8.2", deletion_is_off())
+    c.create_topic("t", (0, 1))
+    delete(c)
+    c.die(2)
+    c.forget_requests()
+    c.create_topic("t", (0, 1), (0, 1))
+    assert last_leaders(c, 0) == {("t", 0): -2, ("t", 1): 0}
+
+
+def test_in_0_8_2_a_mark_of_a_topic_that_is_not_there_goes_also_where_deletion_is_off() -> None:
+    """DeleteTopicsListener.handleChildChange deletes it before it asks whether deletion is allowed."""
+    c = started("0.8.2", deletion_is_off())
+    delete(c, "nothing")
+    assert c.service.children("/admin/delete_topics") == []
+
+
+# --- KAFKA-2937, KAFKA-6650 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_a_topic_with_a_partition_that_never_led_is_not_deleted_in_0_8_2_and_1_1(version: str) -> None:
+    c = started(version)
+    c.die(1)
+    c.create_topic("t", (0,), (1,))
+    delete(c)
+    assert topic_path("t") in c.service.znodes, "a replica is away"
+    c.start(1)
+    assert (topic_path("t") in c.service.znodes) is (version in ("0.8.2", "1.1"))
+    c.die(2)
+    assert (topic_path("t") in c.service.znodes) is (version in ("0.8.2", "1.1")), "nor by the next controller"
