@@ -9,7 +9,7 @@ from emulator.cluster import requests as r
 from emulator.cluster.control_client import ask
 from emulator.cluster.ending import end
 from emulator.cluster.launch import Held, NotUp, launch_held
-from emulator.cluster.registry import Found
+from emulator.cluster.registry import PROGRAM_PREFIX, Found
 from faultline.asks import Setting, done
 from faultline.errors import FaultlineError, NotStarted, Refused
 
@@ -69,7 +69,7 @@ class Lifetime:
             raise FaultlineError("the cluster runs already: a second one is another object")
         directory = self._directory or Path(tempfile.mkdtemp(prefix="faultline-"))
         options = UpOptions(
-            self._topology, name=f"python-{directory.name}", kafka_version=self._kafka_version,
+            self._topology, name=PROGRAM_PREFIX + directory.name, kafka_version=self._kafka_version,
             settings=self._settings, seed=self._seed, out=directory, kafka=True,
         )  # fmt: skip
         try:

@@ -34,6 +34,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Any:
     report = yield
     if report.when == "call" and report.failed:
         item.stash[FAILED] = True
+    cluster = getattr(item, "funcargs", {}).get("faultline_cluster")
+    if report.failed and cluster is not None:
+        report.sections.append(("faultline", f"the run is in {cluster.directory}"))
     return report
 
 

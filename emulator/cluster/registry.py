@@ -27,6 +27,8 @@ from protocol.undecodable import UNDECODABLE
 
 CLUSTER_FILE: Final = "cluster.json"
 LOG_FILE: Final = "supervisor.log"
+PROGRAM_PREFIX: Final = "python-"
+"""Beginning of the names of clusters that programs and tests start; a command means them only by name."""
 KEEP: Final = b"keep"
 """What `up` says to the supervisor when the cluster shall outlive it."""
 KNOCK_LIMIT_S: Final = 1.0
@@ -129,13 +131,16 @@ def named(name: str, runs: Path = RUNS) -> list[Found]:
 
 
 def choose(name: str | None, runs: Path = RUNS) -> Found:
-    """The running cluster that is meant; without a name, the only one. Raises NoCluster."""
+    """The running cluster of that name; without a name, the only one.
+
+    A cluster that a program has started counts where no other runs. Raises NoCluster."""
     known = clusters(runs)
     running = [one for one in known if one.running]
     if name is not None:
         return _chosen(name, named(name, runs), [one.name for one in running])
     if not running:
         raise NoCluster(f"no cluster runs: start one with faultline up{_left(known)}")
+    running = [one for one in running if not one.name.startswith(PROGRAM_PREFIX)] or running
     if len(running) > 1:
         names = [one.name for one in running]
         raise NoCluster(f"several clusters run: {', '.join(names)}; say which with --cluster NAME")

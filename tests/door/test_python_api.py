@@ -115,6 +115,7 @@ import faultline.cluster
 class Fake:
     def __init__(self, **given):
         self.given = given
+        self.directory = "runs/of-this-test"
 
     def __enter__(self):
         self.did = []
@@ -172,6 +173,7 @@ def test_the_fixture_audits_a_test_that_has_passed(
     pytester.makepyfile(TESTS)
     told = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
     told.assert_outcomes(passed=3, failed=1, errors=1)
+    assert told.stdout.str().count("the run is in runs/of-this-test") == 2, "once for each that did not pass"
     told.stdout.fnmatch_lines(
         ["*ERROR at teardown of test_whose_audit_finds_something*", "lost-acknowledged violated 1"], consecutive=True
     )

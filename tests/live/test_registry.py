@@ -67,6 +67,17 @@ def test_without_a_name_the_only_one_that_runs_is_meant(home: Path) -> None:
         choose(None)
 
 
+def test_a_cluster_of_a_program_counts_where_no_other_runs(home: Path) -> None:
+    put(home, "a", alive("python-a"))
+    assert choose(None).name == "python-a"
+    put(home, "one-1", alive("one"))
+    assert choose(None).name == "one"
+    assert choose("python-a").name == "python-a"
+    put(home, "two-1", alive("two"))
+    with pytest.raises(NoCluster, match="several clusters run: one, two; say which with --cluster NAME"):
+        choose(None)
+
+
 def test_a_name_a_folder_or_a_path_says_which(home: Path) -> None:
     directory = put(home, "one-1", alive("one"))
     put(home, "two-1", alive("two"))
