@@ -133,6 +133,8 @@ class Breakable(Heap):
         for node in self.nodes.values():
             node.links.apply(self.now_ms, rule)
             self._note_link_events(node)
+            if node.leaving:
+                self._let_go(node)
 
     def heal(self, rule_id: str) -> dict[str, int]:
         """Lift a rule everywhere; {node: frames stopped}."""

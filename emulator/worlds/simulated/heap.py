@@ -268,8 +268,8 @@ class Heap(Transport):
     # --- a death ---
 
     def _die(self, node: SimulatedNode, reason: str, *, kernel_lives: bool = True) -> None:
-        """The process is gone; its kernel closes what it had open, behind what was sent. `kernel_lives` false: what
-        was sent and waits at a gate is lost with it."""
+        """The process is gone; its kernel closes what it had open, behind what was sent and passes by itself.
+        `kernel_lives` false: all that waits at a gate is lost with it."""
         node.machine = None
         node.paused = False
         node.held.clear()
@@ -279,6 +279,8 @@ class Heap(Transport):
         ends, node.ends = list(node.ends.values()), {}
         for end in ends:
             self._close(end, reason, kernel_lives=kernel_lives)
-        if not kernel_lives:
-            for end in tuple(node.leaving):
-                self._leave(node, end)
+        if kernel_lives:
+            self._let_go(node)
+            return
+        for end in tuple(node.leaving):
+            self._leave(node, end)

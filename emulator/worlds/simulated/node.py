@@ -34,8 +34,8 @@ class SimulatedNode:
         self.held: deque[Callable[[], None]] = deque()
         self.ends: dict[int, End] = {}
         self.leaving: dict[End, None] = {}
-        """Ends that a process of this node closed, and whose kernel still has something to send, in the order of their
-        closing; they outlive the process."""
+        """Ends that a process of this node closed, with something that still waits at the gate, in the order of their
+        closing; they may outlive the process."""
         self.closed: set[int] = set()
         """Connections that its present life has closed: no input of theirs follows."""
         self.accepted = 0

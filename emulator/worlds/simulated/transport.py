@@ -155,8 +155,8 @@ class Transport:
         self._step(node, ConnectionLost(end.connection, loss.value, loss), f"{end.wire.name}/lost")
 
     def _close(self, end: End, reason: str, *, kernel_lives: bool = True) -> None:
-        """This end is closed by its own process, or by its death; the kernel sends the end of the stream behind what
-        was sent. `kernel_lives` false: what waits at the gate is lost."""
+        """This end is closed by its own process, or with it; the end of the stream goes out behind what was sent.
+        `kernel_lives` false: what waits at the gate is lost."""
         node = self.nodes[end.node]
         self._end(end)
         self._connection_changed(node, end, end.peer.node if end.peer else "", "closed", reason)
@@ -173,8 +173,15 @@ class Transport:
                 return
         self._leave(node, end)
 
+    def _let_go(self, node: SimulatedNode) -> None:
+        """Of what its dead processes left behind, all that needs a heal to pass dies with them, as in the network world
+        (docs/not-modelled.md). The receiver's gate stops the end of the stream until the heal."""
+        for end in tuple(node.leaving):
+            if (end.incarnation != node.incarnation or not node.alive) and not end.out.passes_by_itself:
+                self._leave(node, end)
+
     def _leave(self, node: SimulatedNode, end: End) -> None:
-        """The end of the stream is past the gate, or the kernel has given up what was before it."""
+        """The end of the stream is past the gate, or what was before it is given up."""
         node.leaving.pop(end, None)
         node.links.forget(end.out)
         self._travel(end, EOF)
