@@ -62,6 +62,7 @@ def rolled(version: str, way: Way, seed: int, session_ms: int = SESSION_MS) -> C
         **{"zookeeper.session.timeout.ms": session_ms},
     )
     cluster.run(max_ms=3_600_000.0)
+    cluster.go_on(10_000.0)  # the last one's registration has been seen, its answer may be on its way
     return cluster
 
 
