@@ -68,9 +68,9 @@ class AsyncCluster(Lifetime):
         """That share of frames is lost, and comes by a retransmission."""
         return asks.rule_of(await self._do(asks.loss(places, share, only, client_id)))
 
-    async def heal(self, *names: str) -> None:
-        """The rules that name all of these places, or are called so; without a name all."""
-        await self._do(r.Heal(list(names)))
+    async def heal(self, *names: str, kind: r.HealedKind = "") -> None:
+        """The rules that name all of these places, or are called so; without a name all. `kind`: only of that kind."""
+        await self._do(r.Heal(list(names), kind))
 
     # --- machines ---
 

@@ -70,9 +70,9 @@ class Cluster(Lifetime):
         """That share of frames is lost, and comes by a retransmission."""
         return asks.rule_of(self._do(asks.loss(places, share, only, client_id)))
 
-    def heal(self, *names: str) -> None:
-        """The rules that name all of these places, or are called so; without a name all."""
-        self._do(r.Heal(list(names)))
+    def heal(self, *names: str, kind: r.HealedKind = "") -> None:
+        """The rules that name all of these places, or are called so; without a name all. `kind`: only of that kind."""
+        self._do(r.Heal(list(names), kind))
 
     # --- machines ---
 

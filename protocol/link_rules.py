@@ -1,9 +1,10 @@
 """A fault on links, as it travels to the nodes and as they ask it: which frames fall under it."""
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
+LinkFaultKind = Literal["cut", "hold", "delay", "loss", "bandwidth"]
 NODES: Final = "nodes"
 KERNEL: Final = "kernel"
 

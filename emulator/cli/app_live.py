@@ -11,6 +11,7 @@ from cyclopts import App, Group, Parameter
 
 from emulator.cli.asked import ASKED, Asked, Json
 from emulator.runs.living import Driver, Engine
+from protocol.link_rules import LinkFaultKind
 
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
 Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
@@ -220,17 +221,19 @@ def bandwidth(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
 
 
 @app.command
-def heal(*places: Words, asked: Asked = ASKED) -> int:
+def heal(*places: Words, kind: LinkFaultKind | None = None, asked: Asked = ASKED) -> int:
     """Lift the faults that name all of these places; without any, every fault.
 
     Parameters
     ----------
     places
         az-0, A B, or a rule such as rule-2.
+    kind
+        Only faults of that kind: a cut is healed, and the delay on the same links stays.
     """
     from emulator.cli.commands.live_faults import heal_command
 
-    return heal_command(asked.asking("heal"), places)
+    return heal_command(asked.asking("heal"), places, kind or "")
 
 
 @app.command
@@ -244,7 +247,7 @@ def release(*places: Words, asked: Asked = ASKED) -> int:
     """
     from emulator.cli.commands.live_faults import heal_command
 
-    return heal_command(asked.asking("release"), places)
+    return heal_command(asked.asking("release"), places, "hold")
 
 
 _COMMANDS = ("up", "attach", "down", "status", "cut", "heal", "delay", "loss", "bandwidth", "hold", "release")

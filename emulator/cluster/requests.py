@@ -17,6 +17,7 @@ import msgspec
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
 from emulator.faults.machines import LIVE_FAULTS
 from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
+from protocol.link_rules import LinkFaultKind
 from protocol.undecodable import UNDECODABLE, why
 
 LINE_BYTES_MAX = 64 * 1024
@@ -79,12 +80,16 @@ class LinkFault(Ask, frozen=True, tag="link-fault"):
     words: Words
 
 
+HealedKind = Literal["", LinkFaultKind]
+""""": of every kind."""
+
+
 class Heal(Ask, frozen=True, tag="heal"):
     """Lift the rules that name all of these places (or are called so); none named: every rule. `kind`: only of that
     kind."""
 
     words: Words = []
-    kind: Literal["", "hold"] = ""
+    kind: HealedKind = ""
 
 
 class Machine(Ask, frozen=True, tag="machine"):

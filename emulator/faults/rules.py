@@ -15,17 +15,17 @@ from A to B of connections that A opened (their answers' way stays open, and so 
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, get_args
 
 import msgspec
 
 from emulator.topology import SESSION_SERVICE, Topology
-from protocol.link_rules import LinkRule
+from protocol.link_rules import LinkFaultKind, LinkRule
 from protocol.messages import REGISTRY
 from protocol.purposes import ALL as ALL_PURPOSES
 from protocol.purposes import BROKER_PORT, CONTROL
 
-KINDS: Final = ("cut", "hold", "delay", "loss", "bandwidth")
+KINDS: Final[tuple[LinkFaultKind, ...]] = get_args(LinkFaultKind)
 RECOVERIES: Final = ("rto", "instant")
 API_NAMES: Final = tuple(sorted({m.API_NAME for m in REGISTRY.values()}))
 ALL_RULES: Final = "all"

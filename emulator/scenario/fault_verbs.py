@@ -9,6 +9,7 @@ import msgspec.inspect
 from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
+from emulator.faults.rules import KINDS
 from emulator.scenario import model as m
 from emulator.scenario.expectations import read_version
 from emulator.scenario.step_reader import APIS, LINK_KEYS, Keys, Steps, Verb
@@ -128,6 +129,6 @@ def link(fault: type[m.LinkFault]) -> Verb:
 
 
 def heal(k: Keys, at_s: float | None) -> Steps:
-    if not k.nodes:
-        return [m.Heal(at_s=at_s)]
-    return [m.Heal(links=_links(k), at_s=at_s)]
+    kind: str = k.get("kind", lambda n: k.reader.word(n, "kind of fault on links", KINDS), "")
+    links = _links(k) if any(key in k for key in LINK_KEYS) else None
+    return [m.Heal(links=links, kind=kind, at_s=at_s)]

@@ -107,6 +107,7 @@ LINK_FAULTS: Final[tuple[type[LinkFault], ...]] = (Cut, Hold, Delay, Loss, Bandw
 
 
 class Heal(Step, frozen=True, kw_only=True):
-    """Ends the rules on exactly these links; None: every rule."""
+    """Ends the rules on exactly these links; None: on all. `kind`: only of that kind (`cut`), "": of every kind."""
 
     links: Links | None = None
+    kind: str = ""

@@ -89,8 +89,9 @@ def do_entry(step: m.AnyStep) -> Entry | None:
             return {"do": step.VERB, **_node(node), **_given(step)}
         case m.LinkFault():
             return _link_fault(step)
-        case m.Heal(links=links):
-            return {"do": "heal"} if links is None else {"do": "heal", **_links(links)}
+        case m.Heal(links=links, kind=kind):
+            on = {} if links is None else _links(links)
+            return {"do": "heal", **on, **({"kind": kind} if kind else {})}
         case m.CreateTopic(topic=topic, assignment=(), configs=configs):
             placed = {k: v for k, v in (("partitions", step.partitions), ("replicas", step.replicas)) if v}
             return {"do": "create-topic", "topic": topic, **placed, "configs": configs}

@@ -169,7 +169,8 @@ VERBS: dict[str, Verb] = {
     ),
     **{step.VERB: fault.link(step) for step in m.LINK_FAULTS},
     "heal": Verb(
-        does="Ends the rules on these links; without links, every rule.", read=fault.heal, keys=LINK_KEYS, short="az"
+        does="Ends the rules on these links, or every rule; with `kind` (such as cut), those of that kind alone.",
+        read=fault.heal, keys=(*LINK_KEYS, "kind"), short="az",
     ),
     "create-topic": Verb(
         does="A topic with its replicas per partition, named or placed; ends when every partition has a leader.",

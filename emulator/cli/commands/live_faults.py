@@ -11,6 +11,7 @@ from emulator.cluster.requests import (
     BATCHES_KEPT_MAX,
     SYNCED,
     Heal,
+    HealedKind,
     LinkFault,
     Machine,
     MachineFault,
@@ -37,10 +38,9 @@ def link_fault_command(
     return ask_cluster(asking, LinkFault([asking.command, *words, *more]), _show_applied)
 
 
-def heal_command(asking: Asking, words: Sequence[str]) -> int:
+def heal_command(asking: Asking, words: Sequence[str], kind: HealedKind = "") -> int:
     """`heal`, or `release`, which is a heal of holds alone."""
-    kind = "hold" if asking.command == "release" else ""
-    return ask_cluster(asking, Heal(list(words), kind), _show_healed)  # type: ignore[arg-type]
+    return ask_cluster(asking, Heal(list(words), kind), _show_healed)
 
 
 def machine_command(

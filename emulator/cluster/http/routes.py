@@ -3,7 +3,7 @@
 A fault of machines has a path because it is one (`emulator.faults.machines`): nothing is to be added here for it.
 """
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec.structs import FieldInfo
@@ -37,7 +37,7 @@ class _OfFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _OfLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     place: Annotated[list[Place], msgspec.Meta(max_length=r.WORDS_MAX)] = []
-    kind: Literal["", "hold"] = ""
+    kind: r.HealedKind = ""
 
 
 def _heal_one(inputs: Any, _body: None) -> r.Heal:

@@ -25,7 +25,8 @@ class FaultSteps:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._rules = 0
-        self._in_force: dict[m.Links, list[str]] = {}
+        self._in_force: dict[str, tuple[m.Links, str]] = {}
+        """{rule: its links and kind}"""
 
     def machine(self, step: m.MachineStep | m.Together, following: m.AnyStep | None) -> Steps:
         """`following`: the scenario's next step, which may do the waiting for a node that starts."""
@@ -79,16 +80,18 @@ class FaultSteps:
             expects_traffic=step.expects_traffic,
             **amounts,
         )
-        self._in_force.setdefault(links, []).append(name)
+        self._in_force[name] = (links, step.VERB)
         yield from self._act(act.ApplyRule(rule), takes=True)
 
-    def heal(self, links: m.Links | None) -> Steps:
-        """Lift the rules on these links; None: all."""
-        if links is None:
-            names = [name for rules in self._in_force.values() for name in rules]
-            self._in_force.clear()
-        else:
-            names = self._in_force.pop(links, [])
+    def heal(self, links: m.Links | None, kind: str = "") -> Steps:
+        """Lift the rules on these links (None: on all) and of that kind ("": of every kind)."""
+        names = [
+            name
+            for name, (of_links, of_kind) in self._in_force.items()
+            if links in (None, of_links) and kind in ("", of_kind)
+        ]
+        for name in names:
+            del self._in_force[name]
         if names:
             yield from self._act(act.HealRules(tuple(names)), takes=True)
 

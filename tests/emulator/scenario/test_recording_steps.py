@@ -115,6 +115,7 @@ def test_a_wait_that_the_recording_did_not_reach_need_not_be_reached() -> None:
             {"do": "cut", "az": 0, "only": ["session", "Fetch"], "expects_traffic": False},
         ),
         (m.Heal(links=m.PairLinks(("broker-0", "session-1"))), {"do": "heal", "link": [0, "session-1"]}),
+        (m.Heal(links=m.AzLinks("az-1"), kind="cut"), {"do": "heal", "az": 1, "kind": "cut"}),
         (
             m.Delay(links=m.AzLinks("az-1"), delay_ms=5),
             {"do": "delay", "az": 1, "delay_ms": 5, "jitter_ms": 0.0},

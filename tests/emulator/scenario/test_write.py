@@ -43,6 +43,8 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Bandwidth(links=m.AzLinks("az-0"), bytes_per_s=1500.0),
     m.Heal(links=LINKS),
     m.Heal(),
+    m.Heal(kind="cut"),
+    m.Heal(links=LINKS, kind="bandwidth", at_s=5),
     m.PowerLoss(node="broker-1"),
     m.PowerLoss(node="broker-1", batches_kept=0, partition="t-1"),
     m.LoseDisk(node="broker-1"),
