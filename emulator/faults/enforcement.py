@@ -17,10 +17,11 @@ How a world uses it, for each node:
     links.apply(now, rule); links.heal(now, rule.rule)  # then look at every next_ms again
     links.take_events()                                 # what is to be written about all that
 
-A peer's end of stream is offered like a frame: its FIN or RST vanishes in a cut as data does. Delay, jitter
-and loss are the sender's; cut and hold are enforced at both ends. Departures from TCP: what a killed
-process had not got through a cut dies with it (a kernel would go on sending it), and a receiver's lost
-acknowledgements cost nothing.
+The end of a stream is offered like a frame, at both ends and with `ends`: it passes behind all that was offered
+before, and vanishes in a cut as data does. What a process sent before it closed (`orphan`) is given up after 105 s.
+Delay, jitter, bandwidth and loss are the sender's; cut and hold are enforced at both ends. Departures from TCP: what
+a process had not got through a cut or a hold dies with the process (a kernel would go on sending it), and a
+receiver's lost acknowledgements cost nothing.
 """
 
 from typing import Final
