@@ -384,6 +384,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     `/controller`, whoever has it; a process whose first registration does ends."""
     registers_before_election: bool
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
+    metadata_refuses_invalid_names: bool
+    """2.8+: metadata of a topic whose name none can have is answered 17; before 3 (KafkaApis.getTopicMetadata)."""
+    serves_after_registration: bool
+    """1.0+: a broker reads clients' requests once it has registered (SocketServer.startProcessors); before, at once."""
     registers_beside_controller: bool
     """0.11, 1.0: in a new session it registers at once, whatever its controller's thread is busy with (KAFKA-5028);
     before, when that has tried to be elected, on the same thread."""
@@ -750,6 +754,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         deposed_controller_goes_on=not bin_since("0.10.2"),
         ephemerals_end_with_session=bin_within("0.10.2", "1.0"),
         registers_before_election=bin_since("1.1"),
+        metadata_refuses_invalid_names=bin_since("2.8"),
+        serves_after_registration=bin_since("1.0"),
         registers_beside_controller=bin_within("0.11", "1.0"),
         offline_leaders_by_liveness=bin_since("1.0"),
         hears_of_isr_changes=bin_since("0.10.2"),

@@ -9,7 +9,7 @@ from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged, ids_text
-from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_BROKER, NO_LEADER, BrokerId, TopicPartition
+from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_BROKER, NO_LEADER, BrokerId, TopicPartition, can_be_topic
 from protocol.messages.leadership import (
     BrokerEndpoint,
     MetadataObserved,
@@ -121,9 +121,14 @@ class MetadataCache:
                 )
             )
         known = {topic for topic, _ in self.partitions}
-        for topic in request.topics:
+        for topic in dict.fromkeys(request.topics):
             if topic not in known:
-                partitions.append(PartitionMetadata(topic, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                partitions.append(PartitionMetadata(topic, -1, self._unknown(topic)))
         return MetadataResponse(
             self.controller, list(self.live.values()), partitions, gates.metadata_epochs_reliable
         )
+
+    def _unknown(self, topic: str) -> ErrorCode:
+        if self._context.gates.metadata_refuses_invalid_names and not can_be_topic(topic):
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

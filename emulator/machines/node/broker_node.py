@@ -142,6 +142,21 @@ class BrokerNode:
         """What this broker thinks. Asking changes nothing."""
         return broker_status(self.node.name, self.broker, self.controller, self.session, now.mono_ms)
 
+    @property
+    def listens(self) -> bool:
+        """Its port takes connections: its logs are loaded (KafkaServer.startup)."""
+        return self.booted
+
+    @property
+    def reads_requests(self) -> bool:
+        """It reads what clients send: when it listens, or from 1.0 on when it has registered."""
+        return self.listens and (not self._gates.serves_after_registration or self._registered_in >= 0)
+
+    @property
+    def knows_cluster(self) -> bool:
+        """A controller has told it which brokers are alive: its metadata are not empty."""
+        return bool(self.broker.metadata.live)
+
     def _handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:
             case Started(seed, incarnation):

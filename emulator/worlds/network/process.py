@@ -18,7 +18,7 @@ from emulator.machines.node.broker_node import BrokerNode
 from emulator.orphans import EXIT_ORPHANED
 from emulator.storage.disk import DiskFiles
 from emulator.worlds.network.arrivals import Arrivals
-from emulator.worlds.network.ports import listen_on
+from emulator.worlds.network.ports import reserve_port
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.spec import EXIT_CRASHED, ProcessOrder
 from protocol.machine import Exit
@@ -89,8 +89,8 @@ def _doors(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[Non
     life = settings.life
     places = places_of(settings.kafka, life.topology, life.run)
     ports = [place.brokers[life.node.name].port for place in places]
-    listeners = [listen_on(port, life.node.name, settings.kafka_host) for port in ports]
-    return [Door(shell, machine.context.gates, machine.context.broker, places, listeners).serve]
+    listeners = [reserve_port(life.node.name, port, settings.kafka_host) for port in ports]
+    return [Door(shell, machine, machine.context.gates, machine.context.broker, places, listeners).serve]
 
 
 def _room_for_clients() -> None:

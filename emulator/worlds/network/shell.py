@@ -106,6 +106,7 @@ class NodeShell:
         self.call_at = self._time.call_at
         """(due ms, callback): a deadline of the shell."""
         self.switchboard = Switchboard(self, self.links, machine.HEARD if isinstance(machine, Hears) else None)
+        self._awaited: list[tuple[Callable[[], bool], trio.Event]] = []
         self._flush_due = False
         self.now = self.clock.now()
         self._nursery: trio.Nursery | None = None
@@ -187,6 +188,18 @@ class NodeShell:
         """What the machine thinks, between two steps; None: it is one that does not say."""
         return self._machine.status(self.clock.now()) if isinstance(self._machine, TellsStatus) else None
 
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Returns once `condition` holds. It is evaluated now, then after each burst of steps."""
+        if not condition():
+            holds = trio.Event()
+            self._awaited.append((condition, holds))
+            await holds.wait()
+
+    def _notify_awaited(self) -> None:
+        for entry in [entry for entry in self._awaited if entry[0]()]:
+            self._awaited.remove(entry)
+            entry[1].set()
+
     def post(self, event: Any, cause: str) -> None:
         """An input from outside the shell, for instance the answer to an extra effect."""
         self.post_letter(Letter(event, cause))
@@ -239,6 +252,8 @@ class NodeShell:
             self.switchboard.write_out()
             if self._held is not None:
                 await self._finish_slowly(*self._held)
+            if self._awaited:
+                self._notify_awaited()
             if len(mailbox) < MAILBOX_MAX // 2 and not self._room.is_set():
                 self._room.set()
             if mailbox:

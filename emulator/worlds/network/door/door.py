@@ -8,7 +8,7 @@ and not ended is bounded, too.
 
 import socket
 import struct
-from typing import Final
+from typing import Final, Protocol
 
 import trio
 
@@ -20,6 +20,7 @@ from emulator.worlds.network.door.codec import read_request
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.ports import BACKLOG
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.strangers import Strangers, descriptors
 from protocol.events import FrameRefused
@@ -27,6 +28,11 @@ from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
 from protocol.ids import BrokerId
 from protocol.versions import Gates
 
+REST_OF_STARTUP_MS: Final = 300.0
+"""Between registering and reading requests: 283 to 364 ms in logs of 2.8 (coordinators, configurations, then sockets)."""
+STARTUP_READS_MS_MAX: Final = 3_000.0
+"""In that time Kafka reads eight and more paths from ZooKeeper, one after the other, which the machine does not. Over slow
+links these take about as long as the controller's first UpdateMetadata, so that stands for them, at most so long."""
 UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
 """Of frames that have begun to come, all clients together; beyond it who began first is let go."""
 REFUSALS_TOLD_MAX: Final = 1_000
@@ -35,13 +41,34 @@ ESTABLISHED: Final = 1
 """The first byte of TCP_INFO: neither end has closed."""
 
 
+class Startup(Protocol):
+    """How far a broker's start has come."""
+
+    @property
+    def listens(self) -> bool: ...
+
+    @property
+    def reads_requests(self) -> bool: ...
+
+    @property
+    def knows_cluster(self) -> bool: ...
+
+
 class Door:
-    """`listeners`: one for each of `places`."""
+    """`listeners`: one for each of `places`, bound; they listen when `startup` says so."""
 
     def __init__(
-        self, shell: NodeShell, gates: Gates, broker: BrokerId, places: list[Place], listeners: list[socket.socket]
+        self,
+        shell: NodeShell,
+        startup: Startup,
+        gates: Gates,
+        broker: BrokerId,
+        places: list[Place],
+        listeners: list[socket.socket],
     ) -> None:
         self._shell = shell
+        self._startup = startup
+        self._starts_after_registration = gates.serves_after_registration
         self._doorways = list(zip(places, listeners, strict=True))
         self._spoken = apis_of(gates)
         self._magic = gates.record_magic
@@ -59,11 +86,28 @@ class Door:
         self._unended_bytes = 0
 
     async def serve(self) -> None:
-        """Until cancelled."""
-        await self._shell.begun.wait()
-        async with trio.open_nursery() as nursery:
-            for place, listener in self._doorways:
-                nursery.start_soon(self._accept, place, listener)
+        """Until cancelled. In Kafka's order (KafkaServer.startup): the port refuses connections while logs are loaded,
+        then it accepts them, and reads from them only when the broker has started."""
+        shell, startup = self._shell, self._startup
+        try:
+            await shell.until(lambda: startup.listens)
+            for _, listener in self._doorways:
+                listener.listen(BACKLOG)
+            await shell.until(lambda: startup.reads_requests)
+            if self._starts_after_registration:
+                await self._finish_startup()
+            async with trio.open_nursery() as nursery:
+                for place, listener in self._doorways:
+                    nursery.start_soon(self._accept, place, listener)
+        finally:
+            for _, listener in self._doorways:
+                listener.close()
+
+    async def _finish_startup(self) -> None:
+        shell, startup = self._shell, self._startup
+        await trio.sleep(shell.clock.real_s(REST_OF_STARTUP_MS))
+        with trio.move_on_after(shell.clock.real_s(STARTUP_READS_MS_MAX)):
+            await shell.until(lambda: startup.knows_cluster)
 
     async def _accept(self, place: Place, listener: socket.socket) -> None:
         async with trio.open_nursery() as nursery:
@@ -71,10 +115,7 @@ class Door:
             def take(sock: socket.socket, address: str) -> None:
                 nursery.start_soon(self._receive_one, place, sock, address)
 
-            try:
-                await accept_all(listener, take, self._strangers.let_oldest_go)
-            finally:
-                listener.close()
+            await accept_all(listener, take, self._strangers.let_oldest_go)
 
     async def _receive_one(self, place: Place, sock: socket.socket, address: str) -> None:
         """One client, until its end."""

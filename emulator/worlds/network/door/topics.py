@@ -24,7 +24,7 @@ from protocol.messages.administration import (
     NewTopic,
     PlacedPartition,
 )
-from protocol.messages.leadership import MetadataRequest, MetadataResponse
+from protocol.messages.leadership import MetadataRequest, MetadataResponse, PartitionMetadata
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 FIRST_WITH_A_SAY: Final = 4
@@ -64,6 +64,7 @@ def metadata(body: Any, version: int) -> MetadataRequest:
 
 def metadata_answer(asked: Asked, answer: MetadataResponse, place: Place) -> Any:
     """Brokers are where they are for clients of this AZ."""
+    alive = {one.broker for one in answer.brokers} if asked.version == 0 else None
     topics = [] if asked.version >= 1 and asked.body.topics == [] else answer.partitions
     brokers = [
         part(asked.api, "MetadataResponseBroker", node_id=one.broker, host=host, port=port, rack=one.rack or None)
@@ -74,12 +75,13 @@ def metadata_answer(asked: Asked, answer: MetadataResponse, place: Place) -> Any
         brokers=brokers,
         cluster_id=place.cluster,
         controller_id=answer.controller,
-        topics=[_topic(asked, topic, those) for topic, those in by_topic(topics)],
+        topics=[_topic(asked, topic, those, alive) for topic, those in by_topic(topics)],
     )
 
 
-def _topic(asked: Asked, topic: str, partitions: list[Any]) -> Any:
-    """One that is not known has an entry without a partition, which carries the error."""
+def _topic(asked: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Any:
+    """An unknown topic has an entry without a partition, which carries the error. `alive`: of version 0, which lists no
+    replica on a dead broker, and answers 9 if one is missing (MetadataCache.getPartitionMetadata)."""
     known = [one for one in partitions if one.partition >= 0]
     return part(
         asked.api,
@@ -91,18 +93,27 @@ def _topic(asked: Asked, topic: str, partitions: list[Any]) -> Any:
             part(
                 asked.api,
                 "MetadataResponseTopic.MetadataResponsePartition",
-                error_code=one.error,
+                error_code=_with_missing_replicas(one, alive),
                 partition_index=one.partition,
                 leader_id=max(one.leader, NO_LEADER),
                 leader_epoch=one.leader_epoch,
-                replica_nodes=one.replicas,
-                isr_nodes=one.isr,
+                replica_nodes=_listed(one.replicas, alive),
+                isr_nodes=_listed(one.isr, alive),
                 offline_replicas=one.offline_replicas,
             )
             for one in known
         ],
         authorized_operations=None,
     )
+
+
+def _listed(brokers: list[BrokerId], alive: set[BrokerId] | None) -> list[BrokerId]:
+    return brokers if alive is None else [one for one in brokers if one in alive]
+
+
+def _with_missing_replicas(one: PartitionMetadata, alive: set[BrokerId] | None) -> int:
+    missing = alive is not None and not alive.issuperset((*one.replicas, *one.isr))
+    return ErrorCode.REPLICA_NOT_AVAILABLE if missing and not one.error else one.error
 
 
 # --- topics made, grown and deleted ---

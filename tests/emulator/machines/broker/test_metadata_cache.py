@@ -152,3 +152,11 @@ def test_brokers_alone_may_be_updated() -> None:
     bench.ask(UpdateMetadataRequest(BrokerId(1), ControllerEpoch(2), [], [BrokerEndpoint(BrokerId(0), "broker-0")]))
     answer = metadata(bench)
     assert (answer.controller, len(answer.brokers), len(answer.partitions)) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(("version", "error"), [("2.7", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ("2.8", 17)])
+def test_a_name_that_no_topic_can_have_is_refused_once_however_often_it_is_named(version: str, error: int) -> None:
+    """KafkaApis.getTopicMetadata: a set of names; from 2.8 on Topic.validate."""
+    bench = Bench(version)
+    partitions = metadata(bench, "no/topic", "no/topic").partitions
+    assert [(one.topic, one.partition, one.error) for one in partitions] == [("no/topic", -1, error)]

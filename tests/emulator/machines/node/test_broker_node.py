@@ -341,3 +341,21 @@ def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) 
         machine = cluster.world.nodes[name].machine
         assert isinstance(machine, BrokerNode)
         assert machine.broker.replicas.partitions["own", 0].settings.min_insync_replicas == 1
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "0.11", "1.0", "1.1", "2.8"])
+def test_a_started_broker_listens_when_its_logs_are_loaded_and_reads_requests_when_it_has_registered(
+    version: str,
+) -> None:
+    """KafkaServer.startup: logs, sockets, (up to 0.11 request handlers,) registration, (from 1.0 on) processors. A client
+    that is answered earlier is given metadata without brokers, for longer than by Kafka."""
+    cluster, machine = starting(version)
+    stages = []
+    while not machine.reads_requests:
+        stages.append((machine.listens, machine.reads_requests, machine.context.broker_epoch >= 0))
+        cluster.go_on(0.1)
+    stages.append((machine.listens, machine.reads_requests, machine.context.broker_epoch >= 0))
+    waits = version not in ("0.10.2", "0.11")
+    met = list(dict.fromkeys(stages))
+    assert met[0] == (False, False, False)
+    assert met[1:] == ([(True, False, False), (True, True, True)] if waits else [(True, True, False)])

@@ -2,13 +2,14 @@
 
 import contextlib
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door import codec
+from emulator.worlds.network.door import codec, topics
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import answer_to, message_of
@@ -272,3 +273,18 @@ def test_a_damaged_request_is_read_or_refused_and_nothing_else(place: tuple[int,
     cut = data.draw(st.integers(8, len(payload)))
     with contextlib.suppress(ProtocolError):
         message_of(codec.read_request(bytes(payload[:cut]), SPOKEN), SPOKEN, 2)
+
+
+@pytest.mark.parametrize(("version", "error", "replicas"), [(0, 9, [0]), (1, 0, [0, 1])])
+def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, replicas: list[int]) -> None:
+    """MetadataCache.getPartitionMetadata, errorUnavailableEndpoints."""
+    partition = leadership.PartitionMetadata(
+        "t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0), BrokerId(1)]
+    )
+    alive = [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
+    asked = codec.Asked(3, version, 1, "app", SimpleNamespace(topics=None))
+    answered = topics.metadata_answer(
+        asked, leadership.MetadataResponse(BrokerId(0), alive, [partition], True), PLACE
+    )
+    (told,) = answered.topics[0].partitions
+    assert (told.error_code, told.replica_nodes, told.isr_nodes) == (error, replicas, [0])
