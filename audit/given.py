@@ -9,7 +9,7 @@ none, and is made once, whoever asks for it.
 - `group_operations`: commits and looks (`kind`: commit, committed) of groups, by `group_id`: `asked`: the offset to
   commit, `offset`: what was committed or found, when each was begun and ended, by the clock and by the number in its
   node's life; `store`: who keeps it, the group's coordinator (kafka) or the session service (znodes), which an old
-  consumer asks and no broker is; `outcome`, `store` null: it has not ended
+  consumer asks and no broker is; `foreign`: by a Kafka client; `outcome`, `store` null: it has not ended
 """
 
 _TURNS = """
@@ -70,7 +70,7 @@ SELECT /*few(asked)*/ asked.*, told.outcome, told.offset, told.at_ms AS ended_ms
   IF(told.broker >= 0, 'kafka', IF(told.broker < 0, 'znodes', NULL)) AS store, coalesce(told.gone, false) AS gone
 FROM (
   SELECT run, operation, kind, value AS group_id, node, incarnation, seq AS begun_seq, at_ms AS begun_ms, topic,
-    partition, offset AS asked
+    partition, offset AS asked, coalesce(client, '') != '' AS foreign
   FROM invocations WHERE kind IN ('commit', 'committed')
 ) AS asked
 LEFT JOIN (

@@ -22,6 +22,18 @@ def test_a_group_that_has_committed_what_is_not_there_is_ahead(audit: Audit) -> 
     assert [(one["offset"], one["group"], one["log_end"]) for one in check.evidence] == [(4, "g", 3)]
 
 
+def test_what_a_kafka_client_committed_and_the_log_lost_is_ahead(audit: Audit) -> None:
+    trace = healthy().append(0, "d", at=3, epoch=0, as_leader=True).truncate(0, 3, log_end=4, high_watermark=3)
+    check = audit(trace.group("commit", 4, client_id="app")).checks["group-ahead-of-log"]
+    assert [(one["offset"], one["log_end"]) for one in check.evidence] == [(4, 3)]
+
+
+def test_an_offset_that_no_log_ever_reached_is_a_kafka_clients_own(audit: Audit) -> None:
+    """`kafka-consumer-groups --reset-offsets`, say."""
+    check = audit(healthy().group("commit", 40, client_id="app")).checks["group-ahead-of-log"]
+    assert (check.verdict, check.judged) == ("held", 1)
+
+
 def test_a_group_that_has_committed_the_logs_end_is_not(audit: Audit) -> None:
     trace = healthy().group("commit", 4).group("commit", 3).group("commit", 9, outcome="unknown")
     assert audit(trace).checks["group-ahead-of-log"].verdict == "held"

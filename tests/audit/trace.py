@@ -334,13 +334,16 @@ class Trace:
         """A consumer leaves its position for another."""
         return self.emit("client-0", e.PositionLeft(operation, TOPIC, 0, offset, reason, False, -1))
 
-    def group(self, kind: str, offset: int, *, client: int = 0, outcome: str = "ok", broker: int = 0) -> Self:
-        """A group commits `offset`, or (`kind` committed) finds it. `broker` -1: in the session service."""
+    def group(
+        self, kind: str, offset: int, *, client: int = 0, outcome: str = "ok", broker: int = 0, client_id: str = ""
+    ) -> Self:
+        """A group commits `offset`, or (`kind` committed) finds it. `broker` -1: in the session service. `client_id`:
+        of a Kafka client, whose operations its broker's listener writes down."""
         self.operations += 1
-        name = f"client-{client}"
+        name = f"broker-{broker}" if client_id else f"client-{client}"
         operation = f"{name}.1:{self.operations}"
         asked = offset if kind == "commit" else -1
-        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, asked))
+        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, asked, client_id))
         error = 0 if outcome == "ok" else -2
         return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0, broker))
 

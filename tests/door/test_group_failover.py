@@ -1,12 +1,15 @@
 """A group outlives its coordinator: real consumers go on with the broker that coordinates next."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 import faultline
+from emulator.layout import EVENTS_FOLDER, event_paths
+from protocol.events.reading import event_in
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from tests.door.test_groups import places, until
 from tests.patience import PATIENCE_S
@@ -18,6 +21,12 @@ SETTINGS = {
     "zookeeper.session.timeout.ms": 2000,
     "group.initial.rebalance.delay.ms": 100,
 }
+
+
+def operations(run: Path) -> list[dict[str, Any]]:
+    """Those that have ended."""
+    lines = [line for path in event_paths(run / EVENTS_FOLDER) for line in path.read_bytes().splitlines()]
+    return [event for line in lines if (event := event_in(line)) and event["event"] == "operation_ended"]
 
 
 def coordinator(admin: AdminClient) -> int:
@@ -59,3 +68,5 @@ def test_members_go_on_without_a_rebalance_when_their_coordinator_dies(state_hom
         assert told == [], "nobody was asked to join again"
         for one in consumers:
             one.close()
+    commits = [one for one in operations(tmp_path / "run") if one["kind"] == "commit" and one["outcome"] == "ok"]
+    assert {(one["partition"], one["offset"]) for one in commits} >= {(0, 0), (1, 0)}, "the audit hears of commits"

@@ -9,7 +9,15 @@ from emulator.machines.broker.context import BrokerContext
 from emulator.topology import DEDICATED_FROM, node_name
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged, ids_text
-from protocol.ids import EPOCH_UNKNOWN, LEADER_DURING_DELETE, NO_BROKER, NO_LEADER, BrokerId, TopicPartition, can_be_topic
+from protocol.ids import (
+    EPOCH_UNKNOWN,
+    LEADER_DURING_DELETE,
+    NO_BROKER,
+    NO_LEADER,
+    BrokerId,
+    TopicPartition,
+    can_be_topic,
+)
 from protocol.messages.leadership import (
     BrokerEndpoint,
     MetadataObserved,

@@ -13,12 +13,18 @@ import trio
 
 from emulator.worlds.network.door.codec import Asked
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.seen import Producing, Seen
+from emulator.worlds.network.door.seen import Asking, Producing, Seen
 from emulator.worlds.network.door.translation import answer_to
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.frame import Frame
 from protocol.messages.base import Message
+from protocol.messages.groups import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
 from protocol.messages.replication import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 
 
@@ -37,6 +43,8 @@ class KafkaClient:
         self._there = there
         self._under_way: Arrived | None = None
         self._producing: Producing | None = None
+        self._asking: Asking | None = None
+        self._reading = seen.reading()
         self._answer: Message | None = None
         self._cause = ""
         self._free = trio.Event()
@@ -59,6 +67,8 @@ class KafkaClient:
         if isinstance(arrived.message, ProduceRequest):
             asked = arrived.asked
             self._producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message, cause)
+        elif isinstance(arrived.message, OffsetCommitRequest | OffsetFetchRequest):
+            self._asking = self._seen.offsets_asked(arrived.asked.client_id, arrived.message, cause)
         elif isinstance(arrived.message, AnsweredHere) and arrived.message.refused is not None:
             asked = arrived.asked
             producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message.refused, cause)
@@ -94,13 +104,19 @@ class KafkaClient:
         arrived, answer = self._under_way, self._answer
         assert arrived is not None, "an answer leaves that nobody asked for"
         producing, self._producing = self._producing, None
+        asking, self._asking = self._asking, None
         if producing is not None:
             if isinstance(answer, ProduceResponse) and self._there():
                 producing.told(answer)
             else:
                 producing.lost()
+        elif asking is not None:
+            if isinstance(answer, OffsetCommitResponse | OffsetFetchResponse) and self._there():
+                asking.told(answer)
+            else:
+                asking.lost()
         elif isinstance(answer, FetchResponse) and isinstance(arrived.message, FetchRequest) and self._there():
-            self._seen.fetched(arrived.asked.client_id, arrived.message, answer, self._cause)
+            self._reading.told(arrived.asked.client_id, arrived.message, answer, self._cause)
 
     def written(self) -> None:
         """The kernel has the whole answer."""
@@ -115,9 +131,12 @@ class KafkaClient:
     def ended(self) -> None:
         """The connection is over."""
         self._lose()
+        self._reading.ended()
         self._free.set()
 
     def _lose(self) -> None:
         producing, self._producing = self._producing, None
-        if producing is not None:
-            producing.lost()
+        asking, self._asking = self._asking, None
+        for begun in (producing, asking):
+            if begun is not None:
+                begun.lost()

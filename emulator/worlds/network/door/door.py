@@ -29,10 +29,10 @@ from protocol.ids import BrokerId
 from protocol.versions import Gates
 
 REST_OF_STARTUP_MS: Final = 300.0
-"""Between registering and reading requests: 283 to 364 ms in logs of 2.8 (coordinators, configurations, then sockets)."""
+"""Between registering and reading requests: 283 to 364 ms in logs of 2.8 (coordinators, configurations, sockets)."""
 STARTUP_READS_MS_MAX: Final = 3_000.0
-"""In that time Kafka reads eight and more paths from ZooKeeper, one after the other, which the machine does not. Over slow
-links these take about as long as the controller's first UpdateMetadata, so that stands for them, at most so long."""
+"""In that time Kafka reads eight and more paths from ZooKeeper, one after the other, which the machine does not. Over
+slow links these take about as long as the controller's first UpdateMetadata: that stands for them, at most so long."""
 UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
 """Of frames that have begun to come, all clients together; beyond it who began first is let go."""
 REFUSALS_TOLD_MAX: Final = 1_000

@@ -1,19 +1,23 @@
 """What a Kafka client was told: the operations that the audit reads, as the broker's door sees them.
 
 A produce is invoked when its request arrives through the link's gate, and ends when its answer has left through it: ok,
-failed, or unknown where the answer did not leave, or left for somebody who had gone. Of what is read the answer to a
-fetch tells. Each record of a small batch is an operation with its value; a larger batch is one operation.
+failed, or unknown where the answer did not leave, or left for somebody who had gone. Each record of a small batch is an
+operation with its value; a larger batch is one operation. Of reads see `read_operations`, of offsets of groups
+`offset_operations`.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from contextlib import contextmanager
+from typing import Final
 
 import msgspec
 
 from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from emulator.worlds.network.door.offset_operations import OffsetOperations, OffsetRequest, OffsetResponse
+from emulator.worlds.network.door.read_operations import ReadOperations
 from protocol.errors import ErrorCode
-from protocol.events import Event, RecordsRead
-from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from protocol.events import Event
+from protocol.ids import NO_OFFSET, BrokerId, Offset
 from protocol.machine import Emit
 from protocol.messages.replication import (
     FetchRequest,
@@ -100,35 +104,23 @@ class Seen:
             operation.end(self._out, error=result.error, offset=offset, digest=one.digest)
         self._tell(cause)
 
-    # --- fetch ---
+    # --- offsets of groups, reads ---
 
-    def fetched(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
-        """An answer has left."""
-        offsets = {(asked.topic, asked.partition): asked.fetch_offset for asked in request.partitions}
-        for one in answer.partitions:
-            if one.error == ErrorCode.NONE and one.records:
-                self._read(client_id, one, offsets[one.topic, one.partition])
+    def offsets_asked(self, client_id: str, request: OffsetRequest, cause: str) -> "Asking":
+        """A request about a group's offsets has arrived."""
+        operations = OffsetOperations(self._log, self._out, self._broker, client_id, request)
         self._tell(cause)
+        return Asking(self, operations, cause)
 
-    def _read(self, client_id: str, one: Any, offset: Offset) -> None:
-        operation = self._log.invoke(
-            self._out, kind="fetch", topic=one.topic, partition=one.partition, broker=self._broker, offset=offset,
-            client=client_id,
-        )  # fmt: skip
-        operation.attempt_sent(self._out, broker=self._broker, timeout_ms=UNKNOWN_MS)
-        operation.attempt_ended(self._out, error=ErrorCode.NONE)
-        after, epoch = offset, LeaderEpoch(-1)
-        for _, header in iter_headers(one.records):
-            if header.last_offset < offset:
-                continue
-            after, epoch = header.next_offset, header.leader_epoch
-            self._out.emit(
-                RecordsRead(
-                    operation.identifier, one.topic, one.partition, max(header.base_offset, offset),
-                    header.last_offset, epoch, header.crc, one.high_watermark, self._broker,
-                )
-            )  # fmt: skip
-        operation.end(self._out, error=ErrorCode.NONE, offset=after, leader_epoch=epoch)
+    def reading(self) -> "Reading":
+        """Of a new connection."""
+        return Reading(self, ReadOperations(self._log, self._broker))
+
+    @contextmanager
+    def written(self, cause: str) -> Iterator[Outbox]:
+        """Events that go into it are written at the block's end."""
+        yield self._out
+        self._tell(cause)
 
     def _tell(self, cause: str) -> None:
         for effect in self._out.take():
@@ -158,6 +150,45 @@ class Producing:
         """Nobody can say what the client knows."""
         for produced in self._operations:
             self._seen.ended(produced, None, self._cause)
+
+
+class Asking:
+    """The operations of one request about a group's offsets. It ends once."""
+
+    def __init__(self, seen: Seen, operations: OffsetOperations, cause: str) -> None:
+        self._seen = seen
+        self._operations = operations
+        self._cause = cause
+
+    def told(self, answer: OffsetResponse) -> None:
+        """The client was told this."""
+        with self._seen.written(self._cause) as out:
+            self._operations.answered(out, answer)
+
+    def lost(self) -> None:
+        """Nobody can say what the client knows."""
+        with self._seen.written(self._cause) as out:
+            self._operations.lost(out)
+
+
+class Reading:
+    """What one connection reads."""
+
+    def __init__(self, seen: Seen, operations: ReadOperations) -> None:
+        self._seen = seen
+        self._operations = operations
+        self._cause = ""
+
+    def told(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
+        """An answer has left."""
+        self._cause = cause
+        with self._seen.written(cause) as out:
+            self._operations.answered(out, client_id, request, answer)
+
+    def ended(self) -> None:
+        """The connection is over."""
+        with self._seen.written(self._cause) as out:
+            self._operations.ended(out)
 
 
 def _values(records: bytes, position: int, header: BatchHeader) -> list[bytes] | None:

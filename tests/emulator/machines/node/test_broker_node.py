@@ -347,8 +347,8 @@ def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) 
 def test_a_started_broker_listens_when_its_logs_are_loaded_and_reads_requests_when_it_has_registered(
     version: str,
 ) -> None:
-    """KafkaServer.startup: logs, sockets, (up to 0.11 request handlers,) registration, (from 1.0 on) processors. A client
-    that is answered earlier is given metadata without brokers, for longer than by Kafka."""
+    """KafkaServer.startup: logs, sockets, (up to 0.11 request handlers,) registration, (from 1.0 on) processors. A
+    client that is answered earlier is given metadata without brokers, for longer than by Kafka."""
     cluster, machine = starting(version)
     stages = []
     while not machine.reads_requests:

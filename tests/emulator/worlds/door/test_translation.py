@@ -67,12 +67,18 @@ ANSWERS: dict[int, Message] = {
     32: configuration.DescribeConfigsResponse(
         [
             configuration.DescribedResource(
-                2, "t", settings=[
+                2,
+                "t",
+                settings=[
                     configuration.DescribedSetting(
-                        "flush.ms", "7", 1, 5, synonyms=[configuration.SettingSynonym("flush.ms", "7", 1)],
+                        "flush.ms",
+                        "7",
+                        1,
+                        5,
+                        synonyms=[configuration.SettingSynonym("flush.ms", "7", 1)],
                         documentation="modelled",
                     )
-                ]
+                ],
             )
         ]
     ),
@@ -85,13 +91,9 @@ ANSWERS: dict[int, Message] = {
     43: placement.ElectLeadersResponse([placement.PartitionResult("t", 0, 84)]),
     44: configuration.IncrementalAlterConfigsResponse([configuration.AlterResult(2, "t")]),
     45: placement.AlterPartitionReassignmentsResponse([placement.PartitionResult("t", 0, 85)]),
-    46: placement.ListPartitionReassignmentsResponse(
-        [placement.Moving("t", 0, [BrokerId(0)], [BrokerId(0)], [])]
-    ),
+    46: placement.ListPartitionReassignmentsResponse([placement.Moving("t", 0, [BrokerId(0)], [BrokerId(0)], [])]),
     47: groups.OffsetDeleteResponse(0, [leadership.PartitionError("t", 0, 86)]),
-    60: placement.DescribeClusterResponse(
-        BrokerId(0), [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
-    ),
+    60: placement.DescribeClusterResponse(BrokerId(0), [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]),
     23: replication.OffsetForLeaderEpochResponse([replication.EpochAnswer("t", 0, 0, LeaderEpoch(1), Offset(5))]),
 }
 
@@ -283,8 +285,6 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
     )
     alive = [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
     asked = codec.Asked(3, version, 1, "app", SimpleNamespace(topics=None))
-    answered = topics.metadata_answer(
-        asked, leadership.MetadataResponse(BrokerId(0), alive, [partition], True), PLACE
-    )
+    answered = topics.metadata_answer(asked, leadership.MetadataResponse(BrokerId(0), alive, [partition], True), PLACE)
     (told,) = answered.topics[0].partitions
     assert (told.error_code, told.replica_nodes, told.isr_nodes) == (error, replicas, [0])

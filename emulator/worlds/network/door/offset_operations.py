@@ -1,0 +1,79 @@
+"""Operations of one request about a group's offsets: a commit, or a look at what is committed, one for each partition.
+
+They are those that a consumer of the emulator writes down (`emulator.machines.client.offset_store`), as the listener of
+the coordinator sees them: begun when the request has passed the link's gate, ended when its answer has, unknown if it
+did not or the client had disconnected. A look at everything that a group has committed names no partition, and is not
+recorded.
+"""
+
+from typing import Literal, TypeAlias
+
+from emulator.machines.client.offset_store import NOTHING, Committed
+from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from protocol.errors import ErrorCode
+from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
+from protocol.messages.groups import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from protocol.outbox import Outbox
+
+OffsetRequest: TypeAlias = OffsetCommitRequest | OffsetFetchRequest
+OffsetResponse: TypeAlias = OffsetCommitResponse | OffsetFetchResponse
+
+UNKNOWN_MS = 0
+"""How long a Kafka client waits for an answer is its own affair."""
+
+
+class OffsetOperations:
+    """Of one request. They end once, together."""
+
+    def __init__(
+        self, operations: OperationLog, out: Outbox, broker: BrokerId, client_id: str, request: OffsetRequest
+    ) -> None:
+        commits = isinstance(request, OffsetCommitRequest)
+        kind: Literal["commit", "committed"] = "commit" if commits else "committed"
+        self._definite = None if commits else True  # to look changes nothing
+        self._operations: list[Operation] = []
+        for topic, partition, offset in _asked(request):
+            operation = operations.invoke(
+                out, kind=kind, topic=topic, partition=partition, value=request.group.encode(), broker=broker,
+                offset=offset, client=client_id,
+            )  # fmt: skip
+            operation.attempt_sent(out, broker=broker, timeout_ms=UNKNOWN_MS)
+            self._operations.append(operation)
+
+    def answered(self, out: Outbox, answer: OffsetResponse) -> None:
+        """The answer has left."""
+        if isinstance(answer, OffsetCommitResponse):
+            errors = {(one.topic, one.partition): one.error for one in answer.partitions}
+            for operation in self._operations:
+                error = errors.get((operation.topic, operation.partition), ErrorCode.UNKNOWN_SERVER_ERROR)
+                self._end(out, operation, error, Committed(Offset(operation.asked)))
+            return
+        found: dict[TopicPartition, Committed] = {
+            (one.topic, one.partition): Committed(one.offset, one.leader_epoch) for one in answer.partitions
+        }
+        for operation in self._operations:
+            self._end(out, operation, answer.error, found.get((operation.topic, operation.partition), NOTHING))
+
+    def lost(self, out: Outbox) -> None:
+        """The client may not have been told."""
+        for operation in self._operations:
+            operation.attempt_ended(
+                out, error=NO_ANSWER, reason="the answer did not reach the client", definite=self._definite
+            )
+            operation.end(out, error=NO_ANSWER, offset=Offset(operation.asked))
+
+    def _end(self, out: Outbox, operation: Operation, error: int, committed: Committed) -> None:
+        operation.attempt_ended(out, error=error, definite=self._definite)
+        operation.end(out, error=error, offset=committed.offset, leader_epoch=committed.leader_epoch)
+
+
+def _asked(request: OffsetRequest) -> list[tuple[str, int, Offset]]:
+    """Topic, partition, and the offset to commit."""
+    if isinstance(request, OffsetCommitRequest):
+        return [(one.topic, one.partition, one.offset) for one in request.partitions]
+    return [(one.topic, one.partition, NO_OFFSET) for one in request.partitions]

@@ -1,0 +1,89 @@
+"""What one connection of a Kafka client reads: one operation for each partition, as long as it reads on.
+
+A client reads on where its next fetch begins right behind the last record that it was given. A fetch that begins
+elsewhere (a seek, a reset, an answer that it threw away) ends the operation and begins another. An answer
+OFFSET_OUT_OF_RANGE leaves the position, as a consumer of the emulator does. What a client reads from the next leader is
+another connection's: nothing in Kafka's protocol says that both are one consumer.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+from emulator.machines.client.operations import Operation, OperationLog
+from protocol.errors import ErrorCode
+from protocol.events import RecordsRead
+from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset, TopicPartition
+from protocol.messages.replication import FetchRequest, FetchResponse
+from protocol.outbox import Outbox
+from protocol.records.format import iter_headers
+
+READ_MAX: Final = 10_000
+"""Partitions of one connection that are remembered; the one that was begun first makes room."""
+OUT_OF_RANGE: Final = "OffsetOutOfRangeException"
+
+
+class _Reading(msgspec.Struct):
+    """`offset`: the next that it is given if it reads on."""
+
+    operation: Operation
+    offset: Offset
+    epoch: LeaderEpoch = EPOCH_UNKNOWN
+
+
+class ReadOperations:
+    """Of one connection to `broker`."""
+
+    def __init__(self, operations: OperationLog, broker: BrokerId) -> None:
+        self._operations = operations
+        self._broker = broker
+        self._readings: dict[TopicPartition, _Reading] = {}
+
+    def answered(self, out: Outbox, client_id: str, request: FetchRequest, answer: FetchResponse) -> None:
+        """An answer has left."""
+        asked = {(one.topic, one.partition): one.fetch_offset for one in request.partitions}
+        for one in answer.partitions:
+            key: TopicPartition = (one.topic, one.partition)
+            if one.error == ErrorCode.NONE and one.records:
+                self._read(out, self._reading(out, client_id, key, asked[key]), one)
+            elif one.error == ErrorCode.OFFSET_OUT_OF_RANGE:
+                reading = self._reading(out, client_id, key, asked[key])
+                reading.operation.position_left(out, reading.offset, OUT_OF_RANGE, stopped=False)
+                self._end(out, key)
+
+    def ended(self, out: Outbox) -> None:
+        """The connection is over."""
+        for key in list(self._readings):
+            self._end(out, key)
+
+    def _reading(self, out: Outbox, client_id: str, key: TopicPartition, offset: Offset) -> _Reading:
+        """The one that goes on at `offset`, or a new one."""
+        reading = self._readings.get(key)
+        if reading is not None and reading.offset == offset:
+            return reading
+        if reading is not None:
+            self._end(out, key)
+        elif len(self._readings) >= READ_MAX:
+            self._end(out, next(iter(self._readings)))
+        topic, partition = key
+        operation = self._operations.invoke(
+            out, kind="fetch", topic=topic, partition=partition, broker=self._broker, offset=offset, client=client_id
+        )
+        self._readings[key] = reading = _Reading(operation, offset)
+        return reading
+
+    def _read(self, out: Outbox, reading: _Reading, one: Any) -> None:
+        for _, header in iter_headers(one.records):
+            if header.last_offset < reading.offset:
+                continue
+            out.emit(
+                RecordsRead(
+                    reading.operation.identifier, one.topic, one.partition, max(header.base_offset, reading.offset),
+                    header.last_offset, header.leader_epoch, header.crc, one.high_watermark, self._broker,
+                )
+            )  # fmt: skip
+            reading.offset, reading.epoch = header.next_offset, header.leader_epoch
+
+    def _end(self, out: Outbox, key: TopicPartition) -> None:
+        reading = self._readings.pop(key)
+        reading.operation.end(out, error=ErrorCode.NONE, offset=reading.offset, leader_epoch=reading.epoch)
