@@ -225,6 +225,7 @@ def produce(
     retries: int = 0,
     timeout_ms: int = 1000,
     idempotent: bool = False,
+    client_version: str = "",
     az: str = "",
     key_separator: str | None = None,
     asked: Waiting = WAITING,
@@ -249,6 +250,9 @@ def produce(
         How long the broker may take.
     idempotent
         By an idempotent producer, which finds the leader by itself.
+    client_version
+        By a producer of that version of Kafka's Java client, e.g. 2.8 or 3.9: idempotent by default since 3.0, where
+        acks and retries allow it.
     az
         By the client in that AZ, who asks whom that AZ's broker takes for the leader; else from outside every AZ.
     key_separator
@@ -266,6 +270,7 @@ def produce(
         retries=retries,
         timeout_ms=timeout_ms,
         idempotent=idempotent,
+        client_version=client_version,
         az=az,
         key_separator=key_separator,
     )
@@ -332,7 +337,8 @@ def workload_start(
     rate: float = 10.0,
     acks: str | None = None,
     retries: int | None = None,
-    idempotent: bool = False,
+    idempotent: bool | None = None,
+    client_version: str = "",
     value_bytes: int = 0,
     keys: int = 0,
     set_: Setting = None,
@@ -352,11 +358,13 @@ def workload_start(
     rate
         Records per second in each AZ.
     acks
-        0, 1 or all; by default as the cluster's producers are set, else all.
+        0, 1 or all; by default as the cluster's producers are set, else as the client's version has it.
     retries
-        As the setting; else as the version has it.
+        As the setting; else as the client's version has it.
     idempotent
-        By idempotent producers.
+        Whether producers are idempotent; by default as the client's version has it, where acks and retries allow it.
+    client_version
+        Version of Kafka's Java client, e.g. 2.8 or 3.9; by default the newest: idempotent, acks all.
     value_bytes
         At least so many bytes in each value.
     keys
@@ -382,6 +390,7 @@ def workload_start(
         rate_per_s=rate,
         retries=retries,
         idempotent=idempotent,
+        client_version=client_version,
         value_bytes=value_bytes,
         keys=keys,
         consumers=consumers,

@@ -13,12 +13,14 @@ import trio
 from emulator.cluster.player_mailbox import Job, PlayerMailbox
 from emulator.cluster.requests import Consume, CreateTopic, DescribeTopic, ElectPreferred, Produce, Refused
 from emulator.cluster.words import broker_numbered, client_in, nearest, topics_of
+from emulator.machines.client.client_versions import client_version_named, idempotent_by_default
 from emulator.scenario import model as m
 from emulator.scenario.player.timeline import metadata_view
 from emulator.settings.registry import UnusableSetting, of_topic
 from emulator.topology import broker_name, identifier_of
 from emulator.worlds.network.cluster import Cluster
 from protocol.ids import BrokerId, can_be_topic, topic_partition_text
+from protocol.versions import UnknownVersion
 
 ELECTION_LIMIT_S = 30.0
 
@@ -118,7 +120,11 @@ class ClientWork:
         """Every attempt. Raises Refused."""
         partition = self._partition(ask.topic, ask.partition)
         client, broker = "", ask.broker
-        by_library = ask.idempotent or bool(ask.keys)
+        try:
+            version = client_version_named(ask.client_version) if ask.client_version else ""
+        except UnknownVersion as unknown:
+            raise Refused(str(unknown)) from unknown
+        by_library = ask.idempotent or bool(ask.keys) or bool(version)
         if ask.keys and len(ask.keys) != len(ask.values):
             raise Refused(f"{len(ask.keys)} keys for {len(ask.values)} values")
         if ask.az or by_library:
@@ -126,11 +132,13 @@ class ClientWork:
         if broker is not None:
             broker_numbered(self._cluster.topology, broker)
             if by_library:
-                who = "an idempotent producer" if ask.idempotent else "a producer with keys"
+                who = "an idempotent producer" if ask.idempotent else "a client's own producer"
                 raise Refused(f"{who} finds the leader by itself: leave out --broker")
         elif not by_library:
             broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
         settings: dict[str, Any] = {"max.block.ms": max(ask.timeout_ms, 1_000)} if by_library else {}
+        given = {"acks": ask.acks, "retries": ask.retries}
+        idempotent = ask.idempotent or (by_library and idempotent_by_default(self._kafka_version, version, given))
         step = m.Produce(
             broker=broker,
             values=tuple(ask.values),
@@ -138,7 +146,8 @@ class ClientWork:
             retries=max(ask.retries, 1) if ask.idempotent else ask.retries,
             timeout_ms=ask.timeout_ms,
             socket_timeout_s=ask.timeout_ms / 1000 + 0.5,
-            idempotent=ask.idempotent,
+            idempotent=idempotent,
+            client_version=version,
             settings=settings,
             client=client,
             keys=tuple(ask.keys),

@@ -174,8 +174,8 @@ class Reassign(Ask, frozen=True, tag="reassign"):
 
 class Produce(Ask, frozen=True, tag="produce"):
     """By a client in `az`, to whom that AZ's broker takes for the leader, or from outside every AZ, to the leader; or
-    to `broker`, whoever leads. Idempotent, or with `keys`, one for each value: by a client's own producer, which finds
-    the leader by itself; with keys its partitioner chooses the partition."""
+    to `broker`, whoever leads. Idempotent, of a `client_version`, or with `keys`, one for each value: by a client's own
+    producer, which finds the leader by itself; with keys its partitioner chooses the partition."""
 
     topic: Word
     values: Values
@@ -185,6 +185,7 @@ class Produce(Ask, frozen=True, tag="produce"):
     retries: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 0
     timeout_ms: Annotated[int, msgspec.Meta(ge=1, le=600_000)] = 1_000
     idempotent: bool = False
+    client_version: Word = ""
     az: Word = ""
     keys: Annotated[
         list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(max_length=VALUES_MAX)
@@ -210,14 +211,16 @@ class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
 
 class StartWorkload(Ask, frozen=True, tag="start-workload"):
     """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer.
-    `acks` None: as the cluster's producers are set, else all. `keys`: so many of them, in turn; 0: none."""
+    `acks`, `retries`, `idempotent` None: as the cluster's producers are set, else as a client of `client_version` ("":
+    the newest) has it by default. `keys`: so many of them, in turn; 0: none."""
 
     name: Name
     topic: Word
     rate_per_s: float = 10.0
     acks: Literal[0, 1, -1] | None = None
     retries: Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)] | None = None
-    idempotent: bool = False
+    idempotent: bool | None = None
+    client_version: Word = ""
     value_bytes: Annotated[int, msgspec.Meta(ge=0, le=VALUE_BYTES_MAX)] = 0
     keys: Annotated[int, msgspec.Meta(ge=0, le=KEYS_MAX)] = 0
     settings: dict[str, SettingValue] = {}

@@ -31,6 +31,7 @@ from protocol.messages.workload import (
     WorkloadReportsRequest,
     WorkloadReportsResponse,
 )
+from protocol.versions import UnknownVersion
 
 
 class Workloads:
@@ -78,9 +79,18 @@ class Workloads:
 
     def _load(self, ask: StartWorkload, topic: str, partitions: list[int]) -> Load:
         """Raises Refused."""
-        settings = producers_settings(
-            self._producers, acks=ask.acks, own=self._own(ask.settings), retries=ask.retries, idempotent=ask.idempotent
-        )
+        try:
+            settings = producers_settings(
+                self._producers,
+                acks=ask.acks,
+                own=self._own(ask.settings),
+                retries=ask.retries,
+                idempotent=ask.idempotent,
+                kafka_version=self._kafka_version,
+                client_version=ask.client_version,
+            )
+        except UnknownVersion as unknown:
+            raise Refused(str(unknown)) from unknown
         return Load(
             name=ask.name,
             topic=topic,
@@ -91,6 +101,7 @@ class Workloads:
             keys=ask.keys,
             value_bytes=ask.value_bytes,
             consumers=ask.consumers,
+            client_version=ask.client_version,
         )
 
     def _own(self, given: dict[str, SettingValue]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.machines.client.client_versions import idempotent_by_default
 from emulator.machines.client.workload_specs import producers_settings
 from emulator.scenario import model as m
 from emulator.settings.accounting import Everything
@@ -28,11 +29,13 @@ OF_OLD_CONSUMERS = (OFFSETS_STORAGE, "zookeeper.session.timeout.ms")
 """What the consumer that keeps its offsets in the session service has alone."""
 
 
-def with_client_settings(steps: tuple[m.AnyStep, ...], settings: Mapping[str, Any]) -> tuple[m.AnyStep, ...]:
+def with_client_settings(
+    steps: tuple[m.AnyStep, ...], settings: Mapping[str, Any], kafka_version: str
+) -> tuple[m.AnyStep, ...]:
     """`settings`: the scenario's, in the Java clients' words, of which those of clients are taken."""
     producer = {name: value for name, value in _of(PRODUCER, settings).items() if name not in SAID_BY_STEP}
     consumer = _of(CONSUMER, settings)
-    return tuple(_given(step, producer, consumer, _of(PRODUCER, settings)) for step in steps)
+    return tuple(_given(step, producer, consumer, _of(PRODUCER, settings), kafka_version) for step in steps)
 
 
 def client_settings_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -53,7 +56,7 @@ def _acts(scope: str, name: str) -> bool:
 
 
 def _given(
-    step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any], workload: dict[str, Any]
+    step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any], workload: dict[str, Any], kafka_version: str
 ) -> m.AnyStep:
     """`workload`: what a workload's producers are given, which say nothing by themselves."""
     match step:
@@ -63,23 +66,34 @@ def _given(
             settings: dict[str, Any] = {}
             if step.producers:
                 settings = producers_settings(
-                    workload, acks=acks, own=own, retries=step.retries, idempotent=step.idempotent
+                    workload,
+                    acks=acks,
+                    own=own,
+                    retries=step.retries,
+                    idempotent=step.idempotent,
+                    kafka_version=kafka_version,
+                    client_version=step.client_version,
                 )
             given = {name: value for name, value in consumer.items() if name not in OF_OLD_CONSUMERS}
             return msgspec.structs.replace(
                 step, settings=settings, consumer_settings=given | _own(CONSUMER, step.consumer_settings)
             )
         case m.Produce(broker=None):
-            given = {name: value for name, value in producer.items() if not (step.idempotent and name == IDEMPOTENCE)}
-            return msgspec.structs.replace(step, settings=given | _own(PRODUCER, step.settings))
+            said = {name: value for name, value in producer.items() if step.idempotent is None or name != IDEMPOTENCE}
+            said |= _own(PRODUCER, step.settings)
+            idempotent = step.idempotent
+            if idempotent is None and IDEMPOTENCE not in said:
+                own = {"acks": "all" if step.acks == m.ALL_ACKS else step.acks, "retries": step.retries} | said
+                idempotent = idempotent_by_default(kafka_version, step.client_version, own)
+            return msgspec.structs.replace(step, settings=said, idempotent=idempotent)
         case m.Consume() | m.Commit() | m.LookCommitted():
             given = {name: value for name, value in consumer.items() if step.old or name not in OF_OLD_CONSUMERS}
             return msgspec.structs.replace(step, settings=given | _own(CONSUMER, step.settings))
         case m.Background(step=inner):
-            return msgspec.structs.replace(step, step=_given(inner, producer, consumer, workload))
+            return msgspec.structs.replace(step, step=_given(inner, producer, consumer, workload, kafka_version))
         case m.Repeat(steps=inner_steps):
             return msgspec.structs.replace(
-                step, steps=tuple(_given(one, producer, consumer, workload) for one in inner_steps)
+                step, steps=tuple(_given(one, producer, consumer, workload, kafka_version) for one in inner_steps)
             )
         case _:
             return step
@@ -107,13 +121,13 @@ def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]
                 said: dict[str, Any] = {"retries": step.retries, "request.timeout.ms": step.timeout_ms}
                 if step.acks != m.ACKS_AS_SET:
                     said["acks"] = "all" if step.acks == m.ALL_ACKS else str(step.acks)
-                if step.idempotent:
-                    said[IDEMPOTENCE] = True
+                if step.idempotent is not None:
+                    said[IDEMPOTENCE] = step.idempotent
                 yield PRODUCER, {name: Given(value, where) for name, value in (said | settings).items()}
             case m.Workload(name=name, settings=settings, consumer_settings=reading):
                 load: dict[str, Any] = {} if step.acks == m.ACKS_AS_SET else {"acks": step.acks}
                 load |= {"retries": step.retries} if step.retries is not None else {}
-                load |= {IDEMPOTENCE: True} if step.idempotent else {}
+                load |= {} if step.idempotent is None else {IDEMPOTENCE: step.idempotent}
                 for scope, own in ((PRODUCER, load | settings), (CONSUMER, reading)):
                     if own:
                         yield scope, {key: Given(value, f"workload {name}") for key, value in own.items()}

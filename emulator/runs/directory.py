@@ -23,6 +23,7 @@ from emulator.layout import (
     VERDICT_FILE,
 )
 from emulator.machines.client.client_settings import ClientSettings, consumer_settings, producer_settings
+from emulator.machines.client.workload_specs import producers_settings
 from emulator.regular_files import named, write_whole
 from emulator.runs.bounds import in_force, limits_of
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
@@ -150,7 +151,10 @@ def clients_in_force(resolved: Resolved) -> dict[str, dict[str, Any]]:
     """{"producer", "consumer": every setting in force, by Kafka's name}."""
     version, given = resolved.spec.kafka_version, client_settings_of(resolved.scenario.settings)
     consumer = {name: value for name, value in given[CONSUMER].items() if name not in OF_OLD_CONSUMERS}
-    made = {PRODUCER: producer_settings(version, given[PRODUCER]), CONSUMER: consumer_settings(version, consumer)}
+    producer = producers_settings(
+        given[PRODUCER], acks=None, own={}, retries=None, idempotent=None, kafka_version=version, client_version=""
+    )
+    made = {PRODUCER: producer_settings(version, producer), CONSUMER: consumer_settings(version, consumer)}
     return {scope: _by_kafkas_names(scope, version, settings) for scope, settings in made.items()}
 
 

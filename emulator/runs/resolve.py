@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from emulator.machines.broker.settings import HANDLERS
+from emulator.machines.client.client_versions import producer_defaults
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.bounds import bounded
 from emulator.runs.client_defaults import with_client_settings, with_clients
@@ -117,7 +118,8 @@ def as_played(scenario: Scenario, everything: Everything) -> Scenario:
     """Its version first; of all settings those that do something, or could change it."""
     version = everything.version
     settings = _settings(everything)
-    steps = with_client_settings(tuple(_as_set(step, settings, everything) for step in scenario.steps), settings)
+    as_set = tuple(_as_set(step, settings, everything) for step in scenario.steps)
+    steps = with_client_settings(as_set, settings, version)
     return msgspec.structs.replace(
         scenario,
         kafka=(version, *(other for other in scenario.kafka if other != version)),
@@ -175,8 +177,10 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
             handlers = brokers_in_force(everything.version, values_of(asked))[HANDLERS]
             return msgspec.structs.replace(_altering(step, BROKER, everything.version), handlers=handlers)
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
+            version = step.client_version if isinstance(step, m.Produce) else ""
             safe = settings.get("producer.enable.idempotence") or settings.get("producer.transactional.id")
-            acks = str(settings.get("producer.acks", "all" if safe else "1"))
+            default = "all" if safe else producer_defaults(everything.version, version).get("acks", "1")
+            acks = str(settings.get("producer.acks", default))
             return msgspec.structs.replace(step, acks=m.ALL_ACKS if acks == "all" else int(acks))
         case _:
             return step

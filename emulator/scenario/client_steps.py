@@ -23,7 +23,7 @@ class Produce(Step, frozen=True, kw_only=True):
     "" is outside every AZ; `broker` None: the leader by that client's own metadata, through the library's producer,
     with `settings` of its own; then values may follow each other `every_s`, whatever became of those before. Its
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
-    where `keys` are given."""
+    where `keys` are given. `idempotent` None: as a client of `client_version` ("": the newest) is by default."""
 
     broker: BrokerId | None
     values: tuple[str, ...]
@@ -31,7 +31,8 @@ class Produce(Step, frozen=True, kw_only=True):
     retries: int = 0
     timeout_ms: int = 1500
     socket_timeout_s: float = 10
-    idempotent: bool = False
+    idempotent: bool | None = None
+    client_version: str = ""
     settings: dict[str, Any] = {}
     every_s: float = 0
     client: str = ""
@@ -64,16 +65,18 @@ class LibraryProduce(Step, frozen=True, kw_only=True):
 class Workload(Step, frozen=True, kw_only=True):
     """In each of `azs` (none named: all that have a client), with `producers`, one of `rate_per_s` and, with
     `consumers`, one of everything, which go on beside the steps that follow. `topic` "": the scenario's first. `acks`
-    ACKS_AS_SET: as the producers of the scenario are set, else all. `keys`: so many of them, in turn; 0: none, and the
-    partitions take turns. `settings`, `consumer_settings`: of these clients. `group`: its consumers are members of it,
-    and read what it gives them; "": everybody reads everything."""
+    ACKS_AS_SET: as the producers of the scenario are set, else as `client_version` ("": the newest) has it by default,
+    and so `idempotent` None. `keys`: so many of them, in turn; 0: none, and the partitions take turns. `settings`,
+    `consumer_settings`: of these clients. `group`: its consumers are members of it, and read what it gives them; "":
+    everybody reads everything."""
 
     name: str
     topic: str = ""
     rate_per_s: float = 10
     acks: int = ACKS_AS_SET
     retries: int | None = None
-    idempotent: bool = False
+    idempotent: bool | None = None
+    client_version: str = ""
     keys: int = 0
     value_bytes: int = 0
     settings: dict[str, Any] = {}

@@ -31,7 +31,7 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         return _message_set(k, values, acks, partition, at_s)
     if "broker" not in k and "client" not in k:
         k.reader.problem(k.node, "produce needs 'broker' or 'client' (whose leader is then asked for)")
-    for key in ("settings", "every_s"):
+    for key in ("settings", "every_s", "client_version"):
         if key in k and ("broker" in k or "client" not in k):
             k.reader.problem(k.nodes[key], f"{key} is for a client's own producer: with 'client', without 'broker'")
     none: dict[str, object] = {}
@@ -42,7 +42,8 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         retries=k.whole("retries", "retries", 0),
         timeout_ms=k.whole("timeout_ms", "timeout_ms", 1500),
         socket_timeout_s=k.number("socket_timeout_s", "socket_timeout_s", 10),
-        idempotent=k.get("idempotent", lambda n: k.reader.truth(n, "idempotent"), False),
+        idempotent=k.get("idempotent", lambda n: k.reader.truth(n, "idempotent"), None),
+        client_version=k.get("client_version", k.reader.client_version, ""),
         settings=k.get("settings", lambda n: _settings(k, n), none),
         every_s=k.number("every_s", "every_s", 0),
         client=k.get("client", k.reader.client, ""),
@@ -59,7 +60,7 @@ def _settings(k: Keys, node: Node) -> dict[str, object]:
 
 def _message_set(k: Keys, values: tuple[str, ...], acks: int, partition: str | None, at_s: float | None) -> Steps:
     k.get("batch", lambda n: k.reader.word(n, "batch", ("one message set",)), "")
-    for key in ("retries", "socket_timeout_s", "idempotent", "settings", "every_s", "client"):
+    for key in ("retries", "socket_timeout_s", "idempotent", "client_version", "settings", "every_s", "client"):
         if key in k:
             k.reader.problem(k.nodes[key], f"{key} does not go with one message set: it is tried once")
     step = m.ProduceMessageSet(

@@ -137,7 +137,8 @@ def _produce_entry(step: m.Produce | m.ProduceMessageSet | m.LibraryProduce) -> 
             entry = {"do": "produce", "broker": step.broker, "values": values, "acks": _acks(step.acks)}
             entry |= {"retries": step.retries, "timeout_ms": step.timeout_ms}
             entry |= {"socket_timeout_s": step.socket_timeout_s}
-            entry |= {"idempotent": True} if step.idempotent else {}
+            entry |= {} if step.idempotent is None else {"idempotent": step.idempotent}
+            entry |= {"client_version": step.client_version} if step.client_version else {}
             entry |= {"settings": step.settings} if step.settings else {}
             entry |= {"every_s": step.every_s} if step.every_s else {}
             entry |= {"keys": list(step.keys)} if step.keys else {}
@@ -184,7 +185,8 @@ def _workload_entry(step: m.Workload) -> Entry:
     entry |= {"acks": _acks(step.acks)} if step.acks != m.ACKS_AS_SET else {}
     entry |= {"azs": list(step.azs)} if step.azs else {}
     names = (
-        "topic", "retries", "idempotent", "keys", "value_bytes", "settings", "consumer_settings", "producers",
+        "topic", "retries", "idempotent", "client_version",
+        "keys", "value_bytes", "settings", "consumer_settings", "producers",
         "consumers", "group",
     )  # fmt: skip
     return entry | {name: getattr(step, name) for name in names if getattr(step, name) != getattr(usual, name)}

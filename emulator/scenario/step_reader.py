@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 import msgspec
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from emulator.machines.client.client_versions import client_version_named
 from emulator.scenario import model as m
 from emulator.scenario.document import Reader, kind, nearest, plain
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
@@ -19,6 +20,7 @@ from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier
 from protocol import purposes
 from protocol.ids import TOPIC_CHARACTERS_MAX, BrokerId, can_be_topic, topic_partition_of
 from protocol.numbers import number_in
+from protocol.versions import UnknownVersion
 
 T = TypeVar("T")
 
@@ -138,6 +140,17 @@ class StepReader(Reader):
         az_clients = {c.az: c.name for c in reversed(clients)}
         given = self.word(node, "client or AZ", [*(c.name for c in clients), *az_clients])
         return None if given is None else az_clients.get(given, given)
+
+    def client_version(self, node: Node) -> str | None:
+        """Of Kafka's Java client; a number is taken as it is written."""
+        if not isinstance(node, ScalarNode):
+            self.problem(node, f"expected a client's version, such as '3.9', got {kind(node)}")
+            return None
+        try:
+            return client_version_named(node.value)
+        except UnknownVersion as unknown:
+            self.problem(node, str(unknown))
+            return None
 
     def partition(self, node: Node) -> str | None:
         """`t-1`, of a topic that was created before."""

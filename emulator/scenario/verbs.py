@@ -202,7 +202,7 @@ VERBS: dict[str, Verb] = {
         read=client.produce,
         keys=(
             "broker", "client", "values", "acks", "retries", "timeout_ms", "socket_timeout_s", "idempotent",
-            "settings", "every_s", "keys", "partition", "batch", "compression",
+            "client_version", "settings", "every_s", "keys", "partition", "batch", "compression",
         ),
         required=("values", "acks"),
     ),
@@ -210,8 +210,8 @@ VERBS: dict[str, Verb] = {
         does="In each AZ a producer at a rate and a consumer, which go on beside the steps that follow.",
         read=load.workload,
         keys=(
-            "name", "topic", "rate", "acks", "retries", "idempotent", "keys", "value_bytes", "settings",
-            "consumer_settings", "producers", "consumers", "group", "azs",
+            "name", "topic", "rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes",
+            "settings", "consumer_settings", "producers", "consumers", "group", "azs",
         ),
         required=("name",), short="name",
     ),

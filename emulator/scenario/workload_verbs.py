@@ -9,7 +9,7 @@ from protocol.messages.workload import RATE_MAX
 
 KEYS_MAX = 1_000_000
 VALUE_BYTES_MAX = 1_048_576
-OF_PRODUCERS = ("rate", "acks", "retries", "idempotent", "keys", "value_bytes", "settings")
+OF_PRODUCERS = ("rate", "acks", "retries", "idempotent", "client_version", "keys", "value_bytes", "settings")
 
 
 def workload(k: Keys, at_s: float | None) -> Steps:
@@ -25,7 +25,8 @@ def workload(k: Keys, at_s: float | None) -> Steps:
         rate_per_s=k.get("rate", lambda n: _rate(k, n), 10.0),
         acks=k.get("acks", reader.acks_to_send, m.ACKS_AS_SET),
         retries=k.whole("retries", "retries") if "retries" in k else None,
-        idempotent=k.get("idempotent", lambda n: reader.truth(n, "idempotent"), False),
+        idempotent=k.get("idempotent", lambda n: reader.truth(n, "idempotent"), None),
+        client_version=k.get("client_version", reader.client_version, ""),
         keys=k.get("keys", lambda n: reader.integer(n, "keys", 0, KEYS_MAX), 0),
         value_bytes=k.get("value_bytes", lambda n: reader.integer(n, "value_bytes", 0, VALUE_BYTES_MAX), 0),
         settings=k.get("settings", lambda n: reader.settings_of(PRODUCER, n, "the producers' settings"), none),

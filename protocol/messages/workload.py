@@ -69,7 +69,7 @@ class ClientProduceRequest(Message):
     Directly: one batch per value, or all in one (`batch`), each with up to `retries` immediate retries.
     By a library: `settings` under Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its
     partitioner chooses where `partition` is -1; `keys` are those of the values, or empty. Values follow each other
-    after `every_ms`, whatever became of those before.
+    after `every_ms`, whatever became of those before. `client_version`: of the producer; "": as the cluster's.
     """
 
     API_KEY = 1400
@@ -88,6 +88,7 @@ class ClientProduceRequest(Message):
     library: Library = "java"
     settings: dict[str, SettingValue] = {}
     every_ms: Millis = 0
+    client_version: Name = ""
 
 
 @register
@@ -174,7 +175,8 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     produce: `rate_per_s` records, in turn to each of `partitions` (or, with `keys`, so many keys in turn, to where the
     partitioner says), of at least `value_bytes`, at most `limit` in all. A record that would exceed `unfinished_max` is
     not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: where the policy in the
-    settings says); or, with `group`, what that group gives it of `topic`, as a member of it.
+    settings says); or, with `group`, what that group gives it of `topic`, as a member of it. `client_version`: of the
+    producer; "": as the cluster's.
     """
 
     name: Name
@@ -191,6 +193,7 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
     offset: OffsetField = NO_OFFSET
     keys: Count = 0
     group: Name = ""
+    client_version: Name = ""
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):

@@ -105,9 +105,12 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     settings, by_broker = _said_by_all(resolved, cluster)
     replicas = int(settings.get(FACTOR, common))
     cluster = msgspec.structs.replace(cluster, holding=max(common, replicas))
-    open_acks = not {"producer.acks", "producer.enable.idempotence", "producer.transactional.id"} & set(settings)
+    safe = "producer.transactional.id" in settings or settings.get("producer.enable.idempotence") is True
+    open_acks = "producer.acks" not in settings and not safe
     timeout_ms = float(settings.get("producer.request.timeout.ms", REQUEST_TIMEOUT_MS))
     left_open = {"producer.acks": DEFAULT_ACKS} if open_acks else {}
+    if "producer.transactional.id" in settings and "producer.acks" not in settings:
+        left_open = {"producer.acks": "all"}  # it implies idempotence, which the machine does not know
     warnings = (*resolved.account.warnings, *_differing(by_broker, replicas))
     own = (node["zookeeper.session.timeout.ms"] for node in resolved.spec.settings.values())
     faults = single_faults(max(map(float, own)), timeout_ms, cluster)

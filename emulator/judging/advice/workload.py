@@ -26,7 +26,7 @@ def scenario_text(
         f"settings: {_json({**cluster.settings, **settings})}",
         *([f"settings_by_broker: {_json(cluster.by_broker)}"] if cluster.by_broker else []),
         "steps:",
-        *(f"  - {_json(step)}" for step in _steps(fault, replicas, cluster)),
+        *(f"  - {_json(step)}" for step in _steps(fault, version, replicas, cluster)),
     ]
     return HEAD + "\n".join(lines) + "\n"
 
@@ -52,11 +52,12 @@ def _started(cluster: Cluster) -> Iterator[Step]:
         yield {"start": broker}
 
 
-def _steps(fault: Fault, replicas: int, cluster: Cluster) -> Iterator[Step]:
+def _steps(fault: Fault, version: str, replicas: int, cluster: Cluster) -> Iterator[Step]:
+    """The clients are of the brokers' version: of what the person's own have by default nothing is known."""
     leader, *followers = cluster.holders()
     yield from _started(cluster)
     yield {"create-topic": {"topic": TOPIC, "assignment": list(cluster.holders(replicas))}}
-    load = {"workload": {"name": "clients", "rate": RATE}}
+    load = {"workload": {"name": "clients", "rate": RATE, "client_version": version}}
     yield load
     yield {"pause": 6}
     match fault.moment:
@@ -85,7 +86,7 @@ def _steps(fault: Fault, replicas: int, cluster: Cluster) -> Iterator[Step]:
     yield {"pause": fault.lasts_s}
     yield from _mended(fault, leader, len(cluster.names("session")))
     if fault.moment == "idle":
-        yield {"workload": {"name": "clients-again", "rate": RATE}}
+        yield {"workload": {"name": "clients-again", "rate": RATE, "client_version": version}}
     limit = {"until": "isr restored", "limit_s": 60, "may_time_out": True}
     yield {"wait": limit}
     yield {"pause": 3}

@@ -121,7 +121,9 @@ class Errands:
             raise ValueError(f"{len(request.keys)} keys for {len(request.values)} values")
         if request.partition < 0 and request.library != "java":
             raise ValueError(f"the partitioner of {request.library} is not modelled: name a partition")
-        settings = library_settings(request.library, self._kafka_version, request.settings)
+        settings = library_settings(
+            request.library, self._kafka_version, request.settings, request.client_version
+        )
         if len(self._producers) >= PRODUCERS_MAX:
             raise TooManyProducers(f"{PRODUCERS_MAX} producers are at work already")
         self._count += 1

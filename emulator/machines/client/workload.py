@@ -7,6 +7,8 @@ them pile up.
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from emulator.machines.client.blocked_sends import ANY_PARTITION
 from emulator.machines.client.client_settings import (
     ConsumerSettings,
@@ -16,6 +18,7 @@ from emulator.machines.client.client_settings import (
     librdkafka_settings,
     producer_settings,
 )
+from emulator.machines.client.client_versions import ways_of
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
@@ -31,6 +34,7 @@ from protocol.ids import TopicPartition, topic_partition_text
 from protocol.machine import Now
 from protocol.messages.workload import RATE_MAX, WorkloadReport, WorkloadSpec
 from protocol.outbox import Outbox
+from protocol.versions import gates_for
 
 PROBLEMS_MAX = 100
 CATCH_UP_MS = 1_000.0
@@ -41,9 +45,17 @@ DUE_MARGIN = 1e-6
 Stopped = Callable[[Now, Outbox, WorkloadReport], None]
 
 
-def library_settings(library: str, kafka_version: str, settings: Mapping[str, Any]) -> ProducerSettings:
-    """Settings of a producer of that library. Raises UnusableSetting."""
-    return librdkafka_settings(settings) if library == "librdkafka" else producer_settings(kafka_version, settings)
+def library_settings(
+    library: str, kafka_version: str, settings: Mapping[str, Any], client_version: str = ""
+) -> ProducerSettings:
+    """Settings of a producer of that library; `client_version`: of Java's, "": as the cluster's. It writes no record
+    format that the cluster does not have. Raises UnusableSetting, UnknownVersion."""
+    if library == "librdkafka":
+        return librdkafka_settings(settings)
+    made = producer_settings(ways_of(client_version, kafka_version), settings)
+    if made.enable_idempotence and not gates_for(kafka_version).idempotence:
+        raise UnusableSetting(f"enable.idempotence needs Kafka 0.11 or later, not {kafka_version}")
+    return msgspec.structs.replace(made, magic=min(made.magic, gates_for(kafka_version).record_magic))
 
 
 def settings_of(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings | ConsumerSettings:
@@ -54,7 +66,7 @@ def settings_of(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings | Co
 def _producing(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings:
     if not 0 < spec.rate_per_s <= RATE_MAX:
         raise UnusableSetting(f"{spec.rate_per_s:g} records per second; allowed are more than 0, up to {RATE_MAX:g}")
-    return library_settings(spec.library, kafka_version, spec.settings)
+    return library_settings(spec.library, kafka_version, spec.settings, spec.client_version)
 
 
 def _consuming(spec: WorkloadSpec, kafka_version: str, node: str = "") -> ConsumerSettings:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.machines.client.client_versions import IDEMPOTENCE, idempotent_by_default, producer_defaults
 from protocol.ids import FIRST_OFFSET
 from protocol.messages.workload import WorkloadSpec
 
@@ -21,7 +22,8 @@ PRODUCE, CONSUME = "produce", "consume"
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
     """`partitions` of `topic`, written in turn; or, with `keys`, where the partitioner says by so many keys in turn.
-    `settings`, `consumer_settings`: of the clients, by Kafka's names. `group`: its consumers are its members."""
+    `settings`, `consumer_settings`: of the clients, by Kafka's names. `client_version`: of the producers, "" the
+    newest. `group`: its consumers are its members."""
 
     name: str
     topic: str
@@ -34,21 +36,33 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     producers: bool = True
     consumers: bool = True
     group: str = ""
+    client_version: str = ""
 
 
 def producers_settings(
-    given: Mapping[str, Any], *, acks: int | None, own: Mapping[str, Any], retries: int | None, idempotent: bool
+    given: Mapping[str, Any],
+    *,
+    acks: int | None,
+    own: Mapping[str, Any],
+    retries: int | None,
+    idempotent: bool | None,
+    kafka_version: str,
+    client_version: str,
 ) -> dict[str, Any]:
-    """`given` to all producers < acks (None: as given, else all) < `own` < retries, idempotence."""
-    settings = {"acks": "all", **given}
+    """The client's defaults < `given` to all producers < acks < `own` < retries, idempotence. None: as given, else as
+    the client has it by default. `kafka_version`: of the cluster; `client_version`: "" the newest. Raises
+    UnknownVersion."""
+    said: dict[str, Any] = dict(given)
     if acks is not None:
-        settings["acks"] = "all" if acks == ALL_ACKS else str(acks)
-    settings |= own
+        said["acks"] = "all" if acks == ALL_ACKS else str(acks)
+    said |= own
     if retries is not None:
-        settings["retries"] = retries
-    if idempotent:
-        settings["enable.idempotence"] = True
-    return settings
+        said["retries"] = retries
+    if idempotent is not None:
+        said[IDEMPOTENCE] = idempotent
+    elif IDEMPOTENCE not in said and idempotent_by_default(kafka_version, client_version, said):
+        said[IDEMPOTENCE] = True
+    return {**producer_defaults(kafka_version, client_version), **said}
 
 
 def value_prefix(client: str, began_ms: float) -> str:
@@ -64,6 +78,7 @@ def specs_of(load: Load, prefix: str) -> list[WorkloadSpec]:
         topic=load.topic,
         partitions=load.partitions,
         settings=dict(load.settings),
+        client_version=load.client_version,
         rate_per_s=load.rate_per_s,
         value_prefix=prefix,
         value_bytes=load.value_bytes,

@@ -60,6 +60,7 @@ def produce_order(
         retries=step.retries,
         settings=settings,
         every_ms=int(step.every_s * 1000),
+        client_version=step.client_version,
     )
 
     def begin(done: Callable[[Any], None]) -> None:

@@ -59,6 +59,7 @@ class WorkloadSteps:
             producers=step.producers,
             consumers=step.consumers,
             group=step.group,
+            client_version=step.client_version,
         )
         if not load.partitions:
             raise StepFailed(f"there is no topic {topic}")

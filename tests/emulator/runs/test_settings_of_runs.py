@@ -182,9 +182,10 @@ def test_what_a_client_does_not_act_on_does_not_reach_it() -> None:
     assert {"consumer.client.id", "consumer.check.crcs"} <= set(resolved.account.without_bearing)
 
 
-def test_acks_that_are_left_to_the_setting_are_all_of_an_idempotent_producer() -> None:
+def test_acks_that_are_left_to_the_setting_are_all_by_the_newest_clients_default() -> None:
+    """KIP-679: acks=all since Kafka 3.0."""
     text = SCENARIO.replace("acks: all", "acks: producer.acks")
-    for given, acks in (({}, 1), ({"producer.enable.idempotence": True}, -1), ({"producer.acks": "0"}, 0)):
+    for given, acks in (({}, -1), ({"producer.enable.idempotence": True}, -1), ({"producer.acks": "0"}, 0)):
         step = resolve(load_scenario(text, "x.yaml"), "2.6", given).scenario.steps[-1]
         assert isinstance(step, m.Produce) and step.acks == acks
 

@@ -82,7 +82,8 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("workload: {name: w, topic: t, rate: 2.5, acks: 1, keys: 3, idempotent: false, retries: 0, azs: [az-1, 2], "
      "value_bytes: 9, consumers: false, settings: {linger.ms: 1}, consumer_settings: {fetch.min.bytes: 1}}",
      m.Workload(name="w", topic="t", rate_per_s=2.5, acks=1, keys=3, retries=0, azs=("az-1", "az-2"), value_bytes=9,
-                consumers=False, settings={"linger.ms": 1}, consumer_settings={"fetch.min.bytes": 1})),
+                idempotent=False, consumers=False, settings={"linger.ms": 1},
+                consumer_settings={"fetch.min.bytes": 1})),
     ("workload: {name: w, producers: false, group: g, consumer_settings: {session.timeout.ms: 7000}}",
      m.Workload(name="w", producers=False, group="g", consumer_settings={"session.timeout.ms": 7000})),
     ("alter-broker: {broker: 1, configs: {min.insync.replicas: 2}, remove: [log.flush.interval.ms]}",
