@@ -70,6 +70,8 @@ HEARD_BY_BROKER: Final[Heard] = {
             placement.ListPartitionReassignmentsRequest,
             placement.DescribeLogDirsRequest,
             placement.DescribeClusterRequest,
+            placement.AlterReplicaLogDirsRequest,
+            placement.DescribeProducersRequest,
             groups.OffsetDeleteRequest,
         }
     ),

@@ -44,6 +44,7 @@ class ErrorCode(IntEnum):
     REBALANCE_IN_PROGRESS = 27
     INVALID_COMMIT_OFFSET_SIZE = 28
     INVALID_TIMESTAMP = 32
+    UNSUPPORTED_SASL_MECHANISM = 33
     ILLEGAL_SASL_STATE = 34
     UNSUPPORTED_VERSION = 35
     TOPIC_ALREADY_EXISTS = 36
@@ -61,6 +62,7 @@ class ErrorCode(IntEnum):
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     SECURITY_DISABLED = 54
     KAFKA_STORAGE_ERROR = 56
+    LOG_DIR_NOT_FOUND = 57
     UNKNOWN_PRODUCER_ID = 59
     REASSIGNMENT_IN_PROGRESS = 60
     NON_EMPTY_GROUP = 68
@@ -82,7 +84,11 @@ class ErrorCode(IntEnum):
     NO_REASSIGNMENT_IN_PROGRESS = 85
     GROUP_SUBSCRIBED_TO_TOPIC = 86
     INVALID_RECORD = 87
+    RESOURCE_NOT_FOUND = 91
+    DUPLICATE_RESOURCE = 92
+    UNACCEPTABLE_CREDENTIAL = 93
     INVALID_UPDATE_VERSION = 95
+    UNKNOWN_TOPIC_ID = 100
 
     @classmethod
     def _missing_(cls, value: object) -> "ErrorCode":
@@ -133,6 +139,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.REBALANCE_IN_PROGRESS: _T(False, True, False, "the group is at rebalancing: join again"),
     E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
     E.INVALID_TIMESTAMP: _T(False, True, False, "a record's timestamp is out of bounds, or is said to be the broker's"),
+    E.UNSUPPORTED_SASL_MECHANISM: _T(False, True, False, "the broker knows no such mechanism"),
     E.ILLEGAL_SASL_STATE: _T(False, True, False, "nobody can log in here: the listener is a plain one"),
     E.UNSUPPORTED_VERSION: _T(False, True, False, "the peer does not speak this version"),
     E.TOPIC_ALREADY_EXISTS: _T(False, True, False, "the topic exists"),
@@ -150,6 +157,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _T(False, True, False, "the transactional id may not be used"),
     E.SECURITY_DISABLED: _T(False, True, False, "no authorizer is configured, so there are no ACLs"),
     E.KAFKA_STORAGE_ERROR: _T(True, False, True, "the log directory failed"),
+    E.LOG_DIR_NOT_FOUND: _T(False, True, False, "the broker has no such log directory"),
     E.UNKNOWN_PRODUCER_ID: _T(False, True, False, "nothing is known of the producer"),
     E.REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the topic is being reassigned"),
     E.NON_EMPTY_GROUP: _T(False, True, False, "the group has members"),
@@ -171,7 +179,11 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.NO_REASSIGNMENT_IN_PROGRESS: _T(False, True, False, "the partition is not being reassigned"),
     E.GROUP_SUBSCRIBED_TO_TOPIC: _T(False, True, False, "members of the group read that topic"),
     E.INVALID_RECORD: _T(False, True, False, "a record is not one that the topic takes: it has no key"),
+    E.RESOURCE_NOT_FOUND: _T(False, True, False, "there is no such thing"),
+    E.DUPLICATE_RESOURCE: _T(False, True, False, "one thing is named twice"),
+    E.UNACCEPTABLE_CREDENTIAL: _T(False, True, False, "the credential cannot be one"),
     E.INVALID_UPDATE_VERSION: _T(False, True, False, "the state was changed by somebody else"),
+    E.UNKNOWN_TOPIC_ID: _T(False, True, False, "there is no topic with this id"),
 }
 
 assert set(TRAITS) == set(ErrorCode), "every code has its traits"

@@ -386,6 +386,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
     metadata_refuses_invalid_names: bool
     """2.8+: metadata of a topic whose name none can have is answered 17; before 3 (KafkaApis.getTopicMetadata)."""
+    broker_loggers: bool
+    """2.4+: levels of a broker's loggers are described and altered as settings are (KIP-412)."""
     serves_after_registration: bool
     """1.0+: a broker reads clients' requests once it has registered (SocketServer.startProcessors); before, at once."""
     registers_beside_controller: bool
@@ -755,6 +757,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         ephemerals_end_with_session=bin_within("0.10.2", "1.0"),
         registers_before_election=bin_since("1.1"),
         metadata_refuses_invalid_names=bin_since("2.8"),
+        broker_loggers=bin_since("2.4"),
         serves_after_registration=bin_since("1.0"),
         registers_beside_controller=bin_within("0.11", "1.0"),
         offline_leaders_by_liveness=bin_since("1.0"),

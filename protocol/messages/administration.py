@@ -55,7 +55,7 @@ class CreateTopicsRequest(Message):
 
     API_KEY = 19
     API_NAME = "CreateTopics"
-    VERSIONS = (0, 6)
+    VERSIONS = (0, 7)
     topics: Annotated[list[NewTopic], Meta(max_length=TOPICS_MAX)]
     timeout_ms: Millis
     validate_only: bool = False
@@ -77,7 +77,7 @@ class CreateTopicsResponse(Message):
     API_KEY = 19
     API_NAME = "CreateTopics"
     DIRECTION = RESPONSE
-    VERSIONS = (0, 6)
+    VERSIONS = (0, 7)
     topics: list[TopicResult]
 
 
@@ -116,7 +116,7 @@ class DeleteTopicsRequest(Message):
 
     API_KEY = 20
     API_NAME = "DeleteTopics"
-    VERSIONS = (0, 5)
+    VERSIONS = (0, 6)
     topics: Annotated[list[Name], Meta(max_length=TOPICS_MAX)]
     timeout_ms: Millis
 
@@ -126,7 +126,7 @@ class DeleteTopicsResponse(Message):
     API_KEY = 20
     API_NAME = "DeleteTopics"
     DIRECTION = RESPONSE
-    VERSIONS = (0, 5)
+    VERSIONS = (0, 6)
     topics: list[TopicResult]
 
 

@@ -1,5 +1,6 @@
 """Messages of whoever moves leaders and replicas: ElectLeaders, AlterPartitionReassignments,
-ListPartitionReassignments; and of whoever looks where things are: DescribeLogDirs, DescribeCluster.
+ListPartitionReassignments, AlterReplicaLogDirs; and of whoever looks where things are: DescribeLogDirs,
+DescribeCluster, DescribeProducers.
 
 Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients ask the controller's broker.
 """
@@ -178,3 +179,65 @@ class DescribeClusterResponse(Message):
     VERSIONS = (0, 0)
     controller: BrokerField
     brokers: list[BrokerEndpoint]
+
+
+class MovedLog(msgspec.Struct):
+    """`path`: of the log directory that the replica is to be in, as DescribeLogDirs names it."""
+
+    topic: Name
+    partition: PartitionField
+    path: str
+
+
+@register
+class AlterReplicaLogDirsRequest(Message):
+    """Where replicas of this broker are to lie (KIP-113)."""
+
+    API_KEY = 34
+    API_NAME = "AlterReplicaLogDirs"
+    VERSIONS = (0, 2)
+    partitions: Annotated[list[MovedLog], Meta(max_length=PARTITIONS_MAX)]
+
+
+@register
+class AlterReplicaLogDirsResponse(Message):
+    API_KEY = 34
+    API_NAME = "AlterReplicaLogDirs"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 2)
+    partitions: list[PartitionResult]
+
+
+@register
+class DescribeProducersRequest(Message):
+    """Producers that a leader knows (KIP-664)."""
+
+    API_KEY = 61
+    API_NAME = "DescribeProducers"
+    VERSIONS = (0, 0)
+    partitions: Annotated[list[PartitionNamed], Meta(max_length=PARTITIONS_MAX)]
+
+
+class ActiveProducer(msgspec.Struct):
+    """`last_timestamp_ms` -1: its last batch has none."""
+
+    producer_id: Int64
+    producer_epoch: Int64
+    last_sequence: Int64
+    last_timestamp_ms: Int64
+
+
+class DescribedProducers(msgspec.Struct, omit_defaults=True):
+    topic: Name
+    partition: PartitionField
+    error: ErrorField = 0
+    producers: list[ActiveProducer] = []
+
+
+@register
+class DescribeProducersResponse(Message):
+    API_KEY = 61
+    API_NAME = "DescribeProducers"
+    DIRECTION = RESPONSE
+    VERSIONS = (0, 0)
+    partitions: list[DescribedProducers]

@@ -12,10 +12,11 @@ from emulator.machines.broker.fetches import Fetches
 from emulator.machines.broker.group_coordinator import CreateTopic, GroupCoordinator
 from emulator.machines.broker.isr_changes import IsrChanges
 from emulator.machines.broker.leadership import Leadership
-from emulator.machines.broker.log_dir_queries import describe_log_dirs
+from emulator.machines.broker.log_dir_queries import alter_replica_log_dirs, describe_log_dirs
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
+from emulator.machines.broker.producer_queries import describe_producers
 from emulator.machines.broker.record_deletions import RecordDeletions
 from emulator.machines.broker.replica_transitions import ReplicaTransitions
 from emulator.machines.broker.replicas import Replicas
@@ -61,9 +62,11 @@ from protocol.messages.membership import (
 )
 from protocol.messages.placement import (
     AlterPartitionReassignmentsRequest,
+    AlterReplicaLogDirsRequest,
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeLogDirsRequest,
+    DescribeProducersRequest,
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
@@ -270,6 +273,10 @@ class Broker:
                 return self.coordinator.delete(request, message)
             case DescribeLogDirsRequest():
                 request.answer(describe_log_dirs(self.replicas, message))
+            case AlterReplicaLogDirsRequest():
+                request.answer(alter_replica_log_dirs(self.replicas, message))
+            case DescribeProducersRequest():
+                request.answer(describe_producers(self.replicas, self.metadata, message))
             case DescribeClusterRequest():
                 request.answer(DescribeClusterResponse(self.metadata.controller, list(self.metadata.live.values())))
             case OffsetDeleteRequest() if self.context.gates.group_coordinator:

@@ -1,10 +1,19 @@
-"""DescribeLogDirs: what lies in each log directory of this broker (KIP-113)."""
+"""Log directories of this broker, and what lies in each: DescribeLogDirs, AlterReplicaLogDirs (KIP-113)."""
 
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.replicas import Replicas
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.placement import DescribedLog, DescribedLogDir, DescribeLogDirsRequest, DescribeLogDirsResponse
+from protocol.messages.placement import (
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    DescribedLog,
+    DescribedLogDir,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    MovedLog,
+    PartitionResult,
+)
 
 
 def describe_log_dirs(replicas: Replicas, asked: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -19,6 +28,27 @@ def describe_log_dirs(replicas: Replicas, asked: DescribeLogDirsRequest) -> Desc
         found.append(DescribedLogDir(f"/{name}", ErrorCode.NONE, topics, logs))
     found += [DescribedLogDir(f"/{name}", ErrorCode.KAFKA_STORAGE_ERROR) for name in replicas.directories.offline]
     return DescribeLogDirsResponse(found)
+
+
+def alter_replica_log_dirs(replicas: Replicas, asked: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    """Kafka's ReplicaManager.alterReplicaLogDirs, but for logs that are there: they are not moved between directories,
+    which is told by UNSUPPORTED_VERSION."""
+    return AlterReplicaLogDirsResponse(
+        [PartitionResult(one.topic, one.partition, _altered(replicas, one)) for one in asked.partitions]
+    )
+
+
+def _altered(replicas: Replicas, asked: MovedLog) -> ErrorCode:
+    directories, topic_partition = replicas.directories, (asked.topic, asked.partition)
+    name = asked.path.removeprefix("/")
+    if name not in directories.live:
+        there = name in directories.offline
+        return ErrorCode.KAFKA_STORAGE_ERROR if there else ErrorCode.LOG_DIR_NOT_FOUND
+    log = replicas.logs.get(topic_partition)
+    if log is None:
+        directories.prefer(topic_partition, name)
+        return ErrorCode.REPLICA_NOT_AVAILABLE
+    return ErrorCode.NONE if log.files is directories.live[name] else ErrorCode.UNSUPPORTED_VERSION
 
 
 def _described(topic_partition: TopicPartition, log: Log) -> DescribedLog:

@@ -9,18 +9,20 @@ from collections.abc import Iterable
 from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
 from emulator.storage.log_directory import directory_names
 from emulator.storage.within import Within
+from protocol.ids import TopicPartition
 
 
 class LogDirectories:
     """`live`: {name: files}, in the setting's order. `offline`: names of those that failed in this life. `names`: all,
     "d0,d1"."""
 
-    __slots__ = ("live", "names", "offline")
+    __slots__ = ("_preferred", "live", "names", "offline")
 
     def __init__(self, disk: Files, setting: str) -> None:
         folders: dict[str, Files] = {name: Within(disk, name) for name in directory_names(setting)}
         self.live = folders or {LOG_DIRECTORY: disk}
         self.offline: list[str] = []
+        self._preferred: dict[TopicPartition, str] = {}
         self.names = ",".join(self.live)
 
     def of(self, error: StorageError) -> str | None:
@@ -38,6 +40,15 @@ class LogDirectories:
     def take_offline(self, name: str) -> None:
         del self.live[name]
         self.offline.append(name)
+
+    def prefer(self, topic_partition: TopicPartition, name: str) -> None:
+        """A log that is not there yet is to be made in that directory (LogManager.maybeUpdatePreferredLogDir)."""
+        self._preferred[topic_partition] = name
+
+    def for_new_log(self, topic_partition: TopicPartition, logs: Iterable[Files]) -> Files:
+        """The one that was asked for, if it is live, else the least used. `logs`: the directory of each log."""
+        preferred = self._preferred.pop(topic_partition, None)
+        return self.live[preferred] if preferred in self.live else self.least_used(logs)
 
     def least_used(self, logs: Iterable[Files]) -> Files:
         """Where a new log goes (LogManager.nextLogDir): the directory that holds the fewest, the first of equals.

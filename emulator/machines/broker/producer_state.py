@@ -71,10 +71,21 @@ class ProducerState:
             producer = _Producer(header.producer_epoch, self._gates.remembered_batches)
         self._producers[header.producer_id] = producer
         producer.batches.append(
-            RememberedBatch(header.base_sequence, header.last_sequence, header.base_offset, header.last_offset)
+            RememberedBatch(
+                header.base_sequence,
+                header.last_sequence,
+                header.base_offset,
+                header.last_offset,
+                header.max_timestamp_ms,
+            )
         )
         if len(self._producers) > PRODUCERS_MAX:
             self._producers.pop(next(iter(self._producers)))
+
+    def active(self) -> list[tuple[int, int, RememberedBatch]]:
+        """Producers by id: their epochs, and the last batch of each."""
+        known = sorted(self._producers.items())
+        return [(producer_id, one.epoch, one.batches[-1]) for producer_id, one in known if one.batches]
 
     def forget_below(self, offset: Offset) -> None:
         """Batches that end below it, and producers that have no other."""

@@ -12,3 +12,4 @@ class RememberedBatch(msgspec.Struct, frozen=True):
     last_sequence: int
     base_offset: Offset
     last_offset: Offset
+    max_timestamp_ms: int = -1

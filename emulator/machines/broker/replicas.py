@@ -197,7 +197,7 @@ class Replicas:
         if log is None:
             if (self.directories.offline and not is_new) or not can_be_topic(partition.topic):
                 raise ReplicaOffline(topic_partition_text(*topic_partition))
-            files = self.directories.least_used(one.files for one in self.logs.values())
+            files = self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values()))
             name = topic_partition_text(*topic_partition)
             log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
             log.tell_time(self._mono_ms)

@@ -15,6 +15,7 @@ from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.requests import Request
 from emulator.machines.broker.settings import HANDLERS, can_resize
 from emulator.machines.node.administration_work import AdministrationWork
+from emulator.machines.node.log_levels import LogLevels
 from emulator.settings.altered import Change, Unalterable, Where, changed, replaced
 from emulator.settings.described import (
     BrokersSettings,
@@ -79,6 +80,7 @@ class SettingAdministration:
         self._metadata = metadata
         self._dynamic = dynamic
         self._file = file
+        self._log_levels = LogLevels(context.broker)
         self._work = AdministrationWork("setting-administration", context, metadata, procedures)
 
     # --- told ---
@@ -101,6 +103,9 @@ class SettingAdministration:
         resources: list[DescribedResource] = []
         for one in asked.resources:
             try:
+                if one.kind == BROKER_LOGGER_RESOURCE and self._gates.broker_loggers:
+                    resources.append(DescribedResource(one.kind, one.name, settings=self._loggers(one)))
+                    continue
                 found = yield from self._found(one)
             except Unalterable as refused:
                 resources.append(DescribedResource(one.kind, one.name, refused.error, str(refused)))
@@ -113,6 +118,14 @@ class SettingAdministration:
             ]
             resources.append(DescribedResource(one.kind, one.name, settings=told))
         return resources
+
+    def _loggers(self, asked: ResourceAsked) -> list[DescribedSetting]:
+        """Raises Unalterable."""
+        if not asked.name:
+            raise Unalterable(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+        self._is_this_broker(asked.name)
+        every = asked.names is None or (not asked.names and self._gates.no_names_mean_all_settings)
+        return self._log_levels.described(None if every else asked.names)
 
     def _found(self, asked: ResourceAsked) -> Procedure[list[Described]]:
         """Raises Unalterable."""
@@ -182,6 +195,11 @@ class SettingAdministration:
     def _alter_one(self, asked: AlteredResource, *, single: bool, validate_only: bool) -> Procedure[None]:
         """Raises Unalterable."""
         gates = self._gates
+        if asked.kind == BROKER_LOGGER_RESOURCE and single and gates.broker_loggers:
+            self._is_this_broker(asked.name)
+            changes = [Change(one.name, one.value, one.operation) for one in asked.settings]
+            self._log_levels.alter(changes, validate_only=validate_only)
+            return
         if asked.kind == TOPIC_RESOURCE:
             yield from self._check_topic(asked.name)
             scope, kind, whose, every = TOPIC, TOPICS_CHANGED, asked.name, False

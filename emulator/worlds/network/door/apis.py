@@ -33,6 +33,7 @@ CREATE_ACLS: Final = 30
 DELETE_ACLS: Final = 31
 DESCRIBE_CONFIGS: Final = 32
 ALTER_CONFIGS: Final = 33
+ALTER_REPLICA_LOG_DIRS: Final = 34
 DESCRIBE_LOG_DIRS: Final = 35
 CREATE_PARTITIONS: Final = 37
 DELETE_GROUPS: Final = 42
@@ -42,7 +43,11 @@ ALTER_PARTITION_REASSIGNMENTS: Final = 45
 LIST_PARTITION_REASSIGNMENTS: Final = 46
 OFFSET_DELETE: Final = 47
 DESCRIBE_CLIENT_QUOTAS: Final = 48
+ALTER_CLIENT_QUOTAS: Final = 49
+DESCRIBE_USER_SCRAM_CREDENTIALS: Final = 50
+ALTER_USER_SCRAM_CREDENTIALS: Final = 51
 DESCRIBE_CLUSTER: Final = 60
+DESCRIBE_PRODUCERS: Final = 61
 
 FIRST_AT_THE_DOOR: Final = "0.10.2"
 """Older brokers do not say which versions they speak (KIP-35), and clients of today do not ask them."""
@@ -89,6 +94,7 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     DELETE_ACLS: (("0.11", 0), ("2.0.0", 1), ("2.5", 2)),
     DESCRIBE_CONFIGS: (("0.11", 0), ("1.1", 1), ("2.0.0", 2), ("2.6", 3), ("2.8", 4)),
     ALTER_CONFIGS: (("0.11", 0), ("2.0.0", 1), ("2.8", 2)),
+    ALTER_REPLICA_LOG_DIRS: (("1.0", 0), ("2.0.0", 1), ("2.8", 2)),
     DESCRIBE_LOG_DIRS: (("1.0", 0), ("2.0.0", 1), ("2.6", 2)),
     CREATE_PARTITIONS: (("1.0", 0), ("2.0.0", 1), ("2.5", 2), ("2.7", 3)),
     DELETE_GROUPS: (("1.1", 0), ("2.0.0", 1), ("2.4", 2)),
@@ -98,7 +104,11 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     LIST_PARTITION_REASSIGNMENTS: (("2.4", 0),),
     OFFSET_DELETE: (("2.4", 0),),
     DESCRIBE_CLIENT_QUOTAS: (("2.6", 0), ("2.8", 1)),
+    ALTER_CLIENT_QUOTAS: (("2.6", 0), ("2.8", 1)),
+    DESCRIBE_USER_SCRAM_CREDENTIALS: (("2.7", 0),),
+    ALTER_USER_SCRAM_CREDENTIALS: (("2.7", 0),),
     DESCRIBE_CLUSTER: (("2.8", 0),),
+    DESCRIBE_PRODUCERS: (("2.8", 0),),
 }  # fmt: skip
 """{API: (since which Kafka, its newest version)}; the oldest is 0. What brokers answered to ApiVersions."""
 
@@ -118,8 +128,8 @@ BUILT: Final[dict[int, Range]] = {
     LIST_GROUPS: Range(0, 4),
     SASL_HANDSHAKE: Range(0, 1),
     API_VERSIONS: Range(0, 3),
-    CREATE_TOPICS: Range(0, 6),  # later ones name topics by ids
-    DELETE_TOPICS: Range(0, 5),
+    CREATE_TOPICS: Range(0, 7),
+    DELETE_TOPICS: Range(0, 6),
     DELETE_RECORDS: Range(0, 2),
     INIT_PRODUCER_ID: Range(0, 4),
     OFFSET_FOR_LEADER_EPOCH: Range(0, 4),
@@ -128,6 +138,7 @@ BUILT: Final[dict[int, Range]] = {
     DELETE_ACLS: Range(0, 2),
     DESCRIBE_CONFIGS: Range(0, 4),
     ALTER_CONFIGS: Range(0, 2),
+    ALTER_REPLICA_LOG_DIRS: Range(0, 2),
     DESCRIBE_LOG_DIRS: Range(0, 2),
     CREATE_PARTITIONS: Range(0, 3),
     DELETE_GROUPS: Range(0, 2),
@@ -137,7 +148,11 @@ BUILT: Final[dict[int, Range]] = {
     LIST_PARTITION_REASSIGNMENTS: Range(0, 0),
     OFFSET_DELETE: Range(0, 0),
     DESCRIBE_CLIENT_QUOTAS: Range(0, 1),
+    ALTER_CLIENT_QUOTAS: Range(0, 1),
+    DESCRIBE_USER_SCRAM_CREDENTIALS: Range(0, 0),
+    ALTER_USER_SCRAM_CREDENTIALS: Range(0, 0),
     DESCRIBE_CLUSTER: Range(0, 0),
+    DESCRIBE_PRODUCERS: Range(0, 0),
 }
 
 

@@ -1,5 +1,6 @@
 """Kafka's requests about where leaders and replicas are, and the answers back: ElectLeaders,
-AlterPartitionReassignments, ListPartitionReassignments, DescribeLogDirs, DescribeCluster."""
+AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, DescribeLogDirs, DescribeCluster,
+DescribeProducers."""
 
 from typing import Any
 
@@ -125,6 +126,63 @@ def describe_log_dirs_answer(asked: Asked, answer: m.DescribeLogDirsResponse) ->
         ]
         results.append(part(asked.api, path, error_code=directory.error, log_dir=directory.path, topics=topics))
     return response(asked.api, results=results)
+
+
+def alter_replica_log_dirs(body: Any) -> m.AlterReplicaLogDirsRequest:
+    return m.AlterReplicaLogDirsRequest(
+        [
+            m.MovedLog(topic.name, number, directory.path)
+            for directory in body.dirs
+            for topic in directory.topics
+            for number in topic.partitions
+        ]
+    )
+
+
+def alter_replica_log_dirs_answer(asked: Asked, answer: m.AlterReplicaLogDirsResponse) -> Any:
+    results = topics_answered(
+        asked.api,
+        "AlterReplicaLogDirTopicResult.AlterReplicaLogDirPartitionResult",
+        answer.partitions,
+        lambda one: {"partition_index": one.partition, "error_code": one.error},
+        topic="topic_name",
+    )
+    return response(asked.api, results=results)
+
+
+def describe_producers(body: Any) -> m.DescribeProducersRequest:
+    return m.DescribeProducersRequest(
+        [m.PartitionNamed(topic.name, number) for topic in body.topics for number in topic.partition_indexes]
+    )
+
+
+def describe_producers_answer(asked: Asked, answer: m.DescribeProducersResponse) -> Any:
+    """There are no transactions: none has a coordinator, or a first offset."""
+    path = "TopicResponse.PartitionResponse"
+    topics = topics_answered(
+        asked.api,
+        path,
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "error_code": one.error,
+            "error_message": None,
+            "active_producers": [
+                part(
+                    asked.api,
+                    f"{path}.ProducerState",
+                    producer_id=each.producer_id,
+                    producer_epoch=each.producer_epoch,
+                    last_sequence=each.last_sequence,
+                    last_timestamp=each.last_timestamp_ms,
+                    coordinator_epoch=-1,
+                    current_txn_start_offset=-1,
+                )
+                for each in one.producers
+            ],
+        },
+    )
+    return response(asked.api, topics=topics)
 
 
 def describe_cluster_answer(asked: Asked, answer: m.DescribeClusterResponse, place: Place) -> Any:

@@ -1,8 +1,9 @@
-"""What brokers answer of ACLs and quotas that have neither: no authorizer is configured (`authorizer.class.name` is
-empty, as by default), and nobody was ever given a quota.
+"""Answers about ACLs, quotas and SCRAM credentials of brokers that have none: no authorizer is configured
+(`authorizer.class.name` is empty, as by default), no client has a quota, no user a credential.
 
 The machine has no part in them: these answers are Kafka's in its own cases (KafkaApis' handlers, AdminManager's
-describeClientQuotas), the same at every broker and time.
+describeClientQuotas and describeUserScramCredentials), the same at every broker and time. What would make one is
+refused with POLICY_VIOLATION, as other changes that the emulator does not know.
 """
 
 from typing import Any, Final
@@ -14,6 +15,11 @@ from protocol.errors import ErrorCode
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
 FIRST_WITH_IPS: Final = 1
 """Version of DESCRIBE_CLIENT_QUOTAS that a broker speaks which has quotas of IP addresses, too."""
+QUOTAS: Final = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
+QUOTAS_OF_IPS: Final = ("connection_creation_rate",)
+SCRAM_MECHANISMS: Final = {1: 4096, 2: 4096}
+"""{SCRAM-SHA-256, SCRAM-SHA-512: the fewest iterations}"""
+SCRAM_ITERATIONS_MAX: Final = 16384
 _DUPLICATES: Final = {"user": "user", "client-id": "client", "ip": "ip"}
 """{type of an entity: as Kafka names it where it is there twice}"""
 
@@ -40,6 +46,89 @@ def client_quotas_described(asked: Asked, spoken: dict[int, Range]) -> Any:
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     error, message = _wrong([one.entity_type for one in asked.body.components], with_ips)
     return response(asked.api, error_code=error, error_message=message, entries=None if error else [])
+
+
+def client_quotas_altered(asked: Asked, spoken: dict[int, Range]) -> Any:
+    """ZkAdminManager.alterClientQuotas: what is removed was not there, what is set is refused."""
+    with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
+    entries = []
+    for one in asked.body.entries:
+        error, message = _unalterable([each.entity_type for each in one.entity], one.ops, with_ips)
+        entity = [
+            part(asked.api, "EntryData.EntityData", entity_type=each.entity_type, entity_name=each.entity_name)
+            for each in one.entity
+        ]
+        entries.append(part(asked.api, "EntryData", error_code=error, error_message=message, entity=entity))
+    return response(asked.api, entries=entries)
+
+
+def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int, str | None]:
+    if "ip" in types and with_ips and len(types) > 1:
+        combined = "IP entity should not be used with user/client ID entity."
+        return ErrorCode.INVALID_REQUEST, f"Invalid quota entity combination, {combined}"
+    known = {"user", "client-id", "ip"} if with_ips else {"user", "client-id"}
+    if not types or not known.issuperset(types):
+        return ErrorCode.INVALID_REQUEST, "Invalid client quota entity"
+    keys = QUOTAS_OF_IPS if "ip" in types else QUOTAS
+    for op in ops:
+        if not op.remove and op.key not in keys:
+            return ErrorCode.INVALID_REQUEST, f"Invalid configuration key {op.key}"
+    if any(not op.remove for op in ops):
+        return ErrorCode.POLICY_VIOLATION, "quotas of clients are not emulated"
+    return ErrorCode.NONE, None
+
+
+def scram_described(asked: Asked) -> Any:
+    """ZkAdminManager.describeUserScramCredentials: no user has any."""
+    names = [one.name for one in asked.body.users or ()]
+    results = [
+        part(asked.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
+             credential_infos=[])
+        for name in dict.fromkeys(names)
+        for error, why in [_no_credential(name, names.count(name))]
+    ]  # fmt: skip
+    return response(asked.api, error_code=ErrorCode.NONE, error_message=None, results=results)
+
+
+def _no_credential(user: str, times: int) -> tuple[int, str]:
+    if not user:
+        return ErrorCode.RESOURCE_NOT_FOUND, "Username must not be empty"
+    if times > 1:
+        twice = "Cannot describe SCRAM credentials for the same user twice in a single request"
+        return ErrorCode.DUPLICATE_RESOURCE, f"{twice}: {user}"
+    return ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
+
+
+def scram_altered(asked: Asked) -> Any:
+    """ZkAdminManager.alterUserScramCredentials: what is deleted is not there, what is set is refused."""
+    body = asked.body
+    pairs = [(one.name, one.mechanism) for one in (*body.upsertions, *body.deletions)]
+    results = []
+    for user in dict.fromkeys(name for name, _ in pairs):
+        own = [one for one in body.upsertions if one.name == user]
+        mechanisms = [mechanism for name, mechanism in pairs if name == user]
+        error, why = _unalterable_user(user, mechanisms, [(one.mechanism, one.iterations) for one in own])
+        results.append(
+            part(asked.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
+        )
+    return response(asked.api, results=results)
+
+
+def _unalterable_user(user: str, mechanisms: list[int], upserted: list[tuple[int, int]]) -> tuple[int, str]:
+    if not user:
+        return ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty"
+    if not set(SCRAM_MECHANISMS).issuperset(mechanisms):
+        return ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism"
+    for mechanism, iterations in upserted:
+        if iterations > SCRAM_ITERATIONS_MAX:
+            return ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations"
+        if iterations < SCRAM_MECHANISMS[mechanism]:
+            return ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations"
+    if len(set(mechanisms)) < len(mechanisms):
+        return ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+    if len(upserted) < len(mechanisms):
+        return ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist"
+    return ErrorCode.POLICY_VIOLATION, "SCRAM credentials are not emulated"
 
 
 def _wrong(types: list[str], with_ips: bool) -> tuple[int, str | None]:

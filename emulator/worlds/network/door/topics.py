@@ -2,6 +2,7 @@
 CreatePartitions, DeleteTopics, DeleteRecords, SaslHandshake."""
 
 from typing import Any, Final
+from uuid import UUID
 
 from emulator.worlds.network.door.apis import Range
 from emulator.worlds.network.door.codec import Asked, part, response, write_response
@@ -29,6 +30,12 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 
 FIRST_WITH_A_SAY: Final = 4
 """Version of METADATA from which on a client says whether topics may be made."""
+FIRST_WITH_TOPIC_IDS: Final = 6
+"""Version of DELETE_TOPICS."""
+NO_ID: Final = UUID(int=0)
+"""Of a topic without one, as all are here (in Kafka with inter.broker.protocol.version below 2.8)."""
+NO_NAME: Final = ""
+CONCERNS_EVERY_TOPIC: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.TOPIC_DELETION_DISABLED)
 FIRST_THAT_NAMES_ITSELF: Final = 3
 """Version of APIVERSIONS of brokers that tell its versions to who asked in another."""
 
@@ -145,6 +152,7 @@ def create_topics_answer(asked: Asked, answer: CreateTopicsResponse) -> Any:
             asked.api,
             "CreatableTopicResult",
             name=one.topic,
+            topic_id=NO_ID,
             error_code=one.error,
             error_message=one.message or None,
             num_partitions=one.partitions,
@@ -190,14 +198,54 @@ def create_partitions_answer(asked: Asked, answer: CreatePartitionsResponse) -> 
     return response(asked.api, results=results)
 
 
-def delete_topics(body: Any) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(list(body.topic_names), max(0, body.timeout_ms))
+def delete_topics(asked: Asked) -> DeleteTopicsRequest:
+    """Version 6 may name a topic by an id, which none has here: NO_NAME stands for each, so that what concerns every
+    topic (NOT_CONTROLLER) is answered for these, too."""
+    body = asked.body
+    if asked.version < FIRST_WITH_TOPIC_IDS:
+        names = list(body.topic_names)
+    elif any(_has_both(one) for one in body.topics):
+        names = []
+    else:
+        names = [one.name or NO_NAME for one in body.topics]
+    return DeleteTopicsRequest(names, max(0, body.timeout_ms))
 
 
 def delete_topics_answer(asked: Asked, answer: DeleteTopicsResponse) -> Any:
+    if asked.version >= FIRST_WITH_TOPIC_IDS:
+        return _deleted_by_name_or_id(asked, answer)
     responses = [
         part(asked.api, "DeletableTopicResult", name=one.topic, error_code=one.error, error_message=one.message or None)
         for one in answer.topics
+    ]
+    return response(asked.api, responses=responses)
+
+
+def _has_both(topic: Any) -> bool:
+    return topic.name is not None and _id_of(topic) != NO_ID
+
+
+def _id_of(topic: Any) -> UUID:
+    """The library reads zeros as None."""
+    return topic.topic_id or NO_ID
+
+
+def _deleted_by_name_or_id(asked: Asked, answer: DeleteTopicsResponse) -> Any:
+    """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has that id."""
+    topics = asked.body.topics
+    if any(_has_both(one) for one in topics):
+        both = "Topic name and topic ID can not both be specified."
+        told = [(one.name, _id_of(one), int(ErrorCode.INVALID_REQUEST), both) for one in topics]
+    else:
+        told = []
+        for one, result in zip(topics, answer.topics, strict=True):
+            error = result.error
+            if one.name is None and error not in CONCERNS_EVERY_TOPIC:
+                error = ErrorCode.UNKNOWN_TOPIC_ID if _id_of(one) != NO_ID else ErrorCode.INVALID_REQUEST
+            told.append((one.name, _id_of(one), error, result.message))
+    responses = [
+        part(asked.api, "DeletableTopicResult", name=name, topic_id=id_, error_code=error, error_message=why or None)
+        for name, id_, error, why in told
     ]
     return response(asked.api, responses=responses)
 

@@ -92,7 +92,7 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
         case apis.CREATE_TOPICS:
             return topics.create_topics(body)
         case apis.DELETE_TOPICS:
-            return topics.delete_topics(body)
+            return topics.delete_topics(asked)
         case apis.DELETE_RECORDS:
             return topics.delete_records(body)
         case apis.FIND_COORDINATOR:
@@ -143,8 +143,18 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
             return AnsweredHere(write_response(asked, security.acls_deleted(asked)))
         case apis.DESCRIBE_CLIENT_QUOTAS:
             return AnsweredHere(write_response(asked, security.client_quotas_described(asked, spoken)))
+        case apis.ALTER_CLIENT_QUOTAS:
+            return AnsweredHere(write_response(asked, security.client_quotas_altered(asked, spoken)))
+        case apis.DESCRIBE_USER_SCRAM_CREDENTIALS:
+            return AnsweredHere(write_response(asked, security.scram_described(asked)))
+        case apis.ALTER_USER_SCRAM_CREDENTIALS:
+            return AnsweredHere(write_response(asked, security.scram_altered(asked)))
         case apis.DESCRIBE_CLUSTER:
             return places.DescribeClusterRequest()
+        case apis.DESCRIBE_PRODUCERS:
+            return placement.describe_producers(body)
+        case apis.ALTER_REPLICA_LOG_DIRS:
+            return placement.alter_replica_log_dirs(body)
     raise AssertionError(f"{asked.name} is advertised and not built")
 
 
@@ -209,6 +219,10 @@ def _answer_to(asked: Asked, answer: Message, place: Place) -> Any:
             return placement.list_partition_reassignments_answer(asked, answer)
         case places.DescribeLogDirsResponse():
             return placement.describe_log_dirs_answer(asked, answer)
+        case places.DescribeProducersResponse():
+            return placement.describe_producers_answer(asked, answer)
+        case places.AlterReplicaLogDirsResponse():
+            return placement.alter_replica_log_dirs_answer(asked, answer)
         case places.DescribeClusterResponse():
             return placement.describe_cluster_answer(asked, answer, place)
     raise AssertionError(f"{asked.name} was answered with {type(answer).__name__}")

@@ -24,6 +24,7 @@ from protocol.messages.administration import (
     TopicResult,
 )
 from protocol.outbox import Outbox
+from protocol.records.batch import encode_batch
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
@@ -147,7 +148,10 @@ def test_a_topics_settings_are_those_of_the_session_service_over_the_brokers() -
         ("2.6", m.BROKER_RESOURCE, "1", E.INVALID_REQUEST),
         ("2.6", m.BROKER_RESOURCE, "one", E.INVALID_REQUEST),
         ("1.0", m.BROKER_RESOURCE, "", E.INVALID_REQUEST),
-        ("2.6", m.BROKER_LOGGER_RESOURCE, "0", E.INVALID_REQUEST),
+        ("2.3", m.BROKER_LOGGER_RESOURCE, "0", E.INVALID_REQUEST),
+        ("2.4", m.BROKER_LOGGER_RESOURCE, "0", E.NONE),
+        ("2.6", m.BROKER_LOGGER_RESOURCE, "", E.INVALID_REQUEST),
+        ("2.6", m.BROKER_LOGGER_RESOURCE, "1", E.INVALID_REQUEST),
         ("2.6", 77, "0", E.INVALID_REQUEST),
     ],
 )
@@ -300,6 +304,65 @@ def test_reassignments_go_to_the_controller_and_back() -> None:
         p.Moving("t", 0, [*brokers(2, 0)], [*brokers(2)], [*brokers(0)])
     ]
     assert admin.controlling.asked == [{T0: None}, None]
+
+
+def test_the_levels_of_loggers_last_as_long_as_the_process() -> None:
+    """KIP-412: ZkAdminManager.validateLogLevelConfigs, alterLogLevelConfigs."""
+    admin = Admin()
+
+    def alter(name: str, level: str | None, operation: int = m.SET, *, validate_only: bool = False) -> tuple[int, str]:
+        resource = m.AlteredResource(m.BROKER_LOGGER_RESOURCE, "0", [m.AlteredSetting(name, level, operation)])
+        asked = m.IncrementalAlterConfigsRequest([resource], validate_only)
+        (result,) = admin.answer(admin.ask(asked, 1), m.IncrementalAlterConfigsResponse).resources
+        return result.error, result.message
+
+    def level(name: str) -> str | None:
+        (only,) = admin.describe(m.BROKER_LOGGER_RESOURCE, "0", name).settings
+        assert (only.source, only.read_only) == (6, False)
+        return only.value
+
+    assert level("kafka.controller") == "TRACE"
+    assert alter("kafka.controller", "ERROR", validate_only=True) == (E.NONE, "")
+    assert level("kafka.controller") == "TRACE"
+    assert alter("kafka.controller", "ERROR") == (E.NONE, "") and level("kafka.controller") == "ERROR"
+    assert alter("kafka.controller", None, m.DELETE) == (E.NONE, "") and level("kafka.controller") == "INFO"
+    assert alter("root", None, m.DELETE)[1] == "Removing the log level of the root logger is not allowed"
+    assert "as it is not a supported log level" in alter("root", "LOUD")[1]
+    assert "Logger kafka.Nothing does not exist!" in alter("kafka.Nothing", "INFO")[1]
+    assert alter("root", "INFO", 2)[0] == E.INVALID_REQUEST
+    assert admin.told() == [], "nothing of it is in ZooKeeper"
+
+
+def test_producers_that_a_replica_knows() -> None:
+    """KafkaApis.handleDescribeProducersRequest."""
+    admin = Admin("2.8")
+    admin.lead()
+    first = encode_batch([b"a", b"b"], timestamp_ms=7, producer_id=4711, producer_epoch=2, base_sequence=0)
+    admin.produced(admin.produce(records=first))
+    asked = p.DescribeProducersRequest([p.PartitionNamed("t", 0), p.PartitionNamed("no", 0)])
+    known, unknown = admin.answer(admin.ask(asked, 0), p.DescribeProducersResponse).partitions
+    assert known.producers == [p.ActiveProducer(4711, 2, 1, 7)]
+    assert (unknown.error, unknown.producers) == (E.UNKNOWN_TOPIC_OR_PARTITION, [])
+
+
+def test_where_a_replica_is_to_lie() -> None:
+    """ReplicaManager.alterReplicaLogDirs; a log that is there is not moved."""
+    admin = Admin(log_dirs="d0,d1")
+    admin.lead()
+
+    def move(topic: str, path: str) -> int:
+        asked = p.AlterReplicaLogDirsRequest([p.MovedLog(topic, 0, path)])
+        return int(admin.answer(admin.ask(asked, 1), p.AlterReplicaLogDirsResponse).partitions[0].error)
+
+    (here,) = [one.path for one in admin.answer(
+        admin.ask(p.DescribeLogDirsRequest(None), 1), p.DescribeLogDirsResponse
+    ).directories if one.logs]  # fmt: skip
+    other = {"/d0": "/d1", "/d1": "/d0"}[here]
+    assert [move("t", path) for path in (here, other, "/d2")] == [E.NONE, E.UNSUPPORTED_VERSION, E.LOG_DIR_NOT_FOUND]
+    assert move("u", here) == E.REPLICA_NOT_AVAILABLE, "and is made there, though the other holds fewer"
+    directories = admin.broker.replicas.directories
+    assert directories.name_of(directories.for_new_log(("u", 0), [directories.live[here[1:]]])) == here[1:]
+    assert directories.name_of(directories.for_new_log(("u", 0), [directories.live[here[1:]]])) == other[1:]
 
 
 def test_what_lies_in_the_log_directories() -> None:

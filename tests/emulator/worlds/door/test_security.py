@@ -78,3 +78,62 @@ def test_since_which_kafka_they_can_be_asked_for() -> None:
     assert 29 not in SPOKEN["0.10.2"]
     assert {api: SPOKEN["0.11"][api] for api in (29, 30, 31)} == dict.fromkeys((29, 30, 31), (0, 0))
     assert 48 not in SPOKEN["2.4"]
+
+
+def quota(entity: dict[str, str | None], **ops: float | None) -> Any:
+    entry = codec._REQUESTS[49].EntryData
+    return entry(
+        entity=[entry.EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
+        ops=[entry.OpData(key=key, value=value or 0.0, remove=value is None) for key, value in ops.items()],
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "error", "message"),
+    [
+        (quota({"user": "u"}, producer_byte_rate=None), 0, None),
+        (quota({"user": "u"}, producer_byte_rate=1.0), 44, "quotas of clients are not emulated"),
+        (quota({"client-id": None}, burst=1.0), 42, "Invalid configuration key burst"),
+        (quota({"group": "g"}, producer_byte_rate=1.0), 42, "Invalid client quota entity"),
+        (quota({"ip": "::1", "user": "u"}, connection_creation_rate=1.0), 42, "Invalid quota entity combination, IP "
+         "entity should not be used with user/client ID entity."),
+    ],
+)  # fmt: skip
+def test_no_quota_is_altered(entry: Any, error: int, message: str | None) -> None:
+    """ZkAdminManager.alterClientQuotas; what would take effect in Kafka is refused."""
+    (told,) = answer(49, 1, entries=[entry], validate_only=False).entries
+    assert (told.error_code, told.error_message) == (error, message)
+    assert [one.entity_type for one in told.entity] == [one.entity_type for one in entry.entity]
+
+
+def test_no_user_has_a_credential() -> None:
+    """ZkAdminManager.describeUserScramCredentials."""
+    assert answer(50, 0, users=None).results == []
+    named = [codec._REQUESTS[50].UserName(name=name) for name in ("u", "v", "v", "")]
+    told = answer(50, 0, users=named).results
+    assert [(one.user, one.error_code) for one in told] == [("u", 91), ("v", 92), ("", 91)]
+    assert all(one.credential_infos == [] for one in told)
+
+
+@pytest.mark.parametrize(
+    ("deleted", "upserted", "told"),
+    [
+        ([("u", 1)], [], [("u", 91)]),
+        ([], [("u", 1, 4096)], [("u", 44)]),
+        ([], [("u", 1, 4095), ("v", 2, 16385)], [("u", 93), ("v", 93)]),
+        ([("u", 3)], [("", 1, 4096)], [("", 93), ("u", 33)]),
+        ([("u", 1)], [("u", 1, 4096)], [("u", 92)]),
+    ],
+)
+def test_no_credential_is_altered(
+    deleted: list[tuple[str, int]], upserted: list[tuple[str, int, int]], told: list[tuple[str, int]]
+) -> None:
+    """ZkAdminManager.alterUserScramCredentials; what would take effect in Kafka is refused."""
+    request = codec._REQUESTS[51]
+    deletions = [request.ScramCredentialDeletion(name=name, mechanism=kind) for name, kind in deleted]
+    upsertions = [
+        request.ScramCredentialUpsertion(name=name, mechanism=kind, iterations=times, salt=b"s", salted_password=b"p")
+        for name, kind, times in upserted
+    ]
+    results = answer(51, 0, deletions=deletions, upsertions=upsertions).results
+    assert [(one.user, one.error_code) for one in results] == told

@@ -4,6 +4,7 @@ import contextlib
 import io
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -93,6 +94,10 @@ ANSWERS: dict[int, Message] = {
     45: placement.AlterPartitionReassignmentsResponse([placement.PartitionResult("t", 0, 85)]),
     46: placement.ListPartitionReassignmentsResponse([placement.Moving("t", 0, [BrokerId(0)], [BrokerId(0)], [])]),
     47: groups.OffsetDeleteResponse(0, [leadership.PartitionError("t", 0, 86)]),
+    34: placement.AlterReplicaLogDirsResponse([placement.PartitionResult("t", 0, 9)]),
+    61: placement.DescribeProducersResponse(
+        [placement.DescribedProducers("t", 0, 0, [placement.ActiveProducer(4711, 2, 5, 1)])]
+    ),
     60: placement.DescribeClusterResponse(BrokerId(0), [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]),
     23: replication.OffsetForLeaderEpochResponse([replication.EpochAnswer("t", 0, 0, LeaderEpoch(1), Offset(5))]),
 }
@@ -142,6 +147,22 @@ def asked_for(api: int) -> Any:
             single = {"config_operation": 0} if api == 44 else {}
             one = resource.AlterableConfig(name="flush.ms", value="7", **single)
             return request(resources=[resource(resource_type=2, resource_name="t", configs=[one])])
+        case 20:
+            return request(topics=[request.DeleteTopicState(name="t", topic_id=UUID(int=0))], topic_names=["t"])
+        case 34:
+            topic = request.AlterReplicaLogDir.AlterReplicaLogDirTopic
+            return request(dirs=[request.AlterReplicaLogDir(path="/d0", topics=[topic(name="t", partitions=[0])])])
+        case 49:
+            entry = request.EntryData
+            op = entry.OpData(key="producer_byte_rate", value=1.0, remove=False)
+            entity = entry.EntityData(entity_type="user", entity_name=None)
+            return request(entries=[entry(entity=[entity], ops=[op])], validate_only=False)
+        case 50:
+            return request(users=[request.UserName(name="u")])
+        case 51:
+            return request(deletions=[request.ScramCredentialDeletion(name="u", mechanism=1)], upsertions=[])
+        case 61:
+            return request(topics=[request.TopicRequest(name="t", partition_indexes=[0])])
         case 37:
             topic = request.CreatePartitionsTopic
             placed = topic.CreatePartitionsAssignment(broker_ids=[0])
@@ -288,3 +309,34 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
     answered = topics.metadata_answer(asked, leadership.MetadataResponse(BrokerId(0), alive, [partition], True), PLACE)
     (told,) = answered.topics[0].partitions
     assert (told.error_code, told.replica_nodes, told.isr_nodes) == (error, replicas, [0])
+
+
+@pytest.mark.parametrize(
+    ("topics_named", "results", "told"),
+    [
+        ([("t", 0)], [3], [("t", 3)]),
+        ([(None, 7), ("u", 0)], [3, 0], [(None, 100), ("u", 0)]),
+        ([(None, 7)], [41], [(None, 41)]),
+        ([("t", 7), ("u", 0)], [], [("t", 42), ("u", 42)]),
+    ],
+)
+def test_a_topic_is_deleted_by_its_name_and_no_id_is_known(
+    topics_named: list[tuple[str | None, int]], results: list[int], told: list[tuple[str | None, int]]
+) -> None:
+    """KafkaApis.handleDeleteTopicsRequest, version 6; 41: this broker is not the controller."""
+    request = requests(20)
+    asked = request(
+        topics=[request.DeleteTopicState(name=name, topic_id=UUID(int=id_)) for name, id_ in topics_named],
+        topic_names=[],
+    )
+    asked.API_VERSION = 6
+    asked.with_header(1, "app")
+    read = codec.read_request(bytes(asked.encode(header=True)), SPOKEN)
+    message = message_of(read, SPOKEN, 2)
+    assert isinstance(message, administration.DeleteTopicsRequest) and len(message.topics) == len(results)
+    answer = administration.DeleteTopicsResponse(
+        [administration.TopicResult(topic, error) for topic, error in zip(message.topics, results, strict=True)]
+    )
+    responses = codec._RESPONSES[20].decode(answer_to(read, answer, PLACE)[4:], version=6, header=True).responses
+    assert [(one.name, one.error_code) for one in responses] == told
+    assert [one.topic_id for one in responses] == [UUID(int=id_) if id_ else None for _, id_ in topics_named]

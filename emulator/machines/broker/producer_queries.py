@@ -1,0 +1,36 @@
+"""DescribeProducers: which producers the leader of a partition knows (KIP-664, 2.8)."""
+
+from emulator.machines.broker.metadata_cache import MetadataCache
+from emulator.machines.broker.replicas import Replicas
+from protocol.errors import ErrorCode
+from protocol.messages.placement import (
+    ActiveProducer,
+    DescribedProducers,
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionNamed,
+)
+
+
+def describe_producers(
+    replicas: Replicas, metadata: MetadataCache, asked: DescribeProducersRequest
+) -> DescribeProducersResponse:
+    """Kafka's KafkaApis.handleDescribeProducersRequest. Any replica answers, not its leader alone."""
+    return DescribeProducersResponse([_described(replicas, metadata, one) for one in asked.partitions])
+
+
+def _described(replicas: Replicas, metadata: MetadataCache, asked: PartitionNamed) -> DescribedProducers:
+    topic_partition = (asked.topic, asked.partition)
+    if not metadata.partition_count(asked.topic):
+        return DescribedProducers(*topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    partition = replicas.partitions.get(topic_partition)
+    if partition is None or partition.log is None:
+        return DescribedProducers(*topic_partition, replicas.error_of_stranger(topic_partition))
+    return DescribedProducers(
+        *topic_partition,
+        ErrorCode.NONE,
+        [
+            ActiveProducer(producer_id, epoch, last.last_sequence, last.max_timestamp_ms)
+            for producer_id, epoch, last in partition.log.producers.active()
+        ],
+    )
