@@ -128,7 +128,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     options = parser.parse_args(arguments)
     chance = random.Random(options.seed)
     settings = {"zookeeper.session.timeout.ms": 6000, "group.initial.rebalance.delay.ms": 500}
-    joined, failures = 0, []
+    joined = 0
+    failures: list[str] = []
     with tempfile.TemporaryDirectory() as directory:
         about = faultline.Cluster(
             kafka_version=options.kafka_version, settings=settings, directory=Path(directory) / "run"

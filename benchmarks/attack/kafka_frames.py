@@ -9,6 +9,7 @@ import random
 import struct
 from collections import Counter
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 
@@ -95,6 +96,10 @@ class KafkaFrames:
                 return chance.choice(WORDS)
             case "records":
                 return self._records()
+            case "float64":
+                return chance.choice((0.0, -1.0, 1e308, float("inf"), float("nan")))
+            case "uuid":
+                return UUID(int=chance.choice((0, 1, 2**128 - 1)))
             case "bytes":
                 return chance.randbytes(chance.choice((0, 1, 30)))
             case kind if kind in BITS:

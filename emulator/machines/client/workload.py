@@ -34,7 +34,7 @@ from protocol.ids import TopicPartition, topic_partition_text
 from protocol.machine import Now
 from protocol.messages.workload import RATE_MAX, WorkloadReport, WorkloadSpec
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
+from protocol.versions import UnknownVersion, gates_for
 
 PROBLEMS_MAX = 100
 CATCH_UP_MS = 1_000.0
@@ -49,10 +49,14 @@ def library_settings(
     library: str, kafka_version: str, settings: Mapping[str, Any], client_version: str = ""
 ) -> ProducerSettings:
     """Settings of a producer of that library; `client_version`: of Java's, "": as the cluster's. It writes no record
-    format that the cluster does not have. Raises UnusableSetting, UnknownVersion."""
+    format that the cluster does not have. Raises UnusableSetting."""
     if library == "librdkafka":
         return librdkafka_settings(settings)
-    made = producer_settings(ways_of(client_version, kafka_version), settings)
+    try:
+        ways = ways_of(client_version, kafka_version)
+    except UnknownVersion as unknown:
+        raise UnusableSetting(str(unknown)) from unknown
+    made = producer_settings(ways, settings)
     if made.enable_idempotence and not gates_for(kafka_version).idempotence:
         raise UnusableSetting(f"enable.idempotence needs Kafka 0.11 or later, not {kafka_version}")
     return msgspec.structs.replace(made, magic=min(made.magic, gates_for(kafka_version).record_magic))

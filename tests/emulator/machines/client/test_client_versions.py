@@ -68,6 +68,11 @@ def test_idempotence_that_brokers_cannot_have_is_refused() -> None:
         made("0.10.2", "3.9", idempotent=True)
 
 
+def test_a_version_that_no_client_has_is_an_unusable_setting() -> None:
+    with pytest.raises(UnusableSetting, match=r"^unknown version of a Kafka client 't'"):
+        library_settings("java", "2.8", {}, "t")
+
+
 def test_versions_of_clients_are_named_as_releases_are() -> None:
     assert [client_version_named(name) for name in ("3.9.1", "3.9", "2.6.3", "0.10.2.2")] == [
         "3.9", "3.9", "2.6", "0.10.2",

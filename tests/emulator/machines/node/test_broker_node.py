@@ -350,7 +350,7 @@ def test_a_started_broker_listens_when_its_logs_are_loaded_and_reads_requests_wh
     """KafkaServer.startup: logs, sockets, (up to 0.11 request handlers,) registration, (from 1.0 on) processors. A
     client that is answered earlier is given metadata without brokers, for longer than by Kafka."""
     cluster, machine = starting(version)
-    stages = []
+    stages: list[tuple[bool, bool, bool]] = []
     while not machine.reads_requests:
         stages.append((machine.listens, machine.reads_requests, machine.context.broker_epoch >= 0))
         cluster.go_on(0.1)
