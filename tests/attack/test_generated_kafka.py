@@ -6,7 +6,7 @@ from benchmarks.attack.kafka_frames import Doorway, KafkaFrames
 
 FRAMES = 6_000
 AT_THE_DOOR = frozenset({17, 18, 29, 30, 31, 48, 49, 50, 51})
-"""No machine is asked: SaslHandshake and ApiVersions; ACLs, quotas and SCRAM credentials, of which a cluster has none."""
+"""No machine is asked: SaslHandshake and ApiVersions; ACLs, quotas and SCRAM credentials: a cluster has none."""
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])

@@ -226,7 +226,7 @@ def _has_both(topic: Any) -> bool:
 
 
 def _id_of(topic: Any) -> UUID:
-    """The library reads zeros as None."""
+    """Version 6 of the request has one always, zeros for none."""
     return topic.topic_id or NO_ID
 
 
