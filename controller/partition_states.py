@@ -198,7 +198,8 @@ def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedu
         written = yield from write_states(context, {partition: elections.same_again(found)})
         if partition in written.done:
             leadership = written.done[partition]
-            context.state.states[partition] = leadership
+            if not context.gates.reassignment_epoch_not_remembered:
+                context.state.states[partition] = leadership
             context.decided(partition, leadership, "reassignment")
             return leadership
         if partition in written.failed:

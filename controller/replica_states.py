@@ -15,6 +15,7 @@ from controller.partition_states import remove_from_isr
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import REPLICA_MOVES, Replica, ReplicaPosition
+from controller.state_writes import read_states
 from protocol.ids import BrokerId
 
 
@@ -48,7 +49,7 @@ def move(context: ControllerContext, replicas: Iterable[Replica], target: Replic
         movable = sorted(by_broker[broker])
         match target:
             case ReplicaPosition.NEW:
-                _begin(context, batch, movable)
+                yield from _begin(context, batch, movable)
             case ReplicaPosition.ONLINE:
                 _bring_online(context, batch, movable)
             case ReplicaPosition.OFFLINE:
@@ -65,10 +66,13 @@ def move(context: ControllerContext, replicas: Iterable[Replica], target: Replic
     context.send(batch)
 
 
-def _begin(context: ControllerContext, batch: RequestBatch, replicas: list[Replica]) -> None:
-    """A replica of a partition that has a leader already is told at once; one that leads cannot be new."""
+def _begin(context: ControllerContext, batch: RequestBatch, replicas: list[Replica]) -> Procedure[None]:
+    """A replica of a partition that has a leader already is told at once; one that leads cannot be new. Up to 1.0 the
+    state is read again for it."""
     for replica in replicas:
         leadership = context.state.states.get(replica[:2])
+        if leadership is not None and not context.gates.batched_controller_writes:
+            leadership = (yield from read_states(context, [replica[:2]])).get(replica[:2])
         if leadership is not None:
             if leadership.leader == replica[2]:
                 continue

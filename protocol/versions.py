@@ -585,6 +585,18 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """0.8.2, 1.1: a replica whose partition never had a leader cannot go offline, so that its topic is never deleted
     (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
 
+    reassignment_epoch_not_remembered: bool
+    """Up to 2.3: the controller forgets the leader epoch that a reassignment's step has written, so that UpdateMetadata
+    reports the one before, and consumers that go by epochs are fenced (KAFKA-9212; KafkaController.updateLeaderEpoch)."""
+
+    shutting_down_leader_not_told: bool
+    """1.1 to 2.0: a controlled shutdown's LeaderAndIsr leaves out who is going down, so that the old leader takes writes
+    until its process ends (KAFKA-7482; PartitionStateMachine.leaderForControlledShutdown)."""
+
+    reelected_controller_repeats_reassignments: bool
+    """Up to 0.10.2: a controller keeps the reassignments that were under way when it resigned, and begins them again when
+    it is elected once more, whatever has become of them (KAFKA-5310; ControllerContext.partitionsBeingReassigned)."""
+
     def understands(self, api_key: int, version: int) -> bool:
         """Whether this binary can read that version of a request of another broker. A binary knows each up to the
         version that it sends by default, with its own inter.broker.protocol.version."""
@@ -838,5 +850,8 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         storage_failure_kills_broker=not ibp_since("1.0"),
         hears_of_log_dirs=bin_since("1.0"),
         disabled_deletions_reported=not bin_since("0.10.2"),
+        reassignment_epoch_not_remembered=not bin_since("2.4"),
+        shutting_down_leader_not_told=bin_within("1.1", "2.0.1"),
+        reelected_controller_repeats_reassignments=not bin_since("0.11"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
     )

@@ -89,3 +89,67 @@ def test_a_topic_with_a_partition_that_never_led_is_not_deleted_in_0_8_2_and_1_1
     assert (topic_path("t") in c.service.znodes) is (version in ("0.8.2", "1.1"))
     c.die(2)
     assert (topic_path("t") in c.service.znodes) is (version in ("0.8.2", "1.1")), "nor by the next controller"
+
+
+# --- KAFKA-9212 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_up_to_2_3_the_epoch_that_a_reassignment_writes_is_reported_to_nobody_later(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    reassign(c, 1, 0)
+    assert c.state().leader_epoch == 1
+    c.forget_requests()
+    c.die(1)
+    c.start(1)
+    metadata = [m for m in c.requests(1) if isinstance(m, UpdateMetadataRequest) and m.partitions]
+    leadership = [m for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest)]
+    assert metadata and leadership
+    assert {p.leader_epoch for m in metadata for p in m.partitions} == {2}, "the state was read, and written, since"
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_up_to_2_3_metadata_after_a_reassignment_name_the_epoch_before(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.forget_requests()
+    reassign(c, 1, 0)
+    told = [p.leader_epoch for m in c.requests(2) if isinstance(m, UpdateMetadataRequest) for p in m.partitions]
+    assert told and set(told) == ({1} if since(version, "2.4") else {0})
+    assert c.state().leader_epoch == 1
+
+
+# --- KAFKA-7482 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_from_1_1_to_2_0_a_broker_that_goes_down_hears_of_no_successor(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.forget_requests()
+    c.shut_down(2, ControlledShutdownRequest(BrokerId(0)))
+    assert (c.state().leader, c.state().leader_epoch) == (1, 1)
+    told = [p.leader for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert told == ([] if version in ("1.1", "2.0.0", "2.0.1") else [1])
+    assert [p.leader for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions] == [1]
+
+
+# --- KAFKA-5310 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_up_to_0_10_2_a_controller_that_is_elected_again_repeats_what_it_was_moving(version: str) -> None:
+    c = started(version, of=2)
+    c.create_topic("t", (0,))
+    reassign(c, 1)
+    assert assigned(c) == (1, 0), "the target is not in sync yet"
+    c.cut_off(1)
+    c.expire(1)
+    assert c.controller_of() == 0
+    c.rejoin(1, expired=True)
+    c.service.apply(0, Delete(REASSIGN_PARTITIONS))
+    c.service.put(topic_path("t"), encode_topic({0: ReplicaAssignment(brokers(0))}))
+    c.die(0)
+    assert c.controller_of() == 1
+    assert assigned(c) == ((1, 0) if version in ("0.8.2", "0.10.2") else (0,))

@@ -196,11 +196,13 @@ def test_another_order_waits_up_to_2_3_until_all_are_in_sync(version: str) -> No
 
 @pytest.mark.parametrize("version", ["1.0", "2.3", "2.6", "2.7", "2.8"])
 def test_added_replicas_are_told_at_once_that_they_are_new_from_2_7(version: str) -> None:
-    """updateLeaderEpochAndSendRequest, then NewReplica."""
+    """updateLeaderEpochAndSendRequest, then NewReplica. The latter takes the epoch from ZooKeeper up to 1.0, later from
+    the controller's memory, which up to 2.3 does not have the one that was just written (KAFKA-9212)."""
     c = started(version)
     ask(c, 0, 2)
     told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert [(p.leader_epoch, p.is_new) for p in told] == [(1, version in ("2.7", "2.8")), (1, True)]
+    remembered = 0 if version in ("1.1", "2.3") else 1
+    assert [(p.leader_epoch, p.is_new) for p in told] == [(1, version in ("2.7", "2.8")), (remembered, True)]
 
 
 def test_a_new_controller_goes_on() -> None:

@@ -86,6 +86,9 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
     # errors of the controller's, semantics 8
     "disabled_deletions_reported": (ALWAYS, "0.8.2", BINARY),
+    "shutting_down_leader_not_told": ("1.1", "2.0.1", BINARY),
+    "reelected_controller_repeats_reassignments": (ALWAYS, "0.10.2", BINARY),
+    "reassignment_epoch_not_remembered": (ALWAYS, "2.3", BINARY),
     # semantics 1.8
     "compacted_topics_need_keys": ("0.10.2", "2.8", BINARY),
     "invalid_record_named": ("2.4", "2.8", BINARY),
