@@ -181,7 +181,8 @@ def _recipients(context: ControllerContext, partition: TopicPartition, strategy:
         case Strategy.OFFLINE | Strategy.UNCLEAN:
             return context.state.online(partition)
         case Strategy.CONTROLLED_SHUTDOWN:
-            return context.state.online(partition, even_shutting_down=True)
+            told = not context.gates.shutting_down_leader_not_told
+            return context.state.online(partition, even_shutting_down=told)
         case Strategy.REASSIGN:
             return context.state.assignments[partition].target
         case Strategy.PREFERRED:
