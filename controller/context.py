@@ -35,7 +35,8 @@ class WriteRefused(Exception):
 
 class ControllerContext:
     """`active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on
-    (0.8.2). `unclean_elections`: of this life, over all its terms."""
+    (0.8.2). `unclean_elections`: of this life, over all its terms. `kept_reassignments`: targets of reassignments that
+    were under way when the last term ended (up to 0.10.2)."""
 
     def __init__(self, broker: BrokerId, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
         self.broker = broker
@@ -46,6 +47,7 @@ class ControllerContext:
         self.active = False
         self.deposed = False
         self.unclean_elections = 0
+        self.kept_reassignments: dict[TopicPartition, tuple[BrokerId, ...]] = {}
         self.rebalance_due: Due = lambda now, out: None
         """It is time for an automatic election of preferred replicas."""
         self.look_for_reassignments: Callable[[], None] = lambda: None

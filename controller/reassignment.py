@@ -76,11 +76,19 @@ def initialize_reassignments(context: ControllerContext) -> Procedure[Asked]:
     if context.gates.topic_znode_keeps_reassignment:
         state.being_reassigned = {p for p, assignment in state.assignments.items() if assignment.being_reassigned}
         return {}
-    asked = yield from _read(context)
+    asked = {**context.kept_reassignments, **(yield from _read(context))}
+    context.kept_reassignments = {}
     state.being_reassigned = asked.keys() & state.assignments.keys()
     if not context.gates.successor_gives_up_moves_of_deleted_topics:
         state.being_reassigned -= {p for p, target in asked.items() if target == state.replicas_of(p)}
     return asked
+
+
+def keep_reassignments(context: ControllerContext) -> None:
+    """A term ends: what is under way is in memory still when this broker is elected again (up to 0.10.2)."""
+    assignments = context.state.assignments
+    under_way = sorted(context.state.being_reassigned & assignments.keys())
+    context.kept_reassignments |= {partition: assignments[partition].target for partition in under_way}
 
 
 def resume_all(context: ControllerContext, asked: Asked) -> Procedure[None]:

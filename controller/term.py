@@ -9,7 +9,7 @@ from controller.context import ControllerContext, ControllerMoved, WriteRefused
 from controller.isr_changes import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.procedure_waits import SenderEnded
-from controller.reassignment import initialize_reassignments, resume_all
+from controller.reassignment import initialize_reassignments, keep_reassignments, resume_all
 from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all, perform_in_session
 from controller.state import ControllerState
 from controller.state_writes import checked_writes, read_states
@@ -251,7 +251,9 @@ def resign(context: ControllerContext, reason: str) -> Procedure[None]:
 
 
 def end_term(context: ControllerContext) -> None:
-    """What resigning leaves behind: nothing."""
+    """Forget everything; up to 0.10.2 all but the reassignments under way (KAFKA-5310)."""
+    if context.gates.reelected_controller_repeats_reassignments:
+        keep_reassignments(context)
     context.active = context.deposed = False
     context.channels.close(context.out)
     schedule_rebalance(context, first=False, cancel=True)

@@ -3,10 +3,20 @@
 import pytest
 
 from controller.settings import ControllerSettings
-from protocol.messages.leadership import UpdateMetadataRequest
-from protocol.versions import LADDER
-from protocol.znodes import topic_path
+from protocol.ids import BrokerId
+from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.session import Delete
+from protocol.versions import LADDER, since
+from protocol.znodes import (
+    REASSIGN_PARTITIONS,
+    ReplicaAssignment,
+    decode_topic,
+    encode_reassignment,
+    encode_topic,
+    topic_path,
+)
 from tests.controller.cluster import Cluster
+from tests.ids import brokers
 
 
 def started(version: str, settings: ControllerSettings | None = None, *, of: int = 3) -> Cluster:
@@ -19,6 +29,15 @@ def started(version: str, settings: ControllerSettings | None = None, *, of: int
 def delete(c: Cluster, topic: str = "t") -> None:
     c.service.put(f"/admin/delete_topics/{topic}")
     c.settle()
+
+
+def reassign(c: Cluster, *target: int, partition: tuple[str, int] = ("t", 0)) -> None:
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment({partition: brokers(*target)}))
+    c.settle()
+
+
+def assigned(c: Cluster, topic: str = "t") -> tuple[int, ...]:
+    return decode_topic(topic, c.service.znodes[topic_path(topic)].data)[0].replicas
 
 
 def last_leaders(c: Cluster, broker: int) -> dict[tuple[str, int], int]:

@@ -194,7 +194,7 @@ def test_another_order_waits_up_to_2_3_until_all_are_in_sync(version: str) -> No
     assert assignment(c) == ReplicaAssignment(brokers(1, 0))
 
 
-@pytest.mark.parametrize("version", ["1.0", "2.3", "2.6", "2.7", "2.8"])
+@pytest.mark.parametrize("version", ["1.0", "1.1", "2.3", "2.4", "2.6", "2.7", "2.8"])
 def test_added_replicas_are_told_at_once_that_they_are_new_from_2_7(version: str) -> None:
     """updateLeaderEpochAndSendRequest, then NewReplica. The latter takes the epoch from ZooKeeper up to 1.0, later from
     the controller's memory, which up to 2.3 does not have the one that was just written (KAFKA-9212)."""
