@@ -5,6 +5,7 @@ through `send`. `now` and `out` are those of the input being handled.
 """
 
 from collections.abc import Callable
+from enum import Enum
 
 from controller.channels import Channels
 from controller.requests import RequestBatch
@@ -17,6 +18,13 @@ from protocol.messages.session import SessionError
 from protocol.outbox import Due, Outbox
 from protocol.versions import Gates
 from protocol.znodes import Leadership
+
+
+class StateMachine(Enum):
+    """Each has a batch of its own."""
+
+    PARTITIONS = "partitions"
+    REPLICAS = "replicas"
 
 
 class ControllerMoved(Exception):
@@ -34,9 +42,12 @@ class WriteRefused(Exception):
 
 
 class ControllerContext:
-    """`active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on
-    (0.8.2). `unclean_elections`: of this life, over all its terms. `kept_reassignments`: targets of reassignments that
-    were under way when the last term ended (up to 0.10.2)."""
+    """State that outlives a term.
+
+    `active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on (0.8.2).
+    `unclean_elections`: of this life, over all its terms. `kept_reassignments`: targets of reassignments that were under
+    way when the last term ended (up to 0.10.2). `blocked`: state machines that have a batch which was never sent (2.1+).
+    """
 
     def __init__(self, broker: BrokerId, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
         self.broker = broker
@@ -52,6 +63,7 @@ class ControllerContext:
         """It is time for an automatic election of preferred replicas."""
         self.look_for_reassignments: Callable[[], None] = lambda: None
         """An event of its own: is there a `/admin/reassign_partitions`?"""
+        self.blocked: set[StateMachine] = set()
         self.now = Now(0, 0)
         self.out = Outbox()
 
@@ -62,6 +74,12 @@ class ControllerContext:
     def batch(self) -> RequestBatch:
         """An empty batch of requests to brokers."""
         return RequestBatch(self.broker, self.gates, self.state)
+
+    def leave_unsent(self, machine: StateMachine, batch: RequestBatch) -> None:
+        """The controller has moved before `batch` was sent. From 2.1 on what is in it stays, and blocks the machine that
+        filled it for the rest of this process's life: newBatch refuses to begin another (IllegalStateException)."""
+        if self.gates.unsent_batch_stays and not batch.empty:
+            self.blocked.add(machine)
 
     def send(self, batch: RequestBatch) -> None:
         """Queue a batch's requests. Raises ChannelFull."""

@@ -10,7 +10,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from controller import elections
-from controller.context import ControllerContext, WriteRefused
+from controller.context import ControllerContext, ControllerMoved, StateMachine, WriteRefused
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
@@ -68,9 +68,25 @@ def move(
         position = state.partitions.setdefault(partition, PartitionPosition.NON_EXISTENT)
         if position in PARTITION_MOVES[target]:
             movable.append(partition)
-    if not movable:
+    if not movable or StateMachine.PARTITIONS in context.blocked:
         return
     batch = context.batch()
+    try:
+        yield from _move(context, batch, movable, target, strategy)
+    except ControllerMoved:
+        context.leave_unsent(StateMachine.PARTITIONS, batch)
+        raise
+    context.send(batch)
+
+
+def _move(
+    context: ControllerContext,
+    batch: RequestBatch,
+    movable: list[TopicPartition],
+    target: PartitionPosition,
+    strategy: Strategy | None,
+) -> Procedure[None]:
+    state = context.state
     if target is PartitionPosition.ONLINE:
         new = [p for p in movable if state.partitions[p] is PartitionPosition.NEW]
         led = [p for p in movable if state.partitions[p] is not PartitionPosition.NEW]
@@ -85,7 +101,6 @@ def move(
     else:
         for partition in movable:
             state.partitions[partition] = target
-    context.send(batch)
 
 
 def _initialize(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from controller.context import ControllerContext
+from controller.context import ControllerContext, ControllerMoved, StateMachine
 from controller.partition_states import remove_from_isr
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
@@ -42,9 +42,20 @@ def move(context: ControllerContext, replicas: Iterable[Replica], target: Replic
         position = context.state.replicas.setdefault(replica, ReplicaPosition.NON_EXISTENT)
         if position in REPLICA_MOVES[target]:
             by_broker.setdefault(replica[2], []).append(replica)
-    if not by_broker:
+    if not by_broker or StateMachine.REPLICAS in context.blocked:
         return
     batch = context.batch()
+    try:
+        yield from _move(context, batch, by_broker, target)
+    except ControllerMoved:
+        context.leave_unsent(StateMachine.REPLICAS, batch)
+        raise
+    context.send(batch)
+
+
+def _move(
+    context: ControllerContext, batch: RequestBatch, by_broker: dict[BrokerId, list[Replica]], target: ReplicaPosition
+) -> Procedure[None]:
     for broker in sorted(by_broker):
         movable = sorted(by_broker[broker])
         match target:
@@ -63,7 +74,6 @@ def move(context: ControllerContext, replicas: Iterable[Replica], target: Replic
             case ReplicaPosition.DELETION_SUCCESSFUL | ReplicaPosition.DELETION_INELIGIBLE:
                 for replica in movable:
                     context.state.replicas[replica] = target
-    context.send(batch)
 
 
 def _begin(context: ControllerContext, batch: RequestBatch, replicas: list[Replica]) -> Procedure[None]:

@@ -57,6 +57,11 @@ class RequestBatch:
         self._metadata: dict[TopicPartition, PartitionState] = {}
         self._stop_replica: dict[BrokerId, dict[TopicPartition, StoppedPartition]] = {}
 
+    @property
+    def empty(self) -> bool:
+        """Nothing was added, also not for brokers that are offline."""
+        return not (self._leader_and_isr or self._metadata_brokers or self._metadata or self._stop_replica)
+
     def add_leader_and_isr(
         self,
         brokers: Iterable[BrokerId],

@@ -586,16 +586,19 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
 
     reassignment_epoch_not_remembered: bool
-    """Up to 2.3: the controller forgets the leader epoch that a reassignment's step has written, so that UpdateMetadata
-    reports the one before, and consumers that go by epochs are fenced (KAFKA-9212; KafkaController.updateLeaderEpoch)."""
+    """Up to 2.3: the controller forgets the leader epoch that a reassignment's step has written. UpdateMetadata reports
+    the one before, and consumers that go by epochs are fenced (KAFKA-9212; KafkaController.updateLeaderEpoch)."""
 
     shutting_down_leader_not_told: bool
-    """1.1 to 2.0: a controlled shutdown's LeaderAndIsr leaves out who is going down, so that the old leader takes writes
-    until its process ends (KAFKA-7482; PartitionStateMachine.leaderForControlledShutdown)."""
+    """1.1 to 2.0: a controlled shutdown's LeaderAndIsr leaves out brokers that are going down. The old leader takes
+    writes until its process ends (KAFKA-7482; PartitionStateMachine.leaderForControlledShutdown)."""
 
     reelected_controller_repeats_reassignments: bool
-    """Up to 0.10.2: a controller keeps the reassignments that were under way when it resigned, and begins them again when
+    """Up to 0.10.2: a controller keeps the reassignments that were under way when it resigned. It begins them again when
     it is elected once more, whatever has become of them (KAFKA-5310; ControllerContext.partitionsBeingReassigned)."""
+    unsent_batch_stays: bool
+    """2.1+: a batch of requests that ControllerMovedException leaves unsent is never emptied. When the same process is
+    elected again, its state machine fails at each change (ControllerBrokerRequestBatch.newBatch)."""
 
     def understands(self, api_key: int, version: int) -> bool:
         """Whether this binary can read that version of a request of another broker. A binary knows each up to the
@@ -853,5 +856,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         reassignment_epoch_not_remembered=not bin_since("2.4"),
         shutting_down_leader_not_told=bin_within("1.1", "2.0.1"),
         reelected_controller_repeats_reassignments=not bin_since("0.11"),
+        unsent_batch_stays=bin_since("2.1"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
     )

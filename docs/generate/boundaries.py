@@ -35,6 +35,7 @@ READ: dict[str, str] = {
     "fetch_blocks_on_partition_lock": "Partition.readRecords, fetchOffsetForTimestamp",
     "recovery_skips_epoch_zero": "LogSegment.recover",
     "controller_epoch_multi": "KafkaZkClient.registerControllerAndIncrementControllerEpoch",
+    "unsent_batch_stays": "ReplicaStateMachine.handleStateChanges, ControllerBrokerRequestBatch.newBatch",
     "shutting_down_leader_not_told": "PartitionStateMachine.leaderForControlledShutdown",
     "shutdown_leaves_deletions_alone": "KafkaController.doControlledShutdown",
     "failure_waits_for_sender_thread": "RequestSendThread.initiateShutdown",

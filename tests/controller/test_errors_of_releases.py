@@ -1,4 +1,4 @@
-"""Errors that a release of Kafka brought and a later one mended, at the controller alone, on both sides (semantics 8)."""
+"""Errors of the controller that a release brought and a later one mended, on both sides (semantics 8)."""
 
 import pytest
 
@@ -8,6 +8,8 @@ from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsr
 from protocol.messages.session import Delete
 from protocol.versions import LADDER, since
 from protocol.znodes import (
+    CONTROLLER,
+    CONTROLLER_EPOCH,
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
     decode_topic,
@@ -172,3 +174,32 @@ def test_up_to_0_10_2_a_controller_that_is_elected_again_repeats_what_it_was_mov
     c.die(0)
     assert c.controller_of() == 1
     assert assigned(c) == ((1, 0) if version in ("0.8.2", "0.10.2") else (0,))
+
+
+# --- a batch that was never sent ---
+
+
+def refused_while_a_replica_goes_offline(version: str) -> Cluster:
+    """Broker 2 is a controller of the past when it takes dead broker 1 out of an ISR, and is elected again later."""
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.kill(1)
+    epoch = c.service.znodes[CONTROLLER_EPOCH]
+    c.service.put(CONTROLLER_EPOCH, epoch.data)
+    c.expire(1)
+    c.service.apply(0, Delete(CONTROLLER))
+    c.told_first = 2
+    c.settle()
+    return c
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_from_2_1_a_refused_batch_blocks_the_replicas_of_a_controller_that_is_elected_again(version: str) -> None:
+    c = refused_while_a_replica_goes_offline(version)
+    c.die(0)
+    c.start(0)
+    assert c.controller_of() == 2
+    c.forget_requests()
+    c.start(1)
+    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert bool(told) is not since(version, "2.1")

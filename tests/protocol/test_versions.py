@@ -88,6 +88,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "disabled_deletions_reported": (ALWAYS, "0.8.2", BINARY),
     "shutting_down_leader_not_told": ("1.1", "2.0.1", BINARY),
     "reelected_controller_repeats_reassignments": (ALWAYS, "0.10.2", BINARY),
+    "unsent_batch_stays": ("2.1", "2.8", BINARY),
     "reassignment_epoch_not_remembered": (ALWAYS, "2.3", BINARY),
     # semantics 1.8
     "compacted_topics_need_keys": ("0.10.2", "2.8", BINARY),

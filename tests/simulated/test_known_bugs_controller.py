@@ -47,6 +47,8 @@ MENDED = (
 
 NEW_IN_1_1 = Bug("kafka-9307", "1.1", "1.0")
 """From 1.1 on what waits for the session service ends with the session."""
+NEW_IN_2_1 = Bug("unsent-batch", "2.1", "2.0.1")
+"""From 2.1 on a write of a controller of the past is refused, and what it has collected stays unsent."""
 
 NEVER_MENDED = {
     "kip-903": ("0.10.2", "1.1", "2.6", "2.8"),
@@ -77,14 +79,14 @@ def told_of(bug: Bug, version: str) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1), ids=lambda bug: bug.scenario)
+@pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1, NEW_IN_2_1), ids=lambda bug: bug.scenario)
 def test_the_affected_version_next_to_a_sound_one_has_it(bug: Bug, seed: int) -> None:
     assert told_of(bug, bug.affected)
     assert_as_expected(bug.scenario, bug.affected, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1), ids=lambda bug: bug.scenario)
+@pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1, NEW_IN_2_1), ids=lambda bug: bug.scenario)
 def test_the_sound_version_next_to_it_does_not(bug: Bug, seed: int) -> None:
     assert told_of(bug, bug.mended)
     assert_as_expected(bug.scenario, bug.mended, seed)
