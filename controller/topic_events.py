@@ -5,12 +5,20 @@ from collections.abc import Sequence
 from controller import partition_states, replica_states
 from controller.context import ControllerContext
 from controller.partition_states import Strategy
-from controller.session_calls import Procedure, perform_all
+from controller.session_calls import Procedure, perform, perform_all
 from controller.state import PartitionPosition, ReplicaPosition
 from controller.watches import read_children
 from protocol.ids import TopicPartition
-from protocol.messages.session import GetData
-from protocol.znodes import TOPICS, ReplicaAssignment, decode_topic, topic_path
+from protocol.messages.session import GetChildren, GetData, SetData
+from protocol.znodes import (
+    TOPICS,
+    ReplicaAssignment,
+    decode_topic,
+    encode_topic,
+    numbers_in,
+    partitions_path,
+    topic_path,
+)
 
 
 def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, ReplicaAssignment]]:
@@ -41,19 +49,32 @@ def topics_changed(context: ControllerContext) -> Procedure[None]:
 
 def partitions_changed(context: ControllerContext, topic: str) -> Procedure[None]:
     """A topic's znode changed: new partitions are created; changed assignments of known ones are the
-    controller's own doing. Kafka puts the old content back if the topic is being deleted; here the new
-    partitions are only ignored."""
+    controller's own doing. If the topic is being deleted the new ones are ignored, and from 2.0 on taken out of the
+    znode (KAFKA-6612)."""
     if not context.active or topic not in context.state.topics:
         return
     found = yield from read_assignments([topic])
     added = {p: a for p, a in found.items() if p not in context.state.assignments}
-    if not added or context.state.is_being_deleted(topic):
+    if not added:
+        return
+    if context.state.is_being_deleted(topic):
+        if context.gates.growth_while_deleted_taken_back:
+            yield from _restore(context, topic)
         return
     context.state.assignments.update(added)
     yield from _create(context, sorted(added))
 
 
 def _create(context: ControllerContext, partitions: list[TopicPartition]) -> Procedure[None]:
+def _restore(context: ControllerContext, topic: str) -> Procedure[None]:
+    """Partitions that have a znode are put back as they were; others were never created, and are left out."""
+    found = yield from perform(GetChildren(partitions_path(topic)))
+    existing = set(numbers_in(found.children))
+    kept = {p[1]: context.state.assignments[p] for p in context.state.partitions_of_topic(topic) if p[1] in existing}
+    content = encode_topic(kept, with_reassignment=context.gates.topic_znode_keeps_reassignment)
+    yield from checked_writes(context, [SetData(topic_path(topic), content)])
+
+
     """onNewPartitionCreation: partitions and replicas New, then Online."""
     if not partitions:
         return

@@ -581,6 +581,29 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """Up to 0.10.0: a new controller with `delete.topic.enable` off reports partitions of topics that are marked with
     leader -2 all the same (KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted)."""
 
+    growth_while_deleted_taken_back: bool
+    """2.0+: partitions that are added to a topic which waits for its deletion are taken out of its znode again; before,
+    they are ignored until a controller takes over (KAFKA-6612; KafkaController.PartitionModifications)."""
+    leaders_balanced_one_by_one: bool
+    """Up to 2.0.0: the leader balance elects partition by partition, each with its own requests (KAFKA-7299;
+    KafkaController.checkAndTriggerAutoLeaderRebalance)."""
+    balance_goes_by_remembered_isr: bool
+    """2.6+: the leader balance tries no election where the preferred replica is outside the ISR that the controller
+    remembers; before, it tries, and the ISR in ZooKeeper decides (KAFKA-9866;
+    KafkaController.canPreferredReplicaBeLeader)."""
+    shutdown_moves_one_by_one: bool
+    """Up to 1.0: a controlled shutdown moves partition by partition, each with its own requests (KAFKA-5642;
+    KafkaController.doControlledShutdown)."""
+    reassignments_not_preempted: bool
+    """Up to 2.6: a client's reassignment that waits for its turn when the session expires is never answered
+    (KAFKA-10193; KafkaController.preempt)."""
+    metadata_sent_after_taking_over: bool
+    """Up to 0.10.1: a new controller sends its first full UpdateMetadata when it has taken over, behind all LeaderAndIsr
+    (KAFKA-4443; KafkaController.onControllerFailover)."""
+    failed_reassignment_given_up: bool
+    """Up to 2.3: a reassignment whose step fails is taken out of `/admin/reassign_partitions`, half-way as it is; from
+    2.4 on it stays under way, and goes on when a broker of its target starts (KAFKA-9089;
+    KafkaController.maybeTriggerPartitionReassignment)."""
     unled_replicas_stay_online: bool
     """0.8.2, 1.1: a replica whose partition never had a leader cannot go offline, so that its topic is never deleted
     (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
@@ -857,5 +880,12 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         shutting_down_leader_not_told=bin_within("1.1", "2.0.1"),
         reelected_controller_repeats_reassignments=not bin_since("0.11"),
         unsent_batch_stays=bin_since("2.1"),
+        growth_while_deleted_taken_back=bin_since("2.0.0"),
+        leaders_balanced_one_by_one=not bin_since("2.0.1"),
+        balance_goes_by_remembered_isr=bin_since("2.6"),
+        shutdown_moves_one_by_one=not bin_since("1.1"),
+        reassignments_not_preempted=not bin_since("2.7"),
+        metadata_sent_after_taking_over=not bin_since("0.10.2"),
+        failed_reassignment_given_up=not bin_since("2.4"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
     )

@@ -20,6 +20,7 @@ READ: dict[str, str] = {
     "client_join_waits_for_rebalance": "AbstractCoordinator.sendJoinGroupRequest",
     "client_retries_commits_to_unknown_topics": "ConsumerCoordinator.OffsetCommitResponseHandler",
     "unled_replicas_stay_online": "ReplicaStateMachine.doHandleStateChanges, OfflineReplica",
+    "growth_while_deleted_taken_back": "KafkaController.PartitionModifications",
     # 2.0.1
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",

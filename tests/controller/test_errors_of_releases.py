@@ -203,3 +203,134 @@ def test_from_2_1_a_refused_batch_blocks_the_replicas_of_a_controller_that_is_el
     c.start(1)
     told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
     assert bool(told) is not since(version, "2.1")
+
+
+# --- KAFKA-6612 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_from_2_0_partitions_of_a_topic_that_waits_for_its_deletion_are_taken_back(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.die(0)
+    delete(c)
+    c.create_topic("t", (0, 1), (1,))
+    partitions = set(decode_topic("t", c.service.znodes[topic_path("t")].data))
+    assert partitions == ({0} if since(version, "2.0.0") else {0, 1})
+    assert state_path("t", 1) not in c.service.znodes, "nobody creates it"
+    c.start(0)
+    assert topic_path("t") not in c.service.znodes, "it goes with the topic"
+
+
+@pytest.mark.parametrize(("version", "stuck"), [("0.8.2", True), ("0.10.2", False), ("1.1", True), ("2.0.0", False)])
+def test_what_was_added_meanwhile_holds_the_deletion_up_for_a_new_controller_of_0_8_2_and_1_1(
+    version: str, stuck: bool
+) -> None:
+    """The new one reads the added partition, which never had a leader (KAFKA-6650)."""
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.die(0)
+    delete(c)
+    c.create_topic("t", (0, 1), (1,))
+    c.die(2)
+    c.start(0)
+    assert (topic_path("t") in c.service.znodes) is stuck
+
+
+# --- KAFKA-7299, KAFKA-5642: one by one ---
+
+
+def leadership_requests(c: Cluster, broker: int) -> list[list[int]]:
+    """Partitions of each LeaderAndIsr."""
+    return [[p.partition for p in m.partitions] for m in c.requests(broker) if isinstance(m, LeaderAndIsrRequest)]
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_up_to_2_0_0_leaders_are_balanced_one_by_one(version: str) -> None:
+    balanced = ControllerSettings(auto_leader_rebalance_enable=True, leader_imbalance_check_interval_seconds=60)
+    c = started(version, balanced)
+    c.create_topic("t", (0, 1), (0, 1), (0, 1))
+    c.die(0)
+    c.start(0)
+    for number in range(3):
+        c.leader_writes_isr(1, 0, partition=("t", number))
+    c.forget_requests()
+    c.advance(61_000)
+    assert [c.state(("t", number)).leader for number in range(3)] == [0, 0, 0]
+    assert leadership_requests(c, 0) == ([[0, 1, 2]] if since(version, "2.0.1") else [[0], [1], [2]])
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_up_to_2_5_leaders_are_balanced_by_the_isr_in_zookeeper(version: str) -> None:
+    """KAFKA-9866. The notification is on its way, or (0.8.2) there is none."""
+    balanced = ControllerSettings(auto_leader_rebalance_enable=True, leader_imbalance_check_interval_seconds=60)
+    c = started(version, balanced)
+    c.create_topic("t", (0, 1))
+    c.die(0)
+    c.start(0)
+    c.leader_writes_isr(1, 0, notify=False)
+    c.advance(61_000)
+    assert c.state().leader == (1 if since(version, "2.6") else 0)
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_up_to_1_0_a_controlled_shutdown_moves_one_by_one(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1), (1, 0), (0, 1))
+    c.forget_requests()
+    c.shut_down(2, ControlledShutdownRequest(BrokerId(0)))
+    assert [c.state(("t", number)).leader for number in range(3)] == [1, 1, 1]
+    assert leadership_requests(c, 1) == ([[0, 2], [1]] if since(version, "1.1") else [[0], [1], [2]])
+
+
+# --- KAFKA-10193 ---
+
+
+@pytest.mark.parametrize(("version", "answers"), [("2.4", 0), ("2.6", 0), ("2.7", 1), ("2.8", 1)])
+def test_up_to_2_6_a_reassignment_that_waits_when_the_session_expires_is_never_answered(
+    version: str, answers: int
+) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.cut_off(2)
+    node, found = c.brokers[2], []
+    for _ in range(2):  # the first waits for ZooKeeper, the second for the first
+        node.controller.alter_reassignments(c.now, node.out, {("t", 0): brokers(1, 0)}, lambda n, o, a: found.append(a))
+    c.expire(2)
+    c.rejoin(2, expired=True)
+    assert len(found) == 1 + answers
+
+
+# --- KAFKA-4443 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_in_0_8_2_a_new_controller_sends_metadata_last(version: str) -> None:
+    c = started(version)
+    c.create_topic("t", (0, 1))
+    c.create_topic("u", (0, 1))
+    c.forget_requests()
+    c.die(2)
+    kinds = [type(m) for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest | UpdateMetadataRequest)]
+    first, last = (LeaderAndIsrRequest if version == "0.8.2" else UpdateMetadataRequest), kinds[-1]
+    assert kinds[0] is first and last is UpdateMetadataRequest
+
+
+# --- KAFKA-9089 ---
+
+
+@pytest.mark.parametrize("version", [one for one in LADDER if one != "0.8.2"])
+def test_up_to_2_3_a_reassignment_that_fails_is_given_up_half_way(version: str) -> None:
+    """A partition that never had a leader has no epoch to raise (updateLeaderEpoch)."""
+    c = started(version, of=4)
+    c.die(1)
+    c.create_topic("t", (1,))
+    reassign(c, 0)
+    given_up = not since(version, "2.4")
+    assert assigned(c) == (0, 1), "the first step is written"
+    assert (REASSIGN_PARTITIONS in c.service.znodes) is not given_up
+    c.die(2)
+    assert c.state().leader == 0, "a broker went, and all that have no leader get one"
+    c.die(0)
+    c.start(0)
+    assert assigned(c) == ((0, 1) if given_up else (0,))

@@ -89,6 +89,13 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "shutting_down_leader_not_told": ("1.1", "2.0.1", BINARY),
     "reelected_controller_repeats_reassignments": (ALWAYS, "0.10.2", BINARY),
     "unsent_batch_stays": ("2.1", "2.8", BINARY),
+    "growth_while_deleted_taken_back": ("2.0.0", "2.8", BINARY),
+    "leaders_balanced_one_by_one": (ALWAYS, "2.0.0", BINARY),
+    "balance_goes_by_remembered_isr": ("2.6", "2.8", BINARY),
+    "shutdown_moves_one_by_one": (ALWAYS, "1.0", BINARY),
+    "reassignments_not_preempted": (ALWAYS, "2.6", BINARY),
+    "metadata_sent_after_taking_over": (ALWAYS, "0.8.2", BINARY),
+    "failed_reassignment_given_up": (ALWAYS, "2.3", BINARY),
     "reassignment_epoch_not_remembered": (ALWAYS, "2.3", BINARY),
     # semantics 1.8
     "compacted_topics_need_keys": ("0.10.2", "2.8", BINARY),
