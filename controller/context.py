@@ -41,6 +41,11 @@ class WriteRefused(Exception):
         self.error = error
 
 
+class ReassignmentFailed(Exception):
+    """A step of a reassignment found no state that it may write (Kafka's IllegalStateException,
+    StateChangeFailedException). It ends the event, where the step is not the first."""
+
+
 class ControllerContext:
     """State that outlives a term.
 

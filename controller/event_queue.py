@@ -9,7 +9,7 @@ from collections import deque
 from typing import Any
 
 from controller.channels import ChannelFull
-from controller.context import ControllerContext, ControllerMoved, WriteRefused
+from controller.context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
 from controller.controller_event import ControllerEvent
 from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
@@ -112,7 +112,7 @@ class EventQueue:
         match error:
             case ControllerMoved():
                 self._start(now, out, step_down_if_moved(self._context))
-            case WriteRefused():
+            case WriteRefused() | ReassignmentFailed():
                 self._ended(now, out, None)  # Kafka logs it, and goes on with the next event
             case SessionLost() if self._outlives_session:
                 self._ended(now, out, None)

@@ -10,7 +10,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from controller import elections
-from controller.context import ControllerContext, ControllerMoved, StateMachine, WriteRefused
+from controller.context import ControllerContext, ControllerMoved, ReassignmentFailed, StateMachine, WriteRefused
 from controller.requests import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
@@ -204,13 +204,15 @@ def _recipients(context: ControllerContext, partition: TopicPartition, strategy:
             return context.state.replicas_of(partition)
 
 
-def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedure[Leadership | None]:
-    """A new leader epoch with the same leader and ISR (a reassignment's steps). None: a newer controller
-    wrote it. Raises WriteRefused: the reassignment goes no further (updateLeaderEpoch)."""
+def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedure[Leadership]:
+    """A new leader epoch with the same leader and ISR (a reassignment's steps). Raises WriteRefused, or
+    ReassignmentFailed: there is no state, or a newer controller wrote it (updateLeaderEpoch)."""
     for _ in range(MAX_ELECTION_ROUNDS):
         found = (yield from read_states(context, [partition])).get(partition)
-        if found is None or found.controller_epoch > context.state.epoch:
-            return None
+        if found is None:
+            raise ReassignmentFailed(f"{partition} never had a leader")
+        if found.controller_epoch > context.state.epoch:
+            raise ReassignmentFailed(f"the state of {partition} is a newer controller's")
         written = yield from write_states(context, {partition: elections.same_again(found)})
         if partition in written.done:
             leadership = written.done[partition]

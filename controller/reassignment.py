@@ -16,7 +16,7 @@ LeaderAndIsr goes to RR, too.
 from collections.abc import Callable, Mapping
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext
+from controller.context import ControllerContext, ReassignmentFailed, WriteRefused
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, ReplicaPosition
@@ -97,7 +97,7 @@ def resume_all(context: ControllerContext, asked: Asked) -> Procedure[None]:
         asked = yield from _watch_and_read(context)
     begun = yield from _begin(context, asked, resumes=True)
     for partition in sorted(context.state.being_reassigned - begun):
-        yield from go_on(context, partition, context.state.assignments[partition])
+        yield from _goes_on(context, partition, context.state.assignments[partition])
 
 
 def resume_on(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
@@ -147,13 +147,27 @@ def _begin(context: ControllerContext, asked: Asked, *, resumes: bool = False) -
         if _is_refused(context, partition, target, resumes):
             refused.add(partition)
         else:
-            yield from go_on(context, partition, towards(context.state.assignments[partition], target))
-            begun.add(partition)
+            assignment = towards(context.state.assignments[partition], target)
+            if (yield from _goes_on(context, partition, assignment)):
+                begun.add(partition)
+            else:
+                refused.add(partition)
     if not context.gates.topic_znode_keeps_reassignment:
         context.state.being_reassigned -= refused
     if refused:
         yield from remove_from_znode(context, lambda partition, _: partition in refused)
     return begun
+
+
+def _goes_on(
+    context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[bool]:
+    """A step that fails ends neither the event nor the others. False: it is given up, up to 2.3 (KAFKA-9089)."""
+    try:
+        yield from go_on(context, partition, assignment)
+    except (ReassignmentFailed, WriteRefused):
+        return not context.gates.failed_reassignment_given_up
+    return True
 
 
 def _is_refused(
@@ -170,7 +184,7 @@ def _is_refused(
 
 
 def go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
-    """onPartitionReassignment."""
+    """onPartitionReassignment. Raises ReassignmentFailed or WriteRefused."""
     state, gates = context.state, context.gates
     mark_ineligible(context, {partition[0]}, "reassignment")
     if gates.topic_znode_keeps_reassignment:
@@ -244,7 +258,7 @@ def _tell_new_assignment(
     assignment: ReplicaAssignment,
     left_out: tuple[BrokerId, ...] = (),
 ) -> Procedure[None]:
-    """With a new epoch. `left_out`: told too, though not named: they ignore it."""
+    """With a new epoch. `left_out`: told too, though not named: they ignore it. Raises ReassignmentFailed."""
     leadership = yield from partition_states.bump_epoch(context, partition)
     if leadership is None:
         return

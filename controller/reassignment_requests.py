@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from controller.context import ControllerContext, ControllerMoved, WriteRefused
+from controller.context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
 from controller.reassignment import go_on, remove_from_znode, towards
 from controller.session_calls import Procedure, SessionLost
 from protocol.errors import ErrorCode
@@ -100,7 +100,7 @@ def _begun(
         try:
             yield from go_on(context, partition, assignment)
             results[partition] = Begun()
-        except WriteRefused as refused:
+        except (ReassignmentFailed, WriteRefused) as refused:
             results[partition] = Begun(ErrorCode.UNKNOWN_SERVER_ERROR, str(refused))
     return {partition: results[partition] for partition in targets}
 
