@@ -49,9 +49,10 @@ class ReassignmentFailed(Exception):
 class ControllerContext:
     """State that outlives a term.
 
-    `active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on (0.8.2).
-    `unclean_elections`: of this life, over all its terms. `kept_reassignments`: targets of reassignments that were under
-    way when the last term ended (up to 0.10.2). `blocked`: state machines that have a batch which was never sent (2.1+).
+    `active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on
+    (0.8.2). `unclean_elections`: of this life, over all its terms. `kept_reassignments`: targets of reassignments that
+    were under way when the last term ended (up to 0.10.2). `blocked`: state machines with a batch that was never sent
+    (2.1+).
     """
 
     def __init__(self, broker: BrokerId, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
@@ -81,8 +82,8 @@ class ControllerContext:
         return RequestBatch(self.broker, self.gates, self.state)
 
     def leave_unsent(self, machine: StateMachine, batch: RequestBatch) -> None:
-        """The controller has moved before `batch` was sent. From 2.1 on what is in it stays, and blocks the machine that
-        filled it for the rest of this process's life: newBatch refuses to begin another (IllegalStateException)."""
+        """The controller has moved before `batch` was sent. From 2.1 on what is in it stays, and blocks the machine
+        that filled it for the rest of this process's life: newBatch refuses to begin another (IllegalStateException)."""
         if self.gates.unsent_batch_stays and not batch.empty:
             self.blocked.add(machine)
 

@@ -13,7 +13,7 @@ from controller.partition_states import Strategy
 from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition, ReplicaPosition
 from protocol.errors import ErrorCode
-from protocol.ids import BROKER_EPOCH_UNKNOWN, TopicPartition
+from protocol.ids import BROKER_EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.machine import Now
 from protocol.messages.leadership import ControlledShutdownRequest, ControlledShutdownResponse
 from protocol.outbox import Outbox
@@ -53,20 +53,28 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
         for partition in state.partitions_on(broker)
         if partition in state.states and _counts(context, partition)
     ]
-    led = [partition for partition in concerned if state.states[partition].leader == broker]
-    followed = [partition for partition in concerned if state.states[partition].leader != broker]
-    yield from partition_states.move(context, led, PartitionPosition.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
-    batch = context.batch()
-    for partition in followed:
-        batch.add_stop_replica(broker, partition, delete=False)
-    context.send(batch)
-    yield from replica_states.move(context, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE)
+    one_by_one = [[partition] for partition in concerned]
+    for partitions in one_by_one if context.gates.shutdown_moves_one_by_one else [concerned]:
+        yield from _move_away(context, broker, partitions)
     remaining = [
         partition
         for partition, leadership in sorted(state.states.items())
         if leadership.leader == broker and _counts(context, partition)
     ]
     return ControlledShutdownResponse(remaining=remaining)
+
+
+def _move_away(context: ControllerContext, broker: BrokerId, partitions: list[TopicPartition]) -> Procedure[None]:
+    """Elect for what it leads; stop it, and take it out of the ISR, of what it follows."""
+    states = context.state.states
+    led = [partition for partition in partitions if states[partition].leader == broker]
+    followed = [partition for partition in partitions if states[partition].leader != broker]
+    yield from partition_states.move(context, led, PartitionPosition.ONLINE, Strategy.CONTROLLED_SHUTDOWN)
+    batch = context.batch()
+    for partition in followed:
+        batch.add_stop_replica(broker, partition, delete=False)
+    context.send(batch)
+    yield from replica_states.move(context, [(*partition, broker) for partition in followed], ReplicaPosition.OFFLINE)
 
 
 def _counts(context: ControllerContext, partition: TopicPartition) -> bool:

@@ -320,7 +320,8 @@ class Controller:
             reply(now, out, NOT_CONTROLLER)
 
         self._context.at(now, out)
-        self._put("partition-reassignments", begin, preempted)
+        forgotten = self._gates.reassignments_not_preempted
+        self._put("partition-reassignments", begin, None if forgotten else preempted)
         self._pump(now, out)
 
     def stop(self, now: Now, out: Outbox) -> None:

@@ -83,6 +83,10 @@ def rebalance(context: ControllerContext) -> Procedure[None]:
         ratio = len(elsewhere) / len(preferring[broker])
         if ratio <= context.settings.leader_imbalance_per_broker_percentage / 100 or state.being_reassigned:
             continue
-        able = [p for p in elsewhere if state.is_online(broker, p) and broker in led[p].isr]
-        yield from partition_states.move(context, able, PartitionPosition.ONLINE, Strategy.PREFERRED)
+        able = [p for p in elsewhere if state.is_online(broker, p)]
+        if context.gates.balance_goes_by_remembered_isr:
+            able = [p for p in able if broker in led[p].isr]
+        batches = [[partition] for partition in able] if context.gates.leaders_balanced_one_by_one else [able]
+        for batch in batches:
+            yield from partition_states.move(context, batch, PartitionPosition.ONLINE, Strategy.PREFERRED)
     schedule_rebalance(context, first=False)

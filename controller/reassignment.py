@@ -260,8 +260,6 @@ def _tell_new_assignment(
 ) -> Procedure[None]:
     """With a new epoch. `left_out`: told too, though not named: they ignore it. Raises ReassignmentFailed."""
     leadership = yield from partition_states.bump_epoch(context, partition)
-    if leadership is None:
-        return
     batch = context.batch()
     batch.add_leader_and_isr((*assignment.origin, *left_out), partition, leadership)
     is_new = context.gates.added_replicas_are_told_at_once_that_they_are_new

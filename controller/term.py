@@ -218,13 +218,19 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
     asked = yield from initialize_reassignments(context)
     yield from initialize_deletions(context)
     # Brokers need the list of live brokers before they can follow a LeaderAndIsr (semantics 1.7,
-    # makeFollower).
-    context.update_metadata(sorted(state.brokers), [])
+    # makeFollower; KAFKA-4443). In 0.8.2 the LeaderAndIsr has it.
+    if not context.gates.metadata_sent_after_taking_over:
+        context.update_metadata(sorted(state.brokers), [])
     yield from replica_states.startup(context)
     yield from partition_states.startup(context)
     yield from resume_all(context, asked)
-    yield from try_deletions(context)
-    yield from elect_pending(context)
+    if context.gates.metadata_sent_after_taking_over:
+        yield from elect_pending(context)
+        context.update_metadata(sorted(state.brokers), [])
+        yield from try_deletions(context)
+    else:
+        yield from try_deletions(context)
+        yield from elect_pending(context)
     schedule_rebalance(context, first=True)
 
 

@@ -7,6 +7,7 @@ from controller.context import ControllerContext
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform, perform_all
 from controller.state import PartitionPosition, ReplicaPosition
+from controller.state_writes import checked_writes
 from controller.watches import read_children
 from protocol.ids import TopicPartition
 from protocol.messages.session import GetChildren, GetData, SetData
@@ -65,7 +66,6 @@ def partitions_changed(context: ControllerContext, topic: str) -> Procedure[None
     yield from _create(context, sorted(added))
 
 
-def _create(context: ControllerContext, partitions: list[TopicPartition]) -> Procedure[None]:
 def _restore(context: ControllerContext, topic: str) -> Procedure[None]:
     """Partitions that have a znode are put back as they were; others were never created, and are left out."""
     found = yield from perform(GetChildren(partitions_path(topic)))
@@ -75,6 +75,7 @@ def _restore(context: ControllerContext, topic: str) -> Procedure[None]:
     yield from checked_writes(context, [SetData(topic_path(topic), content)])
 
 
+def _create(context: ControllerContext, partitions: list[TopicPartition]) -> Procedure[None]:
     """onNewPartitionCreation: partitions and replicas New, then Online."""
     if not partitions:
         return

@@ -617,8 +617,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     writes until its process ends (KAFKA-7482; PartitionStateMachine.leaderForControlledShutdown)."""
 
     reelected_controller_repeats_reassignments: bool
-    """Up to 0.10.2: a controller keeps the reassignments that were under way when it resigned. It begins them again when
-    it is elected once more, whatever has become of them (KAFKA-5310; ControllerContext.partitionsBeingReassigned)."""
+    """Up to 0.10.2: a controller keeps the reassignments under way when it resigns. Elected again, it begins them once
+    more, whatever has become of them (KAFKA-5310; ControllerContext.partitionsBeingReassigned)."""
     unsent_batch_stays: bool
     """2.1+: a batch of requests that ControllerMovedException leaves unsent is never emptied. When the same process is
     elected again, its state machine fails at each change (ControllerBrokerRequestBatch.newBatch)."""

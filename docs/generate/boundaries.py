@@ -22,6 +22,7 @@ READ: dict[str, str] = {
     "unled_replicas_stay_online": "ReplicaStateMachine.doHandleStateChanges, OfflineReplica",
     "growth_while_deleted_taken_back": "KafkaController.PartitionModifications",
     # 2.0.1
+    "leaders_balanced_one_by_one": "KafkaController.checkAndTriggerAutoLeaderRebalance",
     "assigns_epoch_on_election": "Partition.makeLeader",
     "epoch_entry_below_first_answered": "LeaderEpochFileCache.endOffsetFor",
     "epoch_cache_strict_assign": "LeaderEpochFileCache.assign",

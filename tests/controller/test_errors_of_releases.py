@@ -15,6 +15,7 @@ from protocol.znodes import (
     decode_topic,
     encode_reassignment,
     encode_topic,
+    state_path,
     topic_path,
 )
 from tests.controller.cluster import Cluster
