@@ -83,7 +83,7 @@ class ControllerContext:
 
     def leave_unsent(self, machine: StateMachine, batch: RequestBatch) -> None:
         """The controller has moved before `batch` was sent. From 2.1 on what is in it stays, and blocks the machine
-        that filled it for the rest of this process's life: newBatch refuses to begin another (IllegalStateException)."""
+        that filled it for as long as the process lives: newBatch refuses to begin another (IllegalStateException)."""
         if self.gates.unsent_batch_stays and not batch.empty:
             self.blocked.add(machine)
 

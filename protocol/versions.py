@@ -598,8 +598,8 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """Up to 2.6: a client's reassignment that waits for its turn when the session expires is never answered
     (KAFKA-10193; KafkaController.preempt)."""
     metadata_sent_after_taking_over: bool
-    """Up to 0.10.1: a new controller sends its first full UpdateMetadata when it has taken over, behind all LeaderAndIsr
-    (KAFKA-4443; KafkaController.onControllerFailover)."""
+    """Up to 0.10.1: a new controller sends its first full UpdateMetadata when it has taken over, behind all
+    LeaderAndIsr (KAFKA-4443; KafkaController.onControllerFailover)."""
     failed_reassignment_given_up: bool
     """Up to 2.3: a reassignment whose step fails is taken out of `/admin/reassign_partitions`, half-way as it is; from
     2.4 on it stays under way, and goes on when a broker of its target starts (KAFKA-9089;

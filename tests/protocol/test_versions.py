@@ -18,6 +18,7 @@ from protocol.versions import (
     releases,
     since,
 )
+from tests.protocol.gate_boundaries import IN_STRETCHES, OF_BOTH_VERSIONS, STEPPED, WITHIN
 
 ALWAYS, NEVER = LADDER[0], "never"
 
@@ -189,12 +190,40 @@ def test_gates_that_need_both_versions() -> None:
         assert gates.stuck_zk_version_pends is (binary == "2.8" and rank(ibp) < rank("2.7"))
         waits_as_a_request = rank(binary) >= rank("1.0") or rank(ibp) >= rank("0.10.2")
         assert gates.shutdown_answer_within_request_timeout is waits_as_a_request
+        assert gates.notifies_isr_changes is (rank(binary) >= rank("0.10.2") and rank(ibp) < rank("2.7"))
+        assert gates.refuses_static_members is (rank(binary) >= rank("2.3") and rank(ibp) < rank("2.3"))
 
 
 def test_gates_that_hold_in_more_than_one_stretch_of_versions() -> None:
     for binary, ibp in pairs():
         gates = gates_for(binary, ibp)
         assert gates.unled_replicas_stay_online is (binary in ("0.8.2", "1.1"))
+
+
+@pytest.mark.parametrize("gate", WITHIN)
+def test_a_gate_of_the_binary_changes_at_its_boundary_and_nowhere_else(gate: str) -> None:
+    first, last, source = WITHIN[gate]
+    assert source
+    for binary, ibp in pairs():
+        held = getattr(gates_for(binary, ibp), gate)
+        assert held is (boundary_rank(first) <= rank(binary) <= boundary_rank(last)), (binary, ibp)
+
+
+@pytest.mark.parametrize("gate", STEPPED)
+def test_a_gates_value_changes_at_its_boundaries_and_nowhere_else(gate: str) -> None:
+    steps, source, by_protocol = STEPPED[gate]
+    assert source
+    for binary, ibp in pairs():
+        decides = ibp if by_protocol else binary
+        expected = [value for first, value in steps.items() if boundary_rank(first) <= rank(decides)][-1]
+        assert getattr(gates_for(binary, ibp), gate) == expected, (binary, ibp)
+
+
+def test_every_gate_is_pinned_once() -> None:
+    """A gate whose boundary no test names may move unnoticed."""
+    tables = (TRUE_WITHIN, VALUES, WITHIN, STEPPED, OF_BOTH_VERSIONS, IN_STRETCHES)
+    pinned = [gate for table in tables for gate in table]
+    assert sorted(pinned) == sorted(set(Gates.__struct_fields__) - {"binary", "inter_broker_protocol"})
 
 
 def test_every_gate_is_documented() -> None:
