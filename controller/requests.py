@@ -90,7 +90,6 @@ class RequestBatch:
 
         A batch has one list of partitions: whoever is told anything is told all of it.
         """
-        self._metadata_brokers.update(brokers)
         if not partitions and not self._gates.metadata_updates_brokers_only:
             partitions = self._state.states.keys()
         if self._gates.tells_of_all_deletions and (self._state.to_be_deleted or self._state.reported_deleted):
@@ -108,6 +107,8 @@ class RequestBatch:
                 online = self._state.online(partition)
                 entry.offline_replicas = [r for r in self._state.replicas_of(partition) if r not in online]
             self._metadata[partition] = entry
+        if self._metadata or not self._gates.metadata_needs_partitions:
+            self._metadata_brokers.update(brokers)
 
     def add_stop_replica(self, broker: BrokerId, partition: TopicPartition, *, delete: bool) -> None:
         entries = self._stop_replica.setdefault(broker, {})

@@ -600,6 +600,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     metadata_sent_after_taking_over: bool
     """Up to 0.10.1: a new controller sends its first full UpdateMetadata when it has taken over, behind all
     LeaderAndIsr (KAFKA-4443; KafkaController.onControllerFailover)."""
+    metadata_needs_partitions: bool
+    """0.8.2: an UpdateMetadata that names no partition is not sent, so that nobody hears who lives before there is a
+    leader of anything (KAFKA-1867; ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers)."""
     failed_reassignment_given_up: bool
     """Up to 2.3: a reassignment whose step fails is taken out of `/admin/reassign_partitions`, half-way as it is; from
     2.4 on it stays under way, and goes on when a broker of its target starts (KAFKA-9089;
@@ -886,6 +889,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         shutdown_moves_one_by_one=not bin_since("1.1"),
         reassignments_not_preempted=not bin_since("2.7"),
         metadata_sent_after_taking_over=not bin_since("0.10.2"),
+        metadata_needs_partitions=not bin_since("0.10.2"),
         failed_reassignment_given_up=not bin_since("2.4"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
     )

@@ -335,3 +335,16 @@ def test_up_to_2_3_a_reassignment_that_fails_is_given_up_half_way(version: str) 
     c.die(0)
     c.start(0)
     assert assigned(c) == ((0, 1) if given_up else (0,))
+
+
+# --- KAFKA-1867 ---
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_in_0_8_2_nobody_hears_who_lives_before_a_partition_is_led(version: str) -> None:
+    c = started(version)
+    metadata = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest)]
+    assert (metadata == []) is (version == "0.8.2")
+    c.create_topic("t", (1,))
+    last = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest)][-1]
+    assert sorted(broker.broker for broker in last.live_brokers) == [0, 1, 2]

@@ -96,6 +96,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "shutdown_moves_one_by_one": (ALWAYS, "1.0", BINARY),
     "reassignments_not_preempted": (ALWAYS, "2.6", BINARY),
     "metadata_sent_after_taking_over": (ALWAYS, "0.8.2", BINARY),
+    "metadata_needs_partitions": (ALWAYS, "0.8.2", BINARY),
     "failed_reassignment_given_up": (ALWAYS, "2.3", BINARY),
     "reassignment_epoch_not_remembered": (ALWAYS, "2.3", BINARY),
     # semantics 1.8
