@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from emulator.judging.crash_testing.attendant import Exited
+from emulator.judging.crash_testing.controller_errors import controller_error
 from emulator.judging.crash_testing.history import History
 from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.crash_testing.settled import (
@@ -87,9 +88,10 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
             return gone[broker]
     state = state_of(tree, one.topic_partition)
     if state is None:
-        return ""
+        return controller_error(died.world, gates, one.topic_partition, assigned, ())
     return (
-        never_told(history, one.topic_partition, state, session_timeout_ms(died.resolved, history))
+        controller_error(died.world, gates, one.topic_partition, assigned, state.isr)
+        or never_told(history, one.topic_partition, state, session_timeout_ms(died.resolved, history))
         or _bounced(died, history, gates, one.topic_partition, assigned, state)
         or _behind_half_way(died, history, gates, one.topic_partition, assigned)
         or _leader_stuck(died, gates, one.topic_partition, state)
