@@ -104,6 +104,9 @@ WITHIN: dict[str, Within] = {
     ),
     "delete_records": Within("0.11", NEWEST, "KafkaApis.handleDeleteRecordsRequest"),
     "deletes_records_before_policy": Within(OLDEST, "0.11", "Partition.deleteRecordsOnLeader"),
+    "broker_loggers": Within("2.4", NEWEST, "AdminManager.describeConfigs, BROKER_LOGGER"),
+    "serves_after_registration": Within("1.0", NEWEST, "KafkaServer.startup, SocketServer.startProcessors"),
+    "metadata_refuses_invalid_names": Within("2.8", NEWEST, "KafkaApis.getTopicMetadata"),
     "deleted_records_forget_producers": Within(OLDEST, "2.3", "ProducerStateManager.truncateHead"),
 }
 
