@@ -6,7 +6,7 @@ until its session has expired. A start before that fails to register, as Kafka's
 
 import random
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -52,6 +52,7 @@ def script(way: Way, slow: str, order: Sequence[int]) -> str:
 def rolled(version: str, way: Way, seed: int, session_ms: int = SESSION_MS) -> Cluster:
     """The whole of it; every step of the script was done."""
     draw = random.Random(seed)
+    settings: dict[str, Any] = {"zookeeper.session.timeout.ms": session_ms}
     text = script(way, slow_links(draw), draw.sample(BROKERS, len(BROKERS)))
     cluster = Cluster(
         text,
@@ -59,7 +60,7 @@ def rolled(version: str, way: Way, seed: int, session_ms: int = SESSION_MS) -> C
         seed=seed,
         latencies=draw.choice((CALM, ROUGH)),
         topology="{brokers: 6}",
-        **{"zookeeper.session.timeout.ms": session_ms},
+        **settings,
     )
     cluster.run(max_ms=3_600_000.0)
     cluster.go_on(10_000.0)  # the last one's registration has been seen, its answer may be on its way

@@ -29,8 +29,7 @@ SAMPLES: Final = (
         "POST", "/v1/faults", {"fault": "cut", "places": ["az-0"]}, r.LinkFault(["cut", "az-0", "--recovery=rto"])
     ),
     Sample("DELETE", "/v1/faults/rule-2", None, r.Heal(["rule-2"])),
-    Sample("DELETE", "/v1/faults?place=az-0&place=broker-1&kind=hold", None, r.Heal(["az-0", "broker-1"], "hold")),
-    Sample("DELETE", "/v1/faults?kind=cut", None, r.Heal([], "cut")),
+    Sample("DELETE", "/v1/faults?place=az-0&place=broker-1&kind=cut", None, r.Heal(["az-0", "broker-1"], "cut")),
     Sample(
         "POST", "/v1/nodes/broker-0/start", {"version": "2.8", "settings": {"port": None, "log.dirs": "d0"}},
         r.Machine("start", "broker-0", version="2.8", settings={"port": None, "log.dirs": "d0"}),
