@@ -584,6 +584,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     unled_replicas_stay_online: bool
     """0.8.2, 1.1: a replica whose partition never had a leader cannot go offline, so that its topic is never deleted
     (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
+    # --- errors of brokers that a later release mended (binary; semantics 8, docs/kafka-fixes-brokers.md) ---
+    new_log_tries_next_directory: bool
+    """2.4+: a new log whose folder cannot be made in one log directory is made in the next (KAFKA-8526;
+    LogManager.getOrCreateLog)."""
 
     def understands(self, api_key: int, version: int) -> bool:
         """Whether this binary can read that version of a request of another broker. A binary knows each up to the
@@ -839,4 +843,5 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         hears_of_log_dirs=bin_since("1.0"),
         disabled_deletions_reported=not bin_since("0.10.2"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
+        new_log_tries_next_directory=bin_since("2.4"),
     )

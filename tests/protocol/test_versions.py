@@ -129,6 +129,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "first_epoch_may_come_with_an_offset": ("2.2", "2.4", BINARY),
     "client_needs_reliable_epochs": ("2.4", "2.8", BINARY),
     "client_knows_topic_ids": ("2.8", "2.8", BINARY),
+    # errors of brokers that a later release mended, semantics 8
+    "new_log_tries_next_directory": ("2.4", "2.8", BINARY),
 }
 
 VALUES: dict[str, tuple[str, dict[str, object]]] = {

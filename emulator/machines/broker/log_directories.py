@@ -53,5 +53,8 @@ class LogDirectories:
     def least_used(self, logs: Iterable[Files]) -> Files:
         """Where a new log goes (LogManager.nextLogDir): the directory that holds the fewest, the first of equals.
         `logs`: the directory of each log there is."""
+    def by_use(self, logs: Iterable[Files]) -> list[Files]:
+        """Live directories in the order in which a new log tries them (LogManager.nextLogDirs): the one with the fewest
+        logs first, the first of equals. `logs`: the directory of each log there is."""
         used = Counter(map(id, logs))
-        return min(self.live.values(), key=lambda files: used[id(files)])
+        return sorted(self.live.values(), key=lambda files: used[id(files)])

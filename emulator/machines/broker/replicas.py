@@ -199,6 +199,7 @@ class Replicas:
                 raise ReplicaOffline(topic_partition_text(*topic_partition))
             files = self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values()))
             name = topic_partition_text(*topic_partition)
+            files = self._directory_for(name)
             log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
             log.tell_time(self._mono_ms)
             self.logs[topic_partition] = log
@@ -208,6 +209,22 @@ class Replicas:
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.has_log(log)
         return log
+
+    def _directory_for(self, name: str) -> Files:
+        """The log directory in which the folder of a new log could be made (LogManager.createLogDirectory). Up to 2.3
+        only the first candidate is tried (KAFKA-8526). Raises StorageError, ReplicaOffline."""
+        for files in self.directories.by_use(one.files for one in self.logs.values()):
+            try:
+                files.make_directory(name)
+            except StorageError as error:
+                if not self.context.gates.new_log_tries_next_directory:
+                    raise
+                self.storage_failed(error)
+                if self.failed:
+                    raise
+            else:
+                return files
+        raise ReplicaOffline(name)
 
     def _configured(self, partition: Partition) -> Work[None]:
         """The topic's configuration, from the session service, by whoever has the partition's lock."""

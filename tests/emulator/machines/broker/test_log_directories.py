@@ -242,16 +242,49 @@ def partitions_on_live(bench: Bench) -> list[str]:
 
 
 @pytest.mark.parametrize("leader", [0, 1])
-def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(leader: int) -> None:
-    bench = Bench(log_dirs=TWO)
+@pytest.mark.parametrize(("version", "first"), [("1.0", 56), ("2.3", 56), ("2.4", 0), ("2.6", 0), ("2.8", 0)])
+def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(
+    version: str, first: int, leader: int
+) -> None:
+    """From 2.4 also for the partition that found it: its log is made in the next directory (KAFKA-8526)."""
+    bench = Bench(version, log_dirs=TWO)
     bench.update_metadata()
     assert set(ordered(bench, *map(new, T)).values()) == {0}
     broken(bench, "d0")
     more = [("u", number) for number in range(2)]
     answers = ordered(bench, *(new(topic_partition, leader) for topic_partition in more))
-    assert answers == {more[0]: 56, more[1]: 0}, "u-1 goes where there is one directory left"
-    assert ("u", 1) in bench.broker.replicas.partitions
+    assert answers == {more[0]: first, more[1]: 0}, "u-1 goes where there is one directory left"
+    held = {topic_partition for topic_partition in more if topic_partition in bench.broker.replicas.partitions}
+    assert held == ({more[1]} if first else set(more))
+    assert [log for log in partitions_on_live(bench) if log.startswith("u-")] == (["u-1"] if first else ["u-0", "u-1"])
     assert [one.directory for one in bench.events(LogDirFailed)] == ["d0"]
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.8"])
+def test_a_new_log_tries_every_directory_once(version: str) -> None:
+    bench = Bench(version, log_dirs="d0,d1,d2")
+    bench.update_metadata()
+    broken(broken(bench, "d0"), "d1")
+    assert ordered(bench, new(T[0])) == {T[0]: 0}
+    assert [one.directory for one in bench.events(LogDirFailed)] == ["d0", "d1"]
+    assert "t-0" in bench.files.list("d2")
+
+
+def test_a_new_log_for_which_no_directory_is_left_ends_the_broker() -> None:
+    bench = Bench("2.8", log_dirs=TWO)
+    bench.update_metadata()
+    broken(broken(bench, "d0"), "d1")
+    bench.leader_and_isr(new(T[0]))
+    assert [(one.directory, one.last) for one in bench.events(LogDirFailed)] == [("d0", False), ("d1", True)]
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.4", "2.8"])
+def test_a_folder_that_can_be_made_is_kept_though_nothing_can_be_written_there(version: str) -> None:
+    """Only the folder is tried elsewhere (LogManager.createLogDirectory); a full disk takes that and no segment."""
+    bench = Bench(version, log_dirs=TWO)
+    bench.update_metadata()
+    bench.files.faults.full.add("d0")
+    assert ordered(bench, new(T[0])) == {T[0]: 56}
 
 
 def test_a_follower_goes_on_fetching_what_is_left() -> None:
