@@ -588,6 +588,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     new_log_tries_next_directory: bool
     """2.4+: a new log whose folder cannot be made in one log directory is made in the next (KAFKA-8526;
     LogManager.getOrCreateLog)."""
+    newer_broker_epoch_fails_orders: bool
+    """2.2 to 2.4: a broker answers an order for a registration of its own that it has not heard of yet with -1, and does
+    nothing (KAFKA-9839; KafkaApis.isBrokerEpochStale)."""
     unassigned_isr_member_ends_check: bool
     """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
     its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
@@ -847,5 +850,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         disabled_deletions_reported=not bin_since("0.10.2"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
         new_log_tries_next_directory=bin_since("2.4"),
+        newer_broker_epoch_fails_orders=bin_within("2.2", "2.4"),
         unassigned_isr_member_ends_check=bin_since("2.4"),
     )

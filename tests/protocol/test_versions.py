@@ -131,6 +131,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "client_knows_topic_ids": ("2.8", "2.8", BINARY),
     # errors of brokers that a later release mended, semantics 8
     "new_log_tries_next_directory": ("2.4", "2.8", BINARY),
+    "newer_broker_epoch_fails_orders": ("2.2", "2.4", BINARY),
     "unassigned_isr_member_ends_check": ("2.4", "2.8", BINARY),
 }
 

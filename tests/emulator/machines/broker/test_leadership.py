@@ -6,11 +6,13 @@ from emulator.storage.log_directory import deleted_log_directory
 from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogDeleted, LogTruncated, RoleChanged
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.kinds import IgnoredReason
 from protocol.messages.leadership import (
     LeaderAndIsrResponse,
     StoppedPartition,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
 from tests.emulator.machines.broker.harness import T0, Bench, state
@@ -35,6 +37,33 @@ def test_an_order_for_an_earlier_life_is_refused_first() -> None:
         stale = bench.leader_and_isr(state(0, 1), controller_epoch=5, broker_epoch=99)
         assert bench.answer(stale, LeaderAndIsrResponse).error == error
         assert bench.partition.leader_epoch == (0 if error else 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [("2.1", 0), ("2.2", -1), ("2.3", -1), ("2.4", -1), ("2.5", 0), ("2.8", 0)]
+)
+def test_an_order_for_a_registration_that_is_not_known_yet(version: str, error: int) -> None:
+    """KAFKA-9839: all three orders fail alike; what they say is not taken over, the controller's epoch neither."""
+    bench = Bench(version)
+    order = bench.leader_and_isr(state(0), controller_epoch=5, broker_epoch=101)
+    assert bench.answer(order, LeaderAndIsrResponse).error == error
+    assert [event.reason for event in bench.events(LeaderAndIsrIgnored)] == (
+        [IgnoredReason.NEWER_REGISTRATION] if error else []
+    )
+    update = bench.ask(UpdateMetadataRequest(BrokerId(2), ControllerEpoch(5), [], [], 101))
+    assert bench.answer(update, UpdateMetadataResponse).error == error
+    stop = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(5), [StoppedPartition(*T0)], 101))
+    assert bench.answer(stop, StopReplicaResponse).error == error
+    again = bench.leader_and_isr(state(0), controller_epoch=4, broker_epoch=100)
+    assert bench.answer(again, LeaderAndIsrResponse).error == (0 if error else ErrorCode.STALE_CONTROLLER_EPOCH)
+
+
+def test_before_the_first_registration_every_order_is_for_this_life() -> None:
+    """Kafka handles no request before it is registered, so there is no epoch that could be newer."""
+    bench = Bench("2.3")
+    bench.context.broker_epoch = -1
+    order = bench.leader_and_isr(state(0), broker_epoch=100)
+    assert bench.answer(order, LeaderAndIsrResponse).error == ErrorCode.NONE
 
 
 def test_an_order_of_a_past_controller_is_refused_whole() -> None:
