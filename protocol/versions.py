@@ -589,8 +589,14 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.4+: a new log whose folder cannot be made in one log directory is made in the next (KAFKA-8526;
     LogManager.getOrCreateLog)."""
     newer_broker_epoch_fails_orders: bool
-    """2.2 to 2.4: a broker answers an order for a registration of its own that it has not heard of yet with -1, and does
-    nothing (KAFKA-9839; KafkaApis.isBrokerEpochStale)."""
+    """2.2 to 2.4: an order for a registration whose answer the broker does not have yet fails with -1 (KAFKA-9839;
+    KafkaApis.isBrokerEpochStale)."""
+    long_names_fail_deletion: bool
+    """0.10.1 to 2.1: the folder of a log that is deleted gets a name longer than 255 characters, if the topic's is long
+    enough, and so cannot be renamed (KAFKA-4893; Log.logDeleteDirName)."""
+    failed_deletion_fails_directory: bool
+    """1.0+: a log that cannot be deleted takes its log directory offline; before, the order fails with -1, and the log
+    stays on disk, known to nobody (LogManager.asyncDelete)."""
     unassigned_isr_member_ends_check: bool
     """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
     its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
@@ -851,5 +857,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
         new_log_tries_next_directory=bin_since("2.4"),
         newer_broker_epoch_fails_orders=bin_within("2.2", "2.4"),
+        long_names_fail_deletion=bin_within("0.10.2", "2.1"),
+        failed_deletion_fails_directory=bin_since("1.0"),
         unassigned_isr_member_ends_check=bin_since("2.4"),
     )

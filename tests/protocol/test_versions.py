@@ -132,6 +132,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     # errors of brokers that a later release mended, semantics 8
     "new_log_tries_next_directory": ("2.4", "2.8", BINARY),
     "newer_broker_epoch_fails_orders": ("2.2", "2.4", BINARY),
+    "long_names_fail_deletion": ("0.10.2", "2.1", BINARY),
+    "failed_deletion_fails_directory": ("1.0", "2.8", BINARY),
     "unassigned_isr_member_ends_check": ("2.4", "2.8", BINARY),
 }
 

@@ -182,7 +182,7 @@ class _Writer:
         history.created = {made for made in history.created if made[0][0] != topic}
 
     def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
-        """A lost session ended an order after it had come to this replica, or before; or its broker refused all of it."""
+        """A lost session ended an order after it had come to this replica, or before; or all of it was refused."""
         replica = ((event.topic, event.partition), identifier_named(node))
         if event.reason in (IgnoredReason.HALF_WAY, IgnoredReason.NEWER_REGISTRATION):
             roles = ((event.leader, event.leader_epoch),)

@@ -17,7 +17,7 @@ from emulator.machines.broker.partition import Partition, tell_epochs
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.settings import BrokerSettings, with_topic_overrides
 from emulator.storage.checkpoints import format_meta_properties
-from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
+from emulator.storage.files import LOG_DIRECTORY, DiskFailed, Files, StorageError
 from emulator.storage.log_directory import (
     CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
@@ -26,6 +26,7 @@ from emulator.storage.log_directory import (
     RECOVERY_POINTS,
     deleted_log_directory,
     is_deleted_log,
+    is_too_long_to_delete,
 )
 from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
@@ -50,6 +51,10 @@ DELETES, COMPACTS = "delete", "compact"
 
 class ReplicaOffline(Exception):
     """A partition without a log, which may be in a log directory that failed: none is made (KIP-112)."""
+
+
+class NotDeleted(Exception):
+    """A log that cannot be deleted where that fails the order (KAFKA-4893, up to 0.11)."""
 
 
 class Replicas:
@@ -144,11 +149,11 @@ class Replicas:
             try:
                 if name:
                     files.make_directory(LOG_DIRECTORY)
-                self._load(name, files)
+                self._load(files)
             except StorageError as error:
                 self.storage_failed(error)
 
-    def _load(self, directory: str, files: Files) -> None:
+    def _load(self, files: Files) -> None:
         """One log directory. Raises StorageError."""
         context = self.context
         clean = files.exists(CLEAN_SHUTDOWN)
@@ -162,27 +167,45 @@ class Replicas:
             topic_partition = topic_partition_of(name)
             if topic_partition is None or not files.list(name):
                 continue
-            log = Log.load(
+            self._load_log(
                 files,
                 name,
-                context.gates,
-                _log_settings(self.settings_of(topic_partition[0])),
+                topic_partition,
                 clean=clean,
                 recovery_point=recovery_points.get(topic_partition, FIRST_OFFSET),
                 log_start=log_starts.get(topic_partition, FIRST_OFFSET),
+                checkpointed=high_watermarks.get(topic_partition, NO_OFFSET),
             )
-            log.tell_time(self._mono_ms)
-            self.logs[topic_partition] = log
-            tell_epochs(context, topic_partition, log)
-            checkpointed = high_watermarks.get(topic_partition, NO_OFFSET)
-            log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
-            ends = (log.log_start, log.log_end, log.high_watermark)
-            found = (*topic_partition, *ends, clean, ids_text(log.recovered), log.corrupted, directory)
-            context.emit(LogLoaded(*found, checkpointed, log.epochs.text))
         if clean:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):
             files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
+
+    def _load_log(
+        self,
+        files: Files,
+        name: str,
+        topic_partition: TopicPartition,
+        *,
+        clean: bool,
+        recovery_point: Offset = FIRST_OFFSET,
+        log_start: Offset = FIRST_OFFSET,
+        checkpointed: Offset = NO_OFFSET,
+    ) -> Log:
+        """The log that lies in a folder, by what checkpoints say of it. Raises StorageError."""
+        settings = _log_settings(self.settings_of(topic_partition[0]))
+        log = Log.load(
+            files, name, self.context.gates, settings, clean=clean, recovery_point=recovery_point, log_start=log_start
+        )
+        log.tell_time(self._mono_ms)
+        self.logs[topic_partition] = log
+        tell_epochs(self.context, topic_partition, log)
+        log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
+        ends = (log.log_start, log.log_end, log.high_watermark)
+        directory = self.directories.name_of(files)
+        found = (*topic_partition, *ends, clean, ids_text(log.recovered), log.corrupted, directory)
+        self.context.emit(LogLoaded(*found, checkpointed, log.epochs.text))
+        return log
 
     def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
         """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
@@ -200,10 +223,13 @@ class Replicas:
             files = self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values()))
             name = topic_partition_text(*topic_partition)
             files = self._directory_for(name)
-            log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
-            log.tell_time(self._mono_ms)
-            self.logs[topic_partition] = log
-            self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
+            if files.list(name):  # what an order that failed has left there (KAFKA-4893)
+                log = self._load_log(files, name, topic_partition, clean=False)
+            else:
+                log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
+                log.tell_time(self._mono_ms)
+                self.logs[topic_partition] = log
+                self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
             checkpointed = read_offsets(log.files, HIGH_WATERMARKS).get(topic_partition, FIRST_OFFSET)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
@@ -251,7 +277,7 @@ class Replicas:
     def delete(self, topic_partition: TopicPartition) -> None:
         """Forget a partition and remove its files, also from its directory's checkpoints: a log made anew under that
         name would begin where this one did. What is renamed is gone, whatever becomes of this life: Kafka leaves it on
-        disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
+        disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline, NotDeleted."""
         if topic_partition in self.offline or (topic_partition not in self.logs and self.directories.offline):
             raise ReplicaOffline(topic_partition_text(*topic_partition))
         self.partitions.pop(topic_partition, None)
@@ -259,6 +285,7 @@ class Replicas:
         if log is not None:
             directory = log.directory
             if self.context.gates.renames_deleted_logs:
+                self._check_deleted_name(log)
                 self._deleted_logs += 1
                 directory = deleted_log_directory(log.directory, self.incarnation, self._deleted_logs)
                 log.files.rename(log.directory, directory)
@@ -268,6 +295,15 @@ class Replicas:
             _remove(log.files, directory)
             reason = "replica-moved" if topic_partition in self.metadata.partitions else "topic-deleted"
             self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
+
+    def _check_deleted_name(self, log: Log) -> None:
+        """Raises StorageError, NotDeleted: the folder cannot be renamed, and stays as it is."""
+        gates = self.context.gates
+        if gates.long_names_fail_deletion and is_too_long_to_delete(log.directory):
+            if not gates.failed_deletion_fails_directory:
+                raise NotDeleted(log.directory)
+            name = self.directories.name_of(log.files)
+            raise DiskFailed(f"{name}/{log.directory}" if name else log.directory, "file name too long")
 
     # --- checkpoints: a file of each kind in each log directory ---
 

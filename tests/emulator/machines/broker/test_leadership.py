@@ -4,7 +4,15 @@ import pytest
 
 from emulator.storage.log_directory import deleted_log_directory
 from protocol.errors import ErrorCode
-from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogDeleted, LogTruncated, RoleChanged
+from protocol.events import (
+    FetcherChanged,
+    LeaderAndIsrIgnored,
+    LogDeleted,
+    LogDirFailed,
+    LogLoaded,
+    LogTruncated,
+    RoleChanged,
+)
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import IgnoredReason
 from protocol.messages.leadership import (
@@ -465,3 +473,65 @@ def test_a_partition_that_is_to_lead_and_has_no_configuration_is_not_begun() -> 
     bench.session_back()
     assert bench.lead().error == 0
     assert bench.partition.leads
+
+
+# --- topics with long names (KAFKA-4893) ---
+
+LONG = "n" * 214
+"""One character more than what a deleted log's name has room for."""
+
+
+def deleted(version: str, topic: str, **settings: str) -> tuple[Bench, list[int]]:
+    """(a broker that was ordered to delete t-0 of a topic, and u-0; the errors)"""
+    bench = Bench(version, **settings)
+    placed = [(topic, 0), ("u", 0)]
+    bench.leader_and_isr(*(state(0, topic_partition=one) for one in placed))
+    stops = [StoppedPartition(*one, True, EPOCH_DURING_DELETE) for one in placed]
+    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    answers = bench.answers(asked)
+    assert all(isinstance(answer, StopReplicaResponse) for answer in answers)
+    return bench, [one.error for answer in answers for one in answer.partitions]
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_a_name_that_leaves_room_for_the_rest_can_be_deleted(version: str) -> None:
+    bench, errors = deleted(version, LONG[1:])
+    assert (errors, bench.broker.replicas.logs) == ([0, 0], {})
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "2.2", "2.4", "2.8"])
+def test_a_long_name_can_be_deleted_where_it_is_cut_off_or_not_changed(version: str) -> None:
+    bench, errors = deleted(version, "n" * 249)
+    assert (errors, bench.broker.replicas.logs) == ([0, 0], {})
+    assert not [name for name in bench.files.list("") if name.startswith("n")]
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "0.11"])
+def test_a_long_name_fails_the_whole_order(version: str) -> None:
+    """What stands behind it in the order is not deleted; asked again, there is nothing that it knows of. The log lies
+    there, and is that of the next topic of this name."""
+    bench, errors = deleted(version, LONG)
+    assert errors == [-1, -1]
+    assert list(bench.broker.replicas.logs) == [("u", 0)]
+    again = bench.ask(
+        StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(LONG, 0, True, EPOCH_DURING_DELETE)])
+    )
+    assert [one.error for one in bench.answer(again, StopReplicaResponse).partitions] == [0]
+    assert bench.files.list(f"{LONG}-0")
+    bench.leader_and_isr(state(0, topic_partition=(LONG, 0)))
+    assert [event.topic for event in bench.events(LogLoaded)] == [LONG]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "2.0.0", "2.0.1", "2.1"])
+def test_a_long_name_takes_the_log_directory_offline(version: str) -> None:
+    bench, errors = deleted(version, LONG)
+    assert ([one.last for one in bench.events(LogDirFailed)], len(bench.exits)) == ([True], 1)
+    bench, errors = deleted(version, LONG, log_dirs="d0,d1")
+    assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
+    assert [(one.directory, one.last) for one in bench.events(LogDirFailed)] == [("d0", False)]
+
+
+@pytest.mark.parametrize("characters", [1, 213, 214, 229, 230, 249])
+def test_the_folder_of_a_deleted_log_always_has_a_name_that_file_systems_take(characters: int) -> None:
+    names = {deleted_log_directory(f"{'n' * characters}-{partition}", 1, partition) for partition in (0, 1, 99_999)}
+    assert len(names) == 3 and all(len(name) <= 255 for name in names)
