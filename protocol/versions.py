@@ -597,6 +597,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     failed_deletion_fails_directory: bool
     """1.0+: a log that cannot be deleted takes its log directory offline; before, the order fails with -1, and the log
     stays on disk, known to nobody (LogManager.asyncDelete)."""
+    refused_deletion_forgets_offline: bool
+    """1.1 to 2.0: a broker that refuses to delete a replica in a failed log directory forgets that it is there, so the
+    next order to delete it succeeds (KAFKA-7313; ReplicaManager.stopReplica)."""
     unassigned_isr_member_ends_check: bool
     """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
     its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
@@ -859,5 +862,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         newer_broker_epoch_fails_orders=bin_within("2.2", "2.4"),
         long_names_fail_deletion=bin_within("0.10.2", "2.1"),
         failed_deletion_fails_directory=bin_since("1.0"),
+        refused_deletion_forgets_offline=bin_within("1.1", "2.0.1"),
         unassigned_isr_member_ends_check=bin_since("2.4"),
     )

@@ -277,8 +277,11 @@ class Replicas:
     def delete(self, topic_partition: TopicPartition) -> None:
         """Forget a partition and remove its files, also from its directory's checkpoints: a log made anew under that
         name would begin where this one did. What is renamed is gone, whatever becomes of this life: Kafka leaves it on
-        disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline, NotDeleted."""
-        if topic_partition in self.offline or (topic_partition not in self.logs and self.directories.offline):
+        disk for a while (file.delete.delay.ms), here it goes at once. A replica that is not known and has no log is
+        deleted, also where a log directory that failed may hold it. Raises StorageError, ReplicaOffline, NotDeleted."""
+        if topic_partition in self.offline:
+            if self.context.gates.refused_deletion_forgets_offline:
+                self.offline.discard(topic_partition)
             raise ReplicaOffline(topic_partition_text(*topic_partition))
         self.partitions.pop(topic_partition, None)
         log = self.logs.pop(topic_partition, None)

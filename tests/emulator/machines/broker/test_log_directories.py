@@ -317,21 +317,36 @@ def test_a_produce_that_waits_is_not_looked_at_again() -> None:
     assert error_of(bench, waiting) == ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_a_replica_that_is_gone_cannot_be_deleted() -> None:
-    """Nor can one that has never been seen: it may lie there."""
-    bench = broken(leader_of(), "d0")
+def to_be_deleted(bench: Bench, *topic_partitions: TopicPartition) -> list[int]:
+    """The errors of the order."""
+    stops = [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions]
+    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    return [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
+
+
+@pytest.mark.parametrize(
+    ("version", "second"),
+    [("1.0", 56), ("1.1", 0), ("2.0.0", 0), ("2.0.1", 0), ("2.1", 56), ("2.4", 56), ("2.6", 56), ("2.8", 56)],
+)
+def test_a_replica_that_is_offline_cannot_be_deleted(version: str, second: int) -> None:
+    """In 1.1 and 2.0 not at the first order (KAFKA-7313). One that this life was not told of is nowhere, whatever may
+    lie in the directory that failed (ReplicaManager.stopReplica)."""
+    bench = broken(leader_of(version), "d0")
     produced(bench, T[0])
-    topic_partitions = [T[0], T[1], ("unheard", 0)]
-    asked = bench.ask(
-        StopReplicaRequest(
-            BrokerId(2),
-            ControllerEpoch(1),
-            [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions],
-        )
-    )
-    errors = [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
-    assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
+    assert to_be_deleted(bench, T[0], T[1], ("unheard", 0)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0, 0]
     assert partitions_on_live(bench) == ["t-3"]
+    assert to_be_deleted(bench, T[0]) == [second]
+    assert to_be_deleted(bench, T[2]) == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+def test_a_replica_that_was_forgotten_is_offline_again_when_it_is_ordered() -> None:
+    """It has no log that anybody can look for, unless it is new (LogManager.getOrCreateLog)."""
+    bench = broken(leader_of("2.0.1"), "d0")
+    produced(bench, T[0])
+    assert to_be_deleted(bench, T[0]) == [56]
+    assert ordered(bench, new(T[0], epoch=1, is_new=False)) == {T[0]: 56}
+    assert to_be_deleted(bench, T[0]) == [56]
+    assert ordered(bench, new(T[0])) == {T[0]: 0}
 
 
 def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty_when_it_is_replaced() -> None:
