@@ -135,6 +135,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "long_names_fail_deletion": ("0.10.2", "2.1", BINARY),
     "failed_deletion_fails_directory": ("1.0", "2.8", BINARY),
     "refused_deletion_forgets_offline": ("1.1", "2.0.1", BINARY),
+    "removed_partition_ends_fetcher": ("2.1", "2.1", BINARY),
     "unassigned_isr_member_ends_check": ("2.4", "2.8", BINARY),
 }
 
