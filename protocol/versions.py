@@ -603,6 +603,9 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     removed_partition_ends_fetcher: bool
     """2.1: a partition without epochs that is removed from a fetcher while that asks its leader where epochs of others
     end, ends the fetcher's thread (KAFKA-8012; AbstractFetcherThread.truncateToHighWatermark)."""
+    failing_directory_ends_start: bool
+    """1.0, 1.1: a broker that starts on a disk that fails ends, whatever other log directories it has (KAFKA-6697;
+    LogManager.createAndValidateLogDirs); later it starts without that one."""
     unassigned_isr_member_ends_check: bool
     """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
     its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
@@ -867,5 +870,6 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         failed_deletion_fails_directory=bin_since("1.0"),
         refused_deletion_forgets_offline=bin_within("1.1", "2.0.1"),
         removed_partition_ends_fetcher=bin_within("2.1", "2.1"),
+        failing_directory_ends_start=bin_within("1.0", "1.1"),
         unassigned_isr_member_ends_check=bin_since("2.4"),
     )

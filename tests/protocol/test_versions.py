@@ -136,6 +136,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "failed_deletion_fails_directory": ("1.0", "2.8", BINARY),
     "refused_deletion_forgets_offline": ("1.1", "2.0.1", BINARY),
     "removed_partition_ends_fetcher": ("2.1", "2.1", BINARY),
+    "failing_directory_ends_start": ("1.0", "1.1", BINARY),
     "unassigned_isr_member_ends_check": ("2.4", "2.8", BINARY),
 }
 

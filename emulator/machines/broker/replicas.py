@@ -145,6 +145,10 @@ class Replicas:
     def load_all(self, configurations: dict[str, dict[str, str]]) -> None:
         """Find the logs on disk (semantics 3). `configurations`: topics' own settings, which hold from the start."""
         self.topic_configs = configurations
+        if self.context.gates.failing_directory_ends_start:
+            self._check_directories()
+        if self.failed:
+            return
         for name, files in list(self.directories.live.items()):
             try:
                 if name:
@@ -152,6 +156,14 @@ class Replicas:
                 self._load(files)
             except StorageError as error:
                 self.storage_failed(error)
+
+    def _check_directories(self) -> None:
+        """The broker ends if one cannot be looked at (KAFKA-6697)."""
+        try:
+            for files in self.directories.live.values():
+                files.list(LOG_DIRECTORY)
+        except StorageError as error:
+            self.storage_failed(error, ends=True)
 
     def _load(self, files: Files) -> None:
         """One log directory. Raises StorageError."""
@@ -420,14 +432,15 @@ class Replicas:
 
     # --- a disk that fails (KIP-112) ---
 
-    def storage_failed(self, error: StorageError) -> None:
+    def storage_failed(self, error: StorageError, *, ends: bool = False) -> None:
         """A log directory is offline, and what is in it. The broker lives on if others are left, and its version knows
-        how (1.0)."""
+        how (1.0); it `ends` where that fails its start (KAFKA-6697)."""
         name = self.directories.of(error)
         if self.failed or name is None:
             return
         topic_partitions = [topic_partition for topic_partition, _ in self._logs_in(self.directories.live[name])]
-        self.failed = len(self.directories.live) == 1 or self.context.gates.storage_failure_kills_broker
+        last = len(self.directories.live) == 1
+        self.failed = ends or last or self.context.gates.storage_failure_kills_broker
         held = partitions_text(topic_partitions)
         self.context.emit(LogDirFailed(str(error), name, self.directories.names, held, self.failed))
         self.going_offline(topic_partitions)

@@ -367,14 +367,28 @@ def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty
     assert partitions_on(third.files) == ["t-0", "t-1", "t-2", "t-3"]
 
 
-@pytest.mark.parametrize(("version", "starts"), [("0.11", False), ("1.0", True)])
-def test_at_a_start_before_1_0_every_directory_must_be_sound(version: str, starts: bool) -> None:
-    bench = leader_of(version)
-    again = Bench(version, files=broken(bench, "d1").files, log_dirs=TWO)
-    assert [one.code for one in again.exits] == ([] if starts else [1])
-
-
 def test_an_error_that_names_no_log_directory_is_a_bug_of_ours() -> None:
     bench = leader_of()
     with pytest.raises(AssertionError, match="no log directory"):
         bench.do(lambda: bench.broker.replicas.storage_failed(DiskFailed("elsewhere", "gone")))
+
+
+@pytest.mark.parametrize(
+    ("version", "ends"), [("0.11", True), ("1.0", True), ("1.1", True), ("2.0.0", False), ("2.8", False)],
+)
+def test_a_start_on_a_disk_that_fails(version: str, ends: bool) -> None:
+    """KAFKA-6697: 1.0 and 1.1 ask for the canonical path of every log directory, which fails with the disk; 0.11 knows
+    no broker that lives on without one of its own."""
+    bench = leader_of(version)
+    bench.do(bench.broker.stop)
+    again = Bench(version, files=broken(bench, "d0").files, log_dirs=TWO)
+    assert bool(again.exits) is ends
+    assert [(one.directory, one.last) for one in again.events(LogDirFailed)] == [("d0", ends)]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "2.0.0", "2.8"])
+def test_a_full_disk_ends_no_start(version: str) -> None:
+    bench = leader_of(version)
+    bench.do(bench.broker.stop)
+    bench.files.faults.full.add("d0")
+    assert not Bench(version, files=bench.files, log_dirs=TWO).exits
