@@ -606,6 +606,12 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     failing_directory_ends_start: bool
     """1.0, 1.1: a broker that starts on a disk that fails ends, whatever other log directories it has (KAFKA-6697;
     LogManager.createAndValidateLogDirs); later it starts without that one."""
+    failed_flush_ends_close: bool
+    """Up to 2.7: a log directory that cannot be flushed at a clean stop keeps others from getting their marker
+    (KAFKA-10723; LogManager.shutdown)."""
+    marker_deleted_before_loading: bool
+    """2.8+: a start deletes the marker of a clean stop before it loads logs, so that one that breaks off counts as
+    unclean; before, when it has loaded them (KAFKA-10471; LogManager.loadLogs)."""
     unassigned_isr_member_ends_check: bool
     """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
     its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
@@ -871,5 +877,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         refused_deletion_forgets_offline=bin_within("1.1", "2.0.1"),
         removed_partition_ends_fetcher=bin_within("2.1", "2.1"),
         failing_directory_ends_start=bin_within("1.0", "1.1"),
+        failed_flush_ends_close=not bin_since("2.8"),
+        marker_deleted_before_loading=bin_since("2.8"),
         unassigned_isr_member_ends_check=bin_since("2.4"),
     )

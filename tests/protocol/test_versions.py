@@ -137,6 +137,8 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "refused_deletion_forgets_offline": ("1.1", "2.0.1", BINARY),
     "removed_partition_ends_fetcher": ("2.1", "2.1", BINARY),
     "failing_directory_ends_start": ("1.0", "1.1", BINARY),
+    "failed_flush_ends_close": (ALWAYS, "2.7", BINARY),
+    "marker_deleted_before_loading": ("2.8", "2.8", BINARY),
     "unassigned_isr_member_ends_check": ("2.4", "2.8", BINARY),
 }
 

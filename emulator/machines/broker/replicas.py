@@ -1,6 +1,7 @@
 """The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.directory_checkpoints import (
@@ -169,6 +170,8 @@ class Replicas:
         """One log directory. Raises StorageError."""
         context = self.context
         clean = files.exists(CLEAN_SHUTDOWN)
+        if clean and context.gates.marker_deleted_before_loading:
+            files.delete(CLEAN_SHUTDOWN)
         recovery_points = read_offsets(files, RECOVERY_POINTS)
         high_watermarks = read_offsets(files, HIGH_WATERMARKS)
         log_starts = read_offsets(files, LOG_STARTS) if context.gates.delete_records else {}
@@ -188,7 +191,7 @@ class Replicas:
                 log_start=log_starts.get(topic_partition, FIRST_OFFSET),
                 checkpointed=high_watermarks.get(topic_partition, NO_OFFSET),
             )
-        if clean:
+        if clean and not context.gates.marker_deleted_before_loading:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):
             files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
@@ -403,17 +406,29 @@ class Replicas:
         write_recovery_points(files, self._logs_in(files), self.context.gates)
 
     def close_cleanly(self) -> None:
-        """Flush, checkpoint, leave the marker (semantics 3)."""
+        """Flush, checkpoint, leave the marker (semantics 3). Up to 2.7 a log directory that cannot be flushed keeps those
+        that come after it from being closed: the order is that of a hash table (KAFKA-10723)."""
 
-        def close(files: Files) -> None:
+        def flush(files: Files) -> None:
             for _, log in self._logs_in(files):
                 log.flush()
+
+        def mark(files: Files) -> None:
             self._checkpoint_recovery_points(files)
             self._checkpoint_log_starts(files)
             files.append(CLEAN_SHUTDOWN, b"")
 
+        unsynced = {
+            name: any(log.log_end > log.recovery_point for _, log in self._logs_in(files))
+            for name, files in self.directories.live.items()
+        }
         self.checkpoint_high_watermarks()
-        self._everywhere(close)
+        self._everywhere(flush)
+        closed = list(unsynced)
+        failed = {name for name in closed if unsynced[name] and name not in self.directories.live}
+        if failed and self.context.gates.failed_flush_ends_close:
+            closed = list(takewhile(lambda name: name not in failed, self.context.chance.shuffled(closed)))
+        self._everywhere(mark, only=[files for name, files in self.directories.live.items() if name in closed])
 
     def _everywhere(self, what: Callable[[Files], None], only: Sequence[Files] | None = None) -> None:
         """In every live directory, or in those of them that are named; one that fails is none any more."""
