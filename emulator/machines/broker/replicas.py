@@ -406,8 +406,8 @@ class Replicas:
         write_recovery_points(files, self._logs_in(files), self.context.gates)
 
     def close_cleanly(self) -> None:
-        """Flush, checkpoint, leave the marker (semantics 3). Up to 2.7 a log directory that cannot be flushed keeps those
-        that come after it from being closed: the order is that of a hash table (KAFKA-10723)."""
+        """Flush, checkpoint, leave the marker (semantics 3). Up to 2.7 a log directory that cannot be flushed keeps
+        those that come after it from being closed: the order is that of a hash table (KAFKA-10723)."""
 
         def flush(files: Files) -> None:
             for _, log in self._logs_in(files):

@@ -17,13 +17,13 @@ def written(version: str, seed: int = 0) -> Bench:
     """A record in each of four directories, none of it synced."""
     bench = Bench(version, log_dirs=",".join(DIRECTORIES))
     bench.context.chance = type(bench.context.chance)(seed)
-    placed = [("t", number) for number in range(len(DIRECTORIES))]
-    states = [state(0, 0, (0,), topic_partition=one) for one in placed]
+    states = [state(0, 0, (0,), topic_partition=("t", number)) for number in range(len(DIRECTORIES))]
     for one in states:
         one.is_new = True
     bench.leader_and_isr(*states)
-    for one in placed:
-        bench.ask(ProduceRequest(1, 1_500, [ProducePartition(*one, batch("a", magic=bench.magic))]))
+    for one in states:
+        records = batch("a", magic=bench.magic)
+        bench.ask(ProduceRequest(1, 1_500, [ProducePartition(one.topic, one.partition, records)]))
     return bench
 
 
