@@ -235,9 +235,8 @@ class Replicas:
         if log is None:
             if (self.directories.offline and not is_new) or not can_be_topic(partition.topic):
                 raise ReplicaOffline(topic_partition_text(*topic_partition))
-            files = self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values()))
             name = topic_partition_text(*topic_partition)
-            files = self._directory_for(name)
+            files = self._directory_for(topic_partition)
             if files.list(name):  # what an order that failed has left there (KAFKA-4893)
                 log = self._load_log(files, name, topic_partition, clean=False)
             else:
@@ -251,10 +250,11 @@ class Replicas:
         partition.has_log(log)
         return log
 
-    def _directory_for(self, name: str) -> Files:
+    def _directory_for(self, topic_partition: TopicPartition) -> Files:
         """The log directory in which the folder of a new log could be made (LogManager.createLogDirectory). Up to 2.3
         only the first candidate is tried (KAFKA-8526). Raises StorageError, ReplicaOffline."""
-        for files in self.directories.by_use(one.files for one in self.logs.values()):
+        name = topic_partition_text(*topic_partition)
+        for files in self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values())):
             try:
                 files.make_directory(name)
             except StorageError as error:
