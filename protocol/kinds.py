@@ -54,5 +54,7 @@ class IgnoredReason(StrEnum):
     LEADER_NOT_ALIVE = "leader not alive"
     SESSION_EXPIRED = "session expired"
     """Before its turn came; from 2.7 on in its turn."""
+    NEWER_REGISTRATION = "broker epoch not known yet"
+    """The answer to its own registration is under way (KAFKA-9839)."""
     HALF_WAY = "half-way"
     """The session expired when its role was taken over, and before its fetcher began (KAFKA-9307)."""

@@ -610,6 +610,37 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     unled_replicas_stay_online: bool
     """0.8.2, 1.1: a replica whose partition never had a leader cannot go offline, so that its topic is never deleted
     (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
+    # --- errors of brokers that a later release mended (binary; semantics 8, docs/kafka-fixes-brokers.md) ---
+    new_log_tries_next_directory: bool
+    """2.4+: a new log whose folder cannot be made in one log directory is made in the next (KAFKA-8526;
+    LogManager.getOrCreateLog)."""
+    newer_broker_epoch_fails_orders: bool
+    """2.2 to 2.4: an order for a registration whose answer the broker does not have yet fails with -1 (KAFKA-9839;
+    KafkaApis.isBrokerEpochStale)."""
+    long_names_fail_deletion: bool
+    """0.10.1 to 2.1: the folder of a log that is deleted gets a name longer than 255 characters, if the topic's is long
+    enough, and so cannot be renamed (KAFKA-4893; Log.logDeleteDirName)."""
+    failed_deletion_fails_directory: bool
+    """1.0+: a log that cannot be deleted takes its log directory offline; before, the order fails with -1, and the log
+    stays on disk, known to nobody (LogManager.asyncDelete)."""
+    refused_deletion_forgets_offline: bool
+    """1.1 to 2.0: a broker that refuses to delete a replica in a failed log directory forgets that it is there, so the
+    next order to delete it succeeds (KAFKA-7313; ReplicaManager.stopReplica)."""
+    removed_partition_ends_fetcher: bool
+    """2.1: a partition without epochs that is removed from a fetcher while that asks its leader where epochs of others
+    end, ends the fetcher's thread (KAFKA-8012; AbstractFetcherThread.truncateToHighWatermark)."""
+    failing_directory_ends_start: bool
+    """1.0, 1.1: a broker that starts on a disk that fails ends, whatever other log directories it has (KAFKA-6697;
+    LogManager.createAndValidateLogDirs); later it starts without that one."""
+    failed_flush_ends_close: bool
+    """Up to 2.7: a log directory that cannot be flushed at a clean stop keeps others from getting their marker
+    (KAFKA-10723; LogManager.shutdown)."""
+    marker_deleted_before_loading: bool
+    """2.8+: a start deletes the marker of a clean stop before it loads logs, so that one that breaks off counts as
+    unclean; before, when it has loaded them (KAFKA-10471; LogManager.loadLogs)."""
+    unassigned_isr_member_ends_check: bool
+    """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
+    its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
 
     reassignment_epoch_not_remembered: bool
     """Up to 2.3: the controller forgets the leader epoch that a reassignment's step has written. UpdateMetadata reports
@@ -892,4 +923,14 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         metadata_needs_partitions=not bin_since("0.10.2"),
         failed_reassignment_given_up=not bin_since("2.4"),
         unled_replicas_stay_online=not bin_since("0.10.2") or bin_within("1.1", "1.1"),
+        new_log_tries_next_directory=bin_since("2.4"),
+        newer_broker_epoch_fails_orders=bin_within("2.2", "2.4"),
+        long_names_fail_deletion=bin_within("0.10.2", "2.1"),
+        failed_deletion_fails_directory=bin_since("1.0"),
+        refused_deletion_forgets_offline=bin_within("1.1", "2.0.1"),
+        removed_partition_ends_fetcher=bin_within("2.1", "2.1"),
+        failing_directory_ends_start=bin_within("1.0", "1.1"),
+        failed_flush_ends_close=not bin_since("2.8"),
+        marker_deleted_before_loading=bin_since("2.8"),
+        unassigned_isr_member_ends_check=bin_since("2.4"),
     )

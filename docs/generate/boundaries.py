@@ -71,4 +71,10 @@ READ: dict[str, str] = {
     "client_asks_connected_first": "NetworkClient.leastLoadedNode",
     "static_members": "GroupMetadata.hasStaticMember",
     "full_groups_forget_instances": "GroupCoordinator.handleJoinGroup, removeStaticMember",
+    # errors of brokers: 2.0.0, 2.1, 2.2
+    "failing_directory_ends_start": "LogManager.createAndValidateLogDirs",
+    "refused_deletion_forgets_offline": "ReplicaManager.stopReplica",
+    "removed_partition_ends_fetcher": "AbstractFetcherThread.truncateToHighWatermark",
+    "long_names_fail_deletion": "Log.logDeleteDirName",
+    "newer_broker_epoch_fails_orders": "KafkaApis.isBrokerEpochStale",
 }

@@ -17,12 +17,23 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 
 DELETED_LOG_SUFFIX: Final = "-delete"
+NAME_CHARACTERS_MAX: Final = 255
+"""Of one name in a file system's folder."""
+UNIQUE_ID_CHARACTERS: Final = 32
+"""Of what Kafka draws for a deleted log's name (Log.logDeleteDirName)."""
 
 
 def deleted_log_directory(directory: str, incarnation: int, number: int) -> str:
     """`t-0.000000010000000a-delete`: where a log goes that is deleted, the 10th of the broker's first life. No other
-    one of this broker has that name; Kafka draws a number for it."""
-    return f"{directory}.{incarnation:08x}{number:08x}{DELETED_LOG_SUFFIX}"
+    one of this broker has that name; Kafka draws a number for it. A topic's name that is too long is cut off."""
+    topic, _, partition = directory.rpartition("-")
+    suffix = f"-{partition}.{incarnation:08x}{number:08x}{DELETED_LOG_SUFFIX}"
+    return f"{topic[: NAME_CHARACTERS_MAX - len(suffix)]}{suffix}"
+
+
+def is_too_long_to_delete(directory: str) -> bool:
+    """Whether the name that Kafka gives a deleted log is too long, where the topic's is not cut off (KAFKA-4893)."""
+    return len(directory) + 1 + UNIQUE_ID_CHARACTERS + len(DELETED_LOG_SUFFIX) > NAME_CHARACTERS_MAX
 
 
 def is_deleted_log(directory: str) -> bool:

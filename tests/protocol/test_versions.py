@@ -142,6 +142,17 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "first_epoch_may_come_with_an_offset": ("2.2", "2.4", BINARY),
     "client_needs_reliable_epochs": ("2.4", "2.8", BINARY),
     "client_knows_topic_ids": ("2.8", "2.8", BINARY),
+    # errors of brokers that a later release mended, semantics 8
+    "new_log_tries_next_directory": ("2.4", "2.8", BINARY),
+    "newer_broker_epoch_fails_orders": ("2.2", "2.4", BINARY),
+    "long_names_fail_deletion": ("0.10.2", "2.1", BINARY),
+    "failed_deletion_fails_directory": ("1.0", "2.8", BINARY),
+    "refused_deletion_forgets_offline": ("1.1", "2.0.1", BINARY),
+    "removed_partition_ends_fetcher": ("2.1", "2.1", BINARY),
+    "failing_directory_ends_start": ("1.0", "1.1", BINARY),
+    "failed_flush_ends_close": (ALWAYS, "2.7", BINARY),
+    "marker_deleted_before_loading": ("2.8", "2.8", BINARY),
+    "unassigned_isr_member_ends_check": ("2.4", "2.8", BINARY),
 }
 
 VALUES: dict[str, tuple[str, dict[str, object]]] = {

@@ -95,7 +95,9 @@ class _Writer:
                 self._znode(node, at_ms, event)
             case RoleChanged():
                 self._role(node, at_ms, event)
-            case LeaderAndIsrIgnored(reason=IgnoredReason.HALF_WAY | IgnoredReason.SESSION_EXPIRED):
+            case LeaderAndIsrIgnored(
+                reason=IgnoredReason.HALF_WAY | IgnoredReason.SESSION_EXPIRED | IgnoredReason.NEWER_REGISTRATION
+            ):
                 self._cut_short(node, at_ms, event)
             case BatchAppended():
                 self._appended(node, at_ms, event)
@@ -180,11 +182,11 @@ class _Writer:
         history.created = {made for made in history.created if made[0][0] != topic}
 
     def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
-        """A lost session ended an order after it had come to this replica, or before."""
+        """A lost session ended an order after it had come to this replica, or before; or all of it was refused."""
         replica = ((event.topic, event.partition), identifier_named(node))
-        if event.reason == IgnoredReason.HALF_WAY:
+        if event.reason in (IgnoredReason.HALF_WAY, IgnoredReason.NEWER_REGISTRATION):
             roles = ((event.leader, event.leader_epoch),)
-            self.history.stopped[replica] = Stopped(at_ms, IgnoredReason.HALF_WAY, "", roles)
+            self.history.stopped[replica] = Stopped(at_ms, event.reason, "", roles)
         else:
             self.history.cut_short.setdefault(replica, []).append(at_ms)
 

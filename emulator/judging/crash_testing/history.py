@@ -137,8 +137,9 @@ class Copied(msgspec.Struct, frozen=True):
 
 class Stopped(msgspec.Struct, frozen=True):
     """A replica's fetcher ended, and has not begun again in this life of its broker. `how`: removed, failed (as in
-    `fetcher_changed`, with its `reason`), or half-way: an order that took over a leader ended before its fetcher began,
-    for the session was lost. `roles`: (leader, epoch) that it followed then, and has been told since."""
+    `fetcher_changed`, with its `reason`), half-way: an order that took over a leader ended before its fetcher began,
+    for the session was lost, or broker epoch not known yet: all of an order was refused. `roles`: (leader, epoch) that
+    it followed or should have followed then, and of the orders since."""
 
     at_ms: float
     how: str

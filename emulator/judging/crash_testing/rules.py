@@ -7,7 +7,7 @@ from emulator.judging.crash_testing.losses import Losses, another_led
 from emulator.judging.crash_testing.partings import Partings
 from emulator.judging.crash_testing.promises import Broken
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still
+from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, UNKNOWN_REGISTRATION, still
 from emulator.judging.crash_testing.unclean import UncleanElections
 from emulator.runs.resolve import Resolved
 from protocol.ids import TopicPartition
@@ -145,7 +145,7 @@ class Rules:
     def _follows_nobody(self, broken: Broken) -> str:
         """Whoever was stopped, and told nothing that would make it follow again, cuts nothing."""
         rules = [still(self._history, self.gates, broken.topic_partition, other) for other in broken.others]
-        return rules[0] if rules and set(rules) <= {HALF_WAY, EARLIER_LIFE} else ""
+        return rules[0] if rules and set(rules) <= {HALF_WAY, EARLIER_LIFE, UNKNOWN_REGISTRATION} else ""
 
     def _left_behind(self, broken: Broken) -> str:
         """Replicas that were moved away while their brokers were dead: nobody has told them anything since."""

@@ -12,8 +12,10 @@ from protocol.kinds import IgnoredReason
 from protocol.versions import Gates
 
 HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows nobody"
+UNKNOWN_REGISTRATION = "8 (KAFKA-9839): an order for a registration that the broker has not heard of is not carried out"
 OFFLINE = "1.7 (KAFKA-9769): a lost session that keeps a replica from getting a log takes it offline"
 EARLIER_LIFE = "8 (KAFKA-7235): orders are for a broker, not for a life of it"
+REMOVED = "was removed while epochs were asked for"
 FENCED = "FENCED_LEADER_EPOCH"
 
 
@@ -27,12 +29,16 @@ def still(history: History, gates: Gates, topic_partition: TopicPartition, broke
     match stopped.how:
         case IgnoredReason.HALF_WAY if gates.session_wait_ends_at_expiry:
             return HALF_WAY
+        case IgnoredReason.NEWER_REGISTRATION if gates.newer_broker_epoch_fails_orders:
+            return UNKNOWN_REGISTRATION
         case "removed" if not gates.broker_epochs and unseen(history, broker, stopped.at_ms):
             return EARLIER_LIFE
         case "failed" if FENCED in stopped.reason and not gates.broker_epochs and unseen(history, broker):
             return EARLIER_LIFE  # the order that would end it went to that life
         case "failed" if FENCED in stopped.reason and gates.fences_by_epoch:
             return "2.2: who is fenced with the epoch that it has fetches no more until the next LeaderAndIsr"
+        case "failed" if gates.removed_partition_ends_fetcher and REMOVED in stopped.reason:
+            return "8 (KAFKA-8012): a partition that is removed while epochs are asked for ends the fetcher"
         case "failed":
             return "2.4: batches that do not continue the log stop the fetcher"
         case _:

@@ -124,16 +124,18 @@ class ReplicaFetcher:
             return
         self._out_of_range.tell()
         now_ms = self._context.now.mono_ms
-        has_asked = self._truncating.has_asked
-        if not has_asked:
-            self._truncating.truncate_without_asking(now_ms)
-        ready = self._followed.ready(now_ms)
-        questions = [one for one in ready if one[1].truncating]
-        if questions and not has_asked:
-            self._truncating.ask_epochs(questions)
-            return
+        if not self._truncating.has_asked:
+            questions = self._truncating.questions(self._followed.ready(now_ms))
+            if questions:
+                self._truncating.ask_epochs(questions)
+                return
         self._truncating.has_asked = False
-        settled = [one for one in ready if not one[1].truncating] if questions else ready
+        removed = self._truncating.cut_without_epochs()
+        if removed is not None:
+            self._die(f"{removed[0]}-{removed[1]} was removed while epochs were asked for")
+            return
+        ready = self._followed.ready(now_ms)
+        settled = [one for one in ready if not one[1].truncating]
         if self._out_of_range:
             self._out_of_range.ask_first()
         elif settled:
@@ -170,7 +172,10 @@ class ReplicaFetcher:
         and those given to it later wait too, until none is left and it is replaced."""
         if self._context.gates.append_error_fails_partition:
             self._followed.fail(topic_partition, reason)
-            return
+        else:
+            self._die(reason)
+
+    def _die(self, reason: str) -> None:
         for other, state in self.states.items():
             self._followed.say(other, "failed", state.offset, reason, state.leader_epoch)
         self._dead = True

@@ -13,7 +13,7 @@ from emulator.machines.broker.alter_isr import AlterIsr, IsrCounts
 from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.isr_notifications import IsrNotifications
-from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.partition import Partition, UnassignedIsrMember
 from protocol.events import IsrChangeAsked, ids_text
 from protocol.ids import BrokerId, TopicPartition
 from protocol.messages.session import GetData, SessionError, SessionRequest, SetData
@@ -75,10 +75,11 @@ class IsrChanges:
         return self._context.chance.below(2) == 0
 
     def _check_each(self) -> Work[None]:
-        """A run ends with the first write that the session does not outlive."""
+        """A run ends with the first write that the session does not outlive, and with the first ISR that names a
+        replica which is not assigned (KAFKA-9672)."""
         try:
             yield from self._shrink_each()
-        except SessionExpired:
+        except (SessionExpired, UnassignedIsrMember):
             return
 
     def _shrink_each(self) -> Work[None]:
@@ -104,7 +105,7 @@ class IsrChanges:
         through = "controller" if context.gates.alter_isr else "session"
         change = "expand" if expands else "shrink"
         was, now = ids_text(partition.isr), ids_text(isr)
-        gone = [partition.remotes[broker] for broker in partition.isr if broker not in isr]
+        gone = [replica for replica in map(partition.member, partition.isr) if replica and replica.broker not in isr]
         context.emit(
             IsrChangeAsked(
                 partition.topic,

@@ -43,8 +43,17 @@ class Leadership:
         self._checkpointing = False
         self._turns = Turns("its turn among the controller's orders", context.threads)
 
-    def _is_for_an_earlier_life(self, broker_epoch: int) -> bool:
-        return self._context.gates.broker_epochs and -1 < broker_epoch < self._context.broker_epoch
+    def _refusal(self, broker_epoch: int) -> ErrorCode:
+        """Of an order that is for another registration of this broker than the one it knows (KafkaApis.
+        isBrokerEpochStale). A newer one is that of an answer of the session service which is under way."""
+        context = self._context
+        if not context.gates.broker_epochs or broker_epoch < 0:
+            return ErrorCode.NONE
+        if broker_epoch < context.broker_epoch:
+            return ErrorCode.STALE_BROKER_EPOCH
+        newer = broker_epoch > context.broker_epoch >= 0
+        fails = newer and context.gates.newer_broker_epoch_fails_orders
+        return ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.NONE
 
     def _is_of_the_past(self, controller_epoch: ControllerEpoch) -> bool:
         if controller_epoch < self.controller_epoch:
@@ -55,8 +64,9 @@ class Leadership:
     # --- UpdateMetadata ---
 
     def update_metadata(self, request: Request, update: UpdateMetadataRequest) -> Work[None]:
-        if self._is_for_an_earlier_life(update.broker_epoch):
-            request.answer(UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH))
+        refusal = self._refusal(update.broker_epoch)
+        if refusal:
+            request.answer(UpdateMetadataResponse(refusal))
             return
         yield from self._turns.take()
         if self._is_of_the_past(update.controller_epoch):
@@ -69,14 +79,25 @@ class Leadership:
     # --- LeaderAndIsr ---
 
     def leader_and_isr(self, request: Request, orders: LeaderAndIsrRequest) -> Work[None]:
-        if self._is_for_an_earlier_life(orders.broker_epoch):
-            request.answer(LeaderAndIsrResponse(ErrorCode.STALE_BROKER_EPOCH))
+        refusal = self._refusal(orders.broker_epoch)
+        if refusal:
+            if refusal == ErrorCode.UNKNOWN_SERVER_ERROR:
+                self._refused(orders, request.correlation_id)
+            request.answer(LeaderAndIsrResponse(refusal))
             return
         yield from self._turns.take()
         answer = yield from self._leader_and_isr(orders, request.correlation_id)
         if not self._replicas.failed:
             request.answer(answer)
         self._turns.pass_on()
+
+    def _refused(self, orders: LeaderAndIsrRequest, correlation: int) -> None:
+        """An event for each partition of an order for a registration that is not known yet (KAFKA-9839)."""
+        orderer = (orders.controller, orders.controller_epoch, correlation)
+        for state in orders.partitions:
+            known = self._replicas.partitions.get((state.topic, state.partition))
+            current = known.leader_epoch if known is not None else EPOCH_UNKNOWN
+            self._transitions.ignored(state, current, IgnoredReason.NEWER_REGISTRATION, orderer)
 
     def _leader_and_isr(self, orders: LeaderAndIsrRequest, correlation: int) -> Work[LeaderAndIsrResponse]:
         """KAFKA_STORAGE_ERROR of a partition: its log directory failed, before or by this order."""
@@ -136,8 +157,9 @@ class Leadership:
     # --- StopReplica ---
 
     def stop_replica(self, request: Request, orders: StopReplicaRequest) -> Work[None]:
-        if self._is_for_an_earlier_life(orders.broker_epoch):
-            request.answer(StopReplicaResponse(ErrorCode.STALE_BROKER_EPOCH))
+        refusal = self._refusal(orders.broker_epoch)
+        if refusal:
+            request.answer(StopReplicaResponse(refusal))
             return
         yield from self._turns.take()
         if self._is_of_the_past(orders.controller_epoch):

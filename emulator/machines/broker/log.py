@@ -35,9 +35,8 @@ class Log(StoredLog):
 
     @classmethod
     def create(cls, files: Files, directory: str, gates: Gates, settings: LogSettings) -> "Log":
-        """A new, empty log."""
+        """A new, empty log; its folder has been made."""
         log = cls(files, directory, gates, settings)
-        files.make_directory(directory)
         log._add_segment(FIRST_OFFSET)
         if gates.has_epoch_cache:
             files.write_atomically(f"{directory}/{LEADER_EPOCHS}", format_leader_epochs([]))

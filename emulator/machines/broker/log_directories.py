@@ -45,13 +45,14 @@ class LogDirectories:
         """A log that is not there yet is to be made in that directory (LogManager.maybeUpdatePreferredLogDir)."""
         self._preferred[topic_partition] = name
 
-    def for_new_log(self, topic_partition: TopicPartition, logs: Iterable[Files]) -> Files:
-        """The one that was asked for, if it is live, else the least used. `logs`: the directory of each log."""
+    def for_new_log(self, topic_partition: TopicPartition, logs: Iterable[Files]) -> list[Files]:
+        """Candidates, in the order in which they are tried: the one that was asked for alone, if it is live, else all.
+        `logs`: the directory of each log."""
         preferred = self._preferred.pop(topic_partition, None)
-        return self.live[preferred] if preferred in self.live else self.least_used(logs)
+        return [self.live[preferred]] if preferred in self.live else self.by_use(logs)
 
-    def least_used(self, logs: Iterable[Files]) -> Files:
-        """Where a new log goes (LogManager.nextLogDir): the directory that holds the fewest, the first of equals.
-        `logs`: the directory of each log there is."""
+    def by_use(self, logs: Iterable[Files]) -> list[Files]:
+        """Live directories in the order in which a new log tries them (LogManager.nextLogDirs): the one with the fewest
+        logs first, the first of equals. `logs`: the directory of each log there is."""
         used = Counter(map(id, logs))
-        return min(self.live.values(), key=lambda files: used[id(files)])
+        return sorted(self.live.values(), key=lambda files: used[id(files)])

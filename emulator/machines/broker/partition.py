@@ -47,6 +47,10 @@ def tell_epochs(context: BrokerContext, topic_partition: TopicPartition, log: Lo
         context.emit(LeaderEpochBegan(topic, partition, *began))
 
 
+class UnassignedIsrMember(Exception):
+    """The ISR names a replica that is not assigned (Partition.getReplicaOrException)."""
+
+
 class PendingIsr:
     """An ISR change in flight. `maximal`: the set that counts for the high watermark meanwhile (E4)."""
 
@@ -88,6 +92,8 @@ class Partition:
         self.pending: PendingIsr | None = None
         self.epoch_start: Offset | None = None
         self.remotes: dict[BrokerId, RemoteReplica] = {}
+        self.unassigned: dict[BrokerId, RemoteReplica] = {}
+        """Members of the ISR that are not assigned: the last that is known of them."""
         self.lock = PartitionLock(topic_partition_text(topic, partition), context.threads, lambda: context.chance)
         self.parked_fetches: dict[int, Delayed] = {}
         self.parked_produces: dict[int, Delayed] = {}
@@ -108,8 +114,11 @@ class Partition:
 
     def become_leader(self, state: PartitionState, settings: BrokerSettings) -> None:
         """1.7. A new leader never truncates."""
+        known = self.remotes
         self._adopt(state, settings)
         self.isr = list(state.isr)
+        strangers = [broker for broker in self.isr if broker not in state.replicas]
+        self.unassigned = {broker: known.get(broker) or RemoteReplica(broker) for broker in strangers}
         self.leader = self.context.broker
         self.epoch_start = self.the_log.log_end
 
@@ -117,6 +126,7 @@ class Partition:
         """1.7, of the leader that the state names."""
         self._adopt(state, settings)
         self.isr = []
+        self.unassigned = {}
         self.epoch_start = None
         self.leader = state.leader
 
@@ -147,6 +157,7 @@ class Partition:
     def isr_confirmed(self, isr: list[BrokerId], zk_version: int) -> None:
         """Recorded, as that version of the state."""
         self.isr = isr
+        self.unassigned = {broker: known for broker, known in self.unassigned.items() if broker in isr}
         self.zk_version = zk_version
         self.pending = None
 
@@ -292,16 +303,22 @@ class Partition:
             return self.epoch_start is not None and replica.log_end >= self.epoch_start
         return True
 
+    def member(self, broker: BrokerId) -> RemoteReplica | None:
+        """A member of the ISR, assigned or not; None: the leader itself."""
+        return self.remotes.get(broker) or self.unassigned.get(broker)
+
     def out_of_sync(self) -> list[BrokerId]:
-        """1.3: members of the ISR to be removed now."""
+        """1.3: members of the ISR to be removed now. Raises UnassignedIsrMember."""
         if not self.leads or self.pending is not None:
             return []
         gates = self.context.gates
         log_end = self.the_log.log_end
         now_ms = self.context.now.mono_ms
         gone: list[BrokerId] = []
+        if self.unassigned and gates.unassigned_isr_member_ends_check:
+            raise UnassignedIsrMember
         for broker in self.isr:
-            replica = self.remotes.get(broker)
+            replica = self.member(broker)
             if replica is None:
                 continue
             if gates.lag_by_messages:

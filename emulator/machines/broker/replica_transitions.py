@@ -7,7 +7,7 @@ from emulator.machines.broker.context import BrokerContext, SessionExpired
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.group_coordinator import GroupCoordinator
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.replicas import ReplicaOffline, Replicas
+from emulator.machines.broker.replicas import NotDeleted, ReplicaOffline, Replicas
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
@@ -214,13 +214,18 @@ class ReplicaTransitions:
 
     def stop(self, orders: list[StoppedPartition]) -> Work[list[PartitionError]]:
         """Stop fetching; where it says so, forget the replica, which takes its lock. Otherwise only its fetcher stops:
-        role, epoch and high watermark stay, for the last checkpoint of a stop."""
+        role, epoch and high watermark stay, for the last checkpoint of a stop. A log that cannot be deleted fails
+        all of the order up to 0.11 (KAFKA-4893): what comes behind it is left as it is."""
         results = [PartitionError(order.topic, order.partition, self._fenced(order)) for order in orders]
         stopped = [(order, result) for order, result in zip(orders, results, strict=True) if not result.error]
         yield from self._fetchers.remove([(order.topic, order.partition) for order, _ in stopped])
-        for order, result in stopped:
-            if order.delete:
-                result.error = yield from self._delete((order.topic, order.partition))
+        try:
+            for order, result in stopped:
+                if order.delete:
+                    result.error = yield from self._delete((order.topic, order.partition))
+        except NotDeleted:
+            for result in results:
+                result.error = ErrorCode.UNKNOWN_SERVER_ERROR
         return results
 
     def _fenced(self, order: StoppedPartition) -> ErrorCode:
@@ -240,8 +245,6 @@ class ReplicaTransitions:
             yield from self._coordinator.partitions_deleted(topic_partitions)
 
     def _delete(self, topic_partition: TopicPartition) -> Work[ErrorCode]:
-        if topic_partition in self._replicas.offline:
-            return ErrorCode.KAFKA_STORAGE_ERROR
         partition = self._replicas.partitions.get(topic_partition)
         if partition is not None:
             yield from self._locked(partition)

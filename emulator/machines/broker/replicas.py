@@ -1,6 +1,7 @@
 """The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.directory_checkpoints import (
@@ -17,7 +18,7 @@ from emulator.machines.broker.partition import Partition, tell_epochs
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.settings import BrokerSettings, with_topic_overrides
 from emulator.storage.checkpoints import format_meta_properties
-from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
+from emulator.storage.files import LOG_DIRECTORY, DiskFailed, Files, StorageError
 from emulator.storage.log_directory import (
     CLEAN_SHUTDOWN,
     HIGH_WATERMARKS,
@@ -26,6 +27,7 @@ from emulator.storage.log_directory import (
     RECOVERY_POINTS,
     deleted_log_directory,
     is_deleted_log,
+    is_too_long_to_delete,
 )
 from protocol.errors import ErrorCode
 from protocol.events import FrameRefused, LogCreated, LogDeleted, LogDirFailed, LogLoaded, ids_text
@@ -50,6 +52,10 @@ DELETES, COMPACTS = "delete", "compact"
 
 class ReplicaOffline(Exception):
     """A partition without a log, which may be in a log directory that failed: none is made (KIP-112)."""
+
+
+class NotDeleted(Exception):
+    """A log that cannot be deleted where that fails the order (KAFKA-4893, up to 0.11)."""
 
 
 class Replicas:
@@ -140,18 +146,32 @@ class Replicas:
     def load_all(self, configurations: dict[str, dict[str, str]]) -> None:
         """Find the logs on disk (semantics 3). `configurations`: topics' own settings, which hold from the start."""
         self.topic_configs = configurations
+        if self.context.gates.failing_directory_ends_start:
+            self._check_directories()
+        if self.failed:
+            return
         for name, files in list(self.directories.live.items()):
             try:
                 if name:
                     files.make_directory(LOG_DIRECTORY)
-                self._load(name, files)
+                self._load(files)
             except StorageError as error:
                 self.storage_failed(error)
 
-    def _load(self, directory: str, files: Files) -> None:
+    def _check_directories(self) -> None:
+        """The broker ends if one cannot be looked at (KAFKA-6697)."""
+        try:
+            for files in self.directories.live.values():
+                files.list(LOG_DIRECTORY)
+        except StorageError as error:
+            self.storage_failed(error, ends=True)
+
+    def _load(self, files: Files) -> None:
         """One log directory. Raises StorageError."""
         context = self.context
         clean = files.exists(CLEAN_SHUTDOWN)
+        if clean and context.gates.marker_deleted_before_loading:
+            files.delete(CLEAN_SHUTDOWN)
         recovery_points = read_offsets(files, RECOVERY_POINTS)
         high_watermarks = read_offsets(files, HIGH_WATERMARKS)
         log_starts = read_offsets(files, LOG_STARTS) if context.gates.delete_records else {}
@@ -162,27 +182,45 @@ class Replicas:
             topic_partition = topic_partition_of(name)
             if topic_partition is None or not files.list(name):
                 continue
-            log = Log.load(
+            self._load_log(
                 files,
                 name,
-                context.gates,
-                _log_settings(self.settings_of(topic_partition[0])),
+                topic_partition,
                 clean=clean,
                 recovery_point=recovery_points.get(topic_partition, FIRST_OFFSET),
                 log_start=log_starts.get(topic_partition, FIRST_OFFSET),
+                checkpointed=high_watermarks.get(topic_partition, NO_OFFSET),
             )
-            log.tell_time(self._mono_ms)
-            self.logs[topic_partition] = log
-            tell_epochs(context, topic_partition, log)
-            checkpointed = high_watermarks.get(topic_partition, NO_OFFSET)
-            log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
-            ends = (log.log_start, log.log_end, log.high_watermark)
-            found = (*topic_partition, *ends, clean, ids_text(log.recovered), log.corrupted, directory)
-            context.emit(LogLoaded(*found, checkpointed, log.epochs.text))
-        if clean:
+        if clean and not context.gates.marker_deleted_before_loading:
             files.delete(CLEAN_SHUTDOWN)
         if not files.exists(META_PROPERTIES):
             files.write_atomically(META_PROPERTIES, format_meta_properties(context.broker))
+
+    def _load_log(
+        self,
+        files: Files,
+        name: str,
+        topic_partition: TopicPartition,
+        *,
+        clean: bool,
+        recovery_point: Offset = FIRST_OFFSET,
+        log_start: Offset = FIRST_OFFSET,
+        checkpointed: Offset = NO_OFFSET,
+    ) -> Log:
+        """The log that lies in a folder, by what checkpoints say of it. Raises StorageError."""
+        settings = _log_settings(self.settings_of(topic_partition[0]))
+        log = Log.load(
+            files, name, self.context.gates, settings, clean=clean, recovery_point=recovery_point, log_start=log_start
+        )
+        log.tell_time(self._mono_ms)
+        self.logs[topic_partition] = log
+        tell_epochs(self.context, topic_partition, log)
+        log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
+        ends = (log.log_start, log.log_end, log.high_watermark)
+        directory = self.directories.name_of(files)
+        found = (*topic_partition, *ends, clean, ids_text(log.recovered), log.corrupted, directory)
+        self.context.emit(LogLoaded(*found, checkpointed, log.epochs.text))
+        return log
 
     def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
         """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
@@ -197,17 +235,37 @@ class Replicas:
         if log is None:
             if (self.directories.offline and not is_new) or not can_be_topic(partition.topic):
                 raise ReplicaOffline(topic_partition_text(*topic_partition))
-            files = self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values()))
             name = topic_partition_text(*topic_partition)
-            log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
-            log.tell_time(self._mono_ms)
-            self.logs[topic_partition] = log
-            self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
+            files = self._directory_for(topic_partition)
+            if files.list(name):  # what an order that failed has left there (KAFKA-4893)
+                log = self._load_log(files, name, topic_partition, clean=False)
+            else:
+                log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
+                log.tell_time(self._mono_ms)
+                self.logs[topic_partition] = log
+                self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
             checkpointed = read_offsets(log.files, HIGH_WATERMARKS).get(topic_partition, FIRST_OFFSET)
             log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
         partition.has_log(log)
         return log
+
+    def _directory_for(self, topic_partition: TopicPartition) -> Files:
+        """The log directory in which the folder of a new log could be made (LogManager.createLogDirectory). Up to 2.3
+        only the first candidate is tried (KAFKA-8526). Raises StorageError, ReplicaOffline."""
+        name = topic_partition_text(*topic_partition)
+        for files in self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values())):
+            try:
+                files.make_directory(name)
+            except StorageError as error:
+                if not self.context.gates.new_log_tries_next_directory:
+                    raise
+                self.storage_failed(error)
+                if self.failed:
+                    raise
+            else:
+                return files
+        raise ReplicaOffline(name)
 
     def _configured(self, partition: Partition) -> Work[None]:
         """The topic's configuration, from the session service, by whoever has the partition's lock."""
@@ -234,14 +292,18 @@ class Replicas:
     def delete(self, topic_partition: TopicPartition) -> None:
         """Forget a partition and remove its files, also from its directory's checkpoints: a log made anew under that
         name would begin where this one did. What is renamed is gone, whatever becomes of this life: Kafka leaves it on
-        disk for a while (file.delete.delay.ms), here it goes at once. Raises StorageError, ReplicaOffline."""
-        if topic_partition in self.offline or (topic_partition not in self.logs and self.directories.offline):
+        disk for a while (file.delete.delay.ms), here it goes at once. A replica that is not known and has no log is
+        deleted, also where a log directory that failed may hold it. Raises StorageError, ReplicaOffline, NotDeleted."""
+        if topic_partition in self.offline:
+            if self.context.gates.refused_deletion_forgets_offline:
+                self.offline.discard(topic_partition)
             raise ReplicaOffline(topic_partition_text(*topic_partition))
         self.partitions.pop(topic_partition, None)
         log = self.logs.pop(topic_partition, None)
         if log is not None:
             directory = log.directory
             if self.context.gates.renames_deleted_logs:
+                self._check_deleted_name(log)
                 self._deleted_logs += 1
                 directory = deleted_log_directory(log.directory, self.incarnation, self._deleted_logs)
                 log.files.rename(log.directory, directory)
@@ -251,6 +313,15 @@ class Replicas:
             _remove(log.files, directory)
             reason = "replica-moved" if topic_partition in self.metadata.partitions else "topic-deleted"
             self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
+
+    def _check_deleted_name(self, log: Log) -> None:
+        """Raises StorageError, NotDeleted: the folder cannot be renamed, and stays as it is."""
+        gates = self.context.gates
+        if gates.long_names_fail_deletion and is_too_long_to_delete(log.directory):
+            if not gates.failed_deletion_fails_directory:
+                raise NotDeleted(log.directory)
+            name = self.directories.name_of(log.files)
+            raise DiskFailed(f"{name}/{log.directory}" if name else log.directory, "file name too long")
 
     # --- checkpoints: a file of each kind in each log directory ---
 
@@ -335,17 +406,29 @@ class Replicas:
         write_recovery_points(files, self._logs_in(files), self.context.gates)
 
     def close_cleanly(self) -> None:
-        """Flush, checkpoint, leave the marker (semantics 3)."""
+        """Flush, checkpoint, leave the marker (semantics 3). Up to 2.7 a log directory that cannot be flushed keeps
+        those that come after it from being closed: the order is that of a hash table (KAFKA-10723)."""
 
-        def close(files: Files) -> None:
+        def flush(files: Files) -> None:
             for _, log in self._logs_in(files):
                 log.flush()
+
+        def mark(files: Files) -> None:
             self._checkpoint_recovery_points(files)
             self._checkpoint_log_starts(files)
             files.append(CLEAN_SHUTDOWN, b"")
 
+        unsynced = {
+            name: any(log.log_end > log.recovery_point for _, log in self._logs_in(files))
+            for name, files in self.directories.live.items()
+        }
         self.checkpoint_high_watermarks()
-        self._everywhere(close)
+        self._everywhere(flush)
+        closed = list(unsynced)
+        failed = {name for name in closed if unsynced[name] and name not in self.directories.live}
+        if failed and self.context.gates.failed_flush_ends_close:
+            closed = list(takewhile(lambda name: name not in failed, self.context.chance.shuffled(closed)))
+        self._everywhere(mark, only=[files for name, files in self.directories.live.items() if name in closed])
 
     def _everywhere(self, what: Callable[[Files], None], only: Sequence[Files] | None = None) -> None:
         """In every live directory, or in those of them that are named; one that fails is none any more."""
@@ -364,14 +447,15 @@ class Replicas:
 
     # --- a disk that fails (KIP-112) ---
 
-    def storage_failed(self, error: StorageError) -> None:
+    def storage_failed(self, error: StorageError, *, ends: bool = False) -> None:
         """A log directory is offline, and what is in it. The broker lives on if others are left, and its version knows
-        how (1.0)."""
+        how (1.0); it `ends` where that fails its start (KAFKA-6697)."""
         name = self.directories.of(error)
         if self.failed or name is None:
             return
         topic_partitions = [topic_partition for topic_partition, _ in self._logs_in(self.directories.live[name])]
-        self.failed = len(self.directories.live) == 1 or self.context.gates.storage_failure_kills_broker
+        last = len(self.directories.live) == 1
+        self.failed = ends or last or self.context.gates.storage_failure_kills_broker
         held = partitions_text(topic_partitions)
         self.context.emit(LogDirFailed(str(error), name, self.directories.names, held, self.failed))
         self.going_offline(topic_partitions)

@@ -23,7 +23,8 @@ Send = Callable[[Message, int, Callable[[Message], None]], None]
 
 
 class Truncating:
-    """The truncate phase of a fetcher's loop, and every cut. `has_asked`: this turn's questions have been answered."""
+    """The truncate phase of a fetcher's loop, and every cut. `has_asked`: this turn's questions have been answered.
+    `without_epochs`: partitions of this turn that are cut without a question, when the others have been asked about."""
 
     def __init__(self, followed: Followed, send: Send) -> None:
         self._followed = followed
@@ -31,17 +32,37 @@ class Truncating:
         self._replicas = followed.replicas
         self._send = send
         self.has_asked = False
+        self.without_epochs: list[TopicPartition] = []
 
-    def truncate_without_asking(self, now_ms: float) -> None:
-        """No epoch is known of the own log: cut to the fetch offset, which is the high watermark."""
-        if not self._context.gates.cuts_without_asking:
-            return
-        for topic_partition, state in list(self._followed.states.items()):
-            # An earlier cut may have found their log directory failed.
-            if topic_partition in self._followed.states and state.truncating and state.delayed_until_ms <= now_ms:
+    def questions(self, ready: list[tuple[TopicPartition, FetchState]]) -> list[tuple[TopicPartition, FetchState]]:
+        """Partitions that a question is needed for; the others that are to be cut become `without_epochs`
+        (AbstractFetcherThread.fetchTruncatingPartitions)."""
+        self.without_epochs = []
+        asked = []
+        for topic_partition, state in ready:
+            if not state.truncating:
+                continue
+            known = self._replicas.partitions[topic_partition].the_log.epochs.latest >= 0
+            if known or not self._context.gates.cuts_without_asking:
+                asked.append((topic_partition, state))
+            else:
+                self.without_epochs.append(topic_partition)
+        return asked
+
+    def cut_without_epochs(self) -> TopicPartition | None:
+        """Cut to the fetch offset, which is the high watermark, what no epoch is known of. A partition that was removed
+        while the others were asked about is left out; in 2.1 it ends the fetcher, and is returned (KAFKA-8012)."""
+        removed = None
+        for topic_partition in self.without_epochs:
+            state = self._followed.states.get(topic_partition)
+            if state is not None:
                 partition = self._replicas.partitions[topic_partition]
-                if partition.the_log.epochs.latest == -1:
-                    self.cut(partition, topic_partition, state.offset, CutReason.HIGH_WATERMARK, complete=True)
+                self.cut(partition, topic_partition, state.offset, CutReason.HIGH_WATERMARK, complete=True)
+            elif self._context.gates.removed_partition_ends_fetcher:
+                removed = topic_partition
+                break
+        self.without_epochs = []
+        return removed
 
     def ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
         gates = self._context.gates

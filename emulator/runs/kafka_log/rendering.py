@@ -213,7 +213,7 @@ class Rendering:
                 self._say("leader-unavailable", event)
             case IgnoredReason.OFFLINE:
                 self._say("order-for-offline-replica", event)
-            case IgnoredReason.SESSION_EXPIRED | IgnoredReason.HALF_WAY:
+            case IgnoredReason.SESSION_EXPIRED | IgnoredReason.HALF_WAY | IgnoredReason.NEWER_REGISTRATION:
                 pass  # a stack trace, about the order as a whole
             case _ if event.leader_epoch == event.current_epoch:
                 self._say("order-of-same-epoch", event)

@@ -8,14 +8,14 @@ from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.segment import RECENT_MAX
 from emulator.storage.memory import MemoryFiles
 from protocol.versions import gates_for
-from tests.emulator.machines.broker.harness import batch
+from tests.emulator.machines.broker.harness import batch, created_log
 
 MANY = 3 * RECENT_MAX
 PLACE = ("t", 0)
 
 
 def filled(files: MemoryFiles, *, segment_bytes: int = 1 << 30, at_once: int = MANY) -> Log:
-    log = Log.create(files, "t-0", gates_for("2.8"), LogSettings(segment_bytes))
+    log = created_log(files, gates_for("2.8"), LogSettings(segment_bytes))
     for first in range(0, MANY, at_once):
         offsets = range(first, first + at_once)
         log.append_as_follower(b"".join(batch(f"v{at}", base_offset=at, epoch=0) for at in offsets))

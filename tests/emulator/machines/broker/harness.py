@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from emulator.machines.broker.broker import Broker
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import Log
+from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import StorageError
@@ -57,13 +58,19 @@ from protocol.messages.session import SessionError, SessionResponse
 from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import encode
-from protocol.versions import gates_for
+from protocol.versions import Gates, gates_for
 from tests.emulator.machines.broker.fake_sessions import FakeSessions
 from tests.ids import brokers
 
 M = TypeVar("M", bound=Message)
 E = TypeVar("E", bound=Event)
 T0 = ("t", 0)
+
+
+def created_log(files: MemoryFiles, gates: Gates, settings: LogSettings) -> Log:
+    """An empty log of `t-0`, in a folder of its own."""
+    files.make_directory("t-0")
+    return Log.create(files, "t-0", gates, settings)
 
 
 class Bench:

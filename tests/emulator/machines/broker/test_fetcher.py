@@ -388,3 +388,68 @@ def test_old_wrappers_may_overlap() -> None:
     assert fetch(bench)[0] == 4
     fetched(bench, encode([b"y"] * 5, magic=1, timestamp_ms=0, base_offset=Offset(1), compression="gzip"))
     assert (fetch(bench)[0], changes(bench)) == (6, ["added"])
+
+
+# --- a partition without epochs beside one that is asked about ---
+
+U0 = ("u", 0)
+
+
+def two_followed(version: str) -> Bench:
+    """Follows t-0, which has an epoch, and u-0, which is empty, and asks broker-1."""
+    bench = Bench(version)
+    bench.update_metadata()
+    bench.lead(0, isr=(0, 1))
+    bench.produce("a")
+    bench.leader_and_isr(state(1, 1), state(1, 0, topic_partition=U0))
+    bench.advance(0.0)
+    bench.establish(bench.opened("fetcher")[-1])
+    return bench
+
+
+def cuts_of(bench: Bench, topic: str) -> list[int]:
+    return [event.to for event in bench.events(LogTruncated) if event.topic == topic]
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.6"])
+def test_what_needs_no_question_is_cut_after_the_answer_about_the_others(version: str) -> None:
+    bench = two_followed(version)
+    assert (question(bench), cuts_of(bench, "u")) == ((0, 1), [])
+    epoch_ends(bench, 0, 1)
+    assert cuts_of(bench, "u") == [0]
+    message = asked(bench)
+    assert isinstance(message, FetchRequest)
+    assert {(one.topic, one.fetch_offset) for one in message.partitions} == {("t", 1), ("u", 0)}
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2", "2.6"])
+def test_what_needs_no_question_is_cut_though_no_answer_comes(version: str) -> None:
+    bench = two_followed(version)
+    bench.lose(bench.opened("fetcher")[-1])
+    assert cuts_of(bench, "u") == [0]
+
+
+@pytest.mark.parametrize(("version", "ends"), [("2.1", True), ("2.2", False), ("2.3", False), ("2.6", False)])
+def test_a_partition_that_is_removed_while_others_are_asked_about(version: str, ends: bool) -> None:
+    """KAFKA-8012. The thread that has ended is replaced when none of its partitions is left."""
+    bench = two_followed(version)
+    source = bench.opened("fetcher")[-1]
+    bench.leader_and_isr(state(2, 1, (2, 1), topic_partition=U0))
+    bench.respond(source, OffsetForLeaderEpochResponse([EpochAnswer(*T0, 0, LeaderEpoch(0), Offset(1))]))
+    assert (bench.fetching() == "stopped") is ends
+    failed = [event.topic for event in bench.events(FetcherChanged) if event.change == "failed"]
+    assert failed == (["t"] if ends else [])
+    assert bench.broker.fetchers.activity(U0, bench.now_ms) != "stopped"
+    bench.leader_and_isr(state(0, 2))
+    bench.leader_and_isr(state(1, 3))
+    assert bench.fetching() != "stopped"
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.6"])
+def test_a_partition_that_is_removed_while_nothing_is_asked(version: str) -> None:
+    bench = Bench(version)
+    bench.update_metadata()
+    bench.leader_and_isr(state(1, 0), state(1, 0, topic_partition=U0))
+    bench.leader_and_isr(state(2, 1, (2, 1), topic_partition=U0))
+    bench.advance(0.0)
+    assert bench.fetching() == "fetching"

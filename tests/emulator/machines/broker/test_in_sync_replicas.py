@@ -9,7 +9,8 @@ from protocol.errors import ErrorCode
 from protocol.events import IsrChangeAsked
 from protocol.ids import BrokerId, Offset
 from protocol.messages.leadership import AlterIsrRequest
-from tests.emulator.machines.broker.harness import Bench, state
+from protocol.messages.replication import ProducePartition, ProduceRequest
+from tests.emulator.machines.broker.harness import Bench, batch, state
 
 DIRECT = ("0.8.2", "0.10.2", "0.11", "1.1", "2.0.0", "2.0.1", "2.3", "2.4", "2.6")
 LAG_MS = 10_000
@@ -243,3 +244,50 @@ def test_no_second_change_while_one_is_in_flight() -> None:
     request = bench.last_sent(connection).message
     assert isinstance(request, AlterIsrRequest)
     assert [change.isr for change in request.partitions] == [[0, 1]]
+
+
+# --- a member that is not assigned (KAFKA-9672) ---
+
+
+def moved_away(version: str) -> Bench:
+    """t-0 and u-0 have a record each; broker 1 of the ISR of t-0 is assigned no more, and nobody fetches."""
+    bench = leader(version, isr=(0, 1), records=0)
+    bench.sessions.znodes["/brokers/topics/u/partitions/0/state"] = (b"{}", 0)
+    bench.leader_and_isr(
+        state(0, 1, (0, 1, 2), replicas=(0, 2)), state(0, 0, (0, 2), replicas=(0, 2), topic_partition=("u", 0))
+    )
+    bench.fetch(0, replica=2)
+    bench.produce("a")
+    records = batch("a", magic=bench.magic)
+    bench.ask(ProduceRequest(1, 1_500, [ProducePartition("u", 0, records)]))
+    return bench
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.0.1", "2.3"])
+def test_a_member_that_is_not_assigned_is_removed_when_it_lags(version: str) -> None:
+    bench = moved_away(version)
+    bench.advance(2.5 * LAG_MS)
+    assert ("shrink", "0,1,2", "0") in asked(bench)
+    assert ("shrink", "0,2", "0") in asked(bench), "and so is whoever lags in what comes behind"
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.6", "2.8"])
+def test_a_member_that_is_not_assigned_ends_each_run(version: str) -> None:
+    bench = moved_away(version)
+    bench.advance(5 * LAG_MS)
+    assert asked(bench) == []
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.4", "2.8"])
+def test_runs_go_on_once_the_isr_is_assigned_again(version: str) -> None:
+    bench = moved_away(version)
+    bench.leader_and_isr(state(0, 2, (0, 2), replicas=(0, 2)))
+    bench.advance(2.5 * LAG_MS)
+    assert [(change, now) for change, _, now in asked(bench)] == [("shrink", "0"), ("shrink", "0")]
+
+
+def test_a_member_that_is_not_assigned_does_not_hold_the_high_watermark() -> None:
+    """Only assigned replicas count there (Partition.maybeIncrementLeaderHW)."""
+    bench = moved_away("2.3")
+    bench.fetch(1, replica=2)
+    assert bench.log.high_watermark == 1

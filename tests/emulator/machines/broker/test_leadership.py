@@ -4,13 +4,23 @@ import pytest
 
 from emulator.storage.log_directory import deleted_log_directory
 from protocol.errors import ErrorCode
-from protocol.events import FetcherChanged, LeaderAndIsrIgnored, LogDeleted, LogTruncated, RoleChanged
+from protocol.events import (
+    FetcherChanged,
+    LeaderAndIsrIgnored,
+    LogDeleted,
+    LogDirFailed,
+    LogLoaded,
+    LogTruncated,
+    RoleChanged,
+)
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
+from protocol.kinds import IgnoredReason
 from protocol.messages.leadership import (
     LeaderAndIsrResponse,
     StoppedPartition,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
 from tests.emulator.machines.broker.harness import T0, Bench, state
@@ -35,6 +45,33 @@ def test_an_order_for_an_earlier_life_is_refused_first() -> None:
         stale = bench.leader_and_isr(state(0, 1), controller_epoch=5, broker_epoch=99)
         assert bench.answer(stale, LeaderAndIsrResponse).error == error
         assert bench.partition.leader_epoch == (0 if error else 1)
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [("2.1", 0), ("2.2", -1), ("2.3", -1), ("2.4", -1), ("2.5", 0), ("2.8", 0)]
+)
+def test_an_order_for_a_registration_that_is_not_known_yet(version: str, error: int) -> None:
+    """KAFKA-9839: all three orders fail alike; what they say is not taken over, the controller's epoch neither."""
+    bench = Bench(version)
+    order = bench.leader_and_isr(state(0), controller_epoch=5, broker_epoch=101)
+    assert bench.answer(order, LeaderAndIsrResponse).error == error
+    assert [event.reason for event in bench.events(LeaderAndIsrIgnored)] == (
+        [IgnoredReason.NEWER_REGISTRATION] if error else []
+    )
+    update = bench.ask(UpdateMetadataRequest(BrokerId(2), ControllerEpoch(5), [], [], 101))
+    assert bench.answer(update, UpdateMetadataResponse).error == error
+    stop = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(5), [StoppedPartition(*T0)], 101))
+    assert bench.answer(stop, StopReplicaResponse).error == error
+    again = bench.leader_and_isr(state(0), controller_epoch=4, broker_epoch=100)
+    assert bench.answer(again, LeaderAndIsrResponse).error == (0 if error else ErrorCode.STALE_CONTROLLER_EPOCH)
+
+
+def test_before_the_first_registration_every_order_is_for_this_life() -> None:
+    """Kafka handles no request before it is registered, so there is no epoch that could be newer."""
+    bench = Bench("2.3")
+    bench.context.broker_epoch = -1
+    order = bench.leader_and_isr(state(0), broker_epoch=100)
+    assert bench.answer(order, LeaderAndIsrResponse).error == ErrorCode.NONE
 
 
 def test_an_order_of_a_past_controller_is_refused_whole() -> None:
@@ -436,3 +473,64 @@ def test_a_partition_that_is_to_lead_and_has_no_configuration_is_not_begun() -> 
     bench.session_back()
     assert bench.lead().error == 0
     assert bench.partition.leads
+
+
+# --- topics with long names (KAFKA-4893) ---
+
+LONG = "n" * 214
+"""One character more than what a deleted log's name has room for."""
+
+
+def deleted(version: str, topic: str, log_dirs: str = "") -> tuple[Bench, list[int]]:
+    """(a broker that was ordered to delete partition 0 of a topic, and u-0; the errors)"""
+    bench = Bench(version, log_dirs=log_dirs)
+    placed = [(topic, 0), ("u", 0)]
+    bench.leader_and_isr(*(state(0, topic_partition=one) for one in placed))
+    stops = [StoppedPartition(*one, True, EPOCH_DURING_DELETE) for one in placed]
+    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    answers = [answer for answer in bench.answers(asked) if isinstance(answer, StopReplicaResponse)]
+    return bench, [one.error for answer in answers for one in answer.partitions]
+
+
+@pytest.mark.parametrize("version", LADDER)
+def test_a_name_that_leaves_room_for_the_rest_can_be_deleted(version: str) -> None:
+    bench, errors = deleted(version, LONG[1:])
+    assert (errors, bench.broker.replicas.logs) == ([0, 0], {})
+
+
+@pytest.mark.parametrize("version", ["0.8.2", "2.2", "2.4", "2.8"])
+def test_a_long_name_can_be_deleted_where_it_is_cut_off_or_not_changed(version: str) -> None:
+    bench, errors = deleted(version, "n" * 249)
+    assert (errors, bench.broker.replicas.logs) == ([0, 0], {})
+    assert not [name for name in bench.files.list("") if name.startswith("n")]
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "0.11"])
+def test_a_long_name_fails_the_whole_order(version: str) -> None:
+    """What stands behind it in the order is not deleted; asked again, there is nothing that it knows of. The log lies
+    there, and is that of the next topic of this name."""
+    bench, errors = deleted(version, LONG)
+    assert errors == [-1, -1]
+    assert list(bench.broker.replicas.logs) == [("u", 0)]
+    again = bench.ask(
+        StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(LONG, 0, True, EPOCH_DURING_DELETE)])
+    )
+    assert [one.error for one in bench.answer(again, StopReplicaResponse).partitions] == [0]
+    assert bench.files.list(f"{LONG}-0")
+    bench.leader_and_isr(state(0, topic_partition=(LONG, 0)))
+    assert [event.topic for event in bench.events(LogLoaded)] == [LONG]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "2.0.0", "2.0.1", "2.1"])
+def test_a_long_name_takes_the_log_directory_offline(version: str) -> None:
+    bench, errors = deleted(version, LONG)
+    assert ([one.last for one in bench.events(LogDirFailed)], len(bench.exits)) == ([True], 1)
+    bench, errors = deleted(version, LONG, log_dirs="d0,d1")
+    assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
+    assert [(one.directory, one.last) for one in bench.events(LogDirFailed)] == [("d0", False)]
+
+
+@pytest.mark.parametrize("characters", [1, 213, 214, 229, 230, 249])
+def test_the_folder_of_a_deleted_log_always_has_a_name_that_file_systems_take(characters: int) -> None:
+    names = {deleted_log_directory(f"{'n' * characters}-{partition}", 1, partition) for partition in (0, 1, 99_999)}
+    assert len(names) == 3 and all(len(name) <= 255 for name in names)

@@ -12,11 +12,11 @@ from emulator.storage.memory import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import encode, iter_headers, read_records
 from protocol.versions import gates_for
-from tests.emulator.machines.broker.harness import batch
+from tests.emulator.machines.broker.harness import batch, created_log
 
 
 def new_log(version: str = "2.6", files: MemoryFiles | None = None, segment_bytes: int = 1 << 30) -> Log:
-    return Log.create(files or MemoryFiles(), "t-0", gates_for(version), LogSettings(segment_bytes))
+    return created_log(files or MemoryFiles(), gates_for(version), LogSettings(segment_bytes))
 
 
 def values(log: Log, start: int = 0) -> list[tuple[int, str]]:

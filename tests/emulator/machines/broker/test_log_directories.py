@@ -242,16 +242,49 @@ def partitions_on_live(bench: Bench) -> list[str]:
 
 
 @pytest.mark.parametrize("leader", [0, 1])
-def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(leader: int) -> None:
-    bench = Bench(log_dirs=TWO)
+@pytest.mark.parametrize(("version", "first"), [("1.0", 56), ("2.3", 56), ("2.4", 0), ("2.6", 0), ("2.8", 0)])
+def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(
+    version: str, first: int, leader: int
+) -> None:
+    """From 2.4 also for the partition that found it: its log is made in the next directory (KAFKA-8526)."""
+    bench = Bench(version, log_dirs=TWO)
     bench.update_metadata()
     assert set(ordered(bench, *map(new, T)).values()) == {0}
     broken(bench, "d0")
     more = [("u", number) for number in range(2)]
     answers = ordered(bench, *(new(topic_partition, leader) for topic_partition in more))
-    assert answers == {more[0]: 56, more[1]: 0}, "u-1 goes where there is one directory left"
-    assert ("u", 1) in bench.broker.replicas.partitions
+    assert answers == {more[0]: first, more[1]: 0}, "u-1 goes where there is one directory left"
+    held = {topic_partition for topic_partition in more if topic_partition in bench.broker.replicas.partitions}
+    assert held == ({more[1]} if first else set(more))
+    assert [log for log in partitions_on_live(bench) if log.startswith("u-")] == (["u-1"] if first else ["u-0", "u-1"])
     assert [one.directory for one in bench.events(LogDirFailed)] == ["d0"]
+
+
+@pytest.mark.parametrize("version", ["2.4", "2.8"])
+def test_a_new_log_tries_every_directory_once(version: str) -> None:
+    bench = Bench(version, log_dirs="d0,d1,d2")
+    bench.update_metadata()
+    broken(broken(bench, "d0"), "d1")
+    assert ordered(bench, new(T[0])) == {T[0]: 0}
+    assert [one.directory for one in bench.events(LogDirFailed)] == ["d0", "d1"]
+    assert "t-0" in bench.files.list("d2")
+
+
+def test_a_new_log_for_which_no_directory_is_left_ends_the_broker() -> None:
+    bench = Bench("2.8", log_dirs=TWO)
+    bench.update_metadata()
+    broken(broken(bench, "d0"), "d1")
+    bench.leader_and_isr(new(T[0]))
+    assert [(one.directory, one.last) for one in bench.events(LogDirFailed)] == [("d0", False), ("d1", True)]
+
+
+@pytest.mark.parametrize("version", ["2.3", "2.4", "2.8"])
+def test_a_folder_that_can_be_made_is_kept_though_nothing_can_be_written_there(version: str) -> None:
+    """Only the folder is tried elsewhere (LogManager.createLogDirectory); a full disk takes that and no segment."""
+    bench = Bench(version, log_dirs=TWO)
+    bench.update_metadata()
+    bench.files.faults.full.add("d0")
+    assert ordered(bench, new(T[0])) == {T[0]: 56}
 
 
 def test_a_follower_goes_on_fetching_what_is_left() -> None:
@@ -284,21 +317,36 @@ def test_a_produce_that_waits_is_not_looked_at_again() -> None:
     assert error_of(bench, waiting) == ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_a_replica_that_is_gone_cannot_be_deleted() -> None:
-    """Nor can one that has never been seen: it may lie there."""
-    bench = broken(leader_of(), "d0")
+def to_be_deleted(bench: Bench, *topic_partitions: TopicPartition) -> list[int]:
+    """The errors of the order."""
+    stops = [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions]
+    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    return [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
+
+
+@pytest.mark.parametrize(
+    ("version", "second"),
+    [("1.0", 56), ("1.1", 0), ("2.0.0", 0), ("2.0.1", 0), ("2.1", 56), ("2.4", 56), ("2.6", 56), ("2.8", 56)],
+)
+def test_a_replica_that_is_offline_cannot_be_deleted(version: str, second: int) -> None:
+    """In 1.1 and 2.0 not at the first order (KAFKA-7313). One that this life was not told of is nowhere, whatever may
+    lie in the directory that failed (ReplicaManager.stopReplica)."""
+    bench = broken(leader_of(version), "d0")
     produced(bench, T[0])
-    topic_partitions = [T[0], T[1], ("unheard", 0)]
-    asked = bench.ask(
-        StopReplicaRequest(
-            BrokerId(2),
-            ControllerEpoch(1),
-            [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions],
-        )
-    )
-    errors = [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
-    assert errors == [ErrorCode.KAFKA_STORAGE_ERROR, 0, ErrorCode.KAFKA_STORAGE_ERROR]
+    assert to_be_deleted(bench, T[0], T[1], ("unheard", 0)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0, 0]
     assert partitions_on_live(bench) == ["t-3"]
+    assert to_be_deleted(bench, T[0]) == [second]
+    assert to_be_deleted(bench, T[2]) == [ErrorCode.KAFKA_STORAGE_ERROR]
+
+
+def test_a_replica_that_was_forgotten_is_offline_again_when_it_is_ordered() -> None:
+    """It has no log that anybody can look for, unless it is new (LogManager.getOrCreateLog)."""
+    bench = broken(leader_of("2.0.1"), "d0")
+    produced(bench, T[0])
+    assert to_be_deleted(bench, T[0]) == [56]
+    assert ordered(bench, new(T[0], epoch=1, is_new=False)) == {T[0]: 56}
+    assert to_be_deleted(bench, T[0]) == [56]
+    assert ordered(bench, new(T[0])) == {T[0]: 0}
 
 
 def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty_when_it_is_replaced() -> None:
@@ -319,14 +367,28 @@ def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty
     assert partitions_on(third.files) == ["t-0", "t-1", "t-2", "t-3"]
 
 
-@pytest.mark.parametrize(("version", "starts"), [("0.11", False), ("1.0", True)])
-def test_at_a_start_before_1_0_every_directory_must_be_sound(version: str, starts: bool) -> None:
-    bench = leader_of(version)
-    again = Bench(version, files=broken(bench, "d1").files, log_dirs=TWO)
-    assert [one.code for one in again.exits] == ([] if starts else [1])
-
-
 def test_an_error_that_names_no_log_directory_is_a_bug_of_ours() -> None:
     bench = leader_of()
     with pytest.raises(AssertionError, match="no log directory"):
         bench.do(lambda: bench.broker.replicas.storage_failed(DiskFailed("elsewhere", "gone")))
+
+
+@pytest.mark.parametrize(
+    ("version", "ends"), [("0.11", True), ("1.0", True), ("1.1", True), ("2.0.0", False), ("2.8", False)],
+)
+def test_a_start_on_a_disk_that_fails(version: str, ends: bool) -> None:
+    """KAFKA-6697: 1.0 and 1.1 ask for the canonical path of every log directory, which fails with the disk; 0.11 knows
+    no broker that lives on without one of its own."""
+    bench = leader_of(version)
+    bench.do(bench.broker.stop)
+    again = Bench(version, files=broken(bench, "d0").files, log_dirs=TWO)
+    assert bool(again.exits) is ends
+    assert [(one.directory, one.last) for one in again.events(LogDirFailed)] == [("d0", ends)]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "2.0.0", "2.8"])
+def test_a_full_disk_ends_no_start(version: str) -> None:
+    bench = leader_of(version)
+    bench.do(bench.broker.stop)
+    bench.files.faults.full.add("d0")
+    assert not Bench(version, files=bench.files, log_dirs=TWO).exits

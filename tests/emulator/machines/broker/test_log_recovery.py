@@ -9,7 +9,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.versions import gates_for
-from tests.emulator.machines.broker.harness import batch
+from tests.emulator.machines.broker.harness import batch, created_log
 from tests.emulator.machines.broker.test_log import values
 
 FIRST = "t-0/00000000000000000000.log"
@@ -18,7 +18,7 @@ FIRST = "t-0/00000000000000000000.log"
 def written(version: str = "2.6", segment_bytes: int = 1 << 30, epochs: tuple[int, ...] = (0, 0, 1)) -> MemoryFiles:
     """a, b, c, ... with one epoch each."""
     files = MemoryFiles()
-    log = Log.create(files, "t-0", gates_for(version), LogSettings(segment_bytes))
+    log = created_log(files, gates_for(version), LogSettings(segment_bytes))
     for text, epoch in zip("abcdefgh", epochs, strict=False):
         log.append_as_leader(batch(text, magic=gates_for(version).record_magic), LeaderEpoch(epoch))
     return files
@@ -145,7 +145,7 @@ def test_the_start_of_a_log_is_its_first_segments() -> None:
 def test_sequences_are_rebuilt_from_batches(version: str) -> None:
     """Semantics 6: producer state survives a restart, and what was cut is forgotten."""
     files = MemoryFiles()
-    log = Log.create(files, "t-0", gates_for(version), LogSettings())
+    log = created_log(files, gates_for(version), LogSettings())
     sent = [batch("v", producer_id=9, producer_epoch=0, base_sequence=number) for number in range(4)]
     for data in sent:
         log.append_as_leader(data, LeaderEpoch(0))

@@ -18,7 +18,7 @@ from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
 from protocol.versions import gates_for
-from tests.emulator.machines.broker.harness import batch
+from tests.emulator.machines.broker.harness import batch, created_log
 from tests.emulator.machines.broker.test_log import values
 
 GATES = gates_for("2.6")
@@ -44,7 +44,7 @@ class Model:
     def __init__(self, segment_bytes: int = 1 << 30) -> None:
         self.files = MemoryFiles()
         self.settings = LogSettings(segment_bytes)
-        self.log = Log.create(self.files, "t-0", GATES, self.settings)
+        self.log = created_log(self.files, GATES, self.settings)
         self.batches: list[tuple[BatchHeader, bytes]] = []
         self._sequences: dict[int, int] = {}
 

@@ -8,12 +8,12 @@ from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.storage.memory import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
 from protocol.versions import gates_for
-from tests.emulator.machines.broker.harness import batch
+from tests.emulator.machines.broker.harness import batch, created_log
 
 
 def follower_log() -> Log:
     """Epoch 1 at [0,4), epoch 3 at [4,10): log end 10."""
-    log = Log.create(MemoryFiles(), "t-0", gates_for("2.6"), LogSettings())
+    log = created_log(MemoryFiles(), gates_for("2.6"), LogSettings())
     log.append_as_follower(batch(*"abcd", base_offset=0, epoch=1) + batch(*"efghij", base_offset=4, epoch=3))
     return log
 
@@ -47,5 +47,5 @@ def test_the_cut(epoch: int, end_offset: int, expected: Cut) -> None:
 
 def test_a_follower_without_epochs_cuts_to_what_the_leader_says() -> None:
     """Semantics 2.1: own answer none -> min(offset, log end), done."""
-    empty = Log.create(MemoryFiles(), "t-0", gates_for("2.6"), LogSettings())
+    empty = created_log(MemoryFiles(), gates_for("2.6"), LogSettings())
     assert cut_for(empty, Offset(0), LeaderEpoch(3), Offset(8)) == Cut(Offset(0), complete=True)

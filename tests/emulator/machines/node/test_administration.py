@@ -361,8 +361,8 @@ def test_where_a_replica_is_to_lie() -> None:
     assert [move("t", path) for path in (here, other, "/d2")] == [E.NONE, E.UNSUPPORTED_VERSION, E.LOG_DIR_NOT_FOUND]
     assert move("u", here) == E.REPLICA_NOT_AVAILABLE, "and is made there, though the other holds fewer"
     directories = admin.broker.replicas.directories
-    assert directories.name_of(directories.for_new_log(("u", 0), [directories.live[here[1:]]])) == here[1:]
-    assert directories.name_of(directories.for_new_log(("u", 0), [directories.live[here[1:]]])) == other[1:]
+    assert directories.name_of(directories.for_new_log(("u", 0), [directories.live[here[1:]]])[0]) == here[1:]
+    assert directories.name_of(directories.for_new_log(("u", 0), [directories.live[here[1:]]])[0]) == other[1:]
 
 
 def test_what_lies_in_the_log_directories() -> None:
