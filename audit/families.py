@@ -32,6 +32,7 @@ REST: Final = (
     *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
     *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
     *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
+    *("base_offset", "last_offset", "digest", "written_digest", "producer_id", "base_sequence"),
 )
 """Columns of the table `rest`."""
 

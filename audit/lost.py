@@ -4,6 +4,8 @@ that checks read. Each has few rows, unless much was lost or copied.
 - `lost`: produces that ended `ok`, none of whose bytes are in the final leader's log where they were promised to be
   (acks=0 promises no place: nowhere), nor were deleted on request
 - `lost_copies`: the batches that a replica once appended at their place, whatever became of them
+- `reused_sequences`: those of `lost` that no replica ever appended, for their producer had used their sequence numbers
+  for other records, whose offset it was answered with
 - `copied`: batches of the final leader's log under a digest that it has more than once: how many `copies` and records,
   the first and the last offset; coordinators' own, which nobody has produced, are none
 """
@@ -25,6 +27,20 @@ SELECT /*few(lost)*/ lost.run, lost.topic, lost.partition, lost.offset, lost.ope
 FROM appends JOIN lost
   ON appends.run = lost.run AND appends.topic = lost.topic AND appends.partition = lost.partition
   AND appends.digest = lost.digest AND lost.offset BETWEEN appends.base_offset AND appends.last_offset
+"""
+
+REUSED_SEQUENCES = """
+SELECT /*few(answered)*/ DISTINCT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.digest,
+  answered.producer_id, answered.base_sequence
+FROM lost JOIN (
+  SELECT run, topic, partition, base_offset, last_offset, digest, producer_id, base_sequence
+  FROM rest WHERE event = 'duplicate_answered' AND digest != written_digest
+) AS answered
+  ON answered.run = lost.run AND answered.topic = lost.topic AND answered.partition = lost.partition
+  AND answered.digest = lost.digest AND lost.offset BETWEEN answered.base_offset AND answered.last_offset
+LEFT ANTI JOIN lost_copies AS had
+  ON lost.run = had.run AND lost.topic = had.topic AND lost.partition = had.partition AND lost.offset = had.offset
+  AND lost.operation = had.operation AND lost.digest = had.digest
 """
 
 # In a big run they are told apart by a number first: two that share one are looked at closer.

@@ -63,7 +63,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     lives = lives_in_rows(spark, rest)
     _open(facts, kept.lines, rest, lives, families=kept.families)
     _sum_up(facts, kept)
-    of_rest, ground, of_logs, others = FLOORS
+    of_rest, ground, of_logs, *others = FLOORS
     facts.keep({"replicas": REPLICAS, **of_rest})
     ground = {"disordered": DISORDERED, "odd_places": ODD_PLACES, "waited": WAITED, **ground}
     if spark.table("replicas").where("cut").head(1):
@@ -73,7 +73,8 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
         facts.keep(ground)
     _without_gone(facts.sql(LOGS_OF_BIG), lives).createOrReplaceTempView("logs")
     facts.keep({"falls": FALLS, **of_logs})
-    facts.keep(others)
+    for floor in others:
+        facts.keep(floor)
     return facts
 
 

@@ -9,6 +9,9 @@ of records those that the leader had when it was asked, below the offset.
 Every row says whether Kafka's settings allow the loss (`allowed`), or a promise is broken (`allowed` ""), and the
 verdict counts by `acks` and by what allows it. A loss is a violation either way.
 
+- `duplicate sequence`: the producer sent the record under a sequence number that it had used for another one, and was
+  answered with the offset of that one, as Kafka answers every retry (KIP-98; semantics 11.1). No replica ever had the
+  record; it is the client's own loss, whatever acks it asked for.
 - `acks<=1`: the leader alone answered for it.
 - `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4), and
   who did not have the record when it began to lead. Whoever has it does not lose it by being elected. Batches of before
@@ -52,10 +55,15 @@ unclean AS (
   WHERE elected.leader >= 0 AND elected.leader != last_leader AND NOT array_contains(last_isr, elected.leader)
   GROUP BY ALL
 )
-SELECT run, topic, partition, offset,
-  format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
-    operation, acks, offset) AS text,
-  to_json(struct(operation, acks, allowed, digest, acknowledged_ms)) AS details
+SELECT found.run, found.topic, found.partition, found.offset,
+  IF(producer_id IS NULL,
+    format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
+      found.operation, acks, found.offset),
+    format_string('%s was acknowledged (acks=%d) at offset %d as a duplicate: producer %d had used sequence number %d '
+      || 'for the record there, which is another one', found.operation, acks, found.offset, producer_id,
+      base_sequence)) AS text,
+  to_json(struct(found.operation, acks, IF(producer_id IS NULL, allowed, 'duplicate sequence') AS allowed, found.digest,
+    acknowledged_ms, producer_id)) AS details
 FROM (
   SELECT run, topic, partition, offset, operation, acks, digest, acknowledged_ms,
     CASE WHEN acks != -1 THEN 'acks<=1'
@@ -73,7 +81,11 @@ FROM (
     GROUP BY ALL
   )
   GROUP BY ALL
-)
+) AS found
+LEFT JOIN (
+  SELECT run, operation, offset, min(producer_id) AS producer_id, min(base_sequence) AS base_sequence
+  FROM reused_sequences GROUP BY run, operation, offset
+) AS reused ON found.run = reused.run AND found.operation = reused.operation AND found.offset = reused.offset
 """
 
 LOST_ACKNOWLEDGED = Check(

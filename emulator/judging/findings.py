@@ -10,7 +10,10 @@ import msgspec
 ACKS = {"all": "-1", "1": "1", "0": "0"}
 """{how verdicts name an acks setting: its number}"""
 
-ALLOWED = {"acks": "acks<=1", "unclean": "unclean.leader.election", "unflushed": "not flushed"}
+ALLOWED = {
+    **{"acks": "acks<=1", "unclean": "unclean.leader.election", "unflushed": "not flushed"},
+    "sequence": "duplicate sequence",
+}
 """{a short name: what allows the loss of an acknowledged record, as verdicts say it}"""
 
 

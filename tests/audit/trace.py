@@ -186,6 +186,11 @@ class Trace:
             self.epoch_began(broker, epoch, at, partition=partition)
         return self
 
+    def answered_as_duplicate(self, sent: str, written: str, *, at: int, broker: int = 0, epoch: int = 0) -> Self:
+        """`sent` came under the sequence numbers of `written`, which lies at `at`."""
+        digests = digest_of(sent), digest_of(written)
+        return self.emit(f"broker-{broker}", e.DuplicateAnswered(TOPIC, 0, at, at, epoch, *digests, 7, 0, 5, 5))
+
     def epoch_began(self, broker: int, epoch: int, at: int, *, partition: int = 0) -> Self:
         """Takes no time."""
         cache = self.caches[broker, partition]
