@@ -96,10 +96,9 @@ FROM (
   LEFT SEMI JOIN (SELECT DISTINCT run, topic, partition FROM log_ranges WHERE leads) AS led
     ON o.run = led.run AND o.topic = led.topic AND o.partition = led.partition
   LEFT ANTI JOIN lost_copies AS had
-    ON o.run = had.run AND o.topic = had.topic AND o.partition = had.partition AND o.offset = had.offset
-    AND o.operation = had.operation AND o.digest = had.digest
+    ON o.run = had.run AND o.operation = had.operation AND o.record = had.record
   LEFT ANTI JOIN reused_sequences AS reused
-    ON o.run = reused.run AND o.operation = reused.operation AND o.offset = reused.offset
+    ON o.run = reused.run AND o.operation = reused.operation AND o.record = reused.record
   WHERE o.offset >= 0
 )
 GROUP BY run

@@ -92,6 +92,8 @@ def _open(
     keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
+        if "records" in columns:  # runs of before this field have one record in each
+            rows = rows.withColumn("records", F.coalesce("records", F.lit(1)))
         if table not in families:
             rows = rows.limit(0)  # which Spark knows when it plans
         of_a_log = _OF_A_LOG.get(table, "")
