@@ -3,11 +3,16 @@
 Checksums, keys, timestamps and headers are passed over; who appends the batch looks at those.
 """
 
+from typing import Final
+
 from protocol.records import batch, message_set
 from protocol.records.compression import DecompressedTooLarge, DecompressionFailed, decompress
 from protocol.records.errors import TooLarge
 from protocol.records.types import BatchHeader, Data
 from protocol.records.varint import decode_varint
+
+NULL: Final = 1
+"""The length -1, as a byte."""
 
 
 def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: int) -> list[bytes]:
@@ -25,25 +30,38 @@ def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: in
 
 
 def _values_in(records: bytes, count: int) -> list[bytes]:
-    """Raises IndexError where the data ends early, ValueError where a length is none."""
+    """Raises IndexError where the data ends early, ValueError where a length is none. Small numbers, which are nearly
+    all, are read in place."""
     values = []
-    at = 0
+    at, size_bytes = 0, len(records)
     for _ in range(count):
-        length, at = decode_varint(records, at)
+        length = records[at]
+        if length < 0x80 and not length & 1:
+            length, at = length >> 1, at + 1
+        else:
+            length, at = decode_varint(records, at)
         end = at + length
         at += 1  # attributes
-        for _ in range(2):  # the deltas of timestamp and offset
-            while records[at] & 0x80:
-                at += 1
+        while records[at] & 0x80:  # the timestamp's delta
             at += 1
-        length, at = decode_varint(records, at)
-        if length > 0:
-            at += length
-        length, at = decode_varint(records, at)
-        if not at + max(length, 0) < end <= len(records):
+        at += 1
+        while records[at] & 0x80:  # the offset's
+            at += 1
+        at += 1
+        if records[at] == NULL:  # the key
+            at += 1
+        else:
+            length, at = decode_varint(records, at)
+            at += max(length, 0)
+        length = records[at]
+        if length < 0x80 and not length & 1:
+            length, at = length >> 1, at + 1
+        else:
+            length, at = decode_varint(records, at)
+        if not at + max(length, 0) < end <= size_bytes:
             raise ValueError(f"record {len(values)} ends inside a field")
         values.append(records[at : at + length] if length > 0 else b"")
         at = end
-    if at != len(records):
-        raise ValueError(f"{len(records) - at} bytes after the last of {count} records")
+    if at != size_bytes:
+        raise ValueError(f"{size_bytes - at} bytes after the last of {count} records")
     return values

@@ -259,10 +259,10 @@ class Switchboard:
 
     def write_out(self) -> None:
         """Events that clients depend on, then frames."""
-        if self._host.events.urgent:
-            self._host.flush()
         if not self._dirty:
             return
+        if self._host.events.urgent:
+            self._host.flush()
         dirty, self._dirty = self._dirty, {}
         for connection in dirty.values():
             if connection.draining:
