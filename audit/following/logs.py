@@ -254,7 +254,7 @@ class Logs:
         return found
 
     @staticmethod
-    def _lost(place: Place, partition: _Partition) -> Mapping[tuple[str, int], Seen]:
+    def _lost(place: Place, partition: _Partition) -> Mapping[Hashable, Seen]:
         assert partition.leader is not None
         epoch, node = partition.leader
         replica = partition.replica(node)
@@ -269,7 +269,7 @@ class Logs:
             for record in sorted(set(range(told.records)).difference(kept)):
                 if (operation, record) not in partition.lost and len(partition.lost) < LOST_MAX:
                     partition.lost[operation, record] = _lost(place, told, record, node, epoch, partition.cause)
-        return partition.lost
+        return {**partition.lost}
 
     def _untold(self, partition: _Partition) -> tuple[str, tuple[str, ...]]:
         if partition.leader is None:

@@ -32,7 +32,7 @@ def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: in
 def _values_in(records: bytes, count: int) -> list[bytes]:
     """Raises IndexError where the data ends early, ValueError where a length is none. Small numbers, which are nearly
     all, are read in place."""
-    values = []
+    values: list[bytes] = []
     at, size_bytes = 0, len(records)
     for _ in range(count):
         length = records[at]
