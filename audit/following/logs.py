@@ -123,7 +123,7 @@ class _Partition:
         self.leader: tuple[int, str] | None = None
         self.acknowledged: dict[int, list[Acknowledged]] = {}
         self.suspects: dict[str, Acknowledged] = {}
-        self.lost: dict[tuple[str, int], Seen] = {}
+        self.lost: dict[Hashable, Seen] = {}
         """{(operation, which of its records)}"""
         self.deleted: dict[tuple[int, int], Batch] = {}
         """{(digest, base offset): a batch that was deleted on request}"""
@@ -269,7 +269,7 @@ class Logs:
             for record in sorted(set(range(told.records)).difference(kept)):
                 if (operation, record) not in partition.lost and len(partition.lost) < LOST_MAX:
                     partition.lost[operation, record] = _lost(place, told, record, node, epoch, partition.cause)
-        return {**partition.lost}
+        return partition.lost
 
     def _untold(self, partition: _Partition) -> tuple[str, tuple[str, ...]]:
         if partition.leader is None:
