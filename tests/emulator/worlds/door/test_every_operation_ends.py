@@ -3,7 +3,7 @@
 import contextlib
 import socket
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import trio
@@ -124,6 +124,12 @@ def frame(number: int, acks: int, records: int) -> bytes:
     return len(payload).to_bytes(4, "big") + payload
 
 
+class Started:
+    """A broker whose start is over."""
+
+    listens = reads_requests = knows_cluster = True
+
+
 class Clients:
     """Kafka clients, which send requests behind one another and read nothing."""
 
@@ -181,8 +187,9 @@ def test_every_operation_ends_once(actions: list[tuple[Any, ...]]) -> None:
 async def _play(actions: list[tuple[Any, ...]]) -> None:
     async with trio.open_nursery() as nursery:
         shell = Shell(nursery)
-        with _listening(shell) as (door, clients):
-            nursery.start_soon(door.serve)
+        with _listening(shell) as (accept, clients):
+            nursery.start_soon(accept)
+            await trio.testing.wait_all_tasks_blocked()
             for action in actions:
                 _act(shell, clients, *action)
                 await trio.testing.wait_all_tasks_blocked()
@@ -195,14 +202,15 @@ async def _play(actions: list[tuple[Any, ...]]) -> None:
 
 
 @contextlib.contextmanager
-def _listening(shell: Any) -> Iterator[tuple[Door, Clients]]:
+def _listening(shell: Any) -> Iterator[tuple[Callable[[], Awaitable[None]], Clients]]:
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     address = listener.getsockname()
     place = Place("az-0", "client-0", {"broker-0": Address(*address)}, {"broker-0": 0}, "run")
     clients = Clients(address)
     try:
-        yield Door(shell, gates_for("2.8"), BrokerId(0), [place], [listener]), clients
+        door = Door(shell, Started(), gates_for("2.8"), BrokerId(0), [place], [listener])
+        yield lambda: door._accept(place, listener), clients
     finally:
         clients.close_all()
         listener.close()
