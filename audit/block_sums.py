@@ -24,10 +24,12 @@ _SUMMED: Final = (
     *((name, pick) for name in ("seq", "at_ms") for pick in ("min", "max")),
     *((name, "sum") for name in ("seq", "square")),
     ("seq", "count"),
+    ("records", "sum"),
 )
 _CALLED: Final = {
     **{"seq_min": "first_seq", "seq_max": "last_seq", "at_ms_min": "first_ms", "at_ms_max": "last_ms"},
     **{"seq_sum": "seq_sum", "square_sum": "seq_squares", "seq_count": "events"},
+    "records_sum": "records",
     **{"place_min": "first", "place_max": "last", "value_min": "least", "value_max": "most"},
 }
 _PLACE: Final = ("topic", "partition")
@@ -49,8 +51,8 @@ def _schema(**types: str) -> pa.Schema:
 def _tally_schema() -> pa.Schema:
     return _schema(
         run="string", node="string", incarnation="int64", event="string", problem="string", kind="string",
-        outcome="string", acks="int64", led="bool", events="int64", first_seq="int64", last_seq="int64",
-        first_ms="double", last_ms="double", seq_sum="int64", seq_squares="int64",
+        outcome="string", acks="int64", led="bool", events="int64", records="int64", first_seq="int64",
+        last_seq="int64", first_ms="double", last_ms="double", seq_sum="int64", seq_squares="int64",
     )  # fmt: skip
 
 
@@ -133,12 +135,22 @@ def _tallies(table: pa.Table, lives: pa.Table) -> pa.Table:
     square = pc.multiply(table["seq"], table["seq"])
     square = pc.subtract(square, pc.multiply(pc.divide(square, modulus), modulus))
     rows = table.select([name for name in ("block", "seq", "at_ms", "event", *_KINDS) if name in table.column_names])
-    rows = rows.append_column("square", square)
+    rows = rows.append_column("square", square).append_column("records", _records(table))
     led = [table[name] for name in ("as_leader", "leading") if name in table.column_names]
     if led:
         rows = rows.append_column("led", pc.coalesce(*led))
-    keys = [name for name in rows.column_names if name not in ("seq", "at_ms", "square")]
+    keys = [name for name in rows.column_names if name not in ("seq", "at_ms", "square", "records")]
     return _as(_tally_schema(), lives, _called(rows.group_by(keys, use_threads=False).aggregate([*_SUMMED])))
+
+
+def _records(table: pa.Table) -> pa.Array | pa.ChunkedArray:
+    """How many each event is about."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if "records" in table.column_names:
+        return pc.fill_null(table["records"], 1)
+    return pa.repeat(_scalar(1), table.num_rows)
 
 
 def _clocks(families: Sequence[pa.Table]) -> pa.Table:

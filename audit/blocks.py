@@ -27,6 +27,7 @@ from emulator.judging.findings import SEQ_MODULUS
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
 from protocol.events.reading import (
     BOUNDED,
+    COUNTS_MAX,
     ENVELOPE_NEEDED,
     NEEDED,
     NUMBER_MAX,
@@ -248,7 +249,9 @@ def _are_possible(table: pa.Table) -> None:
     """Of numbers that can be."""
     _are_within(table["seq"], SEQ_MODULUS - 1, least=0)
     for name in table.column_names:
-        if name in BOUNDED:
+        if name in COUNTS_MAX:
+            _are_within(table[name], COUNTS_MAX[name], least=1)
+        elif name in BOUNDED:
             _are_within(table[name], NUMBER_MAX)
         elif name in TIMES:
             _are_within(table[name], TIME_MS_MAX)

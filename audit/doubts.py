@@ -86,8 +86,8 @@ GROUP BY run, node, incarnation
 """
 
 _UNAPPENDED = """
--- What was acknowledged at an offset somebody appended. Where nobody is told to have led, nothing is told of logs. What
--- the final leader has was appended: the others are `lost`.
+-- What was acknowledged at an offset was appended there, or answered as a duplicate of other records. Where no node is
+-- told to have led, nothing is told of logs. What the final leader has was appended: the others are `lost`.
 SELECT run, format_string('%d records were acknowledged that no replica is told to have appended, such as the one at '
   'offset %d of %s-%d', count(*), min(place).offset, min(place).topic, min(place).partition) AS text
 FROM (
@@ -96,8 +96,9 @@ FROM (
   LEFT SEMI JOIN (SELECT DISTINCT run, topic, partition FROM log_ranges WHERE leads) AS led
     ON o.run = led.run AND o.topic = led.topic AND o.partition = led.partition
   LEFT ANTI JOIN lost_copies AS had
-    ON o.run = had.run AND o.topic = had.topic AND o.partition = had.partition AND o.offset = had.offset
-    AND o.operation = had.operation AND o.digest = had.digest
+    ON o.run = had.run AND o.operation = had.operation AND o.record = had.record
+  LEFT ANTI JOIN reused_sequences AS reused
+    ON o.run = reused.run AND o.operation = reused.operation AND o.record = reused.record
   WHERE o.offset >= 0
 )
 GROUP BY run

@@ -23,6 +23,7 @@ from protocol.events.reading import (
     BOUNDED,
     BUCKETS_CHARACTERS_MAX,
     BUCKETS_PATTERN,
+    COUNTS_MAX,
     ENVELOPE_NEEDED,
     LINE_BYTES_MAX,
     NAME_SHOWN_MAX,
@@ -211,6 +212,9 @@ def _out_of_range(columns: set[str]) -> Iterator[tuple[str, str]]:
             if len(here) == 1:
                 worst = f"{here[0]} > {most:.0f} OR {here[0]} < {-most:.0f}"
             yield worst, _text("a number is out of range")
+    for name, most in COUNTS_MAX.items():
+        if name in columns:
+            yield f"`{name}` NOT BETWEEN 1 AND {most}", _text(f"{name} is out of range")
 
 
 def _of_another_run(runs: Sequence[RunDirectory]) -> str:

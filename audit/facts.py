@@ -14,8 +14,8 @@ big ones (`audit.kept_lines`), divided by family, so that a check reads no more 
 - `states`: what the session service committed about partitions (`audit.states`)
 - what clients were given: `leaps`, `lost_reads`, `doubtful_turns`; what their groups committed: `group_operations`
   (`audit.given`)
-- `lost`, `lost_copies`, `copied`: what was acknowledged and the final leader lacks; what it has more than once
-  (`audit.lost`)
+- `lost`, `lost_copies`, `reused_sequences`, `copied`: what was acknowledged and the final leader lacks; what it has
+  more than once (`audit.lost`)
 - `tallies`: of big runs, how many lines of each kind there are (`audit.tallies`); `disordered`: what may not go
   up as it should (`audit.stretches`), and `falls` of it (`audit.checks.reordered`); `odd_places`: offsets that have to
   be looked at closer (`audit.odd_places`); `replicas`: what befell logs (`audit.logs`)
@@ -43,7 +43,7 @@ from audit.given import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
 from audit.input import RunDirectory
 from audit.kept_lines import with_run, written_columns
 from audit.logs import DELETED, LOG_RANGES
-from audit.lost import COPIED, LOST, LOST_COPIES
+from audit.lost import COPIED, LOST, LOST_COPIES, REUSED_SEQUENCES
 from audit.offices import OVERLAPS
 from audit.questions import WIRE_LINES
 from audit.settled import LASTING, PROMISED, SETTLED, WAITING
@@ -76,6 +76,7 @@ FLOORS: tuple[dict[str, str], ...] = (
         "lost_reads": LOST_READS,
     },
     {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
+    {"reused_sequences": REUSED_SEQUENCES},
 )
 """{table: its query} of tables with few rows or none, which are made once, whoever asks for them: each floor of what
 lies below it, the second beside the first. The logs lie below the third (`audit.prepared`)."""

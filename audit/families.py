@@ -14,10 +14,13 @@ TABLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "watermarks": ("high_watermark_moved", (*_WHO, "cause", "high_watermark", "leading", "leader_epoch")),
     "operations": (
         "operation_ended",
-        (*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
+        (
+            *(*_WHO, "operation", "kind", "outcome", "acks", "offset", "digest", "broker", "attempts", "idempotent"),
+            "records",
+        ),
     ),
     "reads": ("records_read", (*_WHO, *_BATCH, "operation", "high_watermark", "broker")),
-    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client")),
+    "invocations": ("operation_invoked", (*_WHO, "operation", "kind", "value", "offset", "client", "records")),
     "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "digest", "timeout_ms")),
     "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }
@@ -32,6 +35,7 @@ REST: Final = (
     *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
     *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
     *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
+    *("base_offset", "last_offset", "digest", "written_digest", "producer_id", "base_sequence"),
 )
 """Columns of the table `rest`."""
 

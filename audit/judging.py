@@ -25,6 +25,7 @@ from audit.session import first_line
 from audit.side_by_side import side_by_side
 from audit.tuning import tuned
 from emulator.judging.findings import Findings, Judged, add_row
+from protocol.events.record_values import values_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,18 +90,18 @@ def collected(answer: DataFrame) -> Rows:
     return [row.asDict() for row in answer.collect()]
 
 
-def values_of(rows: Rows, invocations: DataFrame) -> dict[tuple[str, str], str]:
-    """{(run, operation): the value it was to write} of the violations that name an operation."""
+def values_of(rows: Rows, invocations: DataFrame) -> dict[tuple[str, str], list[str]]:
+    """{(run, operation): the values of the records it was to write} of the violations that name an operation."""
     violations = (msgspec.json.decode(row["details"]) for row in rows if row["kind"] == "violation")
     operations = sorted({details["operation"] for details in violations if "operation" in details})
     if not operations:
         return {}
-    told = invocations.where(F.col("operation").isin(operations)).select("run", "operation", "value")
-    return {(row["run"], row["operation"]): row["value"] for row in told.collect()}
+    told = invocations.where(F.col("operation").isin(operations)).select("run", "operation", "value", "records")
+    return {(row["run"], row["operation"]): values_in(row["value"], row["records"]) for row in told.collect()}
 
 
 def judged_by(
-    rows: Rows, values: Mapping[tuple[str, str], str], checks: Sequence[Check], runs: Sequence[str]
+    rows: Rows, values: Mapping[tuple[str, str], Sequence[str]], checks: Sequence[Check], runs: Sequence[str]
 ) -> list[Judged]:
     """What the rows say of each run, in the order of `runs`, which are their keys."""
     judged = {key: Judged({check.name: Findings() for check in checks}, [], []) for key in runs}

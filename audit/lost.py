@@ -1,30 +1,63 @@
 """What was acknowledged and the final leader does not have, who had it, and what that leader has more than once: tables
 that checks read. Each has few rows, unless much was lost or copied.
 
-- `lost`: produces that ended `ok`, none of whose bytes are in the final leader's log where they were promised to be
-  (acks=0 promises no place: nowhere), nor were deleted on request
+- `lost`: records of produces that ended `ok`, none of whose bytes are in the final leader's log where they were
+  promised to be (acks=0 promises no place: nowhere), nor were deleted on request; `record`: which of its produce it is,
+  from 0
 - `lost_copies`: the batches that a replica once appended at their place, whatever became of them
+- `reused_sequences`: those of `lost` that no replica ever appended, for their producer had used their sequence numbers
+  for other records, whose offset it was answered with
 - `copied`: batches of the final leader's log under a digest that it has more than once: how many `copies` and records,
   the first and the last offset; coordinators' own, which nobody has produced, are none
 """
 
 from audit.given import HAD
 
+EACH_RECORD = "explode(sequence(0L, records - 1)) AS record"
+"""Of an operation: a row for each of its records, numbered from 0. To be asked of few."""
+
+# The records of an operation lie in one batch, so that a log has all of them or none. Only what was deleted on request
+# may end within a batch.
 LOST = f"""
-SELECT o.run, o.topic, o.partition, o.offset, o.operation, o.acks, o.digest, o.at_ms
-FROM operations AS o
-LEFT ANTI JOIN ({HAD}) AS log
-  ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
-  AND (o.offset < 0 OR o.offset BETWEEN log.base_offset AND log.last_offset)
-WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
+SELECT each.*
+FROM (
+  SELECT run, topic, partition, IF(offset < 0, offset, offset + record) AS offset, operation, record, acks, digest,
+    at_ms
+  FROM (
+    SELECT o.*, {EACH_RECORD}
+    FROM operations AS o
+    LEFT ANTI JOIN ({HAD}) AS log
+      ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
+      AND (o.offset < 0 OR (o.offset >= log.base_offset AND o.offset + o.records - 1 <= log.last_offset))
+    WHERE kind = 'produce' AND outcome = 'ok' AND NOT gone
+  )
+) AS each
+LEFT ANTI JOIN deleted
+  ON each.run = deleted.run AND each.topic = deleted.topic AND each.partition = deleted.partition
+  AND each.digest = deleted.digest AND each.offset BETWEEN deleted.base_offset AND deleted.last_offset
 """
 
 LOST_COPIES = """
-SELECT /*few(lost)*/ lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.digest, appends.node,
+SELECT /*few(lost)*/ lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.record, lost.digest,
+  appends.node,
   appends.incarnation, appends.seq, appends.last_offset, appends.leader_epoch
 FROM appends JOIN lost
   ON appends.run = lost.run AND appends.topic = lost.topic AND appends.partition = lost.partition
   AND appends.digest = lost.digest AND lost.offset BETWEEN appends.base_offset AND appends.last_offset
+"""
+
+REUSED_SEQUENCES = """
+SELECT /*few(answered)*/ lost.run, lost.operation, lost.record, min(answered.producer_id) AS producer_id,
+  min(answered.base_sequence + lost.offset - answered.base_offset) AS sequence
+FROM lost JOIN (
+  SELECT run, topic, partition, base_offset, last_offset, digest, producer_id, base_sequence
+  FROM rest WHERE event = 'duplicate_answered' AND digest != written_digest
+) AS answered
+  ON answered.run = lost.run AND answered.topic = lost.topic AND answered.partition = lost.partition
+  AND answered.digest = lost.digest AND lost.offset BETWEEN answered.base_offset AND answered.last_offset
+LEFT ANTI JOIN lost_copies AS had
+  ON lost.run = had.run AND lost.operation = had.operation AND lost.record = had.record
+GROUP BY lost.run, lost.operation, lost.record
 """
 
 # In a big run they are told apart by a number first: two that share one are looked at closer.

@@ -63,7 +63,7 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
     lives = lives_in_rows(spark, rest)
     _open(facts, kept.lines, rest, lives, families=kept.families)
     _sum_up(facts, kept)
-    of_rest, ground, of_logs, others = FLOORS
+    of_rest, ground, of_logs, *others = FLOORS
     facts.keep({"replicas": REPLICAS, **of_rest})
     ground = {"disordered": DISORDERED, "odd_places": ODD_PLACES, "waited": WAITED, **ground}
     if spark.table("replicas").where("cut").head(1):
@@ -73,7 +73,8 @@ def _prepare_big(spark: SparkSession, runs: Sequence[RunDirectory], kept: Kept) 
         facts.keep(ground)
     _without_gone(facts.sql(LOGS_OF_BIG), lives).createOrReplaceTempView("logs")
     facts.keep({"falls": FALLS, **of_logs})
-    facts.keep(others)
+    for floor in others:
+        facts.keep(floor)
     return facts
 
 
@@ -91,6 +92,8 @@ def _open(
     keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
         rows = _of_family(lines, table).select(*columns)
+        if "records" in columns:  # runs of before this field have one record in each
+            rows = rows.withColumn("records", F.coalesce("records", F.lit(1)))
         if table not in families:
             rows = rows.limit(0)  # which Spark knows when it plans
         of_a_log = _OF_A_LOG.get(table, "")

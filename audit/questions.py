@@ -155,11 +155,11 @@ def _counts(tallies: str) -> str:
   SELECT run, node, incarnation, event, problem, sum(events) AS events, min(first_seq) AS first_seq,
     max(last_seq) AS last_seq, min(first_ms) AS first_ms, max(last_ms) AS last_ms, sum(seq_sum) AS seq_sum,
     sum(seq_squares) AS seq_squares,
-    sum(IF(kind = 'produce' AND outcome = 'ok', events, 0L)) AS acknowledged,
+    sum(IF(kind = 'produce' AND outcome = 'ok', records, 0L)) AS acknowledged,
     sum(IF(led, events, 0L)) AS led,
-    sum(IF(kind = 'produce' AND outcome = 'ok' AND acks = -1, events, 0L)) AS acknowledged_by_all,
-    sum(IF(event = 'operation_invoked' AND kind = 'produce', events, 0L)) AS begun,
-    sum(IF(event = 'operation_ended' AND kind = 'produce', events, 0L)) AS ended,
+    sum(IF(kind = 'produce' AND outcome = 'ok' AND acks = -1, records, 0L)) AS acknowledged_by_all,
+    sum(IF(event = 'operation_invoked' AND kind = 'produce', records, 0L)) AS begun,
+    sum(IF(event = 'operation_ended' AND kind = 'produce', records, 0L)) AS ended,
     sum(IF(kind = 'commit' AND outcome = 'ok', events, 0L)) AS commits,
     sum(IF(kind = 'committed' AND outcome = 'ok', events, 0L)) AS looks
   FROM {tallies} GROUP BY run, node, incarnation, event, problem""",
@@ -170,9 +170,9 @@ _WIRE_COUNTS = _as_answer(
     "counts",
     EventCount,
     f"""
-  SELECT *, 0L AS acknowledged, 0L AS led, 0L AS acknowledged_by_all, 0L AS begun, 0L AS ended, 0L AS commits,
-    0L AS looks
-  FROM ({OF_LINES.format(lines=WIRE_LINES, kinds="")})""",
+  SELECT * EXCEPT (records), 0L AS acknowledged, 0L AS led, 0L AS acknowledged_by_all, 0L AS begun, 0L AS ended,
+    0L AS commits, 0L AS looks
+  FROM ({OF_LINES.format(lines=WIRE_LINES, kinds="", records="0L")})""",
 )
 
 # A process tells every few seconds how late its timers were: those reports are one note, its last with the counts of
@@ -226,14 +226,15 @@ WHERE outcome != 'ok' GROUP BY run, node
 """
 
 
-# What became of produces whose outcome their clients never knew: the final leader's log tells.
+# What became of records whose outcome their clients never knew: the final leader's log tells.
 _UNKNOWN_OUTCOMES = """
 SELECT run, '' AS check, 'unknown-outcomes' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
   '{}' AS details,
-  to_json(struct(count_if(there) AS in_log, count_if(told AND NOT there) AS not_in_log, count_if(NOT told) AS open))
-    AS numbers
+  to_json(struct(sum(IF(there, records, 0L)) AS in_log, sum(IF(told AND NOT there, records, 0L)) AS not_in_log,
+    sum(IF(told, 0L, records)) AS open)) AS numbers
 FROM (
-  SELECT /*few(unsure)*/ unsure.run, unsure.operation, max(log.run IS NOT NULL) AS there,
+  SELECT /*few(unsure)*/ unsure.run, unsure.operation, max(unsure.records) AS records,
+    max(log.run IS NOT NULL) AS there,
     max(led.run IS NOT NULL) AS told
   FROM (SELECT * FROM operations WHERE kind = 'produce' AND outcome = 'unknown' AND NOT gone) AS unsure
   LEFT JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log

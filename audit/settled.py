@@ -189,7 +189,7 @@ FROM (
 
 PROMISED = f"""
 -- what a change of settings may have made of it counts with its least value
-SELECT o.run, o.topic, o.partition, o.operation, o.offset, o.digest, o.at_ms, replicas,
+SELECT o.run, o.topic, o.partition, o.operation, o.offset, o.records, o.digest, o.at_ms, replicas,
   least(told.least, {ALTERED_LEAST.format(topic="o.topic")}, size(replicas)) AS least
 FROM operations AS o
 JOIN (

@@ -1,9 +1,10 @@
 """How many lines there are of each kind: a table of big runs, so that nobody else counts them.
 
 TALLIES gives rows `run`, `node`, `incarnation`, `event`, `problem`, and what tells operations and moves apart (`kind`,
-`outcome`, `acks`, `led`); and of these lines `events`, the first and the last number and time (`first_seq`, `last_seq`,
-`first_ms`, `last_ms`), and two sums over the numbers, `seq_sum` and `seq_squares`, each number modulo SEQ_MODULUS. Of a
-broken line nothing but its problem is believed: its numbers may be none.
+`outcome`, `acks`, `led`); and of these lines `events`, how many `records` they are about (of a produce; of others one
+each), the first and the last number and time (`first_seq`, `last_seq`, `first_ms`, `last_ms`), and two sums over the
+numbers, `seq_sum` and `seq_squares`, each number modulo SEQ_MODULUS. Of a broken line nothing but its problem is
+believed: its numbers may be none.
 """
 
 from audit.events import PROBLEM
@@ -21,11 +22,12 @@ _SPAN = ", ".join(
 )
 
 OF_LINES = f"""
-SELECT run, {_BELIEVED}, {PROBLEM}, {{kinds}}count(*) AS events, {_SPAN}
+SELECT run, {_BELIEVED}, {PROBLEM}, {{kinds}}count(*) AS events, {{records}} AS records, {_SPAN}
 FROM {{lines}} GROUP BY ALL"""
-"""`kinds`: by what else they are told apart, each with a comma behind it."""
+"""`kinds`: by what else they are told apart, each with a comma behind it; `records`: how many they are about."""
 
 _TELLING = "kind, outcome, acks, coalesce(as_leader, leading) AS led, "
-TALLIES = OF_LINES.format(lines="lines", kinds=_TELLING)
-OF_LEFT = OF_LINES.format(lines="left_lines", kinds=_TELLING)
+_RECORDS = f"sum(IF({PROBLEM} IS NULL, coalesce(records, 1L), 1L))"
+TALLIES = OF_LINES.format(lines="lines", kinds=_TELLING, records=_RECORDS)
+OF_LEFT = OF_LINES.format(lines="left_lines", kinds=_TELLING, records=_RECORDS)
 """Of lines that Spark has read; of the others `audit.block_sums` tells."""

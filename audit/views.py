@@ -34,14 +34,26 @@ _WHO = "run, node, incarnation, seq, at_ms"
 VIEWS: tuple[View, ...] = (
     View(
         "operations",
-        "What clients asked for: one row per operation. `outcome` is null while nothing came back.",
+        "What clients asked for: one row per operation. `outcome` is null while nothing came back. Of a produce of "
+        "several `records`, which follow one another in one batch, `value` is a JSON list, and `offset` is that of the "
+        "first.",
         """SELECT i.run, i.operation, i.node AS client, i.kind, i.topic,
-             coalesce(e.partition, i.partition) AS partition, i.acks, i.value, i.broker,
+             coalesce(e.partition, i.partition) AS partition, i.acks, i.value, coalesce(i.records, 1) AS records,
+             i.broker,
              i.at_ms AS invoked_ms, e.at_ms AS ended_ms, e.outcome, e.error, coalesce(e.offset, i.offset) AS offset,
                e.digest
            FROM (SELECT * FROM events WHERE event = 'operation_invoked') AS i
            LEFT JOIN (SELECT * FROM events WHERE event = 'operation_ended') AS e
              ON i.run = e.run AND i.operation = e.operation""",
+    ),
+    View(
+        "produced",
+        "What clients wrote: one row per record, at its `offset` if that is known; `record`: which of its operation's.",
+        """SELECT run, operation, record, client, topic, partition, acks,
+             CASE WHEN records = 1 THEN value
+                  ELSE coalesce(try_element_at(from_json(value, 'array<string>'), record + 1), '') END AS value,
+             invoked_ms, ended_ms, outcome, error, IF(offset < 0, offset, offset + record) AS offset, digest
+           FROM (SELECT *, explode(sequence(0, int(records) - 1)) AS record FROM operations WHERE kind = 'produce')""",
     ),
     View(
         "attempts",
@@ -96,14 +108,15 @@ VIEWS: tuple[View, ...] = (
     View(
         "lost",
         "Acknowledged records that the final leader does not have; `cut_by`: who cut them from its log, when and why.",
-        """SELECT a.run, a.topic, a.partition, i.value, a.acks, a.offset, a.node AS client, a.at_ms AS acknowledged_ms,
+        """SELECT a.run, a.topic, a.partition, p.value, a.acks, a.offset, a.node AS client, a.at_ms AS acknowledged_ms,
              c.cut_by
-           FROM final_acknowledged AS a
+           FROM (SELECT * EXCEPT (offset), IF(offset < 0, offset, offset + record) AS offset FROM (
+                   SELECT *, explode(sequence(0, int(coalesce(records, 1)) - 1)) AS record
+                   FROM final_acknowledged)) AS a
            LEFT ANTI JOIN (SELECT * FROM logs WHERE leads) AS l
              ON a.run = l.run AND a.topic = l.topic AND a.partition = l.partition AND a.digest = l.digest
              AND (a.offset < 0 OR a.offset BETWEEN l.base_offset AND l.last_offset)
-           LEFT JOIN (SELECT * FROM events WHERE event = 'operation_invoked') AS i
-             ON a.run = i.run AND a.operation = i.operation
+           LEFT JOIN produced AS p ON a.run = p.run AND a.operation = p.operation AND a.record = p.record
            LEFT JOIN (SELECT b.run, b.partition, b.digest,
                  array_sort(collect_set(struct(t.at_ms, t.node, t.`to`, t.reason))) AS cut_by
                FROM events AS b JOIN events AS t
@@ -115,7 +128,8 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "reads",
-        "What consumers were given: one row per batch, with who gave it, the high watermark then, and its value.",
+        "What consumers were given: one row per batch, with who gave it, the high watermark then, and its value (of "
+        "several records a JSON list, as in `operations`).",
         """SELECT r.run, r.operation, r.node AS client, r.at_ms, r.topic, r.partition, r.base_offset, r.last_offset,
              v.value, r.leader_epoch, r.high_watermark, r.broker, r.digest
            FROM (SELECT * FROM events WHERE event = 'records_read') AS r
@@ -128,12 +142,13 @@ VIEWS: tuple[View, ...] = (
     View(
         "unavailable",
         "When a client's writes to a partition failed, or nobody knows what became of them: from the first of which it "
-        "was told so to the next that was acknowledged (null: none was).",
+        "was told so to the next that was acknowledged (null: none was); `failed`: how many records.",
         """SELECT run, az, client, topic, partition, from_ms, until_ms, failed FROM (
              SELECT run, az, client, topic, partition, min(at_ms) FILTER (WHERE outcome <> 'ok') AS from_ms,
                lead(min(at_ms)) OVER (PARTITION BY run, client, topic, partition ORDER BY island) AS until_ms,
-               count_if(outcome <> 'ok') AS failed
+               coalesce(sum(records) FILTER (WHERE outcome <> 'ok'), 0L) AS failed
              FROM (SELECT o.run, n.az, o.node AS client, o.topic, o.partition, o.at_ms, o.outcome,
+                     coalesce(o.records, 1) AS records,
                      count_if(o.outcome = 'ok') OVER (
                        PARTITION BY o.run, o.node, o.topic, o.partition ORDER BY o.incarnation, o.seq) AS island
                    FROM (SELECT * FROM events WHERE event = 'operation_ended' AND kind = 'produce') AS o

@@ -9,23 +9,29 @@ goes on, their least value counts.
 """
 
 from audit.checks.check import Check
+from audit.lost import EACH_RECORD
 
-VIOLATIONS = """
+VIOLATIONS = f"""
 SELECT run, topic, partition, offset,
   format_string(
     '%s was acknowledged (acks=all) at offset %d by %s, which took %d for in sync; min.insync.replicas is %d',
     operation, offset, node, in_sync, least) AS text,
-  to_json(struct(operation, node, in_sync, least AS min_insync_replicas, at_ms AS acknowledged_ms)) AS details
+  to_json(struct(operation, record, node, in_sync, least AS min_insync_replicas, at_ms AS acknowledged_ms)) AS details
 FROM (
-  SELECT /*few(small)*/ o.run, o.topic, o.partition, o.operation, o.offset, o.at_ms, small.node,
-    max(small.in_sync) AS in_sync, max(small.min_insync_replicas) AS least
-  FROM operations AS o JOIN small_isrs AS small
-    ON o.run = small.run AND o.topic = small.topic AND o.partition = small.partition
-    AND concat('broker-', CAST(o.broker AS STRING)) = small.node
-    AND o.at_ms > small.from_ms AND o.at_ms <= coalesce(small.until_ms, double('infinity'))
-    AND o.offset >= small.high_watermark
-  WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks = -1
-  GROUP BY o.run, o.topic, o.partition, o.operation, o.offset, o.at_ms, small.node
+  SELECT run, topic, partition, operation, record, offset + record AS offset, at_ms, node,
+    max(in_sync) AS in_sync, max(min_insync_replicas) AS least
+  FROM (
+    SELECT /*few(small)*/ o.run, o.topic, o.partition, o.operation, o.offset, o.at_ms, small.node, small.in_sync,
+      small.min_insync_replicas, small.high_watermark, {EACH_RECORD}
+    FROM operations AS o JOIN small_isrs AS small
+      ON o.run = small.run AND o.topic = small.topic AND o.partition = small.partition
+      AND concat('broker-', CAST(o.broker AS STRING)) = small.node
+      AND o.at_ms > small.from_ms AND o.at_ms <= coalesce(small.until_ms, double('infinity'))
+      AND o.offset + o.records > small.high_watermark
+    WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks = -1
+  )
+  WHERE record + offset >= high_watermark
+  GROUP BY run, topic, partition, operation, record, offset, at_ms, node
 )
 """
 

@@ -3,8 +3,8 @@
 Every leader's interval of one leader epoch is compared with those of later epochs on other brokers. Where they
 overlap, the older is stale: what it appends meanwhile, and acknowledges with acks=1, will be cut when it learns the
 truth. A row is one such window, with both brokers and epochs, how many batches the stale one appended in it and how
-many of those were acknowledged. A window in which it appended nothing is none: whoever is replaced leads on for the
-milliseconds until it hears of it, at every election, and Kafka has no way to avoid that.
+many records of those were acknowledged. A window in which it appended nothing is none: a leader that is replaced leads
+on for the milliseconds until it hears of it, at every election, and Kafka has no way to avoid that.
 """
 
 from audit.checks.check import Check
@@ -23,7 +23,7 @@ appended AS (
   WHERE a.as_leader
 ),
 answered AS (
-  SELECT /*few(appended)*/ appended.*
+  SELECT /*few(appended)*/ appended.*, o.records
   FROM operations AS o JOIN appended
     ON o.run = appended.run AND o.topic = appended.topic AND o.partition = appended.partition
     AND o.digest = appended.digest
@@ -31,7 +31,8 @@ answered AS (
   WHERE o.kind = 'produce' AND o.outcome = 'ok'
 )
 SELECT run, topic, partition, -1L AS offset,
-  format_string('%s (epoch %d) went on leading after %s (epoch %d) had begun, %s: %d batches appended, %d acknowledged',
+  format_string('%s (epoch %d) went on leading after %s (epoch %d) had begun, %s: %d batches appended, %d records '
+    || 'acknowledged',
     stale, stale_epoch, newer, newer_epoch, {HOW_LONG}, batches, acknowledged) AS text,
   to_json(struct(stale, stale_epoch, newer, newer_epoch, from_ms, to_ms, batches, acknowledged)) AS details
 FROM (
@@ -39,7 +40,7 @@ FROM (
   FROM (
     SELECT /*gather*/ * FROM (
       SELECT run, {_WINDOW}, 1L AS batches, 0L AS acknowledged FROM appended
-      UNION ALL SELECT run, {_WINDOW}, 0L, 1L FROM answered
+      UNION ALL SELECT run, {_WINDOW}, 0L, records FROM answered
     )
   )
   GROUP BY run, {_WINDOW}

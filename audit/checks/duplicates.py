@@ -1,11 +1,11 @@
 """Duplicate: one produced batch that lies in the log more often than it was produced.
 
 Retries send the same bytes, so every copy of a batch has one digest, and is what an attempt left behind. In the final
-leader's log the records under a digest must not be more than the operations that sent it or ended with it, and did not
-fail for certain (two operations may have equal bytes; one that is told to have ended twice is one). One that never
-ended, for its client was killed or the run was over, counts by what it sent: it accounts for one copy, and not for the
-second that its retry left. What a producer numbers anew before it retries (KIP-360) has another digest, and is not
-recognised. Without idempotence Kafka allows duplicates whenever an answer was lost; with it, never (KIP-98):
+leader's log the records under a digest must not be more than those of the operations that sent it or ended with it, and
+did not fail for certain (two operations may have equal bytes; one that is told to have ended twice is one). One that
+never ended, for its client was killed or the run was over, counts by what it sent: it accounts for one copy, and not
+for the second that its retry left. What a producer numbers anew before it retries (KIP-360) has another digest, and is
+not recognised. Without idempotence Kafka allows duplicates whenever an answer was lost; with it, never (KIP-98):
 `idempotent` is in every row, beside how many copies and attempts there are. What coordinators write into
 `__consumer_offsets` nobody has produced: an offset that is committed twice is there twice.
 """
@@ -21,12 +21,13 @@ WITH sent AS (
   FROM requests AS r JOIN copied ON r.run = copied.run AND r.digest = copied.digest
 ),
 produced AS (
-  SELECT /*few(copied)*/ o.run, o.topic, o.partition, o.digest, o.operation, o.attempts, o.idempotent, o.outcome
+  SELECT /*few(copied)*/ o.run, o.topic, o.partition, o.digest, o.operation, o.attempts, o.idempotent, o.outcome,
+    o.records
   FROM operations AS o JOIN copied
     ON o.run = copied.run AND o.topic = copied.topic AND o.partition = copied.partition AND o.digest = copied.digest
   WHERE o.kind = 'produce'
   UNION ALL
-  SELECT /*few(sent)*/ sent.*, CAST(NULL AS BOOLEAN), ''
+  SELECT /*few(sent)*/ sent.*, CAST(NULL AS BOOLEAN), '', i.records
   FROM invocations AS i JOIN sent
     ON i.run = sent.run AND i.operation = sent.operation
     AND substring_index(i.topic, '#', 1) = substring_index(sent.topic, '#', 1)  -- it may have waited for the next life
@@ -39,13 +40,15 @@ SELECT run, topic, partition, last_at AS offset,
   to_json(struct(digest, copies, records, operations, attempts, idempotent,
     first_at AS first_offset, last_at AS last_offset)) AS details
 FROM (
-  SELECT copied.*, coalesce(made.operations, 0L) AS operations, coalesce(made.attempts, 0L) AS attempts,
+  SELECT copied.*, coalesce(made.operations, 0L) AS operations, coalesce(made.records, 0L) AS produced,
+    coalesce(made.attempts, 0L) AS attempts,
     coalesce(made.idempotent, false) AS idempotent
   FROM copied LEFT JOIN (
-    SELECT run, topic, partition, digest, count(*) AS operations, sum(attempts) AS attempts,
+    SELECT run, topic, partition, digest, count(*) AS operations, sum(records) AS records, sum(attempts) AS attempts,
       bool_and(idempotent) AS idempotent
     FROM (
-      SELECT run, topic, partition, digest, operation, max(attempts) AS attempts, bool_and(idempotent) AS idempotent
+      SELECT run, topic, partition, digest, operation, max(records) AS records, max(attempts) AS attempts,
+        bool_and(idempotent) AS idempotent
       FROM produced GROUP BY run, topic, partition, digest, operation HAVING NOT bool_or(outcome = 'failed')
     )
     GROUP BY run, topic, partition, digest
@@ -53,7 +56,7 @@ FROM (
     ON made.run = copied.run AND made.topic = copied.topic AND made.partition = copied.partition
     AND made.digest = copied.digest
 )
-WHERE records > operations
+WHERE records > produced
 """
 
 DUPLICATES = Check(

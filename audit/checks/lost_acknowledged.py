@@ -9,6 +9,9 @@ of records those that the leader had when it was asked, below the offset.
 Every row says whether Kafka's settings allow the loss (`allowed`), or a promise is broken (`allowed` ""), and the
 verdict counts by `acks` and by what allows it. A loss is a violation either way.
 
+- `duplicate sequence`: the producer sent the record under a sequence number that it had used for another one, and was
+  answered with the offset of that one, as Kafka answers every retry (KIP-98; semantics 11.1). No replica ever had the
+  record; it is the client's own loss, whatever acks it asked for.
 - `acks<=1`: the leader alone answered for it.
 - `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4), and
   who did not have the record when it began to lead. Whoever has it does not lose it by being elected. Batches of before
@@ -23,14 +26,13 @@ from audit.checks.log_evidence import UNREADABLE_LEADERS
 VIOLATIONS = """
 -- a copy of it on a replica: when and by what it was gone there, the first that cut the log so far
 WITH copies AS (
-  SELECT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.acks, lost.digest,
+  SELECT lost.run, lost.topic, lost.partition, lost.offset, lost.operation, lost.record, lost.acks, lost.digest,
     lost.at_ms AS acknowledged_ms, had.node, struct(had.incarnation, had.seq) AS appended, had.leader_epoch,
     min(struct(cut.incarnation, cut.seq, cut.event)) AS gone
   FROM lost
   -- only acks=all promises more than one replica's word
   LEFT JOIN lost_copies AS had
-    ON lost.acks = -1 AND had.run = lost.run AND had.topic = lost.topic AND had.partition = lost.partition
-    AND had.offset = lost.offset AND had.operation = lost.operation AND had.digest = lost.digest
+    ON lost.acks = -1 AND had.run = lost.run AND had.operation = lost.operation AND had.record = lost.record
   LEFT JOIN (
     SELECT run, node, topic, partition, incarnation, seq, event,
       CASE WHEN event IN ('log_created', 'log_deleted') THEN 0L WHEN event = 'log_loaded' THEN log_end
@@ -52,18 +54,24 @@ unclean AS (
   WHERE elected.leader >= 0 AND elected.leader != last_leader AND NOT array_contains(last_isr, elected.leader)
   GROUP BY ALL
 )
-SELECT run, topic, partition, offset,
-  format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
-    operation, acks, offset) AS text,
-  to_json(struct(operation, acks, allowed, digest, acknowledged_ms)) AS details
+SELECT found.run, found.topic, found.partition, found.offset,
+  IF(producer_id IS NULL,
+    format_string('%s was acknowledged (acks=%d) at offset %d; the final leader does not have it',
+      found.operation, acks, found.offset),
+    format_string('%s was acknowledged (acks=%d) at offset %d as a duplicate: producer %d had used sequence number %d '
+      || 'for the record there, which is another one', found.operation, acks, found.offset, producer_id,
+      sequence)) AS text,
+  to_json(struct(found.operation, found.record, acks,
+    IF(producer_id IS NULL, allowed, 'duplicate sequence') AS allowed, found.digest, acknowledged_ms, producer_id))
+    AS details
 FROM (
-  SELECT run, topic, partition, offset, operation, acks, digest, acknowledged_ms,
+  SELECT run, topic, partition, offset, operation, record, acks, digest, acknowledged_ms,
     CASE WHEN acks != -1 THEN 'acks<=1'
          WHEN max(later AND NOT had_it) THEN 'unclean.leader.election'
          WHEN max(forgotten) THEN 'not flushed'
          ELSE '' END AS allowed
   FROM (
-    SELECT copies.run, copies.topic, copies.partition, offset, operation, acks, digest, acknowledged_ms,
+    SELECT copies.run, copies.topic, copies.partition, offset, operation, record, acks, digest, acknowledged_ms,
       unclean.leader_epoch AS unclean_epoch, max(copies.leader_epoch) < unclean.leader_epoch AS later,
       coalesce(max(copies.node = unclean.node AND appended < began
         AND (gone.event IS NULL OR struct(gone.incarnation, gone.seq) > began)), false) AS had_it,
@@ -73,7 +81,9 @@ FROM (
     GROUP BY ALL
   )
   GROUP BY ALL
-)
+) AS found
+LEFT JOIN reused_sequences AS reused
+  ON found.run = reused.run AND found.operation = reused.operation AND found.record = reused.record
 """
 
 LOST_ACKNOWLEDGED = Check(

@@ -12,6 +12,7 @@ and an idempotent producer's is answered with the place of the first: it counts 
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
+from audit.lost import EACH_RECORD
 from audit.stretches import PRODUCER, disordered_of
 
 _ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
@@ -34,36 +35,39 @@ WHERE offset < highest GROUP BY producer
 """
 
 VIOLATIONS = f"""
-SELECT behind.run, behind.topic, behind.partition, offset,
+SELECT run, topic, partition, offset + record AS offset,
   format_string('%s lies at offset %d, before %s at %d, which was asked for earlier',
-    operation, offset, before.operation, before.offset) AS text,
-  to_json(struct(operation, before.operation AS earlier, before.offset AS earlier_offset)) AS details
+    operation, offset + record, before.operation, before.offset) AS text,
+  to_json(struct(operation, record, before.operation AS earlier, before.offset AS earlier_offset)) AS details
 FROM (
-  SELECT *, max(struct(offset, operation, incarnation, {_NUMBER} AS number)) OVER (
-    PARTITION BY run, node, client, topic, partition {_EARLIER}) AS before
+  SELECT behind.*, {EACH_RECORD}
   FROM (
-    SELECT o.*, coalesce(i.client, '') AS client
+    SELECT *, max(struct(offset, operation, incarnation, {_NUMBER} AS number)) OVER (
+      PARTITION BY run, node, client, topic, partition {_EARLIER}) AS before
     FROM (
-      SELECT /*few(falls)*/ * FROM operations
-      --big LEFT SEMI JOIN falls ON {PRODUCER} = producer AND offset >= lowest
-      WHERE {_ASKED}
-    ) AS o
-    LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
-      ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
-      AND o.offset BETWEEN log.base_offset AND log.last_offset
-    LEFT JOIN (SELECT DISTINCT run, operation, client FROM invocations WHERE client != '') AS i
-      ON o.run = i.run AND o.operation = i.operation
+      SELECT o.*, coalesce(i.client, '') AS client
+      FROM (
+        SELECT /*few(falls)*/ * FROM operations
+        --big LEFT SEMI JOIN falls ON {PRODUCER} = producer AND offset >= lowest
+        WHERE {_ASKED}
+      ) AS o
+      LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
+        ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
+        AND o.offset BETWEEN log.base_offset AND log.last_offset
+      LEFT JOIN (SELECT DISTINCT run, operation, client FROM invocations WHERE client != '') AS i
+        ON o.run = i.run AND o.operation = i.operation
+    )
+  ) AS behind
+  LEFT JOIN (
+    SELECT run, node, topic, partition, digest, min(struct(incarnation, {_NUMBER} AS number)) AS first_sent
+    FROM operations WHERE kind = 'produce' AND idempotent
+    GROUP BY run, node, topic, partition, digest
+  ) AS sent
+    ON behind.run = sent.run AND behind.node = sent.node AND behind.topic = sent.topic
+    AND behind.partition = sent.partition AND behind.digest = sent.digest
+  WHERE offset < before.offset
+    AND NOT coalesce(client != '' AND sent.first_sent < struct(before.incarnation, before.number), false)
   )
-) AS behind
-LEFT JOIN (
-  SELECT run, node, topic, partition, digest, min(struct(incarnation, {_NUMBER} AS number)) AS first_sent
-  FROM operations WHERE kind = 'produce' AND idempotent
-  GROUP BY run, node, topic, partition, digest
-) AS sent
-  ON behind.run = sent.run AND behind.node = sent.node AND behind.topic = sent.topic
-  AND behind.partition = sent.partition AND behind.digest = sent.digest
-WHERE offset < before.offset
-  AND NOT coalesce(client != '' AND sent.first_sent < struct(before.incarnation, before.number), false)
 """
 
 REORDERED = Check(

@@ -12,29 +12,36 @@ log, unknown. (The TLA+ models' invariant: what is committed is in the log of ev
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
+from audit.lost import EACH_RECORD
 
-VIOLATIONS = """
-SELECT run, topic, partition, offset,
+VIOLATIONS = f"""
+SELECT held.run, held.topic, held.partition, held.offset,
   format_string('%s was acknowledged (acks=all) at offset %d; %d of the replicas %s have it, and min.insync.replicas '
-    || 'is %d', operation, offset, copies, array_join(replicas, ','), least) AS text,
-  to_json(struct(operation, copies, replicas, least AS min_insync_replicas, digest,
+    || 'is %d', operation, held.offset, copies, array_join(replicas, ','), least) AS text,
+  to_json(struct(operation, record, copies, replicas, least AS min_insync_replicas, held.digest,
     at_ms AS acknowledged_ms)) AS details
 FROM (
-  SELECT /*few(acked)*/ acked.run, acked.topic, acked.partition, operation, offset, acked.digest, at_ms, replicas,
-    least, max(leads) AS led,
-    count(DISTINCT IF(array_contains(replicas, try_cast(substring_index(node, '-', -1) AS BIGINT)), node, NULL))
-      AS copies
+  SELECT run, topic, partition, operation, record, IF(offset < 0, offset, offset + record) AS offset, digest, at_ms,
+    replicas, least, copies
   FROM (
-    SELECT acked.* FROM promised AS acked LEFT ANTI JOIN deleted
-      ON acked.run = deleted.run AND acked.topic = deleted.topic AND acked.partition = deleted.partition
-      AND acked.digest = deleted.digest AND (offset < 0 OR offset BETWEEN base_offset AND last_offset)
-    WHERE least > 1
-  ) AS acked JOIN logs
-    ON acked.run = logs.run AND acked.topic = logs.topic AND acked.partition = logs.partition
-    AND acked.digest = logs.digest AND (offset < 0 OR offset BETWEEN base_offset AND last_offset)
-  GROUP BY ALL
-)
-WHERE led AND copies < least
+    SELECT *, {EACH_RECORD}
+    FROM (
+      SELECT /*few(acked)*/ acked.run, acked.topic, acked.partition, operation, offset, records, acked.digest, at_ms,
+        replicas, least, max(leads) AS led,
+        count(DISTINCT IF(array_contains(replicas, try_cast(substring_index(node, '-', -1) AS BIGINT)), node, NULL))
+          AS copies
+      FROM promised AS acked JOIN logs
+        ON acked.run = logs.run AND acked.topic = logs.topic AND acked.partition = logs.partition
+        AND acked.digest = logs.digest AND (offset < 0 OR offset BETWEEN base_offset AND last_offset)
+      WHERE least > 1
+      GROUP BY ALL
+    )
+    WHERE led AND copies < least
+  )
+) AS held
+LEFT ANTI JOIN deleted
+  ON held.run = deleted.run AND held.topic = deleted.topic AND held.partition = deleted.partition
+  AND held.digest = deleted.digest AND (held.offset < 0 OR held.offset BETWEEN base_offset AND last_offset)
 """
 
 TOO_FEW_COPIES = Check(
@@ -47,6 +54,7 @@ TOO_FEW_COPIES = Check(
     subjects=lambda counts: 0,
     violations=VIOLATIONS,
     evidence=UNREADABLE_LOGS,
-    counted="SELECT run FROM promised",
+    counted="SELECT run, records FROM promised",
+    counted_as="sum(records)",
     of_absence=True,
 )

@@ -9,9 +9,10 @@ workload: unseen.)
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
+from audit.lost import EACH_RECORD
 
 # A stretch without a leap, all of which the final leader has, has passed nothing by: the others are few.
-VIOLATIONS = """
+VIOLATIONS = f"""
 WITH stretches AS (
   SELECT run, operation, topic, partition, stretch, min(base_offset) AS begins, max(last_offset) AS ends,
     max(at_ms) AS last_ms
@@ -20,13 +21,18 @@ WITH stretches AS (
 SELECT run, topic, partition, offset,
   format_string('%s lies at offset %d, which %s read past without it (times: %d)', operation, offset, min(reader),
     count(*)) AS text,
-  to_json(struct(operation, min(reader) AS reader, count(*) AS times)) AS details
+  to_json(struct(operation, record, min(reader) AS reader, count(*) AS times)) AS details
 FROM (
-  SELECT /*few(s)*/ o.run, o.topic, o.partition, o.operation, o.offset, o.digest, s.operation AS reader, s.stretch
-  FROM operations AS o JOIN stretches AS s
-    ON o.run = s.run AND o.topic = s.topic AND o.partition = s.partition AND o.offset BETWEEN s.begins AND s.ends - 1
-    AND o.at_ms < s.last_ms
-  WHERE o.kind = 'produce' AND o.outcome = 'ok' AND NOT o.gone
+  SELECT run, topic, partition, operation, record, offset + record AS offset, digest, reader, stretch
+  FROM (
+    SELECT /*few(s)*/ o.run, o.topic, o.partition, o.operation, o.offset, o.digest, s.operation AS reader, s.stretch,
+      s.begins, s.ends, {EACH_RECORD}
+    FROM operations AS o JOIN stretches AS s
+      ON o.run = s.run AND o.topic = s.topic AND o.partition = s.partition AND o.offset < s.ends
+      AND o.offset >= 0 AND o.offset + o.records > s.begins AND o.at_ms < s.last_ms
+    WHERE o.kind = 'produce' AND o.outcome = 'ok' AND NOT o.gone
+  )
+  WHERE record + offset BETWEEN begins AND ends - 1
 ) AS passed
 LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
   ON passed.run = log.run AND passed.topic = log.topic AND passed.partition = log.partition
@@ -35,7 +41,7 @@ LEFT ANTI JOIN doubtful_turns AS given
   ON passed.run = given.run AND passed.reader = given.operation AND passed.topic = given.topic
   AND passed.partition = given.partition AND passed.stretch = given.stretch AND passed.digest = given.digest
   AND passed.offset BETWEEN given.base_offset AND given.last_offset
-GROUP BY run, topic, partition, operation, offset
+GROUP BY run, topic, partition, operation, record, offset
 """
 
 UNSEEN = Check(

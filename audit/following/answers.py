@@ -15,6 +15,7 @@ import msgspec
 from audit.following.event import Event
 from audit.following.finding import Seen
 from emulator.judging.measures import OUTSIDE, longest_by_az
+from protocol.events.record_values import values_in
 
 WAITING_MS: Final = 2_500.0
 UNDER_WAY_MAX: Final = 50_000
@@ -23,8 +24,10 @@ VALUE_SHOWN_MAX: Final = 40
 
 
 class Asked(msgspec.Struct, frozen=True):
+    """`values`: of its records."""
+
     at_ms: float
-    value: str
+    values: tuple[str, ...]
 
 
 class _Client(msgspec.Struct):
@@ -57,7 +60,8 @@ class Answers:
         assert event.operation is not None
         client = self._clients.setdefault(event.node, _Client())
         if len(client.under_way) < UNDER_WAY_MAX:
-            client.under_way[event.operation] = Asked(event.at_ms, (event.value or "")[:VALUE_SHOWN_MAX])
+            values = values_in(event.value or "", event.records or 1)
+            client.under_way[event.operation] = Asked(event.at_ms, tuple(value[:VALUE_SHOWN_MAX] for value in values))
 
     def ended(self, event: Event) -> Asked | None:
         """What it was asked for with, if that is known."""

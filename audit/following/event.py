@@ -49,6 +49,7 @@ class Event(NamedTuple):
     acks: int | None = None
     offset: int | None = None
     value: str | None = None
+    records: int | None = None
     path: str | None = None
     change: str | None = None
     zxid: int | None = None

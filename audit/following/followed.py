@@ -157,13 +157,14 @@ class Followed:
             return
         assert event.operation is not None and event.digest is not None
         offset = event.offset if event.offset is not None else -1
-        record = Acknowledged(
+        records = event.records or 1
+        told = Acknowledged(
             event.operation, offset, event.digest, event.acks if event.acks is not None else -1, event.at_ms,
-            asked.value if asked is not None else "", event.name,
+            asked.values if asked is not None else (), event.name, records,
         )  # fmt: skip
         place = (event.topic, event.partition)
-        self._logs.acknowledged(place, record)
-        self._offices.acknowledged(self._office(place), event.digest, offset)
+        self._logs.acknowledged(place, told)
+        self._offices.acknowledged(self._office(place), event.digest, offset, records)
 
     def _topic_removed(self, event: Event) -> None:
         assert event.topic is not None

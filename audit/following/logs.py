@@ -37,15 +37,16 @@ class Batch(msgspec.Struct):
 
 
 class Acknowledged(msgspec.Struct, frozen=True):
-    """`offset` -1: acks=0 promises none."""
+    """`records` of one batch, the first at `offset`, -1: acks=0 promises none. `values`: of each; empty: not known."""
 
     operation: str
     offset: int
     digest: int
     acks: int
     at_ms: float
-    value: str
+    values: tuple[str, ...]
     name: str
+    records: int = 1
 
 
 class Replica:
@@ -122,16 +123,19 @@ class _Partition:
         self.leader: tuple[int, str] | None = None
         self.acknowledged: dict[int, list[Acknowledged]] = {}
         self.suspects: dict[str, Acknowledged] = {}
-        self.lost: dict[str, Seen] = {}
+        self.lost: dict[Hashable, Seen] = {}
+        """{(operation, which of its records)}"""
         self.deleted: dict[tuple[int, int], Batch] = {}
         """{(digest, base offset): a batch that was deleted on request}"""
         self.reached_forgotten: Seen | None = None
         self.cause: tuple[float, str] = (0.0, "")
         self.untold: Seen | None = None
 
-    def has_deleted(self, record: Acknowledged) -> bool:
+    def has_deleted(self, told: Acknowledged, record: int) -> bool:
+        """A deletion may end within a batch."""
+        offset = told.offset + record
         return any(
-            digest == record.digest and (record.offset < 0 or base <= record.offset <= batch.last)
+            digest == told.digest and (told.offset < 0 or base <= offset <= batch.last)
             for (digest, base), batch in self.deleted.items()
         )
 
@@ -216,9 +220,9 @@ class Logs:
         self.touched.add(place)
 
     def acknowledgements(self, place: Place, batch: Batch) -> int:
-        """How many produces were told already that they are in the batch (acks=0 is told before)."""
+        """How many records clients were told already that they are in the batch (acks=0 is told before)."""
         known = self._of(place).acknowledged.get(batch.digest, ())
-        return sum(one.offset < 0 or batch.base <= one.offset <= batch.last for one in known)
+        return sum(one.records for one in known if one.offset < 0 or batch.base <= one.offset <= batch.last)
 
     def removed(self, topic: str) -> None:
         """With all that was in it, as was asked for."""
@@ -250,16 +254,21 @@ class Logs:
         return found
 
     @staticmethod
-    def _lost(place: Place, partition: _Partition) -> Mapping[str, Seen]:
+    def _lost(place: Place, partition: _Partition) -> Mapping[Hashable, Seen]:
         assert partition.leader is not None
         epoch, node = partition.leader
         replica = partition.replica(node)
-        for operation, record in list(partition.suspects.items()):
-            if replica.holds(record) or partition.has_deleted(record):
+        for operation, told in list(partition.suspects.items()):
+            there = replica.holds(told)
+            kept = [record for record in range(told.records) if there or partition.has_deleted(told, record)]
+            for record in kept:
+                partition.lost.pop((operation, record), None)
+            if len(kept) == told.records:
                 del partition.suspects[operation]
-                partition.lost.pop(operation, None)
-            elif operation not in partition.lost and len(partition.lost) < LOST_MAX:
-                partition.lost[operation] = _lost(place, record, node, epoch, partition.cause)
+                continue
+            for record in sorted(set(range(told.records)).difference(kept)):
+                if (operation, record) not in partition.lost and len(partition.lost) < LOST_MAX:
+                    partition.lost[operation, record] = _lost(place, told, record, node, epoch, partition.cause)
         return partition.lost
 
     def _untold(self, partition: _Partition) -> tuple[str, tuple[str, ...]]:
@@ -288,10 +297,15 @@ class Logs:
         return self._partitions.setdefault(place, _Partition())
 
 
-def _lost(place: Place, record: Acknowledged, node: str, epoch: int, cause: tuple[float, str]) -> Seen:
-    at_ms = max(record.at_ms, cause[0])
-    what = f"{record.value!r} of {record.operation}" if record.value else record.operation
-    where = f"at offset {record.offset}" if record.offset >= 0 else "at no offset"
+def _lost(
+    place: Place, told: Acknowledged, record: int, node: str, epoch: int, cause: tuple[float, str]
+) -> Seen:
+    at_ms = max(told.at_ms, cause[0])
+    value = told.values[record] if record < len(told.values) else ""
+    what = told.operation if told.records == 1 else f"record {record} of {told.operation}"
+    what = f"{value!r} of {told.operation}" if value else what
+    offset = told.offset + record if told.offset >= 0 else told.offset
+    where = f"at offset {offset}" if offset >= 0 else "at no offset"
     return Seen(
         finding="lost-acknowledged",
         at_ms=at_ms,
@@ -299,11 +313,11 @@ def _lost(place: Place, record: Acknowledged, node: str, epoch: int, cause: tupl
         violation=True,
         partition=topic_partition_text(*place),
         who=(node,),
-        text=f"{what} was acknowledged (acks={record.acks}) {where}; the leader, {node} (epoch {epoch}), does not "
+        text=f"{what} was acknowledged (acks={told.acks}) {where}; the leader, {node} (epoch {epoch}), does not "
         "have it",
         details={
-            "operation": record.operation, "offset": record.offset, "acks": record.acks, "digest": record.digest,
-            "acknowledged_ms": record.at_ms,
+            "operation": told.operation, "offset": offset, "acks": told.acks, "digest": told.digest,
+            "acknowledged_ms": told.at_ms,
         },
-        events=tuple(name for name in (record.name, cause[1]) if name),
+        events=tuple(name for name in (told.name, cause[1]) if name),
     )  # fmt: skip

@@ -55,7 +55,7 @@ class _Turn(NamedTuple):
 
 
 class Led(msgspec.Struct):
-    """A batch that a leader appended. `acknowledged`: how many produces were told so."""
+    """A batch that a leader appended. `acknowledged`: how many of its records clients were told of."""
 
     at_ms: float
     node: str
@@ -123,10 +123,10 @@ class Offices:
         if place in self._said and len({one.node for one in self._said[place]}) > 1:
             self.touched.add(place)
 
-    def acknowledged(self, place: Place, digest: int, offset: int) -> None:
+    def acknowledged(self, place: Place, digest: int, offset: int, records: int = 1) -> None:
         for led in self._led_by_digest.get(place, {}).get(digest, ()):
             if led.is_of(digest, offset):
-                led.acknowledged += 1
+                led.acknowledged += records
                 self.touched.add(place)
 
     def windows(self, place: Place) -> list[Window]:
@@ -209,7 +209,7 @@ class Offices:
         end_ms = to_ms if to_ms is not None else float("inf")
         batches = [one for one in self._led.get(place, ()) if one.node == stale.node and from_ms <= one.at_ms <= end_ms]
         acknowledged = sum(one.acknowledged for one in batches)
-        did = f"{len(batches)} batches appended, {acknowledged} acknowledged"
+        did = f"{len(batches)} batches appended, {acknowledged} records acknowledged"
         return Seen(
             finding="dual-leader",
             at_ms=from_ms,

@@ -19,6 +19,7 @@ from emulator.layout import OBSERVATIONS_FILE
 from emulator.regular_files import read_regular
 from emulator.runs.verdict import ExpectationVerdict, FaultVerdict
 from protocol.events.reading import TIME_MS_MAX
+from protocol.events.record_values import values_in
 from protocol.undecodable import UNDECODABLE
 
 EVENTS_MAX = 12
@@ -68,7 +69,8 @@ class Claims:
         if name in OF_OPERATIONS:
             self._of_operation[event["operation"]].append(event)
             if name == "operation_invoked" and event["kind"] == "produce":
-                self._of_value[event["value"]].append(event["operation"])
+                for value in values_in(event["value"], event.get("records", 1)):
+                    self._of_value[value].append(event["operation"])
         elif name in OF_RULES:
             self._of_rule[event["rule"]].append(event)
         elif name == "machine_fault" and event["what"] != "start":

@@ -143,7 +143,7 @@ def _written(
     for one in operations:
         if one.topic_partition == topic_partition and one.digest:
             for number in by_digest.get(one.digest, ()):
-                written.setdefault(number, []).append(one.value)
+                written.setdefault(number, []).extend(one.values)
                 if one.lost:
                     lost[number] = None
     return {str(number): _several(values) for number, values in written.items()}, list(lost)

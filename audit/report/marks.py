@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from html import escape
 
@@ -70,14 +71,19 @@ def writes(cluster: list[Operation], lane: Lane, x: Where, *, labelled: bool, cs
     at = exact(at_x)
     if len(cluster) == 1:
         one = cluster[0]
-        said = f"{_short(one.value)!r} {_SAID[kind]}"
+        said = f"{_short(one.values[0])!r} {_SAID[kind]}"
+        if len(one.values) > 1:
+            said = f"{len(one.values)} records of one batch, {_short(one.values[0])!r} the first, {_SAID[kind]}"
         said += f" at offset {one.offset}" if one.offset >= 0 else ""
         said += f", {error_name(one.error)}" if one.error > 0 else ", no answer" if one.error else ""
         tip = tip_of(one.at_ms, f"{said}; acks={'all' if one.acks == -1 else one.acks}, {lane.node.name}")
     else:
         some = ", ".join(_short(one.value) for one in cluster[:8]) + (", …" if len(cluster) > 8 else "")
-        numbers = ", ".join(f"{kinds.count(k)} {k}" for k in ("kept", "lost", "failed", "unknown") if k in kinds)
-        tip = tip_of(cluster[0].at_ms, f"{len(cluster)} writes ({numbers}): {some}")
+        counts = Counter[str]()
+        for one, of_kind in zip(cluster, kinds, strict=True):
+            counts[of_kind] += len(one.values)
+        numbers = ", ".join(f"{counts[k]} {k}" for k in ("kept", "lost", "failed", "unknown") if k in counts)
+        tip = tip_of(cluster[0].at_ms, f"{counts.total()} writes ({numbers}): {some}")
     shape = f'<circle cx="{at}" cy="{y:.1f}" r="4.6"/>'
     if kind == "lost":
         shape += f'<path d="M{exact(at_x - 2.1)} {y - 2.1:.1f}l4.2 4.2m0 -4.2l-4.2 4.2"/>'

@@ -10,6 +10,7 @@ from audit.input import RunDirectory
 from audit.report.kept import kept_events
 from audit.report.timeline import Band, LogStep, Mark, Node, Operation, Replica, Span, Timeline
 from protocol.events.faults import START_REFUSED
+from protocol.events.record_values import values_in
 from protocol.ids import TopicPartition
 from protocol.kinds import CutReason
 
@@ -204,9 +205,9 @@ class _Reader:
     def _operation_invoked(self, event: dict[str, Any], at_ms: float) -> None:
         if event["kind"] == "produce":
             topic_partition = event["topic"], event["partition"]
-            name, value = event["operation"], event["value"]
+            name, values = event["operation"], values_in(event["value"], event.get("records", 1))
             operation = Operation(
-                name, value, event["acks"], event["broker"], at_ms, event["node"], topic_partition=topic_partition
+                name, values, event["acks"], event["broker"], at_ms, event["node"], topic_partition=topic_partition
             )
             self.operations[name] = operation
 

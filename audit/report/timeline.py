@@ -25,10 +25,11 @@ class Mark(msgspec.Struct):
 
 
 class Operation(msgspec.Struct):
-    """A produce. `outcome`: ok, failed, unknown, or "" while it lasts; `lost`: acknowledged and gone at the end."""
+    """A produce. `values`: of its records; `outcome`: ok, failed, unknown, or "" while it lasts; `lost`: acknowledged
+    and gone at the end."""
 
     identifier: str
-    value: str
+    values: list[str]
     acks: int
     broker: int
     at_ms: float
@@ -39,6 +40,11 @@ class Operation(msgspec.Struct):
     digest: int = 0
     topic_partition: TopicPartition = ("", 0)
     lost: bool = False
+
+    @property
+    def value(self) -> str:
+        """In a few words."""
+        return self.values[0] if len(self.values) == 1 else f"{self.values[0]}…{self.values[-1]}"
 
 
 class LogStep(msgspec.Struct):

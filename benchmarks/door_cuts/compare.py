@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.door_cuts.play import SAFE, Witness
+from protocol.events.record_values import values_in
 
 NO_OFFSET = -1
 Record = tuple[str, str, int]
@@ -14,7 +15,7 @@ Record = tuple[str, str, int]
 
 
 class Told(msgspec.Struct):
-    """One produce as a broker's door saw it. `outcome`: ok, failed, unknown; "": it did not end."""
+    """One record of a produce as a broker's door saw it. `outcome`: ok, failed, unknown; "": it did not end."""
 
     topic: str
     value: str
@@ -41,22 +42,31 @@ class Compared(msgspec.Struct):
 
 
 def told_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Told]:
-    """{operation: what became of it}, of all produces in a run's events."""
+    """{`record_named`: what became of it}, of all produces in a run's events."""
     found: dict[str, Told] = {}
     ends: list[Mapping[str, Any]] = []
     for event in events:
         if event["event"] == "operation_invoked" and event["kind"] == "produce":
-            found[event["operation"]] = Told(event["topic"], event["value"], event["client"], event["acks"])
+            for record, value in enumerate(values_in(event["value"], event.get("records", 1))):
+                name = record_named(event["operation"], record)
+                found[name] = Told(event["topic"], value, event["client"], event["acks"])
         elif event["event"] == "operation_ended" and event["kind"] == "produce":
             ends.append(event)
     for event in ends:
-        told = found[event["operation"]]
-        told.outcome, told.offset = event["outcome"], event["offset"]
+        for record in range(event.get("records", 1)):
+            told = found[record_named(event["operation"], record)]
+            told.outcome = event["outcome"]
+            told.offset = event["offset"] + record if event["offset"] >= 0 else event["offset"]
     return found
 
 
+def record_named(operation: str, record: int) -> str:
+    """The first is called like its operation."""
+    return f"{operation}+{record}" if record else operation
+
+
 def compare(witness: Witness, told: Mapping[str, Told], lost_by_audit: Iterable[str]) -> Compared:
-    """`lost_by_audit`: operations whose record it calls lost."""
+    """`lost_by_audit`: names of the records that it calls lost."""
     acks = {(one.topic, value): one.acks for one in witness.reports for value in one.delivered}
     delivered: set[Record] = {
         (one.topic, value, offset) for one in witness.reports for value, offset in one.delivered.items()

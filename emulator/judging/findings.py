@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,10 @@ import msgspec
 ACKS = {"all": "-1", "1": "1", "0": "0"}
 """{how verdicts name an acks setting: its number}"""
 
-ALLOWED = {"acks": "acks<=1", "unclean": "unclean.leader.election", "unflushed": "not flushed"}
+ALLOWED = {
+    **{"acks": "acks<=1", "unclean": "unclean.leader.election", "unflushed": "not flushed"},
+    "sequence": "duplicate sequence",
+}
 """{a short name: what allows the loss of an acknowledged record, as verdicts say it}"""
 
 
@@ -121,8 +124,9 @@ class Judged(msgspec.Struct):
     """{leader or controller: since when two are}, of those where it lasts to the run's end."""
 
 
-def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], str]) -> None:
-    """Put one row of the answer (`audit.questions`) where it belongs. `values`: {(run, operation): what it wrote}."""
+def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    """Put one row of the answer (`audit.questions`) where it belongs. `values`: {(run, operation): the values of its
+    records}."""
     details, numbers = row["details"], msgspec.json.decode(row["numbers"])
     match row["kind"]:
         case "counts":
@@ -159,11 +163,22 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             }
             told: dict[str, Any] = msgspec.json.decode(details)
             text: str = row["text"]
-            if value := values.get((row["run"], told.get("operation", ""))):  # of a produce; others write nothing
-                told, text = {"value": value, **told}, f"{value!r} of {text}"
+            told, text = _with_value(told, text, values.get((row["run"], told.get("operation", "")), ()))
             findings.violations.append(Violation(row["topic"], row["partition"], row["offset"], text, told))
         case other:
             raise AssertionError(f"a row of kind {other!r}")
+
+
+def _with_value(told: dict[str, Any], text: str, values: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """A violation's details and text with the value of its record, or, where none is known, which of several it is.
+    Operations that are no produce write nothing."""
+    record = told.pop("record", 0)
+    value = values[record] if record < len(values) else ""
+    if len(values) > 1:
+        told = {"record": record, **told}
+    if value:
+        return {"value": value, **told}, f"{value!r} of {text}"
+    return told, f"record {record} of {text}" if len(values) > 1 else text
 
 
 def _with_nulls(details: str, shape: type[msgspec.Struct]) -> bytes:

@@ -66,6 +66,7 @@ from protocol.events.leadership import (
 )
 from protocol.events.logs import (
     BatchAppended,
+    DuplicateAnswered,
     HighWatermarkMoved,
     LeaderEpochBegan,
     LogCreated,
@@ -111,6 +112,7 @@ __all__ = [
     "BrokersSeen",
     "ConnectionChanged",
     "ControllerChanged",
+    "DuplicateAnswered",
     "EnsembleChanged",
     "EpochAnswered",
     "Event",

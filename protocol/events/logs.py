@@ -59,6 +59,25 @@ class BatchAppended(Event):
     as_leader: bool
 
 
+class DuplicateAnswered(Event):
+    """A leader appended nothing, for producer `producer_id` had used these sequence numbers in this epoch: it answers
+    with the offsets of the batch that has them (KIP-98). `digest`: of the batch as sent; `written_digest`: of the one
+    in the log. A retry has the same digest; with another one the producer sent other records under used numbers, and
+    takes them for written."""
+    NAME = "duplicate_answered"
+    topic: str
+    partition: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    digest: int
+    written_digest: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+
+
 class LogTruncated(Event):
     """Cut to `to` (exclusive end). `log_end`: before. `effective`: something was cut. `reason`: high-watermark,
     epoch, diverging, out-of-range, full. `epochs`: what is left in its leader epoch cache, as in log_loaded."""

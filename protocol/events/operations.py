@@ -17,10 +17,11 @@ class OperationInvoked(_Client):
     topic: str
     partition: int              # -1: the partitioner will say; the end names it
     acks: int
-    value: str                  # of a produce: the record's value; of commit and committed: the group; "" otherwise
+    value: str                  # of a produce: the record's value, see `records`; of commit, committed: the group
     broker: int                 # asked directly; -1: whoever the metadata names
     offset: int                 # of a fetch; the committed one; -1 otherwise
     client: str = ""            # client.id of a Kafka client, as a broker's door heard it; "": one of our own
+    records: int = 1            # of a produce: that follow one another in one batch; then `value` is a JSON list
 
 
 class AttemptSent(_Client):
@@ -45,9 +46,10 @@ class AttemptEnded(_Client):
 
 
 class OperationEnded(_Client):
-    """`outcome`: ok (acknowledged), failed (definitely not done), unknown. `offset`: of the record; of a fetch the
-    next; of committed what was found, -1 nothing. `broker`: the last that was asked, in the last of so many
-    `attempts`. `idempotent`: the producer has an identity, by which brokers know a batch that they have."""
+    """`outcome`: ok (acknowledged), failed (definitely not done), unknown. `offset`: of the record, of several
+    (`records`) of the first; of a fetch the next; of committed what was found, -1 nothing. `broker`: the last that was
+    asked, in the last of so many `attempts`. `idempotent`: the producer has an identity, by which brokers know a batch
+    that they have."""
     NAME = "operation_ended"
     operation: str
     kind: str
@@ -62,6 +64,7 @@ class OperationEnded(_Client):
     broker: int = -1
     attempts: int = 0
     idempotent: bool = False
+    records: int = 1
 
 
 class RecordsRead(_Client):

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
+from protocol.events.record_values import RECORDS_MAX
 from protocol.undecodable import UNDECODABLE
 
 ENVELOPE_NEEDED: Final = ("node", "incarnation", "seq", "at_ms", "run")
@@ -18,6 +19,8 @@ TIME_MS_MAX: Final = 1e12
 """Thirty years: of the scenario's clock, and of a timer's lateness."""
 NUMBER_MAX: Final = 1 << 53
 """Of offsets, epochs and counts: what JSON's readers agree on, and what can be added up without overflowing."""
+COUNTS_MAX: Final[dict[str, int]] = {"records": RECORDS_MAX}
+"""{a number that stands for so many rows: the most that it can be}; the least is 1."""
 WIDE: Final = frozenset(("digest", "session", "zxid"))
 """Numbers that are only compared, and may have 64 bits."""
 CLOCKS: Final = frozenset(("mono_ms", "wall_ms"))
@@ -116,6 +119,8 @@ def _wrong(field: str, value: object) -> str | None:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         return f"{field} is of another type"
     if field in BOUNDED and isinstance(value, int) and abs(value) > NUMBER_MAX:
+        return f"{field} is out of range"
+    if field in COUNTS_MAX and isinstance(value, int) and not 1 <= value <= COUNTS_MAX[field]:
         return f"{field} is out of range"
     if field == "buckets" and isinstance(value, str) and not are_buckets(value):
         return "buckets cannot be read"

@@ -40,6 +40,39 @@ def test_what_only_the_leader_answered_for_may_be_lost(audit: Audit) -> None:
     assert audit(trace).checks["lost-acknowledged"].allowed == {"acks<=1": 1}
 
 
+@pytest.mark.parametrize("acks", [-1, 1])
+def test_a_reused_sequence_number_loses_the_clients_record_alone(audit: Audit, acks: int) -> None:
+    """Some clients number other records anew as a retry; the leader answers them with the offset of the first."""
+    trace = healthy().answered_as_duplicate("x", "b", at=1).ended("x", at=1, acks=acks, broker=0)
+    verdict = audit(trace)
+    check = verdict.checks["lost-acknowledged"]
+    assert (check.verdict, check.count, check.allowed) == ("violated", 1, {"duplicate sequence": 1})
+    text = check.evidence[0]["text"]
+    assert "at offset 1 as a duplicate: producer 7 had used sequence number 5 for the record there" in text
+    others = {name: one.verdict for name, one in verdict.checks.items() if name != "lost-acknowledged"}
+    assert "violated" not in others.values() and "unknown" not in others.values(), others
+
+
+def test_a_retry_that_is_answered_as_a_duplicate_loses_nothing(audit: Audit) -> None:
+    trace = healthy().answered_as_duplicate("b", "b", at=1).ended("b", at=1, broker=0)
+    assert audit(trace).checks["lost-acknowledged"].verdict == "held"
+
+
+@pytest.mark.parametrize(("sent", "at"), [("x", 2), ("y", 1)])
+def test_what_was_answered_as_a_duplicate_elsewhere_explains_no_loss(audit: Audit, sent: str, at: int) -> None:
+    """Another offset or another digest: nothing explains the acknowledgement, so events are missing."""
+    trace = healthy().answered_as_duplicate(sent, "b", at=1).ended("x", at=at, broker=0)
+    verdict = audit(trace)
+    assert verdict.checks["lost-acknowledged"].allowed == {}
+    assert verdict.checks["duplicate"].verdict == "unknown"
+
+
+def test_a_record_that_a_replica_had_was_not_lost_by_a_reused_sequence_number(audit: Audit) -> None:
+    trace = healthy().produce("x", at=3).answered_as_duplicate("x", "y", at=3).truncate(1, 3, log_end=4)
+    check = audit(trace.leader(1, epoch=1, followers=(2,))).checks["lost-acknowledged"]
+    assert (check.verdict, check.allowed) == ("violated", {})
+
+
 def test_an_unclean_election_allows_what_is_lost_by_it(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=())
     trace.leader(1, epoch=1).produce("b", at=0, epoch=1, leader=1, followers=())

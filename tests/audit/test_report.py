@@ -261,7 +261,7 @@ def test_a_long_run_has_a_bounded_page(tmp_path: Path) -> None:
 def test_writes_that_are_one_mark_are_told_apart_when_zoomed_in() -> None:
     topic_partition = ("t", 0)
     writes = [
-        Operation(f"v{at_ms}", f"v{at_ms}", 1, 0, at_ms, topic_partition=topic_partition, outcome="ok")
+        Operation(f"v{at_ms}", [f"v{at_ms}"], 1, 0, at_ms, topic_partition=topic_partition, outcome="ok")
         for at_ms in (500, 503, 503)
     ]
     timeline = Timeline(end_ms=1_000.0, operations=writes)
@@ -280,7 +280,7 @@ def test_bands_that_overlap_get_rows_of_their_own() -> None:
 
 
 def test_operations_with_one_result_at_one_place_are_one_mark() -> None:
-    operations = [Operation(str(n), str(n), 1, 0, at, outcome=outcome)
+    operations = [Operation(str(n), [str(n)], 1, 0, at, outcome=outcome)
                   for n, (at, outcome) in enumerate([(0, "ok"), (1, "ok"), (2, "failed"), (30, "failed")])]  # fmt: skip
     grouped = [[one.value for one in cluster] for cluster in clusters(operations, lambda at_ms: at_ms)]
     assert grouped == [["0", "1"], ["2"], ["3"]]

@@ -20,7 +20,7 @@ def test_contents_have_one_number_wherever_they_lie() -> None:
     """And another one if the epoch, or what was written, is another."""
     cut = [append(1, 0, 0, 11), append(2, 1, 0, 12), LogStep(9, "cut", 1), append(10, 1, 1, 13)]
     other = Replica(steps=[append(1.5, 0, 0, 11), append(3, 1, 1, 13)], high_watermarks=[(4.0, 1)])
-    write = Operation("o:1", "c", 1, 0, 2.0, outcome="ok", digest=12, topic_partition=T0, lost=True)
+    write = Operation("o:1", ["c"], 1, 0, 2.0, outcome="ok", digest=12, topic_partition=T0, lost=True)
     found = of({"broker-0": Replica(steps=cut), "broker-1": other}, [write])
     first, second = found["replicas"]
     assert first["steps"] == [[1, 0, 0, 0, 0, 1], [2, 0, 1, 1, 0, 2], [9, 1, 1, -1, -1, PLAIN], [10, 0, 1, 1, 1, 3]]
@@ -30,7 +30,7 @@ def test_contents_have_one_number_wherever_they_lie() -> None:
 
 
 def test_a_batch_says_how_much_was_written_with_it() -> None:
-    writes = [Operation(f"o:{n}", value, 1, 0, 2.0, outcome="ok", digest=7, topic_partition=T0, lost=True)
+    writes = [Operation(f"o:{n}", [value], 1, 0, 2.0, outcome="ok", digest=7, topic_partition=T0, lost=True)
               for n, value in enumerate("abc")]  # fmt: skip
     found = of({"broker-0": Replica(steps=[append(1, 0, 0, 7, last=2)])}, writes)
     assert (found["values"], found["lost"]) == ({"1": "a and 2 more"}, [1])

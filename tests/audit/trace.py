@@ -30,6 +30,7 @@ from typing import Self
 import msgspec
 
 from protocol import events as e
+from protocol.events.record_values import values_text
 
 TOPIC = "t"
 _RUN = re.compile(rb'"run":"[^"]*"')
@@ -186,6 +187,14 @@ class Trace:
             self.epoch_began(broker, epoch, at, partition=partition)
         return self
 
+    def answered_as_duplicate(
+        self, sent: str, written: str, *, at: int, last: int = -1, broker: int = 0, epoch: int = 0
+    ) -> Self:
+        """`sent` came under the sequence numbers of `written`, which lies at `at` to `last`."""
+        digests, last = (digest_of(sent), digest_of(written)), max(at, last)
+        numbers = (7, 0, 5, 5 + last - at)
+        return self.emit(f"broker-{broker}", e.DuplicateAnswered(TOPIC, 0, at, last, epoch, *digests, *numbers))
+
     def epoch_began(self, broker: int, epoch: int, at: int, *, partition: int = 0) -> Self:
         """Takes no time."""
         cache = self.caches[broker, partition]
@@ -295,18 +304,25 @@ class Trace:
         partition: int = 0,
         attempts: int = 1,
         idempotent: bool = False,
+        values: str = "",
+        records: int = 1,
+        client: str = "",
     ) -> Self:
-        """A produce from its invocation to its end, as the client saw it."""
+        """A produce from its invocation to its end, as the client saw it. `values`: of the records of one batch, a
+        character each; or `records`, whose values are not told; `value` then only stands for the batch's bytes."""
         self.operations += 1
+        text = values_text([one.encode() for one in values]) if values else "" if records > 1 else value
+        records = len(values) or records
         operation = f"client-0.{self.incarnations.get('client-0', 1)}:{self.operations}"
         digest = digest_of(value)
-        self.emit("client-0", e.OperationInvoked(operation, "produce", TOPIC, partition, acks, value, broker, -1))
+        invoked = (TOPIC, partition, acks, text, broker, -1, client, records)
+        self.emit("client-0", e.OperationInvoked(operation, "produce", *invoked))
         for attempt in range(1, attempts):
             self.emit("client-0", e.AttemptSent(operation, attempt, broker, digest))
             self.emit("client-0", e.AttemptEnded(operation, attempt, -2, -1, "timed out"))
         self.emit("client-0", e.AttemptSent(operation, attempts, broker, digest))
         self.emit("client-0", e.AttemptEnded(operation, attempts, error, at, ""))
-        told = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent)
+        told = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent, records)
         return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *told))
 
     def ask(self, broker: int = 0, *, timeout_ms: int = 30_000, attempt: int = 1, client: int = 0) -> Self:

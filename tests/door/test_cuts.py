@@ -57,3 +57,8 @@ def test_an_operation_is_what_its_events_say_in_any_order() -> None:
     ended = about | {"event": "operation_ended", "outcome": "ok", "offset": 3}
     invoked = about | {"event": "operation_invoked", "value": "a", "client": "q"}
     assert told_of([ended, invoked]) == {"b:1": Told(QUICK, "a", "q", 1, "ok", 3)}
+    several = [ended | {"records": 2}, invoked | {"value": '["a","b"]', "records": 2}]
+    assert told_of(several) == {
+        "b:1": Told(QUICK, "a", "q", 1, "ok", 3),
+        "b:1+1": Told(QUICK, "b", "q", 1, "ok", 4),
+    }

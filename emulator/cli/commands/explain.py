@@ -11,12 +11,14 @@ import msgspec
 from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, read, told_left_out
 from protocol.errors import error_name
+from protocol.events.record_values import cut_as_told, values_in
 from protocol.ids import topic_partition_text
 from protocol.numbers import number_in
 
 FOLLOWED = (
     "operation_invoked", "attempt_sent", "attempt_ended", "operation_ended",
-    "batch_appended", "log_truncated", "high_watermark_moved", "log_loaded", "log_created", "log_deleted",
+    "batch_appended", "duplicate_answered", "log_truncated", "high_watermark_moved",
+    "log_loaded", "log_created", "log_deleted",
 )  # fmt: skip
 NO_ANSWER = -2
 """Stands in events for an attempt that no broker answered."""
@@ -78,7 +80,7 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
 def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     """{partition: what happened there to a value, or at an offset}, events in their order; values come first."""
     of_each = by_topic_partition(events)
-    sent = {operation for operation, value in _produced(events) if value == subject}
+    sent = {operation for operation, values in _produced(events) if _is_among(subject, values)}
     if sent:
         lives = {topic_partition: _life_of_value(there, sent) for topic_partition, there in of_each.items()}
     elif (offset := number_in(subject)) is not None:
@@ -95,11 +97,16 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
     return {name: life for name, life in told.items() if life}
 
 
-def _produced(events: list[Line]) -> Iterator[tuple[str, str]]:
-    """(operation, its value) of those that write: a read has "" for a value, a commit its group."""
+def _is_among(subject: str, values: list[str]) -> bool:
+    """A Kafka client's values are cut, of many records the shorter."""
+    return subject in values or cut_as_told(subject, len(values)) in values
+
+
+def _produced(events: list[Line]) -> Iterator[tuple[str, list[str]]]:
+    """(operation, the values of its records) of those that write: a read has "" for a value, a commit its group."""
     for event in events:
         if event["event"] == "operation_invoked" and event["kind"] == "produce":
-            yield event["operation"], event["value"]
+            yield event["operation"], values_in(event["value"], event.get("records", 1))
 
 
 def _called(topic: str, partition: int) -> str:
@@ -116,6 +123,8 @@ def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, s
         elif event["event"] == "batch_appended" and event["digest"] in digests:
             held.append(Batch(event))
             text = _appended(event)
+        elif event["event"] == "duplicate_answered":
+            text = _answered_as_duplicate(event) if event["digest"] in digests else ""
         else:
             text = _of_replica(event, held)
         if text:
@@ -124,16 +133,19 @@ def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, s
 
 def _life_of_offset(events: list[Line], offset: int) -> Iterator[tuple[Line, str]]:
     """Everything that ever lay at `offset` of one partition, on any replica; what producers were told of it."""
-    produces = {operation for operation, _ in _produced(events)}
+    produces = {operation: len(values) for operation, values in _produced(events)}
     held: list[Batch] = []
     for event in events:
         text = ""
         if "operation" in event:
-            if event["event"] == "attempt_ended" and event["offset"] == offset and event["operation"] in produces:
+            first, records = event.get("offset", -1), produces.get(event["operation"], 0)
+            if event["event"] == "attempt_ended" and 0 <= first <= offset < first + records:
                 text = _of_operation(event)
         elif event["event"] == "batch_appended" and _covers(event, offset):
             held.append(Batch(event))
             text = _appended(event) + f", digest {event['digest']:08x}"
+        elif event["event"] == "duplicate_answered":
+            text = _answered_as_duplicate(event) if _covers(event, offset) else ""
         else:
             text = _of_replica(event, held)
         if text:
@@ -151,10 +163,21 @@ def _appended(event: Line) -> str:
     )
 
 
+def _answered_as_duplicate(event: Line) -> str:
+    if event["digest"] == event["written_digest"]:
+        return f"has it already, at offset {event['base_offset']}: answers the retry with that, and appends nothing"
+    return (
+        f"appends nothing: producer {event['producer_id']} had used sequence number {event['base_sequence']} for other "
+        f"records, at offset {event['base_offset']}, and is answered with that"
+    )
+
+
 def _of_operation(event: Line) -> str:
     match event["event"]:
         case "operation_invoked":
-            return f"is about to write {event['value']!r}, {ACKS.get(event['acks'], event['acks'])}"
+            values = values_in(event["value"], event.get("records", 1))
+            what = repr(values[0]) + (f" and {len(values) - 1} more records in one batch" if len(values) > 1 else "")
+            return f"is about to write {what}, {ACKS.get(event['acks'], event['acks'])}"
         case "attempt_sent":
             return f"sends attempt {event['attempt']} to broker-{event['broker']}"
         case "attempt_ended":

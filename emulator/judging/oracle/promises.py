@@ -16,7 +16,8 @@ from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 
 ACKS, UNCLEAN, UNFLUSHED = "acks<=1", "unclean.leader.election", "not flushed"
-ALLOWED = (ACKS, UNCLEAN, UNFLUSHED)
+SEQUENCE = "duplicate sequence"
+ALLOWED = (ACKS, UNCLEAN, UNFLUSHED, SEQUENCE)
 """What allows that an acknowledged record is lost."""
 ALL = -1
 ANY = 0
@@ -28,6 +29,7 @@ class Allowances:
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
+        self._sent: dict[TopicPartition, tuple[BatchIndex, dict[tuple[int, int], set[str]]]] = {}
         self._unclean: dict[TopicPartition, list[Office]] = {}
         for office in truth.leaders:
             if office.topic_partition is not None and office.found is not None:
@@ -41,6 +43,8 @@ class Allowances:
 
     def of(self, write: Write) -> str:
         """What allows that `write` is lost; "": nothing does."""
+        if self._has_reused_sequence(write):
+            return SEQUENCE
         if write.acks != ALL:
             return ACKS
         topic_partition = write.topic_partition
@@ -70,6 +74,33 @@ class Allowances:
         if index is None:
             index = self._found[id(office)] = BatchIndex(office.found or ())
         return write.offset >= 0 and index.covers(write.digest, write.offset)
+
+    def _has_reused_sequence(self, write: Write) -> bool:
+        """Whether it was answered as a duplicate of what its producer wrote before under the same sequence numbers: no
+        replica ever had it, and another batch of that producer is where it was acknowledged."""
+        if not write.idempotent or write.offset < 0 or self._last_epoch(write) is not None:
+            return False
+        topic_partition, life = write.topic_partition, _life_of(write)
+        if topic_partition not in self._sent:
+            self._sent[topic_partition] = self._sent_of(topic_partition)
+        index, lives = self._sent[topic_partition]
+        return any(life in lives[first, last] for first, last in index.covering(ANY, write.offset))
+
+    def _sent_of(self, topic_partition: TopicPartition) -> tuple[BatchIndex, dict[tuple[int, int], set[str]]]:
+        """Where batches were ever appended, and the idempotent clients' lives that had sent them."""
+        sent: dict[int, set[str]] = {}
+        for one in (*self._truth.writes, *self._truth.left_open):
+            if one.idempotent and one.topic_partition == topic_partition:
+                sent.setdefault(one.digest, set()).add(_life_of(one))
+        lives: dict[tuple[int, int], set[str]] = {}
+        for _, first, last, digest in self._truth.appended.get(topic_partition, ()):
+            lives.setdefault((first, last), set()).update(sent.get(digest, ()))
+        return BatchIndex((ANY, first, last) for first, last in lives), lives
+
+
+def _life_of(write: Write) -> str:
+    """NODE.INCARNATION of its client."""
+    return write.operation.rpartition(":")[0]
 
 
 def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:

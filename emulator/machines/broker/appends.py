@@ -152,7 +152,9 @@ class Appends:
                 raise _Refused(error)
             if written is not None:
                 # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
-                # as any append does, which is what ends it when the ISR has shrunk meanwhile.
+                # as any append does, which is what ends it when the ISR has shrunk meanwhile. Kafka compares sequence
+                # numbers alone, so other records under used numbers are answered likewise.
+                partition.answered_as_duplicate(first, written)
                 return self._written(asked, partition, written.base_offset), written.last_offset + 1
         log.append(placed)
         for header in placed.headers:

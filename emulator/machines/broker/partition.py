@@ -10,11 +10,13 @@ from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition_lock import PartitionLock
 from emulator.machines.broker.purgatory import Delayed, Purgatory
+from emulator.machines.broker.remembered_batch import RememberedBatch
 from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.settings import BrokerSettings
 from protocol.errors import ErrorCode
 from protocol.events import (
     BatchAppended,
+    DuplicateAnswered,
     HighWatermarkMoved,
     IsrChangeEnded,
     LeaderEpochBegan,
@@ -243,6 +245,24 @@ class Partition:
         )
         if self.the_log.epochs.untold:
             self.tell_epochs()
+
+    def answered_as_duplicate(self, sent: BatchHeader, written: RememberedBatch) -> None:
+        """A producer sent sequence numbers that `written` has."""
+        self.context.emit(
+            DuplicateAnswered(
+                self.topic,
+                self.partition,
+                written.base_offset,
+                written.last_offset,
+                self.leader_epoch,
+                sent.crc,
+                written.digest,
+                sent.producer_id,
+                sent.producer_epoch,
+                sent.base_sequence,
+                sent.last_sequence,
+            )
+        )
 
     def tell_epochs(self) -> None:
         """Write down which epochs the log has noted since the last time."""

@@ -76,6 +76,7 @@ class ProducerState:
                 header.last_sequence,
                 header.base_offset,
                 header.last_offset,
+                header.crc,
                 header.max_timestamp_ms,
             )
         )

@@ -6,10 +6,11 @@ from protocol.ids import Offset
 
 
 class RememberedBatch(msgspec.Struct, frozen=True):
-    """Its sequences and where it lies."""
+    """Its sequences, where it lies, and its CRC."""
 
     first_sequence: int
     last_sequence: int
     base_offset: Offset
     last_offset: Offset
+    digest: int
     max_timestamp_ms: int = -1

@@ -5,12 +5,14 @@ operation ends exactly once: ok, failed (certainly not done) or unknown. One ind
 make a failure unknown: a request that timed out may lie in the log although the retry was refused.
 """
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.kept_operations import Kept, Left, Read, Requested
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
+from protocol.events.record_values import values_text
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.outbox import Outbox
 
@@ -41,8 +43,8 @@ class Operation:
 
     __slots__ = (
         "acks", "asked", "attempts", "broker", "digest", "doubtful", "ended", "heard_ms", "idempotent", "identifier",
-        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "requested", "silent_ms", "topic",
-        "value",
+        "kept", "kind", "left", "offset", "outcome", "over", "partition", "reads", "records", "requested", "silent_ms",
+        "topic", "value",
     )  # fmt: skip
 
     def __init__(
@@ -56,6 +58,7 @@ class Operation:
         *,
         asked: int = NO_OFFSET,
         kept: KeptOperations | None = None,
+        records: int = 1,
     ) -> None:
         self.identifier = identifier
         self.kind = kind
@@ -65,6 +68,7 @@ class Operation:
         self.value = value
         self.asked = asked
         self.kept = kept
+        self.records = records
         self.attempts = 0
         self.broker = int(NO_BROKER)
         self.idempotent = False
@@ -174,6 +178,7 @@ class Operation:
                 broker=self.broker,
                 attempts=self.attempts,
                 idempotent=self.idempotent,
+                records=self.records,
             )
         )
         return outcome
@@ -205,14 +210,19 @@ class OperationLog:
         broker: BrokerId = NO_BROKER,
         offset: Offset = NO_OFFSET,
         client: str = "",
+        values: Sequence[bytes] = (),
+        records: int = 1,
     ) -> Operation:
         """Written before anything leaves. `kind`: see `OperationInvoked`; `offset` of a fetch, or what is committed;
-        `client`: of Kafka, that it is somebody else's."""
+        `client`: of Kafka, that it is somebody else's; `values`: instead of `value`, of so many `records` of one batch,
+        none where they are not told."""
         self._count += 1
         identifier = f"{self._prefix}{self._count}"
-        text = value.decode("utf-8", "replace")
-        out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset, client))
-        operation = Operation(identifier, kind, topic, partition, acks, text, asked=offset, kept=self._kept)
+        text = values_text(values) if values else value.decode("utf-8", "replace")
+        out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset, client, records))
+        operation = Operation(
+            identifier, kind, topic, partition, acks, text, asked=offset, kept=self._kept, records=records
+        )
         if self._kept is not None:
             self._kept.append(operation)
         return operation

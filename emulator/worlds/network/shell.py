@@ -292,6 +292,7 @@ class NodeShell:
 
     def _write_exit(self) -> None:
         assert self.exit is not None
+        self.switchboard.end_translations()
         code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
         stopped = NodeStopped(code=code, reason=self.exit.reason, kind=self.exit.kind)
         for told in (*self.links.last_words(), stopped):

@@ -54,6 +54,7 @@ class Switchboard:
         self._wire = WireEvents(host)
         self._connections: dict[int, Connection] = {}
         self._accepted = 0
+        self._translates = True
         self._dirty: dict[int, Connection] = {}
         self._ending: dict[Connection, None] = {}
         """Past their gates with all that was sent, and not yet in the kernel's hands with all of it."""
@@ -77,6 +78,13 @@ class Switchboard:
         while self._ending or any(one.out.passes_by_itself for one in self._connections.values()):
             self._moved = trio.Event()
             await self._moved.wait()
+
+    def end_translations(self) -> None:
+        """The node's process ends: nothing that its translators have under way is answered, nor what still arrives."""
+        self._translates = False
+        for connection in self._connections.values():
+            if connection.translator is not None:
+                connection.translator.ended()
 
     def close_all(self) -> None:
         """Nothing is left of them."""
@@ -251,10 +259,10 @@ class Switchboard:
 
     def write_out(self) -> None:
         """Events that clients depend on, then frames."""
-        if self._host.events.urgent:
-            self._host.flush()
         if not self._dirty:
             return
+        if self._host.events.urgent:
+            self._host.flush()
         dirty, self._dirty = self._dirty, {}
         for connection in dirty.values():
             if connection.draining:
@@ -334,6 +342,8 @@ class Switchboard:
     def _pass_in(self, connection: Connection, payload: Any) -> None:
         """A frame or a marker has arrived."""
         if isinstance(payload, tuple):
+            if connection.translator is not None and not self._is_answerable(connection):
+                return
             frame: Frame = payload[0]
             connection.frames_in += 1
             cause = f"{connection.name}/{connection.frames_in}"
@@ -354,6 +364,10 @@ class Switchboard:
         else:
             assert payload is Marker.LOST
             self._lose(connection, connection.lost_reason, connection.loss)
+
+    def _is_answerable(self, connection: Connection) -> bool:
+        """Whether the machine gets to see what arrives on this connection of a translator."""
+        return self._translates and connection.state is State.STANDING
 
     # --- connections: their ends -----------------------------------------------------------------------------
 
@@ -383,7 +397,9 @@ class Switchboard:
         return connection
 
     def offer_in_translation(self, connection: Connection, frame: Frame, client_id: str) -> None:
-        """A request of it was read, in which it is called `client_id`."""
+        """A request of it was read, in which it is called `client_id`. One of a connection that ended is discarded."""
+        if not self._is_answerable(connection):
+            return
         if client_id != connection.back.client_id:
             self.links.called(client_id, connection.out, connection.back)
         payload = b""

@@ -32,7 +32,7 @@ def test_a_line_says_when_what_where_who_and_which_events(tmp_path: Path) -> Non
     assert "".join(printed) == (
         "    0.026 s  · leader-change     t-0: broker-1 leads (epoch 1), before it broker-0 (epoch 0)  [broker-1.1/6]\n"
         "    0.026 s  ✗ dual-leader       t-0: over: broker-0 (epoch 0) went on leading after broker-1 (epoch 1) had"
-        " begun, for 31 ms: 3 batches appended, 3 acknowledged  [broker-0.1/2, broker-1.1/6, broker-0.1/8]\n"
+        " begun, for 31 ms: 3 batches appended, 3 records acknowledged  [broker-0.1/2, broker-1.1/6, broker-0.1/8]\n"
         "    0.032 s  ✗ lost-acknowledged t-0: 'c' of client-0.1:3 was acknowledged (acks=1) at offset 2; the leader,"
         " broker-1 (epoch 1), does not have it  [client-0.1/13, broker-1.1/6]\n"
         "the run is over, read to 12.345 s; violated so far: dual-leader 1\n"

@@ -47,6 +47,8 @@ class KafkaClient:
         self._reading = seen.reading()
         self._answer: Message | None = None
         self._cause = ""
+        self.over = False
+        """The connection has ended: none of its later frames is answered."""
         self._free = trio.Event()
         self._free.set()
 
@@ -100,7 +102,9 @@ class KafkaClient:
         )
 
     def left(self) -> None:
-        """The answer is through the gate; it is written next. Who has gone meanwhile is not told it any more."""
+        """The answer is through the gate; it is written next. Skipped if the connection has ended."""
+        if self.over:
+            return
         arrived, answer = self._under_way, self._answer
         assert arrived is not None, "an answer leaves that nobody asked for"
         producing, self._producing = self._producing, None
@@ -129,7 +133,8 @@ class KafkaClient:
         self.written()
 
     def ended(self) -> None:
-        """The connection is over."""
+        """The connection is over, or the node's process ends: the outcome of what is under way is unknown."""
+        self.over = True
         self._lose()
         self._reading.ended()
         self._free.set()

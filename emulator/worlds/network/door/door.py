@@ -190,6 +190,8 @@ class Door:
                     switchboard.offer_in_translation(connection, one, one.asked.client_id)
                     switchboard.write_out()
                     await client.wait_free()
+                    if client.over:  # as Kafka, which discards what it had read of a client that it cannot answer
+                        return
                     if self._shell.full:
                         await self._shell.wait_room()
                 if payloads:

@@ -1,9 +1,9 @@
 """What a Kafka client was told: the operations that the audit reads, as the broker's door sees them.
 
 A produce is invoked when its request arrives through the link's gate, and ends when its answer has left through it: ok,
-failed, or unknown where the answer did not leave, or left for somebody who had gone. Each record of a small batch is an
-operation with its value; a larger batch is one operation. Of reads see `read_operations`, of offsets of groups
-`offset_operations`.
+failed, or unknown where the answer did not leave, or the client had gone. A batch is one operation, which names its
+records; of many records several, one behind the other (`record_values`). Of reads see `read_operations`, of offsets of
+groups `offset_operations`.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +17,7 @@ from emulator.worlds.network.door.offset_operations import OffsetOperations, Off
 from emulator.worlds.network.door.read_operations import ReadOperations
 from protocol.errors import ErrorCode
 from protocol.events import Event
+from protocol.events.record_values import RECORDS_MAX, VALUES_MAX, value_bytes_max
 from protocol.ids import NO_OFFSET, BrokerId, Offset
 from protocol.machine import Emit
 from protocol.messages.replication import (
@@ -28,21 +29,25 @@ from protocol.messages.replication import (
     ProduceResult,
 )
 from protocol.outbox import Outbox
-from protocol.records.format import iter_headers, read_records
+from protocol.records.compression import DECOMPRESSED_BYTES_MAX
+from protocol.records.errors import TooLarge
+from protocol.records.format import iter_headers
 from protocol.records.types import BatchHeader
+from protocol.records.value_scan import values_of
 
-TOLD_RECORDS_MAX: Final = 32
-"""Records of a batch that are told one by one."""
-TOLD_BYTES_MAX: Final = 16 * 1024
-"""Size of such a batch: a larger one is not unpacked."""
+TOLD_RECORDS_MAX: Final = 16 * VALUES_MAX
+"""Records of a batch whose values are told; of a larger one only how many there are."""
+TOLD_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Size of such a batch, as sent and unpacked: a larger one is not unpacked."""
+RECORD_BYTES_MIN: Final = 7
+"""The smallest record of a batch. One that claims more records than fit is no batch, and one operation."""
 UNKNOWN_MS: Final = 0
 """How long a Kafka client waits for an answer is its own affair."""
-VALUE_BYTES_MAX: Final = 256
-"""Of a value, in an event."""
 
 
 class _Produced(msgspec.Struct):
-    """An operation under way: of the batch with this digest, whose offset is that of the batch and so many more."""
+    """An operation under way: of the batch with this digest. Its first record's offset is that of the request's first
+    record and so many more."""
 
     operation: Operation
     digest: int
@@ -76,17 +81,20 @@ class Seen:
             return  # the broker refuses it, and nobody can be told where it is
         first = 0
         for position, header in entries:
-            values = _values(asked.records, position, header)
-            for delta, value in enumerate(values or [_described(header)]):
+            records, values = _records_of(asked.records, position, header)
+            most = VALUES_MAX if values else RECORDS_MAX
+            for begin in range(0, records, most):
+                some = min(most, records - begin)
                 operation = self._log.invoke(
-                    self._out, kind="produce", topic=asked.topic, partition=asked.partition, acks=acks, value=value,
-                    broker=self._broker, client=client_id,
+                    self._out, kind="produce", topic=asked.topic, partition=asked.partition, acks=acks,
+                    broker=self._broker, client=client_id, records=some,
+                    values=_cut(values[begin : begin + some]) if values else (),
                 )  # fmt: skip
                 operation.attempt_sent(
                     self._out, broker=self._broker, timeout_ms=UNKNOWN_MS, digest=header.crc,
                     idempotent=header.producer_id >= 0,
                 )  # fmt: skip
-                yield _Produced(operation, header.crc, first + delta)
+                yield _Produced(operation, header.crc, first + begin)
             first += header.record_count
 
     def ended(self, produced: list[_Produced], result: ProduceResult | None, cause: str) -> None:
@@ -191,15 +199,22 @@ class Reading:
             self._operations.ended(out)
 
 
-def _values(records: bytes, position: int, header: BatchHeader) -> list[bytes] | None:
-    """None: too many to be told, or they cannot be read."""
+def _records_of(records: bytes, position: int, header: BatchHeader) -> tuple[int, list[bytes]]:
+    """(how many records an entry has, their values); no values: they are too many to be told, or cannot be read."""
+    room_bytes = header.size_bytes if header.compression == "none" else DECOMPRESSED_BYTES_MAX
+    if not 0 < header.record_count <= room_bytes // RECORD_BYTES_MIN:
+        return 1, []
     if header.record_count > TOLD_RECORDS_MAX or header.size_bytes > TOLD_BYTES_MAX:
-        return None
+        return header.record_count, []
     try:
-        return [(record.value or b"")[:VALUE_BYTES_MAX] for record in read_records(records, position)]
+        values = values_of(records, position, header, limit_bytes=TOLD_BYTES_MAX)
+    except TooLarge:
+        return header.record_count, []
     except ValueError:
-        return None
+        return 1, []
+    return len(values), values
 
 
-def _described(header: BatchHeader) -> bytes:
-    return f"{header.record_count} records, {header.size_bytes} bytes".encode()
+def _cut(values: list[bytes]) -> list[bytes]:
+    most = value_bytes_max(len(values))
+    return [value[:most] for value in values]

@@ -46,6 +46,22 @@ def test_the_leaders_own_word_may_be_lost() -> None:
     assert allowed(lost(acks=1)) == {"acks<=1": 1}
 
 
+def test_a_reused_sequence_number_is_the_clients_own_loss() -> None:
+    """x was answered with the offset of b, which the same idempotent producer wrote; nothing else is lost."""
+    truth = healthy()
+    truth.writes = [msgspec.structs.replace(one, idempotent=True, operation=f"c.1:{one.value}") for one in truth.writes]
+    x = msgspec.structs.replace(write("x", 1), idempotent=True, operation="c.1:9")
+    truth.writes.append(x)
+    assert allowed(truth) == {"duplicate sequence": 1}
+    truth.writes[-1] = msgspec.structs.replace(x, operation="other.1:9")
+    assert allowed(truth) == {}, "b is of another producer"
+    truth.writes[-1] = msgspec.structs.replace(x, idempotent=False)
+    assert allowed(truth) == {}, "it has no sequence numbers"
+    truth.writes[-1] = x
+    truth.appended[PLACE].add((0, 1, 1, digest("x")))
+    assert allowed(truth) == {}, "a replica had it once"
+
+
 def test_an_unclean_election_allows_what_was_written_before_it() -> None:
     truth = lost()
     truth.leaders[-1].found = frozenset({(digest("c"), 2, 2)})

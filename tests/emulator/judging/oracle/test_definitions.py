@@ -2,18 +2,6 @@
 
 from typing import TypeVar
 
-from tests.emulator.judging.oracle.definitions import (
-    Found,
-    acknowledged_below_min_insync,
-    allowed,
-    committed_offset_regression,
-    elected_uncleanly,
-    holds,
-    overlapping,
-    phantom_read,
-    too_few_copies,
-    unseen,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,6 +19,18 @@ from emulator.judging.oracle.promises import Allowances
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Write
 from emulator.machines.client.kept_operations import Read
 from protocol.ids import TopicPartition
+from tests.emulator.judging.oracle.definitions import (
+    Found,
+    acknowledged_below_min_insync,
+    allowed,
+    committed_offset_regression,
+    elected_uncleanly,
+    holds,
+    overlapping,
+    phantom_read,
+    too_few_copies,
+    unseen,
+)
 
 EXAMPLES = 150
 Item = TypeVar("Item")

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.broker.purgatory import PARKED_MAX
 from protocol.errors import ErrorCode
-from protocol.events import LeaderEpochBegan
+from protocol.events import DuplicateAnswered, LeaderEpochBegan
 from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
 from protocol.messages.replication import (
@@ -20,7 +20,7 @@ from protocol.messages.replication import (
     ProduceRequest,
     ProduceResponse,
 )
-from protocol.records.format import encode
+from protocol.records.format import encode, read_header
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 
@@ -280,6 +280,22 @@ def test_what_was_sent_is_looked_at_before_who_sent_it(version: str) -> None:
     bench.broker.replicas.configure("t", {"max.message.bytes": str(len(sent) - 1)})
     assert outcome(bench, bench.produce(records=sent)) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
     assert outcome(bench, bench.produce(records=ahead)) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+
+
+@pytest.mark.parametrize("version", ["0.11", "1.1", "2.3", "2.8"])
+def test_an_answer_as_duplicate_names_what_was_sent_and_what_is_there(version: str) -> None:
+    """ProducerStateManager compares sequence numbers alone, so other records under used numbers pass for a retry."""
+    bench = leader(version, isr=(0,))
+    first = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+    sent, other = batch("a", "b", **first), batch("c", "d", **first)
+    for records in (batch("x"), sent, sent, other):
+        assert outcome(bench, bench.produce(records=records))[0] == 0
+    assert bench.log.log_end == 3
+    digests = [read_header(records).crc for records in (sent, other)]
+    assert bench.events(DuplicateAnswered) == [
+        DuplicateAnswered("t", 0, 1, 2, bench.partition.leader_epoch, digest, digests[0], 7, 0, 0, 1)
+        for digest in digests
+    ]
 
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.0.0", "2.0.1", "2.8"])

@@ -1,31 +1,117 @@
 """What a broker's door tells of a client's records, as operations for the audit."""
 
-import pytest
+import zlib
 
-from emulator.worlds.network.door.seen import Seen
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.worlds.network.door.seen import TOLD_BYTES_MAX, TOLD_RECORDS_MAX, Seen
 from protocol.events import Event, OperationEnded, OperationInvoked
+from protocol.events.record_values import RECORDS_MAX, VALUES_BYTES_MAX, VALUES_MAX, value_bytes_max, values_in
 from protocol.ids import BrokerId, Offset
 from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
-from protocol.records.batch import encode_batch
+from protocol.records.batch import HEADER_BYTES, encode_batch
+from protocol.records.compression import CODECS, Compression
+from protocol.records.format import encode
 
 
-def told(records: bytes) -> list[Event]:
-    """Of one produce with acks=all, which was answered with offset 5."""
+def told(records: bytes, acks: int = -1) -> list[Event]:
+    """Of one produce, which was answered with offset 5."""
     written: list[Event] = []
     seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
-    producing = seen.produced("app", -1, ProduceRequest(-1, 100, [ProducePartition("t", 0, records)]), "cause")
+    producing = seen.produced("app", acks, ProduceRequest(-1, 100, [ProducePartition("t", 0, records)]), "cause")
     producing.told(ProduceResponse([ProduceResult("t", 0, 0, Offset(5))]))
     return written
 
 
+def invoked_in(events: list[Event]) -> list[OperationInvoked]:
+    return [event for event in events if isinstance(event, OperationInvoked)]
+
+
+def ended_in(events: list[Event]) -> list[OperationEnded]:
+    return [event for event in events if isinstance(event, OperationEnded)]
+
+
 @pytest.mark.parametrize("producer_id", [-1, 0, 4711])
-def test_each_record_is_an_operation_and_knows_whether_its_producer_is_idempotent(producer_id: int) -> None:
+def test_a_batch_is_an_operation_of_its_records_and_knows_whether_its_producer_is_idempotent(producer_id: int) -> None:
     events = told(encode_batch([b"a", b"b"], timestamp_ms=1, producer_id=producer_id, base_sequence=0))
-    invoked = [event for event in events if isinstance(event, OperationInvoked)]
-    ended = [event for event in events if isinstance(event, OperationEnded)]
-    assert [(event.value, event.acks, event.client) for event in invoked] == [("a", -1, "app"), ("b", -1, "app")]
-    assert [(event.outcome, event.offset) for event in ended] == [("ok", 5), ("ok", 6)]
-    assert {event.idempotent for event in ended} == {producer_id >= 0}
+    [invoked], [ended] = invoked_in(events), ended_in(events)
+    assert (invoked.records, invoked.value, invoked.acks, invoked.client) == (2, '["a","b"]', -1, "app")
+    assert (ended.records, ended.outcome, ended.offset) == (2, "ok", 5)
+    assert ended.idempotent == (producer_id >= 0)
+
+
+def test_one_record_says_its_value_as_it_is() -> None:
+    [invoked] = invoked_in(told(encode_batch([b'["a"]'], timestamp_ms=1)))
+    assert (invoked.records, invoked.value) == (1, '["a"]')
+
+
+@given(
+    st.lists(st.binary(max_size=400), min_size=1, max_size=60),
+    st.integers(1, 30),
+    st.sampled_from(CODECS),
+    st.sampled_from((-1, 0, 1)),
+)
+def test_operations_name_every_record_of_a_batch_once(
+    values: list[bytes], times: int, codec: Compression, acks: int
+) -> None:
+    values = values * times
+    events = told(encode_batch(values, timestamp_ms=1, compression=codec), acks)
+    offset, told_values = 5, []
+    for invoked, ended in zip(invoked_in(events), ended_in(events), strict=True):
+        assert invoked.operation == ended.operation and invoked.records == ended.records <= VALUES_MAX
+        assert ended.offset == (-1 if acks == 0 else offset)
+        offset += ended.records
+        told_values += values_in(invoked.value, invoked.records)
+        assert sum(len(value) for value in values_in(invoked.value, invoked.records)) <= VALUES_BYTES_MAX
+    assert offset == 5 + len(values)
+    assert [len(one) > 0 for one in told_values] == [len(value) > 0 for value in values]
+    if len(values) <= VALUES_MAX:
+        most = value_bytes_max(len(values))
+        assert told_values == [value[:most].decode("utf-8", "replace") for value in values]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize(("codec", "operations"), [("none", 3), ("gzip", 1)])
+def test_records_of_older_formats_are_told_by_entry_of_the_log(magic: int, codec: Compression, operations: int) -> None:
+    events = told(encode([b"a", b"b", b"c"], magic=magic, timestamp_ms=1, compression=codec))
+    each = [value for one in invoked_in(events) for value in values_in(one.value, one.records)]
+    assert each == ["a", "b", "c"] and len(invoked_in(events)) == operations
+    assert [(one.offset, one.records) for one in ended_in(events)] == (
+        [(5, 3)] if operations == 1 else [(5, 1), (6, 1), (7, 1)]
+    )
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize(("count", "size_bytes"), [(TOLD_RECORDS_MAX + 1, 1), (5, TOLD_BYTES_MAX)])
+def test_of_what_is_too_large_to_be_told_each_record_is_counted(
+    codec: Compression, count: int, size_bytes: int
+) -> None:
+    events = told(encode_batch([bytes(size_bytes)] * count, timestamp_ms=1, compression=codec))
+    assert sum(one.records for one in invoked_in(events)) == sum(one.records for one in ended_in(events)) == count
+    assert all(values_in(one.value, one.records) == [""] * one.records for one in invoked_in(events))
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("claimed", [0, 1, 3, 5_000, RECORDS_MAX + 1, 2**31 - 1])
+def test_a_batch_that_lies_about_its_records_costs_no_more_than_its_size(codec: Compression, claimed: int) -> None:
+    batch = bytearray(encode_batch([b"a", b"b"], timestamp_ms=1, compression=codec))
+    batch[HEADER_BYTES - 4 : HEADER_BYTES] = claimed.to_bytes(4, "big")
+    events = told(bytes(batch))
+    assert len(events) <= 12
+    if claimed <= TOLD_RECORDS_MAX:
+        assert sum(one.records for one in invoked_in(events)) == 1
+
+
+@given(st.binary(max_size=200), st.sampled_from(CODECS))
+def test_records_that_cannot_be_read_are_an_operation_all_the_same(garbage: bytes, codec: Compression) -> None:
+    batch = encode_batch([b"a"], timestamp_ms=1, compression=codec)
+    head = bytearray(batch[:HEADER_BYTES])
+    head[8:12] = (HEADER_BYTES - 12 + len(garbage)).to_bytes(4, "big")
+    head[17:21] = zlib.crc32(garbage).to_bytes(4, "big")
+    [invoked] = invoked_in(told(bytes(head) + garbage))
+    assert invoked.records == 1
 
 
 def test_what_validation_refused_is_no_operation() -> None:
