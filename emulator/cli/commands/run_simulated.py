@@ -34,7 +34,11 @@ def run_simulated(
     began_s = perf_counter()
     prepare(directory)
     try:
-        run = judge_into(directory, resolved, seed) if with_oracle else simulate_into(directory, resolved, seed)
+        run = None
+        if with_oracle:
+            run = judge_into(directory, resolved, seed)
+        else:
+            simulate_into(directory, resolved, seed)
     except (StepFailed, RunTooLong) as error:
         place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
         print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
