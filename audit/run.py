@@ -95,6 +95,7 @@ def _verdict(
     reasons += health.unexpected_deaths(judged.notes, expected.exits) + lacking
     if judged.notes_total > len(judged.notes):
         reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
+    reasons += health.stalled(judged.notes, expected.stall_limit_ms)
     reasons += [*expected.missed, *of_settings]
     if expected.unfinished:
         reasons.append(expected.unfinished)

@@ -9,6 +9,7 @@ from emulator.last_resort import ended
 
 NAMES = (
     *("simulation", "ready", "many_partitions", "produce", "door_throughput", "dual_leader"),
+    *("oracle_growth",),
     *("audit_throughput", "beside_duckdb", "many_runs"),
 )
 

@@ -100,7 +100,7 @@ def play(scenario: str, version: str, world: str, directory: Path) -> Outcome:
     if where is None:
         outcome.run = str(directory)
         prepare(directory)
-        simulate_into(directory, resolved, 1, with_oracle=False)
+        simulate_into(directory, resolved, 1)
         observations = load(directory / OBSERVATIONS_FILE)
         outcome.equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations) or ""
     else:

@@ -1,18 +1,48 @@
-"""Divergence: at the end two replicas of a partition hold different batches at the same offset.
+"""Divergence: at the end two in-sync replicas of a partition hold different batches at the same offset.
 
 Replication copies batches whole, so at every offset below the shorter of two logs both must have the same (leader
-epoch, digest). What lies above the end of the shorter log is lag, no divergence. Divergence while a fault lasts is
-ordinary; a run that ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
+epoch, digest). What lies above the end of the shorter log is lag, no divergence. A replica counts if its broker runs
+and the partition's last committed ISR has it; any counts where no state is known. One that is dead, paused or outside
+the ISR is behind, whatever uncommitted tail it has, and cuts that before it is in sync again. One outside the ISR
+counts where the run was left in peace for so long that it must be in sync. Divergence while a fault lasts is ordinary;
+a run that ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
 """
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
 from audit.odd_places import AT
+from audit.settled import ISR_MS
 
 # Epoch and digest as one number, ordered by epoch (a digest is 32 bits): numbers are what Spark aggregates fastest.
 # Two logs that differ have, at the first such offset, the start of a batch in both: below it they are equal, batch by
 # batch.
-VIOLATIONS = f"""
+VIOLATIONS = rf"""
+WITH isrs AS (
+  SELECT run, topic, partition, isr FROM (
+    SELECT run, regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
+      CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
+      max_by(change, zxid) AS change, from_json(get_json_object(max_by(data, zxid), '$.isr'), 'ARRAY<BIGINT>') AS isr
+    FROM rest WHERE event = 'znode_changed' AND path RLIKE '^/brokers/topics/[^/]+/partitions/[0-9]+/state$'
+    GROUP BY run, path
+  )
+  WHERE change != 'deleted' AND isr IS NOT NULL
+    AND run NOT IN (SELECT run FROM settled WHERE end_ms - since_ms > {ISR_MS})
+),
+halted AS (
+  SELECT run, node FROM (
+    SELECT run, target AS node, max_by(what, struct(at_ms, seq)) AS last FROM rest
+    WHERE event = 'machine_fault' AND what IN ('kill', 'stop', 'power-loss', 'died', 'pause', 'start', 'resume')
+    GROUP BY run, target
+  )
+  WHERE last NOT IN ('start', 'resume')
+  UNION
+  SELECT run, node FROM (
+    SELECT run, node, max(IF(event = 'node_started', incarnation, 0)) AS begun,
+      max(IF(event = 'node_stopped' AND code != 0, incarnation, -1)) AS ended
+    FROM rest WHERE event IN ('node_started', 'node_stopped') GROUP BY run, node
+  )
+  WHERE ended >= begun
+)
 SELECT run, topic, partition, base_offset AS offset,
   format_string('at offset %d the replicas hold different batches, of leader epochs %d and %d',
     base_offset, shiftright(lowest, 32), shiftright(highest, 32)) AS text,
@@ -23,11 +53,15 @@ SELECT run, topic, partition, base_offset AS offset,
 FROM (
   SELECT run, topic, partition, base_offset, min(batch) AS lowest, max(batch) AS highest, count(*) AS replicas
   FROM (
-    SELECT /*few(odd_places)*/ run, topic, partition, base_offset, shiftleft(leader_epoch, 32) + digest AS batch
+    SELECT /*few(odd_places)*/ run, node, topic, partition, base_offset, shiftleft(leader_epoch, 32) + digest AS batch
     FROM logs
     --big LEFT SEMI JOIN odd_places ON {AT} = place
     WHERE base_offset IS NOT NULL
-  )
+  ) AS held
+  LEFT ANTI JOIN halted ON held.run = halted.run AND held.node = halted.node
+  LEFT ANTI JOIN isrs ON held.run = isrs.run AND held.topic = isrs.topic
+    AND held.partition = isrs.partition
+    AND NOT array_contains(isrs.isr, CAST(substring_index(held.node, '-', -1) AS BIGINT))
   GROUP BY run, topic, partition, base_offset
 )
 WHERE lowest != highest

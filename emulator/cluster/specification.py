@@ -19,6 +19,7 @@ from emulator.runs.directory import processes_of, told_in_settings_file, write_j
 from emulator.runs.living import Driver, Engine, Living
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve import resolved as resolved_run
+from emulator.runs.time_outs import stall_limit_ms
 from emulator.scenario.model import Scenario
 from emulator.settings.accounting import check
 from emulator.settings.files import SettingsFile
@@ -90,7 +91,7 @@ def write_specification(run_dir: Path, spec: LiveSpec, about: Resolved) -> None:
     write_json(run_dir / LIVE_FILE, spec)
     settings = {
         "world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed,
-        "processes": processes_of(spec.run.topology, injected=True),
+        "processes": processes_of(spec.run.topology, injected=True), "stall_limit_ms": stall_limit_ms(about),
     }  # fmt: skip
     write_json(run_dir / SETTINGS_FILE, settings | told_in_settings_file(about))
 

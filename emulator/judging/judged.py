@@ -12,7 +12,7 @@ from emulator.judging.oracle.truth import Truth
 from emulator.judging.simulated_measures import deaths_of, faults_of, measures_of
 from emulator.machines.client.operations import KeptOperations
 from emulator.runs.resolve import Resolved
-from emulator.runs.simulated import Played, play
+from emulator.runs.simulated import Played, collector_asleep, play
 from emulator.runs.verdict import Verdict
 from emulator.scenario.observations.comparable import version_name
 from emulator.scenario.observations.model import Observations
@@ -45,8 +45,9 @@ def play_and_judge(
         resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
     )
     played_s = perf_counter()
-    truth = truth_of(played.world, played.operations, probe)
-    checks, outcomes = judge_truth(truth), unknown_outcomes(truth)
+    with collector_asleep():
+        truth = truth_of(played.world, played.operations, probe)
+        checks, outcomes = judge_truth(truth), unknown_outcomes(truth)
     judged_s = perf_counter()
     observations = plain(played.observations)
     measures = measures_of(played.world, probe) | {"unknown_outcomes": outcomes}

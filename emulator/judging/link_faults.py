@@ -6,7 +6,6 @@ Plain Python over the notes of `emulator.judging.findings`. What is not told is 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -38,15 +37,20 @@ class _Rule(msgspec.Struct):
 
 def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]]:
     """Every rule in the order in which it was asked for, and why the run is unknown because of them."""
-    rules: dict[str, _Rule] = defaultdict(_Rule)
+    rules: dict[str, _Rule] = {}
+    standing: set[str] = set()
     for note in notes:
         if _asks_for_heal(note):
-            for rule_id, rule in rules.items():
-                if note.rule in (None, rule_id) and rule.heal_asked_ms is None:
-                    rule.heal_asked_ms = note.at_ms
+            healed = standing & {note.rule} if note.rule is not None else {*standing}
+            for rule_id in healed:
+                rules[rule_id].heal_asked_ms = note.at_ms
+            standing -= healed
             continue
         if note.rule is None or not note.event.startswith("fault_"):
             continue
+        if note.rule not in rules:
+            rules[note.rule] = _Rule()
+            standing.add(note.rule)
         rule = rules[note.rule]
         rule.what = note.what or rule.what
         who = (note.node, note.incarnation)
@@ -67,11 +71,12 @@ def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]
             case "fault_traffic":
                 rule.traffic_after = True
     ended = ended_ms(notes)
+    running = _running_at(notes, {rule.asked_ms for rule in rules.values() if rule.asked_ms is not None})
     verdicts, reasons = [], []
     for rule_id, rule in sorted(rules.items(), key=lambda item: (item[1].asked_ms or 0.0, item[0])):
         verdict = _verdict(rule_id, rule, ended)
         verdicts.append(verdict)
-        reasons += [*_reasons(verdict, rule), *_not_told_everywhere(verdict, rule, notes, ended)]
+        reasons += [*_reasons(verdict, rule), *_not_told_everywhere(verdict, rule, running, ended)]
     return verdicts, reasons
 
 
@@ -135,19 +140,38 @@ def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
 
 
 def _not_told_everywhere(
-    verdict: FaultVerdict, rule: _Rule, notes: Sequence[Note], ended: Mapping[tuple[str, int], float]
+    verdict: FaultVerdict,
+    rule: _Rule,
+    running: Mapping[float, Mapping[str, int]],
+    ended: Mapping[tuple[str, int], float],
 ) -> list[str]:
-    """Every process that ran when the rule was asked for is told of it, whether or not its links are meant; who stood
-    still, when it goes on."""
+    """Every process that ran when the rule was asked for is told of it, whether or not its links are meant."""
     if rule.asked_ms is None:
         return [f"fault {verdict.rule!r} was in force, and nobody had asked for it"]
     if verdict.in_force_ms is None:
         return []
+    lacking = [
+        who[0]
+        for who in sorted(running[rule.asked_ms].items())
+        if who not in rule.in_force and ended.get(who, math.inf) > verdict.in_force_ms
+    ]
+    return [f"fault {verdict.rule!r} is not told to have been in force at {', '.join(lacking)}"] if lacking else []
+
+
+def _running_at(notes: Iterable[Note], moments_ms: Iterable[float]) -> dict[float, dict[str, int]]:
+    """{moment: {node: its life}} of those that had begun by then and did not stand still: in one pass, for a long run
+    has many faults and many notes. Who stands still is told of a rule when it goes on."""
+    found: dict[float, dict[str, int]] = {}
+    waiting = sorted(moments_ms, reverse=True)
     lives: dict[str, int] = {}
     halted: set[str | None] = set()
+
+    def until(at_ms: float) -> None:
+        while waiting and waiting[-1] <= at_ms:
+            found[waiting.pop()] = {node: life for node, life in lives.items() if node not in halted}
+
     for note in notes:
-        if note.at_ms >= rule.asked_ms:
-            break
+        until(note.at_ms)
         if note.event == "node_started":
             lives[note.node] = note.incarnation
             halted.discard(note.node)
@@ -155,12 +179,8 @@ def _not_told_everywhere(
             halted.add(note.target)
         elif note.event == "machine_fault" and note.what == RESUME:
             halted.discard(note.target)
-    lacking = [
-        who[0]
-        for who in sorted(lives.items())
-        if who not in rule.in_force and who[0] not in halted and ended.get(who, math.inf) > verdict.in_force_ms
-    ]
-    return [f"fault {verdict.rule!r} is not told to have been in force at {', '.join(lacking)}"] if lacking else []
+    until(math.inf)
+    return found
 
 
 def ended_ms(notes: Iterable[Note]) -> dict[tuple[str, int], float]:

@@ -24,13 +24,26 @@ SETTINGS = (
 )
 
 
+STALL_SHARE = 0.5
+"""A client of the session service pings it each third of its time-out: who stands still for half of one may expire."""
+
+
 def timer_limit_ms(resolved: Resolved) -> float:
     """At p99.9, in scenario ms."""
+    return SHARE * _shortest_ms(resolved)
+
+
+def stall_limit_ms(resolved: Resolved) -> float:
+    """Of a cluster that stays, in scenario ms: for how long a process may stand still once."""
+    return STALL_SHARE * _shortest_ms(resolved)
+
+
+def _shortest_ms(resolved: Resolved) -> float:
     spec, steps = resolved.spec, resolved.scenario.steps
     nodes = [in_force(one, node) for one in specs_of(spec, steps) for node in one.settings]
     time_outs = [float(own[name]) for own in nodes for name in SETTINGS if name in own]
     ensemble_ms = float(spec.tick_time_ms * spec.sync_limit)
-    return SHARE * min([ensemble_ms, *time_outs, *of_steps(steps)])
+    return min([ensemble_ms, *time_outs, *of_steps(steps)])
 
 
 def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:

@@ -29,7 +29,7 @@ def test_spark_confirms_every_cell_of_the_cap_choice_matrix(spark: SparkSession,
         draw = sweep.space.draw(number)
         path = tmp_path / f"run-{number}"
         path.mkdir()
-        simulate_into(path, cells.resolved(draw), draw.seed, with_oracle=False)
+        simulate_into(path, cells.resolved(draw), draw.seed)
         rows.append(worker.play(number))
         paths.append(path)
     for row, verdict in zip(rows, audit_runs(spark, paths, scratch=str(tmp_path / "scratch")), strict=True):

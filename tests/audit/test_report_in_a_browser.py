@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from audit.report import write_report
-from emulator.cli.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.judging.advice.page import page_of
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
@@ -40,7 +40,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for scenario, version in VERSIONS.items():
         run = tmp_path_factory.mktemp("runs") / scenario
         prepare(run)
-        verdict = simulate_into(run, resolve(find_scenario(scenario), version), 1).verdict
+        verdict = judge_into(run, resolve(find_scenario(scenario), version), 1).verdict
         written[scenario] = write_report(run, verdict)
     return written
 

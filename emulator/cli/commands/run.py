@@ -115,7 +115,7 @@ def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Pat
     from emulator.cli.commands.run_simulated import simulate_into
 
     prepare(directory)
-    simulate_into(directory, resolved, options.seed, with_oracle=False)
+    simulate_into(directory, resolved, options.seed)
     return audit_command(
         [str(directory)], json=options.json, for_machines=options.for_machines, verbose=options.verbose
     )

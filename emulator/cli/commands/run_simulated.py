@@ -13,7 +13,9 @@ from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.resolve import Resolved
+from emulator.runs.simulated import play
 from emulator.runs.sources import place_of_step
+from emulator.scenario.observations.reading import plain
 from emulator.scenario.player.steps import StepFailed
 from emulator.screen import for_lines
 from emulator.worlds.simulated.heap import RunTooLong
@@ -32,14 +34,18 @@ def run_simulated(
     began_s = perf_counter()
     prepare(directory)
     try:
-        run = simulate_into(directory, resolved, seed, with_oracle=with_oracle)
+        run = None
+        if with_oracle:
+            run = judge_into(directory, resolved, seed)
+        else:
+            simulate_into(directory, resolved, seed)
     except (StepFailed, RunTooLong) as error:
         place = place_of_step(given or resolved.scenario.id, error.step) if isinstance(error, StepFailed) else ""
         print(f"{place}faultline run: the scenario was not played to its end: {error}", file=sys.stderr)
         for_machines.write_not_played(resolved.scenario.id, str(error))
         return UNKNOWN
     console = for_lines(stderr=json)
-    if not with_oracle:
+    if run is None:
         console.print(f"not judged; the run is in {escape(str(directory))}")
         return HELD
     for_machines.write([msgspec.to_builtins(run.verdict)])
@@ -54,12 +60,17 @@ def run_simulated(
     return run.verdict.exit_code
 
 
-def simulate_into(directory: Path, resolved: Resolved, seed: int, *, with_oracle: bool = True) -> JudgedRun:
-    """Play a seed and write its run's directory, which is prepared; the verdict only `with_oracle`.
+def simulate_into(directory: Path, resolved: Resolved, seed: int) -> None:
+    """Play a seed and write its run's directory, which is prepared; nothing watches the play, and nothing is judged.
 
     Raises StepFailed, RunTooLong, OSError."""
+    played = play(resolved, seed, wire_events=True)
+    write_simulated(directory, resolved, seed, played.world, plain(played.observations))
+
+
+def judge_into(directory: Path, resolved: Resolved, seed: int) -> JudgedRun:
+    """The same, and the oracle's verdict. Raises what `simulate_into` raises."""
     run = play_and_judge(resolved, seed, run=directory.name, wire_events=True)
     write_simulated(directory, resolved, seed, run.played.world, run.observations)
-    if with_oracle:
-        write_verdict(directory, run.verdict)
+    write_verdict(directory, run.verdict)
     return run

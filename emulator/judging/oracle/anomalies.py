@@ -17,7 +17,7 @@ What counts as one violation is fixed by the name of the check and is the same i
     offset-out-of-range           one position that was come to, and was not in the log any more
     group-ahead-of-log            one group and partition whose last commit lies beyond the final leader's log end
     committed-offset-regression   one look at what a group has committed that finds less than it had
-    replica-divergence            one offset at which batches of two replicas begin and differ
+    replica-divergence            one offset at which batches of two running replicas in the ISR begin and differ
     log-matching                  one offset of one leader epoch at which different batches were ever appended
     dual-leader                   one leader that goes on taking records while one of a later epoch leads elsewhere
     dual-controller               one controller epoch in which partitions' states were decided when a later one was

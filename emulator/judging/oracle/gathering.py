@@ -49,6 +49,8 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
     truth.waited += _waited(world, operations)
     for node in world.nodes.values():
         if "broker" in node.node.roles:
+            if node.machine is None or node.paused:
+                truth.halted.add(node.node.name)
             with node.files.unwatched():  # what fails on purpose can be read afterwards
                 read_logs(truth, node.node.name, node.files)
     lives = LivesOfTopics(probe)

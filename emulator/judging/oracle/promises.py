@@ -48,9 +48,9 @@ class Allowances:
         if write.acks != ALL:
             return ACKS
         topic_partition = write.topic_partition
-        unclean = self._unclean.get(topic_partition, ())
-        epoch = self._last_epoch(write) if unclean else None
-        if epoch is not None and any(epoch < office.epoch and not self._began_with(office, write) for office in unclean):
+        elections = self._unclean.get(topic_partition, ())
+        epoch = self._last_epoch(write) if elections else None
+        if epoch is not None and any(epoch < one.epoch and not self._began_with(one, write) for one in elections):
             return UNCLEAN
         forgotten = self._forgotten.get(topic_partition)
         return UNFLUSHED if forgotten is not None and write.offset >= 0 and forgotten.covers(ANY, write.offset) else ""

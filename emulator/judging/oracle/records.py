@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from emulator.judging.oracle.final_logs import FinalLogs
+from emulator.judging.oracle.liveness import isr_bound_ms
 from emulator.judging.oracle.promises import Allowances
 from emulator.judging.oracle.truth import Truth, Write
 from emulator.judging.oracle.violations import Violation
+from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 from protocol.numbers import number_in
 from protocol.records.offset_commits import OFFSETS_TOPIC
@@ -83,11 +85,17 @@ def reordered(truth: Truth) -> Iterator[Violation]:
 
 
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
+    peace = truth.peace
+    caught_up = peace is not None and peace.end_ms - peace.since_ms > isr_bound_ms(peace)
+    states = () if caught_up else truth.states
+    isr = {state.topic_partition: state.isr for state in states if state.until_ms is None}
     for topic_partition, replicas in truth.logs.items():
         if topic_partition[0] in truth.gone:
             continue
         beginning: dict[int, dict[tuple[int, int], list[str]]] = {}
         for node, log in replicas.items():
+            if node in truth.halted or not _in_sync(node, isr.get(topic_partition)):
+                continue
             for batch in log:
                 beginning.setdefault(batch.first, {}).setdefault((batch.epoch, batch.digest), []).append(node)
         for offset, contents in sorted(beginning.items()):
@@ -95,6 +103,12 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
                 held = [f"{' and '.join(nodes)} of epoch {epoch}" for (epoch, _), nodes in sorted(contents.items())]
                 text = f"at offset {offset} the replicas hold different batches: {', '.join(held)}"
                 yield Violation(topic_partition, offset, text, {"epochs": sorted(epoch for epoch, _ in contents)})
+
+
+def _in_sync(node: str, isr: tuple[int, ...] | None) -> bool:
+    """Whether the replica counts: who is outside the ISR is behind, and cuts its log before it is in it again. None:
+    the ISR is not known, or there was peace for long enough to be in it again."""
+    return isr is None or identifier_named(node) in isr
 
 
 def log_matching(truth: Truth) -> Iterator[Violation]:

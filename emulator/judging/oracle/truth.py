@@ -102,7 +102,7 @@ class Truth(msgspec.Struct):
     `assignments`: of partitions, in the end; `assigned_ms`: since when, by topic; `peace`: see there. `beliefs`: of
     leaders about their ISRs, `forgotten`: what replicas lacked when they came back, in order of time. `states`: of
     partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how many replicas ever had a
-    role. `waited`: what clients asked of brokers.
+    role. `halted`: brokers that do not run in the end. `waited`: what clients asked of brokers.
 
     A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
     `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
@@ -127,6 +127,7 @@ class Truth(msgspec.Struct):
     states_missing: str = ""
     roles_seen: int = 0
     gone: set[str] = set()
+    halted: set[str] = set()
     caches: dict[TopicPartition, dict[str, LeaderEpochs]] = {}
     cuts: list[CutBelow] = []
     outlived: list[Outlived] = []

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from audit.expected import expected_of
+from emulator.cli.commands import run_simulated
 from emulator.cli.commands.run_simulated import simulate_into
 from emulator.cli.commands.verdict_text import against_kafka, print_verdict
 from emulator.judging.equal import equal_recording, recorded_as_played, recorded_versions
@@ -44,7 +45,7 @@ def test_a_script_of_ones_own_has_no_such_excuse_either() -> None:
 def test_the_audit_reads_from_the_run_that_it_equals_its_recording(tmp_path: Path) -> None:
     prepare(tmp_path / "run")
     resolved = resolve(find_scenario(VIOLATING))
-    simulate_into(tmp_path / "run", resolved, 1, with_oracle=False)
+    simulate_into(tmp_path / "run", resolved, 1)
     assert expected_of(tmp_path / "run").all_violations
     assert load_scenario(written(resolved.scenario), "again.yaml").as_recorded
 
@@ -81,3 +82,18 @@ def test_versions_are_in_their_order() -> None:
     resolved = resolve(find_scenario("leader-crash"))
     observations = play_and_judge(resolved, 1, run="1").observations
     assert equal_recording(resolved.scenario, "2.6", observations) is None
+
+
+def test_a_run_that_nobody_is_to_judge_is_neither_watched_nor_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judged(*args: object, **named: object) -> None:
+        raise AssertionError("--audit none")
+
+    monkeypatch.setattr(run_simulated, "play_and_judge", judged)
+    resolved = resolve(find_scenario("min-insync"))
+    assert run_simulated.run_simulated(resolved, 1, tmp_path / "run", with_oracle=False) == 0
+    assert (tmp_path / "run" / "observations.json").exists()
+    assert not (tmp_path / "run" / "verdict.json").exists()
+    with pytest.raises(AssertionError, match="--audit none"):
+        run_simulated.run_simulated(resolved, 1, tmp_path / "judged", with_oracle=True)

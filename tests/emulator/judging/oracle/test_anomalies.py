@@ -171,6 +171,25 @@ def test_a_shorter_log_lags_and_does_not_diverge() -> None:
     assert not found("replica-divergence", truth)
 
 
+@pytest.mark.parametrize(
+    ("isr", "halted", "count"),
+    [((0, 1, 2), set(), 1), ((0, 2), set(), 0), ((0, 1, 2), {"broker-1"}, 0), ((0, 1, 2), {"broker-2"}, 1)],
+)
+def test_who_is_dead_or_outside_the_isr_is_behind(isr: tuple[int, ...], halted: set[str], count: int) -> None:
+    truth = healthy()
+    truth.peace = None
+    truth.logs[PLACE]["broker-1"] = batches("a", "b") + batches("tail", first=2)
+    truth.states[-1].isr, truth.halted = isr, halted
+    assert len(found("replica-divergence", truth)) == count
+
+
+def test_who_had_time_to_be_in_sync_again_diverges() -> None:
+    truth = healthy()
+    truth.logs[PLACE]["broker-1"] = batches("a", "b") + batches("tail", first=2)
+    truth.states[-1].isr = (0, 2)
+    assert len(found("replica-divergence", truth)) == 1
+
+
 # --- dual-leader, dual-controller ---
 
 

@@ -32,7 +32,7 @@ def simulated_logs(scenario: str, version: str, seed: int) -> dict[int, list[str
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
         prepare(run)
-        simulate_into(run, resolve(find_scenario(scenario), version), seed, with_oracle=False)
+        simulate_into(run, resolve(find_scenario(scenario), version), seed)
         return {broker: [str(line) for line in kafka_lines(run, f"broker-{broker}")] for broker in BROKERS}
 
 
