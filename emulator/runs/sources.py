@@ -9,6 +9,7 @@ import msgspec
 from emulator.packaged import GOLDEN, SCENARIOS
 from emulator.regular_files import other_than_regular
 from emulator.runs.settings_files import anchored
+from emulator.scenario.document import Problem, ScenarioErrors
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.observations.files import load
@@ -44,11 +45,14 @@ def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
             raise UnusableParameter(f"{parameters[0]}: a recording's script is as it was recorded; name a scenario")
         return _of_recording(load(path))
     if path.stat().st_size > SCENARIO_BYTES_MAX:
-        raise NoScenario(f"{given}: larger than {SCENARIO_BYTES_MAX} bytes, which no scenario is")
+        raise ScenarioErrors(str(path), [Problem(1, 1, f"larger than {SCENARIO_BYTES_MAX} bytes")])
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
+        before = error.object[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        what = f"not UTF-8 text: byte 0x{error.object[error.start]:02x}, {error.reason}"
+        raise ScenarioErrors(str(path), [Problem(line, column, what)]) from error
     scenario = load_scenario(with_parameters(text, parameters), str(path))
     return msgspec.structs.replace(scenario, settings_files=anchored(scenario.settings_files, path.parent))
 

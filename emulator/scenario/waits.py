@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ruamel.yaml.nodes import Node, ScalarNode
 
 from emulator.scenario import conditions as c
-from emulator.scenario.document import nearest
+from emulator.scenario.document import SECONDS_MAX, nearest, shown
 from emulator.scenario.step_reader import Keys, StepReader
 from protocol.ids import NO_LEADER
 
@@ -64,7 +64,7 @@ def _deleted(reader: StepReader, node: Node, _: str) -> c.Condition | None:
 
 
 def _quiet(reader: StepReader, node: Node, _: str) -> c.Condition | None:
-    quiet_s = reader.number(node, "quiet_s")
+    quiet_s = reader.number(node, "quiet_s", 0, SECONDS_MAX)
     return None if quiet_s is None else c.Quiet(quiet_s)
 
 
@@ -111,7 +111,7 @@ def read_condition(reader: StepReader, node: Node, partition: str = "") -> c.Con
         if word is None:
             return None
         if word not in WORDS:
-            reader.problem(node, f"unknown condition {word!r}{nearest(word, (*WORDS, *KEYS))}")
+            reader.problem(node, f"unknown condition {shown(word)}{nearest(word, (*WORDS, *KEYS))}")
             return None
         return WORDS[word](partition)
     fields = reader.fields(node, "a condition", (*KEYS, "partition"))
