@@ -16,7 +16,7 @@ from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.parameters import UnusableParameter, with_parameters
 from emulator.scenario.places import line_of_step
-from emulator.scenario.recorded import scenario_of_recording
+from emulator.scenario.recorded import checked, scenario_of_recording
 
 SCENARIO_BYTES_MAX = 1024 * 1024
 
@@ -43,7 +43,7 @@ def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
     if path.suffix == ".json":
         if parameters:
             raise UnusableParameter(f"{parameters[0]}: a recording's script is as it was recorded; name a scenario")
-        return _of_recording(load(path))
+        return _of_recording(load(path), str(path))
     if path.stat().st_size > SCENARIO_BYTES_MAX:
         raise ScenarioErrors(str(path), [Problem(1, 1, f"larger than {SCENARIO_BYTES_MAX} bytes")])
     try:
@@ -71,9 +71,9 @@ def _file_of(given: str) -> Path:
     return recording_named(Path(given)) if named is None else named
 
 
-def _of_recording(recording: Observations) -> Scenario:
-    """Its script, and the races that the catalogue names for a scenario of its id."""
-    scenario = scenario_of_recording(recording)
+def _of_recording(recording: Observations, name: str) -> Scenario:
+    """Its script, and the races that the catalogue names for a scenario of its id. Raises Malformed."""
+    scenario = checked(scenario_of_recording(recording), name)
     named = catalogue().get(scenario.id)
     races = load_scenario(named.read_text(encoding="utf-8"), str(named)).races if named is not None else ()
     return msgspec.structs.replace(scenario, races=races)

@@ -46,7 +46,11 @@ def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
 
 
 def _items(reader: StepReader, node: Node) -> Iterator[tuple[Node, Steps]]:
-    for item in reader.items(node, "steps"):
+    items = reader.items(node, "steps")
+    if len(items) > MAX_STEPS:  # each would be read before they are counted
+        reader.problem(node, f"more than {MAX_STEPS} steps")
+        return
+    for item in items:
         yield item, read_step(reader, item)
 
 

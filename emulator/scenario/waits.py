@@ -22,6 +22,8 @@ WORDS: dict[str, Callable[[str], c.Condition]] = {
     "isr shrunk": c.IsrShrunk,
     "isr restored": c.IsrRestored,
     "caught up": c.CaughtUp,
+    "session service answers": lambda _: c.SessionServiceAnswers(),
+    "every isr full": lambda _: c.Every(c.IsrRestored()),
 }
 """Word -> condition of a partition ("" is the first)."""
 
@@ -56,6 +58,11 @@ def _leads(reader: StepReader, node: Node, partition: str) -> c.Condition | None
     keys = Keys(reader, node, "a view", ("broker", "seen_by"), ("broker", "seen_by"))
     condition = c.LeadsInView(keys.need("broker", reader.broker), keys.need("seen_by", reader.broker), partition)
     return None if keys.failed else condition
+
+
+def _knows_leader(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    broker = reader.broker(node)
+    return None if broker is None else c.KnowsLeader(broker, partition)
 
 
 def _deleted(reader: StepReader, node: Node, _: str) -> c.Condition | None:
@@ -96,6 +103,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "registered": lambda r, n, _: c.Registered(_members(r, n)),
     "session_expired": lambda r, n, _: c.SessionsExpired(_members(r, n)),
     "leads": _leads,
+    "knows_leader": _knows_leader,
     "deleted": _deleted,
     "quiet_s": _quiet,
     "not": _not,
@@ -153,6 +161,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"session_expired": sorted(brokers)}
         case c.LeadsInView(broker=broker, of=of):
             return {"leads": {"broker": broker, "seen_by": of}}
+        case c.KnowsLeader(of=of):
+            return {"knows_leader": of}
         case c.Deleted(topic=topic):
             return {"deleted": topic}
         case c.Quiet(quiet_s=quiet_s):
