@@ -41,10 +41,11 @@ def place_of_problem(text: str, message: str) -> tuple[int, int]:
     if numbered and (line := line_of_step(text, int(numbered[1]))):
         return line, 1
     blocks = [key for beginning, key in BLOCKS if message.startswith(beginning)]
-    within = [pair for block in blocks[:1] for pair in _keys(root, {block})]
+    within: list[tuple[Node, Node]] = [pair for block in blocks[:1] for pair in _keys(root, {block})]
     names = set(re.findall(r"[A-Za-z][\w.-]*", message))
     names |= {f"{kind}.{name}" for kind in (PRODUCER, CONSUMER, TOPIC) for name in names}
-    for value in [value for _, value in within] or [root]:
+    values: list[Node | None] = [value for _, value in within] if within else [root]
+    for value in values:
         for key, _ in _keys(value, {name for name in names if "." in name}):
             return _start(key)
     return _start(within[0][0] if within else root)

@@ -168,8 +168,9 @@ def test_bad_file(text: str, message: str) -> None:
         ("wait: {until: {leads: {broker: 1}}}", "5:27: a view needs 'seen_by'"),
         ("wait: {until: {}}",
          "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
-         "isr shrunk, isr restored, caught up) or keys (leader, isr, replicas, in_isr, controller, registered, "
-         "session_expired, leads, deleted, quiet_s, not, all, every)"),
+         "isr shrunk, isr restored, caught up, session service answers, every isr full) or keys (leader, isr, "
+         "replicas, in_isr, controller, registered, "
+         "session_expired, leads, knows_leader, deleted, quiet_s, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),
