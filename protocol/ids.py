@@ -62,6 +62,8 @@ def can_be_topic(name: str) -> bool:
     return _TOPIC.fullmatch(name) is not None and name not in (".", "..")
 
 
+OFFSET_MAX = 2**62
+"""Of an offset that travels: half of Kafka's long, so that sums of two fit."""
 ID_CHARACTERS_MAX = 100
 _ID = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{ID_CHARACTERS_MAX - 1}}}")
 

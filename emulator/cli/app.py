@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from emulator.cli import app_live, app_live_machines, app_live_use
 from emulator.cli.asked import Cluster
+from emulator.cli.plain_values import require_plain
 from emulator.compiled import look as look_for_compiled
 from emulator.compiled import use as use_compiled
 from emulator.exit_codes import UNUSABLE
@@ -29,6 +30,7 @@ app = App(
     help="An emulator of Kafka's replication, made to be broken on purpose. It contains no Kafka code.",
     version=_version,
     version_flags=["--version"],
+    default_parameter=Parameter(validator=require_plain),
     suppress_keyboard_interrupt=False,
 )
 
@@ -655,6 +657,6 @@ def _command(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        print(f"faultline: {error}", file=sys.stderr)
+        print(f"faultline: {error}".encode(errors="backslashreplace").decode(), file=sys.stderr)
         return UNUSABLE
     return code if isinstance(code, int) else 0

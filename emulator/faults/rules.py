@@ -9,10 +9,11 @@ from A to B of connections that A opened (their answers' way stays open, and so 
 - Between two brokers `A B`, `A -> B` and `opened_by` mean a broker's port: session traffic passes, as in
   the recordings. Rules of whole AZs mean everything.
 - `--only fetch,produce` picks single frames out of a stream. That is not physical, and the rule's text says
-  so.
+  so. `--only fetcher` picks connections by their purpose. A scenario's `only` takes the same words (`picked`).
 - `--client-id orders` means the connections of Kafka clients that call themselves so, where clients of their AZ are.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final, get_args
@@ -23,11 +24,17 @@ from emulator.topology import SESSION_SERVICE, Topology
 from protocol.link_rules import LinkFaultKind, LinkRule
 from protocol.messages import REGISTRY
 from protocol.purposes import ALL as ALL_PURPOSES
-from protocol.purposes import BROKER_PORT, CONTROL
+from protocol.purposes import BROKER_PORT, CONTROL, OBSERVE
 
 KINDS: Final[tuple[LinkFaultKind, ...]] = get_args(LinkFaultKind)
 RECOVERIES: Final = ("rto", "instant")
 API_NAMES: Final = tuple(sorted({m.API_NAME for m in REGISTRY.values()}))
+PURPOSE_NAMES: Final = tuple(purpose for purpose in ALL_PURPOSES if purpose not in (CONTROL, OBSERVE))
+MESSAGE_WORDS: Final = {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): name for name in API_NAMES}
+"""{`list-offsets`: `ListOffsets`}: how a scenario writes a message type."""
+DELAY_MS_MAX: Final = 86_400_000.0
+"""A day; also of the jitter."""
+BYTES_PER_S_MAX: Final = 1e12
 ALL_RULES: Final = "all"
 AMOUNTS: Final = {
     "delay": "milliseconds, then jitter if any, such as 50ms 10ms",
@@ -35,6 +42,9 @@ AMOUNTS: Final = {
     "bandwidth": "bytes a second such as 500B, 10kB or 1MB",
 }
 BYTES: Final = {"MB": 1_000_000.0, "kB": 1_000.0, "B": 1.0}
+
+
+_DASHED: Final = {name.lower(): word for word, name in MESSAGE_WORDS.items()}
 
 
 class RuleError(ValueError):
@@ -56,7 +66,8 @@ def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | 
 
     cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
     bandwidth PLACE [[->] PLACE] BYTES   cut|hold|delay|loss|bandwidth opened_by NODE to NODE ...   heal [RULE|all]
-    Options: --only API,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant  --expects-nothing
+    Options: --only API|PURPOSE,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant
+    --expects-nothing
     """
     if not words:
         raise RuleError(f"a fault starts with {', '.join(KINDS)} or heal")
@@ -112,7 +123,8 @@ def rule(
     recovery: str = "rto",
     expects_traffic: bool = True,
 ) -> LinkRule:
-    """One rule between places `a` and `b` (None: all others). Raises RuleError."""
+    """One rule between places `a` and `b` (None: all others). `only`: message types and purposes, as `picked` takes
+    them. Raises RuleError."""
     _one_of("fault", kind, KINDS)
     _one_of("recovery", recovery, RECOVERIES)
     side_a = place_nodes(topology, a)
@@ -122,17 +134,22 @@ def rule(
         raise RuleError(f"{both[0]} is on both sides of {a} and {b}")
     if not side_b:
         raise RuleError(f"nothing is outside {a}: there is no link to {kind}")
-    apis = tuple(_one_of("API", name, API_NAMES) for name in only)
+    picked_purposes, apis = picked(only)
     known = tuple(p for p in ALL_PURPOSES if p != CONTROL)
+    purposes = (*picked_purposes, *purposes)
     chosen = tuple(_one_of("purpose", name, known) for name in purposes)
     if not chosen and b is not None and _is_broker(topology, a) and _is_broker(topology, b):
         chosen = BROKER_PORT
-    if kind == "delay" and not delay_ms + jitter_ms > 0:
+    if kind == "delay" and not (delay_ms >= 0 and jitter_ms >= 0 and delay_ms + jitter_ms > 0):
         raise RuleError("a delay needs milliseconds above 0")
+    if kind == "delay" and max(delay_ms, jitter_ms) > DELAY_MS_MAX:
+        raise RuleError(f"a delay is at most a day, {DELAY_MS_MAX:.0f} ms")
     if kind == "loss" and not 0 < loss < 1:
         raise RuleError(f"a loss is a share of frames above 0 and below 1, not {loss:g}")
     if kind == "bandwidth" and not bytes_per_s >= 1:
         raise RuleError(f"a bandwidth is at least 1 byte a second, not {bytes_per_s:g}")
+    if kind == "bandwidth" and bytes_per_s > BYTES_PER_S_MAX:
+        raise RuleError(f"a bandwidth is at most {BYTES_PER_S_MAX:g} bytes a second, not {bytes_per_s:g}")
     amount = {"delay": f" {delay_ms:g}ms", "loss": f" {loss:.3g}", "bandwidth": f" {shown_bytes(bytes_per_s)}/s"}
     jitter = f" {jitter_ms:g}ms" if jitter_ms else ""
     what = _text(kind, a, b, one_way, opened_by_a) + amount.get(kind, "") + jitter
@@ -147,6 +164,21 @@ def rule(
         purposes=chosen, apis=apis, client_ids=tuple(client_ids), delay_ms=delay_ms, jitter_ms=jitter_ms, loss=loss,
         bytes_per_s=bytes_per_s, recovery=recovery, expects_traffic=expects_traffic,
     )  # fmt: skip
+
+
+def picked(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(purposes, API names) of the words of `only`: `fetcher`, `Fetch`, `list-offsets`. Raises UnknownWord."""
+    purposes, apis = [], []
+    for word in words:
+        if (purpose := word.lower()) in PURPOSE_NAMES:
+            purposes.append(purpose)
+        elif (dashed := _DASHED.get(word.lower(), word.lower())) in MESSAGE_WORDS:
+            apis.append(MESSAGE_WORDS[dashed])
+        else:
+            near = get_close_matches(word.lower(), (*PURPOSE_NAMES, *MESSAGE_WORDS), n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}?" if near else f"; there is {', '.join(PURPOSE_NAMES)}, fetch, produce"
+            raise UnknownWord(f"no purpose or message type {word!r}{hint}")
+    return tuple(purposes), tuple(apis)
 
 
 def isolate_every_az(topology: Topology, first_rule: str) -> tuple[LinkRule, ...]:

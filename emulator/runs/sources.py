@@ -9,13 +9,14 @@ import msgspec
 from emulator.packaged import GOLDEN, SCENARIOS
 from emulator.regular_files import other_than_regular
 from emulator.runs.settings_files import anchored
+from emulator.scenario.document import Problem, ScenarioErrors
 from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.parameters import UnusableParameter, with_parameters
 from emulator.scenario.places import line_of_step
-from emulator.scenario.recorded import scenario_of_recording
+from emulator.scenario.recorded import checked, scenario_of_recording
 
 SCENARIO_BYTES_MAX = 1024 * 1024
 
@@ -42,13 +43,16 @@ def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
     if path.suffix == ".json":
         if parameters:
             raise UnusableParameter(f"{parameters[0]}: a recording's script is as it was recorded; name a scenario")
-        return _of_recording(load(path))
+        return _of_recording(load(path), str(path))
     if path.stat().st_size > SCENARIO_BYTES_MAX:
-        raise NoScenario(f"{given}: larger than {SCENARIO_BYTES_MAX} bytes, which no scenario is")
+        raise ScenarioErrors(str(path), [Problem(1, 1, f"larger than {SCENARIO_BYTES_MAX} bytes")])
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise NoScenario(f"{given}: not UTF-8 text: {error}") from error
+        before = error.object[: error.start].decode("utf-8")
+        line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+        what = f"not UTF-8 text: byte 0x{error.object[error.start]:02x}, {error.reason}"
+        raise ScenarioErrors(str(path), [Problem(line, column, what)]) from error
     scenario = load_scenario(with_parameters(text, parameters), str(path))
     return msgspec.structs.replace(scenario, settings_files=anchored(scenario.settings_files, path.parent))
 
@@ -67,9 +71,9 @@ def _file_of(given: str) -> Path:
     return recording_named(Path(given)) if named is None else named
 
 
-def _of_recording(recording: Observations) -> Scenario:
-    """Its script, and the races that the catalogue names for a scenario of its id."""
-    scenario = scenario_of_recording(recording)
+def _of_recording(recording: Observations, name: str) -> Scenario:
+    """Its script, and the races that the catalogue names for a scenario of its id. Raises Malformed."""
+    scenario = checked(scenario_of_recording(recording), name)
     named = catalogue().get(scenario.id)
     races = load_scenario(named.read_text(encoding="utf-8"), str(named)).races if named is not None else ()
     return msgspec.structs.replace(scenario, races=races)

@@ -2,15 +2,20 @@
 
 from ruamel.yaml.nodes import Node
 
+from emulator.machines.client.client_settings import LIBRDKAFKA_NAMES, UnusableSetting, librdkafka_settings
 from emulator.scenario import model as m
-from emulator.scenario.document import kind, plain
-from emulator.scenario.step_reader import Keys, Steps
+from emulator.scenario.document import WHOLE_MAX, kind, nearest, plain, shown
+from emulator.scenario.step_reader import ATTEMPTS_MAX, RETRIES_MAX, Keys, Steps
+from emulator.settings.registry import BY_SCOPE, usable_value
+from emulator.settings.registry import UnusableSetting as UnusableValue
 from emulator.settings.setting import PRODUCER
-from protocol.ids import BrokerId, Offset
+from protocol.ids import OFFSET_MAX, BrokerId, Offset
+
+LIBRARIES = ("librdkafka",)
 
 
 def _values(k: Keys) -> tuple[str, ...]:
-    return k.need("values", lambda n: k.reader.each(n, "values", k.reader.value, single=True))
+    return k.need("values", k.reader.values)
 
 
 def produce(k: Keys, at_s: float | None) -> Steps:
@@ -34,18 +39,22 @@ def produce(k: Keys, at_s: float | None) -> Steps:
     for key in ("settings", "every_s", "client_version"):
         if key in k and ("broker" in k or "client" not in k):
             k.reader.problem(k.nodes[key], f"{key} is for a client's own producer: with 'client', without 'broker'")
+    retries = k.whole("retries", "retries", 0, high=RETRIES_MAX if "broker" in k else WHOLE_MAX)
+    if "broker" in k and values and retries and (retries + 1) * len(values) > ATTEMPTS_MAX:
+        attempts = f"{len(values)} values with {retries} retries each are more than {ATTEMPTS_MAX} attempts"
+        k.reader.problem(k.nodes["retries"], f"{attempts}; give fewer retries")
     none: dict[str, object] = {}
     step = m.Produce(
         broker=k.need("broker", k.reader.broker) if "broker" in k else None,
         values=values,
         acks=acks,
-        retries=k.whole("retries", "retries", 0),
+        retries=retries,
         timeout_ms=k.whole("timeout_ms", "timeout_ms", 1500),
-        socket_timeout_s=k.number("socket_timeout_s", "socket_timeout_s", 10),
+        socket_timeout_s=k.seconds("socket_timeout_s", 10),
         idempotent=k.get("idempotent", lambda n: k.reader.truth(n, "idempotent"), None),
         client_version=k.get("client_version", k.reader.client_version, ""),
         settings=k.get("settings", lambda n: _settings(k, n), none),
-        every_s=k.number("every_s", "every_s", 0),
+        every_s=k.seconds("every_s", 0),
         client=k.get("client", k.reader.client, ""),
         keys=keys,
         partition=partition,
@@ -76,29 +85,42 @@ def _message_set(k: Keys, values: tuple[str, ...], acks: int, partition: str | N
 
 
 def library_produce(k: Keys, at_s: float | None) -> Steps:
-    def settings(node: Node) -> dict[str, object]:
-        return {name: plain(value) for name, _, value in k.reader.pairs(node, "the library's settings")}
-
     def broker(node: Node) -> BrokerId | str | None:
         return m.ANY_BROKER if kind(node) == repr(m.ANY_BROKER) else k.reader.broker(node)
 
     settings_none: dict[str, object] = {}
     any_broker: BrokerId | str = m.ANY_BROKER
-    library = k.get("client", k.reader.label, "librdkafka")
+    library = k.get("client", lambda n: k.reader.word(n, "client library", LIBRARIES), "librdkafka")
     step = m.LibraryProduce(
         library=library,
         broker=k.get("broker", broker, any_broker),
         values=_values(k),
-        settings=k.get("settings", settings, settings_none),
+        settings=k.get("settings", lambda n: _library_settings(k, n), settings_none),
         partition=k.partition(),
         at_s=at_s,
     )
     return [step]
 
 
+def _library_settings(k: Keys, node: Node) -> dict[str, object]:
+    """By the library's own names; what each is worth is Kafka's rule."""
+    read: dict[str, object] = {}
+    for name, key, value in k.reader.pairs(node, "the library's settings"):
+        given, setting = plain(value), BY_SCOPE[PRODUCER].get(LIBRDKAFKA_NAMES.get(name, ""))
+        if name not in LIBRDKAFKA_NAMES:
+            k.reader.problem(key, f"unknown setting {shown(name)}{nearest(name, LIBRDKAFKA_NAMES)}")
+            continue
+        try:
+            librdkafka_settings({name: given if setting is None else usable_value(setting, given)})
+            read[name] = given
+        except (UnusableSetting, UnusableValue) as error:
+            k.reader.problem(value, f"{name}: {str(error).removeprefix(f'{name}: ')}")
+    return read
+
+
 def fetch(k: Keys, at_s: float | None) -> Steps:
     broker, client = k.need("broker", k.reader.broker), k.get("client", k.reader.client, "")
-    offset = Offset(k.whole("offset", "offset", 0))
+    offset = Offset(k.whole("offset", "offset", 0, high=OFFSET_MAX))
     return [m.Fetch(broker=broker, offset=offset, client=client, partition=k.partition(), at_s=at_s)]
 
 

@@ -40,6 +40,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     first: str = ""
     partitions: dict[str, PartitionView] = {}
+    answering: bool = False
+    """Some server of the session service has a quorum behind it: a client's read succeeds."""
     topics: frozenset[str] = frozenset()
     controller: int | None = None
     controller_epoch: int = 0
@@ -140,6 +142,17 @@ class LeadsInView(msgspec.Struct, frozen=True):
     partition: str = ""
 
 
+class KnowsLeader(msgspec.Struct, frozen=True):
+    """The own metadata of broker `of` names the leader that the session service has."""
+
+    of: int
+    partition: str = ""
+
+
+class SessionServiceAnswers(msgspec.Struct, frozen=True):
+    """A client of the session service can read a partition's state."""
+
+
 class Deleted(msgspec.Struct, frozen=True):
     """The session service knows no such topic (any more)."""
 
@@ -190,6 +203,8 @@ Condition = (
     | Registered
     | SessionsExpired
     | LeadsInView
+    | KnowsLeader
+    | SessionServiceAnswers
     | Deleted
     | CaughtUp
     | Every
@@ -208,7 +223,7 @@ class Asks(msgspec.Struct, frozen=True):
 
 def asks(condition: Condition) -> Asks:
     match condition:
-        case LeadsInView(of=of):
+        case LeadsInView(of=of) | KnowsLeader(of=of):
             return Asks(frozenset({of}))
         case CaughtUp():
             return Asks(log_ends=True)
@@ -235,6 +250,8 @@ def holds(condition: Condition, view: View) -> bool:
             return brokers <= view.live
         case SessionsExpired(brokers=brokers):
             return not brokers & view.live
+        case SessionServiceAnswers():
+            return view.answering
         case Deleted(topic=topic):
             return topic not in view.topics
         case Not(condition=inner):
@@ -250,8 +267,9 @@ def holds(condition: Condition, view: View) -> bool:
 
 
 _OfPartition = (
-    Leader | NewLeader | PreferredLeader | Isr | Replicas | InIsr | IsrShrunk | IsrRestored | LeadsInView | CaughtUp
-)
+    Leader | NewLeader | PreferredLeader | Isr | Replicas | InIsr | IsrShrunk | IsrRestored | LeadsInView | KnowsLeader
+    | CaughtUp
+)  # fmt: skip
 
 
 def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool:
@@ -275,6 +293,8 @@ def _holds_in(condition: _OfPartition, state: PartitionView, view: View) -> bool
             return set(state.assignment) <= set(state.isr)
         case LeadsInView(broker=broker, of=of):
             return view.broker_views.get(of, {}).get(name) == broker
+        case KnowsLeader(of=of):
+            return state.leader != NO_LEADER and view.broker_views.get(of, {}).get(name) == state.leader
         case CaughtUp():
             ends = view.log_ends.get(name, {})
             return bool(ends) and len(set(ends.values())) == 1
@@ -313,6 +333,10 @@ def described(condition: Condition) -> str:
             return f"session of {_named(brokers)} expired"
         case LeadsInView(broker=broker, of=of):
             return f"broker-{broker} leads, as broker-{of} sees it"
+        case KnowsLeader(of=of):
+            return f"broker-{of} knows the leader"
+        case SessionServiceAnswers():
+            return "session service answers"
         case Deleted(topic=topic):
             return f"{topic} deleted"
         case CaughtUp():

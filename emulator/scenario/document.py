@@ -16,6 +16,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 T = TypeVar("T")
 _DEEP = re.compile(r"(?:[\[{]\s*+){100}")
+_DIRECTIVE = re.compile(r"^%YAML[ \t]+(?!1\.[12]\s*$)", re.MULTILINE)
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 MAX_TEXT_BYTES = 1024 * 1024
 MAX_NODES = 100_000
@@ -24,6 +26,14 @@ MAX_NODES = 100_000
 MAX_PROBLEMS = 100
 NUMBER_MAX = 1e15
 """Of a number without a bound of its own. `1e999` is infinite."""
+WHOLE_MAX = 2**31 - 1
+"""Of a whole number without a bound of its own: Kafka's int."""
+SECONDS_MAX = WHOLE_MAX / 1000.0
+"""Of a time in seconds: in milliseconds it is Kafka's int."""
+DIGITS_MAX = 100
+"""Of a whole number. Python takes quadratic time for more, and refuses to print 4,300."""
+SHOWN_MAX = 80
+"""Characters of the file that a message repeats."""
 
 
 class Problem(msgspec.Struct, frozen=True, order=True):
@@ -47,10 +57,16 @@ class ScenarioErrors(ValueError):
         return type(self), (self.name, self.problems)
 
 
+def shown(text: object) -> str:
+    """As Python writes it, cut where it is longer than a line."""
+    written = repr(text)
+    return written if len(written) <= SHOWN_MAX else f"{written[: SHOWN_MAX - 3]}..."
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """`; nearest: produce`, or `; one of: a, b` where there are few, or nothing."""
     known = list(words)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.55)
+    close = difflib.get_close_matches(word[:SHOWN_MAX], known, n=1, cutoff=0.55)
     close = close or [one for one in known if word and one.startswith(word)]
     if close:
         return f"; nearest: {close[0]}"
@@ -73,6 +89,9 @@ class Reader:
             return None
         if _DEEP.search(text):  # the parser would take minutes to find out
             self._note(1, 1, "nested too deep")
+            return None
+        if directive := _DIRECTIVE.search(text):  # the parser ends with a KeyError at a version that it does not know
+            self._note(text.count("\n", 0, directive.start()) + 1, 1, "not YAML: 1.1 and 1.2 are the versions")
             return None
         try:
             root = YAML(typ="rt", pure=True).compose(text)
@@ -100,7 +119,14 @@ class Reader:
                 self.problem(root, f"more than {MAX_NODES} values")
                 return False
             if isinstance(node, MappingNode):
-                waiting.extend(part for pair in node.value for part in pair)
+                for key, value in node.value:
+                    if not isinstance(key, ScalarNode):
+                        self.problem(key, f"expected a word as key, got {kind(key)}")
+                        return False
+                    waiting += (key, value)
+            elif isinstance(node, ScalarNode) and _SURROGATE.search(node.value):
+                self.problem(node, f"{shown(node.value)} is no text: half of a surrogate pair stands alone in it")
+                return False
             elif isinstance(node, SequenceNode):
                 waiting.extend(node.value)
         return True
@@ -121,10 +147,8 @@ class Reader:
             return []
         found: dict[str, tuple[str, ScalarNode, Node]] = {}
         for key, value in node.value:
-            if not isinstance(key, ScalarNode):
-                self.problem(key, f"expected a word as key, got {kind(key)}")
-            elif key.value in found:
-                self.problem(key, f"{key.value!r} is given twice")
+            if key.value in found:
+                self.problem(key, f"{shown(key.value)} is given twice")
             else:
                 found[key.value] = (key.value, key, value)
         return list(found.values())
@@ -135,7 +159,7 @@ class Reader:
         pairs = self.pairs(node, what)
         for key, key_node, _ in pairs:
             if key not in known:
-                self.problem(key_node, f"unknown key {key!r} in {what}{nearest(key, known)}")
+                self.problem(key_node, f"unknown key {shown(key)} in {what}{nearest(key, known)}")
         if isinstance(node, MappingNode):
             given = {key for key, _, _ in pairs}
             for key in required:
@@ -165,22 +189,30 @@ class Reader:
         self.problem(node, f"expected {what}, got {kind(node)}")
         return None
 
+    def bounded_text(self, node: Node, what: str, low: int, high: int) -> str | None:
+        """Of so many characters."""
+        given = self.text(node, what)
+        if given is not None and not low <= len(given) <= high:
+            self.problem(node, f"expected {what} of {low} to {high} characters, got {len(given)}")
+            return None
+        return given
+
     def word(self, node: Node, what: str, words: Iterable[str]) -> str | None:
         """One of `words`."""
         known = list(words)
         given = self.text(node, what)
         if given is not None and given not in known:
-            self.problem(node, f"unknown {what} {given!r}{nearest(given, known)}")
+            self.problem(node, f"unknown {what} {shown(given)}{nearest(given, known)}")
             return None
         return given
 
-    def integer(self, node: Node, what: str, low: int | None = 0, high: int | None = None) -> int | None:
+    def integer(self, node: Node, what: str, low: int = 0, high: int = WHOLE_MAX) -> int | None:
         value = plain(node)
         if isinstance(value, bool) or not isinstance(value, int):
             self.problem(node, f"expected {what} as a whole number, got {kind(node)}")
             return None
-        if (low is not None and value < low) or (high is not None and value > high):
-            bounds = f"at least {low}" if high is None else f"{low} to {high}"
+        if not low <= value <= high:
+            bounds = f"at least {low}" if value < low and high == WHOLE_MAX else f"{low} to {high}"
             self.problem(node, f"expected {what} as a whole number, {bounds}, got {value}")
             return None
         return value
@@ -190,8 +222,9 @@ class Reader:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.problem(node, f"expected {what} as a number, got {kind(node)}")
             return None
-        if not value >= low or value > (NUMBER_MAX if high is None else high):
-            bounds = f"at least {low:g}" if high is None else f"{low:g} to {high:g}"
+        most = NUMBER_MAX if high is None else high
+        if not low <= value <= most:
+            bounds = f"at least {low:g}" if value < low and high is None else f"{low:g} to {most:.10g}"
             self.problem(node, f"expected {what} as a number, {bounds}, got {value:g}")
             return None
         return value
@@ -217,7 +250,7 @@ def plain(node: Node) -> Any:
         case "bool":
             return text.lower() == "true"
         case "int":
-            return _number(text, lambda t: int(t.replace("_", ""), 0))
+            return text if len(text) > DIGITS_MAX else _number(text, lambda t: int(t.replace("_", ""), 0))
         case "float":
             return _number(text, lambda t: float(t.replace("_", "")))
         case _:
@@ -241,4 +274,4 @@ def kind(node: Node) -> str:
         return "keys with values"
     if isinstance(node, SequenceNode):
         return f"a list of {len(node.value)}"
-    return "nothing" if is_null(node) else repr(str(node.value))
+    return "nothing" if is_null(node) else shown(str(node.value))

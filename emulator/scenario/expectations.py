@@ -27,7 +27,7 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, Node
 
 from emulator.scenario import model as m
-from emulator.scenario.document import nearest, plain
+from emulator.scenario.document import nearest, plain, shown
 from emulator.scenario.observations.races import MAX_RACES, SECTIONS, Addition, Race, Substitution
 from emulator.scenario.step_reader import StepReader
 from protocol.errors import ErrorCode
@@ -319,5 +319,5 @@ def read_races(reader: StepReader, node: Node) -> tuple[Race, ...]:
         reader.problem(node, f"at most {MAX_RACES} races")
     names = [race.name for race in races]
     for name in dict.fromkeys(name for name in names if names.count(name) > 1):
-        reader.problem(node, f"two races are called {name!r}{nearest(name, ())}")
+        reader.problem(node, f"two races are called {shown(name)}{nearest(name, ())}")
     return races

@@ -9,10 +9,11 @@ import msgspec.inspect
 from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
-from emulator.faults.rules import KINDS
+from emulator.faults.rules import KINDS, RuleError, picked
 from emulator.scenario import model as m
 from emulator.scenario.expectations import read_version
-from emulator.scenario.step_reader import APIS, LINK_KEYS, Keys, Steps, Verb
+from emulator.scenario.faults import rule_of
+from emulator.scenario.step_reader import LINK_KEYS, Keys, Steps, Verb
 
 APART = (m.Start, m.PowerLoss, m.LoseUnsynced)
 """Verbs on machines that are read in ways of their own."""
@@ -111,17 +112,25 @@ def link(fault: type[m.LinkFault]) -> Verb:
 
     def read(k: Keys, at_s: float | None) -> Steps:
         only: tuple[str, ...] = k.get("only", k.reader.only, ())
+        purposes, apis = picked(only)
         given: dict[str, Any] = {
             "links": _links(k),
-            # A word may be both (a message type and what its connection is for): the message type is the narrower.
-            "purposes": tuple(word for word in only if word not in APIS),
-            "apis": tuple(APIS[word] for word in only if word in APIS),
+            "purposes": purposes,
+            "apis": apis,
             "expects_traffic": k.get("expects_traffic", lambda n: k.reader.truth(n, "expects_traffic"), True),
         }
         for name, field in fields.items():
-            share = partial(k.reader.number, what=name, low=0.0, high=1.0 if name == "rate" else None)
-            given[name] = k.need(name, share) if field.required else k.get(name, share, field.default)
-        return [fault(**given, at_s=at_s)]
+            amount = partial(k.reader.number, what=name)
+            given[name] = k.need(name, amount) if field.required else k.get(name, amount, field.default)
+        if k.failed:
+            return []
+        step = fault(**given, at_s=at_s)
+        try:
+            rule_of(k.reader.topology, fault.VERB, step)
+        except RuleError as error:
+            amounts = [name for name in fields if name in k]
+            k.reader.problem(k.nodes[amounts[0]] if amounts and "side" not in str(error) else k.node, str(error))
+        return [step]
 
     required = tuple(name for name, field in fields.items() if field.required)
     keys = (*LINK_KEYS, "only", "expects_traffic", *fields)

@@ -3,11 +3,14 @@
 Nodes have their full names (`broker-2`, `session-0`), AZs too (`az-0`). `partition` None is the scenario's first.
 """
 
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
 from emulator.faults.machines import MachineStep, Step
+from emulator.faults.rules import rule
+from emulator.topology import Topology
+from protocol.link_rules import LinkRule
 
 
 class Together(Step, frozen=True, kw_only=True):
@@ -104,6 +107,31 @@ class Bandwidth(LinkFault, frozen=True, kw_only=True):
 
 
 LINK_FAULTS: Final[tuple[type[LinkFault], ...]] = (Cut, Hold, Delay, Loss, Bandwidth)
+
+
+def rule_of(topology: Topology, name: str, step: LinkFault) -> LinkRule:
+    """The rule that a step puts in force, called `name`. Raises RuleError."""
+    places: dict[str, Any]
+    match step.links:
+        case AzLinks(az=az):
+            places = {"a": az}
+        case PairLinks(between=(a, b)):
+            places = {"a": a, "b": b}
+        case OpenedLinks(opened_by=a, to=b):
+            places = {"a": a, "b": b, "opened_by_a": True}
+        case OneWayLinks(source=a, to=b):
+            places = {"a": a, "b": b, "one_way": True}
+    amounts: dict[str, Any] = {called: getattr(step, field) for field, called in step.AMOUNTS.items()}
+    return rule(
+        topology,
+        name,
+        step.VERB,
+        **places,
+        only=step.apis,
+        purposes=step.purposes,
+        expects_traffic=step.expects_traffic,
+        **amounts,
+    )
 
 
 class Heal(Step, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from ruamel.yaml.nodes import Node
 from emulator.scenario import model as m
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import CONSUMER
-from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
+from protocol.ids import EPOCH_UNKNOWN, OFFSET_MAX, LeaderEpoch, Offset
 
 
 def _settings(k: Keys) -> dict[str, object]:
@@ -25,12 +25,12 @@ def consume(k: Keys, at_s: float | None) -> Steps:
         return k.reader.each(node, "partitions", k.reader.partition, single=True)
 
     step = m.Consume(
-        group=k.need("group", k.reader.label),
+        group=k.need("group", k.reader.group),
         partitions=k.get("partitions", partitions, ()),
         old=_old(k),
         settings=_settings(k),
-        at_least_s=k.number("at_least_s", "at_least_s", 0),
-        limit_s=k.number("limit_s", "limit_s", 30),
+        at_least_s=k.seconds("at_least_s", 0),
+        limit_s=k.seconds("limit_s", 30),
         client=k.get("client", k.reader.client, ""),
         at_s=at_s,
     )
@@ -39,12 +39,12 @@ def consume(k: Keys, at_s: float | None) -> Steps:
 
 def commit(k: Keys, at_s: float | None) -> Steps:
     step = m.Commit(
-        group=k.need("group", k.reader.label),
-        offset=Offset(k.whole("offset", "offset")),
+        group=k.need("group", k.reader.group),
+        offset=Offset(k.whole("offset", "offset", high=OFFSET_MAX)),
         leader_epoch=LeaderEpoch(k.whole("leader_epoch", "leader_epoch", EPOCH_UNKNOWN, low=-1)),
         old=_old(k),
         settings=_settings(k),
-        limit_s=k.number("limit_s", "limit_s", 60),
+        limit_s=k.seconds("limit_s", 60),
         client=k.get("client", k.reader.client, ""),
         partition=k.partition(),
         at_s=at_s,
@@ -54,10 +54,10 @@ def commit(k: Keys, at_s: float | None) -> Steps:
 
 def committed(k: Keys, at_s: float | None) -> Steps:
     step = m.LookCommitted(
-        group=k.need("group", k.reader.label),
+        group=k.need("group", k.reader.group),
         old=_old(k),
         settings=_settings(k),
-        limit_s=k.number("limit_s", "limit_s", 60),
+        limit_s=k.seconds("limit_s", 60),
         client=k.get("client", k.reader.client, ""),
         partition=k.partition(),
         at_s=at_s,

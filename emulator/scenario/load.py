@@ -6,7 +6,7 @@ from typing import Any
 from ruamel.yaml.nodes import MappingNode, Node
 
 from emulator.scenario import model as m
-from emulator.scenario.document import ScenarioErrors, nearest
+from emulator.scenario.document import ScenarioErrors, nearest, shown
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import MAX_STEPS, read_script
@@ -110,7 +110,7 @@ def _id(reader: StepReader, node: Node | None) -> str:
     given = _text(reader, node)
     if node is not None and len(reader.problems) == before and not can_be_id(given):
         of = f"letters, digits, '.', '_' and '-', at most {ID_CHARACTERS_MAX}"
-        reader.problem(node, f"an id is of {of}, got {given!r}")
+        reader.problem(node, f"an id is of {of}, got {shown(given)}")
     return given
 
 
@@ -196,7 +196,7 @@ def _nodes(reader: StepReader, node: Node) -> Topology:
         number = number_in(last)
         if stem not in ROLES or number is None:
             reader.problem(
-                key, f"a node is called after its role and number, as broker-0; got {name!r}{nearest(stem, ROLES)}"
+                key, f"a node is called after its role and number, as broker-0; got {shown(name)}{nearest(stem, ROLES)}"
             )
             continue
         if stem == "broker" and number >= DEDICATED_FROM:

@@ -1,10 +1,26 @@
-"""Where in a scenario's file a step stands, by its number as the player counts. Pure."""
+"""Places in a scenario's file: of a step by its number as the player counts, of what a message is about. Pure."""
 
+import re
 from collections.abc import Iterator
 
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from emulator.scenario.document import Reader
+from emulator.settings.setting import CONSUMER, PRODUCER, TOPIC
+
+BLOCKS = (
+    ("--settings", "settings_files"),
+    ("settings of broker-", "settings_by_broker"),
+    ("settings of ", "settings_by_version"),
+    ("settings", "settings"),
+    ("the produce of", "produce"),
+    ("workload ", "workload"),
+    ("topic ", "create-topic"),
+    ("alter-topic", "alter-topic"),
+    ("alter-broker", "alter-broker"),
+    ("a consumer of", "consume"),
+)
+"""Beginning of the place that a message about settings names (`settings.applied.Given.where`), and the key there."""
 
 
 def line_of_step(text: str, number: int) -> int | None:
@@ -15,6 +31,40 @@ def line_of_step(text: str, number: int) -> int | None:
         if count == number:
             return int(item.start_mark.line) + 1
     return None
+
+
+def place_of_problem(text: str, message: str) -> tuple[int, int]:
+    """Line and column, from 1, of what a message about settings or a start is about: the step that it numbers, else
+    the setting that it names, within the block that it names first. The document's beginning if it names neither."""
+    root = Reader().document(text)
+    numbered = re.match(r"step (\d{1,6}),", message)
+    if numbered and (line := line_of_step(text, int(numbered[1]))):
+        return line, 1
+    blocks = [key for beginning, key in BLOCKS if message.startswith(beginning)]
+    within: list[tuple[Node, Node]] = [pair for block in blocks[:1] for pair in _keys(root, {block})]
+    names = set(re.findall(r"[A-Za-z][\w.-]*", message))
+    names |= {f"{kind}.{name}" for kind in (PRODUCER, CONSUMER, TOPIC) for name in names}
+    values: list[Node | None] = [value for _, value in within] if within else [root]
+    for value in values:
+        for key, _ in _keys(value, {name for name in names if "." in name}):
+            return _start(key)
+    return _start(within[0][0] if within else root)
+
+
+def _start(node: Node | None) -> tuple[int, int]:
+    return (1, 1) if node is None else (int(node.start_mark.line) + 1, int(node.start_mark.column) + 1)
+
+
+def _keys(node: Node | None, names: set[str]) -> Iterator[tuple[Node, Node]]:
+    """Keys of these names with their values, however deep, in the order of the file."""
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if key.value in names:
+                yield key, value
+            yield from _keys(value, names)
+    elif isinstance(node, SequenceNode):
+        for item in node.value:
+            yield from _keys(item, names)
 
 
 def _in_play_order(steps: Node | None) -> Iterator[Node]:

@@ -1,19 +1,24 @@
 """A recording as a scenario: its script, its settings, and nothing that is expected but the recording itself."""
 
+from emulator.scenario.document import ScenarioErrors
+from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.observations.comparable import version_name
 from emulator.scenario.observations.model import Observations
 from emulator.scenario.observations.reading import Malformed
 from emulator.scenario.recording import steps_of_recording
+from emulator.scenario.write import written
 from emulator.settings.registry import usable
 from protocol.ids import can_be_id
 
+NOT_WRITABLE = (TypeError, ValueError, KeyError, AttributeError, AssertionError)
+"""What values of the wrong type end with where a step is written."""
 RANDOM_TICK_TIME_MS = 500
 """The random schedules were recorded with tickTime 500, which they don't list: it is the ensemble's, not Kafka's."""
 
 
 def scenario_of_recording(recording: Observations) -> Scenario:
-    """What `run golden/ID@VERSION/N.json` plays. Raises UnknownText, Malformed, UnusableSetting."""
+    """What `run golden/ID@VERSION/N.json` plays. Raises UnknownText, Malformed, UnusableSetting, UnknownVersion."""
     if not can_be_id(recording.scenario):
         raise Malformed(f"scenario: expected letters, digits, '.', '_' and '-', got {recording.scenario!r}")
     settings = {name: usable(name, value) for name, value in recording.settings.items()}
@@ -32,3 +37,13 @@ def scenario_of_recording(recording: Observations) -> Scenario:
         steps=steps_of_recording(recording),
         as_recorded=True,
     )
+
+
+def checked(scenario: Scenario, name: str) -> Scenario:
+    """The scenario of a recording if a file could say it: the same bounds, nodes and settings. Raises Malformed."""
+    try:
+        return load_scenario(written(scenario), name)
+    except ScenarioErrors as error:
+        raise Malformed(f"{name}: its script cannot be played: {error.problems[0].message}") from error
+    except NOT_WRITABLE as error:
+        raise Malformed(f"{name}: its script cannot be played: {error}") from error

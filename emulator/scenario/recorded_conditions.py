@@ -16,14 +16,19 @@ from emulator.scenario.conditions import (
     Isr,
     IsrRestored,
     IsrShrunk,
+    KnowsLeader,
     Leader,
     LeadsInView,
     NewController,
     NewLeader,
+    Not,
     PreferredLeader,
     Registered,
+    SessionServiceAnswers,
     SessionsExpired,
 )
+from emulator.scenario.document import nearest
+from emulator.scenario.observations.reading import Malformed
 from protocol.ids import NO_LEADER
 
 A, B = 0, 1
@@ -35,7 +40,7 @@ class Context(msgspec.Struct, frozen=True):
     dead: frozenset[int]
 
 
-class UnknownText(ValueError):
+class UnknownText(Malformed):
     """A wait of a recording that is not in the table."""
 
 
@@ -82,6 +87,13 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     # controller's session ends.
     "A session expired": SessionsExpired(_only(A)),
     "A registered again": Registered(_only(A)),
+    # A read of the partition's state by a client of the session service succeeds again.
+    "session service answers": SessionServiceAnswers(),
+    # By broker-0's own metadata: it names the leader that was elected meanwhile.
+    "b0 knows": KnowsLeader(A),
+    "0 leads": Leader(A),
+    "isr without 0": Not(InIsr(A)),
+    "moved": NewLeader(),
     # Of everyone who has been killed: all three brokers.
     "sessions expired": lambda context: SessionsExpired(context.dead),
     "all sessions expired": lambda context: SessionsExpired(context.dead),
@@ -96,5 +108,5 @@ def meaning(text: str, context: Context) -> Condition:
     """Raises UnknownText."""
     found = MEANING.get(text)
     if found is None:
-        raise UnknownText(f"until {text!r}: not a wait that is known from the recordings")
+        raise UnknownText(f"until {text!r}: not a wait of the recordings{nearest(text, MEANING)}")
     return found(context) if callable(found) else found

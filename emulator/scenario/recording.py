@@ -35,7 +35,13 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
     for index, entry in enumerate(timeline):
         if "do" in entry:
             results = _results(timeline, index)
-            step = _step(entry, frozenset(dead))
+            try:
+                step = _step(entry, frozenset(dead))
+            except Malformed:
+                raise
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                raise Malformed(f"timeline[{index}], do {entry['do']!r}: {what}") from error
             if isinstance(step, m.Wait) and any(r["saw"] == "not-reached" for r in results):
                 step = msgspec.structs.replace(step, may_time_out=True)
             if entry["do"] in ("kill", "start"):

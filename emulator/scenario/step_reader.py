@@ -10,43 +10,32 @@ from typing import TypeVar, cast
 import msgspec
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from emulator.faults.rules import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, picked
 from emulator.machines.client.client_versions import client_version_named
 from emulator.scenario import model as m
-from emulator.scenario.document import Reader, kind, nearest, plain
+from emulator.scenario.document import SECONDS_MAX, WHOLE_MAX, Reader, kind, nearest, plain, shown
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
 from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier_of, is_group, machines_named
-from protocol import purposes
 from protocol.ids import TOPIC_CHARACTERS_MAX, BrokerId, can_be_topic, topic_partition_of
 from protocol.numbers import number_in
 from protocol.versions import UnknownVersion
 
 T = TypeVar("T")
 
-APIS = {
-    "produce": "Produce",
-    "fetch": "Fetch",
-    "list-offsets": "ListOffsets",
-    "metadata": "Metadata",
-    "leader-and-isr": "LeaderAndIsr",
-    "stop-replica": "StopReplica",
-    "update-metadata": "UpdateMetadata",
-    "controlled-shutdown": "ControlledShutdown",
-    "init-producer-id": "InitProducerId",
-    "find-coordinator": "FindCoordinator",
-    "offset-commit": "OffsetCommit",
-    "offset-fetch": "OffsetFetch",
-    "offset-for-leader-epoch": "OffsetForLeaderEpoch",
-    "alter-isr": "AlterIsr",
-}
-"""Word of `only` -> API name of `protocol.messages`."""
+VALUES_MAX = 10_000
+"""Of one produce, as a client process takes them (`machines.client.direct`)."""
+RETRIES_MAX = 10_000
+"""Of one value at a named broker; a library's producer has Kafka's own bound."""
+ATTEMPTS_MAX = 100_000
+"""Of one produce at a named broker."""
+GROUP_CHARACTERS_MAX = 255
+NAME_CHARACTERS_MAX = 100
+"""Of a workload; its clients are called after it."""
 
 AS_SET = "producer.acks"
 """For acks: what the setting of that name says."""
-
-PURPOSES = tuple(purpose for purpose in purposes.ALL if purpose not in (purposes.CONTROL, purposes.OBSERVE))
-"""Words of `only` that name what a connection is for."""
 
 
 class StepReader(Reader):
@@ -87,11 +76,11 @@ class StepReader(Reader):
     ) -> tuple[str, ...] | None:
         word = plain(node)
         if not isinstance(word, str) or not is_group(self.topology, word):
-            name = one(node) if one is not None else self.end(node, "node")
+            name = one(node) if one is not None else self.node(node)
             return None if name is None else (name,)
         names = [n.name for n in machines_named(self.topology, word) if not with_logs or "broker" in n.roles]
         if not names:
-            self.problem(node, f"{word!r} means no {'broker' if with_logs else 'machine'}")
+            self.problem(node, f"{shown(word)} means no {'broker' if with_logs else 'machine'}")
         return tuple(names) or None
 
     def broker(self, node: Node) -> BrokerId | None:
@@ -173,7 +162,7 @@ class StepReader(Reader):
             return None
         name = f"{prefix}{given}" if number_in(given) is not None else given
         if name not in known:
-            self.problem(node, f"unknown {what} {given!r}{nearest(name, known)}")
+            self.problem(node, f"unknown {what} {shown(given)}{nearest(name, known)}")
             return None
         return name
 
@@ -185,12 +174,27 @@ class StepReader(Reader):
     def label(self, node: Node) -> str | None:
         return self.text(node, "a name")
 
+    def workload_name(self, node: Node) -> str | None:
+        return self.bounded_text(node, "a workload's name", 1, NAME_CHARACTERS_MAX)
+
+    def group(self, node: Node) -> str | None:
+        """A consumer group's id."""
+        return self.bounded_text(node, "a group's name", 1, GROUP_CHARACTERS_MAX)
+
+    def values(self, node: Node) -> tuple[str, ...] | None:
+        """Those of one produce; a single one may stand without brackets."""
+        count = len(node.value) if isinstance(node, SequenceNode) else 1
+        if not 1 <= count <= VALUES_MAX:
+            self.problem(node, f"a produce has 1 to {VALUES_MAX} values, got {count}")
+            return None
+        return self.each(node, "values", self.value, single=True)
+
     def topic_name(self, node: Node) -> str | None:
         """One that a topic can have."""
         given = self.text(node, "a topic's name")
         if given is not None and not can_be_topic(given):
             what = f"letters, digits, '.', '_' and '-', at most {TOPIC_CHARACTERS_MAX}"
-            self.problem(node, f"a topic's name is of {what}, got {given!r}")
+            self.problem(node, f"a topic's name is of {what}, got {shown(given)}")
             return None
         return given
 
@@ -226,7 +230,7 @@ class StepReader(Reader):
         for name, key, value in self.pairs(node, what):
             setting = BY_SCOPE[scope].get(name)
             if setting is None:
-                self.problem(key, f"not a {scope}'s setting: {name!r}{nearest(name, BY_SCOPE[scope])}")
+                self.problem(key, f"not a {scope}'s setting: {shown(name)}{nearest(name, BY_SCOPE[scope])}")
                 continue
             try:
                 read[name] = usable_value(setting, plain(value))
@@ -238,7 +242,7 @@ class StepReader(Reader):
         """{name with its kind: value as the setting's type}; nothing if it cannot be used."""
         setting = found(name)
         if setting is None:
-            self.problem(key, f"unknown setting {name!r}{nearest_setting(name)}")
+            self.problem(key, f"unknown setting {shown(name)}{nearest_setting(name)}")
             return {}
         try:
             return {setting.key: usable(name, plain(value), version)}
@@ -292,12 +296,19 @@ class StepReader(Reader):
         return None
 
     def only(self, node: Node) -> tuple[str, ...]:
-        return self.each(
-            node,
-            "purposes or message types",
-            lambda n: self.word(n, "purpose or message type", (*PURPOSES, *APIS)),
-            single=True,
-        )
+        """Words as the command line's `--only` takes them."""
+
+        def one(item: Node) -> str | None:
+            word = self.text(item, "a purpose or message type")
+            try:
+                picked([word] if word is not None else [])
+            except UnknownWord:
+                near = nearest(word or "", (*PURPOSE_NAMES, *MESSAGE_WORDS))
+                self.problem(item, f"unknown purpose or message type {shown(word)}{near}")
+                return None
+            return word
+
+        return self.each(node, "purposes or message types", one, single=True)
 
 
 LINK_KEYS = ("az", "link", "opened_by", "from", "to")
@@ -340,15 +351,18 @@ class Keys:
         """An optional key's value."""
         return self.need(key, read) if key in self.nodes else default
 
-    def whole(self, key: str, what: str, default: int | None = None, low: int = 0) -> int:
+    def whole(
+        self, key: str, what: str, default: int | None = None, low: int = 0, high: int = WHOLE_MAX
+    ) -> int:  # fmt: skip
         if default is None:
-            return self.need(key, lambda n: self.reader.integer(n, what, low))
-        return self.get(key, lambda n: self.reader.integer(n, what, low), default)
+            return self.need(key, lambda n: self.reader.integer(n, what, low, high))
+        return self.get(key, lambda n: self.reader.integer(n, what, low, high), default)
 
-    def number(self, key: str, what: str, default: float | None = None) -> float:
-        if default is None:
-            return self.need(key, lambda n: self.reader.number(n, what))
-        return self.get(key, lambda n: self.reader.number(n, what), default)
+    def seconds(self, key: str, default: float | None = None) -> float:
+        def read(node: Node) -> float | None:
+            return self.reader.number(node, "seconds" if key == "s" else key, 0.0, SECONDS_MAX)
+
+        return self.need(key, read) if default is None else self.get(key, read, default)
 
     def partition(self) -> str | None:
         return self.need("partition", self.reader.partition) if "partition" in self.nodes else None

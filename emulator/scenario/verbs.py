@@ -16,7 +16,7 @@ from emulator.scenario import model as m
 from emulator.scenario import topic_verbs as topics
 from emulator.scenario import workload_verbs as load
 from emulator.scenario.conditions import Condition, described
-from emulator.scenario.document import nearest
+from emulator.scenario.document import SECONDS_MAX, nearest, shown
 from emulator.scenario.recording import RECORDED
 from emulator.scenario.standing import Standings
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
@@ -46,7 +46,11 @@ def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
 
 
 def _items(reader: StepReader, node: Node) -> Iterator[tuple[Node, Steps]]:
-    for item in reader.items(node, "steps"):
+    items = reader.items(node, "steps")
+    if len(items) > MAX_STEPS:  # each would be read before they are counted
+        reader.problem(node, f"more than {MAX_STEPS} steps")
+        return
+    for item in items:
         yield item, read_step(reader, item)
 
 
@@ -63,9 +67,9 @@ def read_step(reader: StepReader, item: Node) -> Steps:
         elif key in VERBS:
             verbs.append((key, key_node, value))
         else:
-            reader.problem(key_node, f"unknown verb {key!r}{nearest(key, VERBS)}")
+            reader.problem(key_node, f"unknown verb {shown(key)}{nearest(key, VERBS)}")
             return []
-    at_s = reader.number(around["at_s"], "at_s") if "at_s" in around else None
+    at_s = reader.number(around["at_s"], "at_s", 0, SECONDS_MAX) if "at_s" in around else None
     if len(verbs) != 1:
         if isinstance(item, MappingNode):
             names = ", ".join(key for key, _, _ in verbs) or "none"
@@ -127,7 +131,7 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
         return read_condition(k.reader, node)
 
     until = cast(Condition, k.need("until", read))
-    limit_s = k.number("limit_s", "limit_s", 90)
+    limit_s = k.seconds("limit_s", 90)
     if k.failed:
         return []
     # The words as written are the wait's name, unless it is called something else.
@@ -137,11 +141,11 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
 
 
 def _pause(k: Keys, at_s: float | None) -> Steps:
-    return [m.Pause(seconds=k.number("s", "seconds"), at_s=at_s)]
+    return [m.Pause(seconds=k.seconds("s"), at_s=at_s)]
 
 
 def _settle(k: Keys, at_s: float | None) -> Steps:
-    quiet_s, limit_s = k.number("quiet_s", "quiet_s"), k.number("limit_s", "limit_s", 40)
+    quiet_s, limit_s = k.seconds("quiet_s"), k.seconds("limit_s", 40)
     return [m.Settle(quiet_s=quiet_s, limit_s=limit_s, at_s=at_s)]
 
 

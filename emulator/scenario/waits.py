@@ -10,7 +10,7 @@ from collections.abc import Callable
 from ruamel.yaml.nodes import Node, ScalarNode
 
 from emulator.scenario import conditions as c
-from emulator.scenario.document import nearest
+from emulator.scenario.document import SECONDS_MAX, nearest, shown
 from emulator.scenario.step_reader import Keys, StepReader
 from protocol.ids import NO_LEADER
 
@@ -22,6 +22,8 @@ WORDS: dict[str, Callable[[str], c.Condition]] = {
     "isr shrunk": c.IsrShrunk,
     "isr restored": c.IsrRestored,
     "caught up": c.CaughtUp,
+    "session service answers": lambda _: c.SessionServiceAnswers(),
+    "every isr full": lambda _: c.Every(c.IsrRestored()),
 }
 """Word -> condition of a partition ("" is the first)."""
 
@@ -58,13 +60,18 @@ def _leads(reader: StepReader, node: Node, partition: str) -> c.Condition | None
     return None if keys.failed else condition
 
 
+def _knows_leader(reader: StepReader, node: Node, partition: str) -> c.Condition | None:
+    broker = reader.broker(node)
+    return None if broker is None else c.KnowsLeader(broker, partition)
+
+
 def _deleted(reader: StepReader, node: Node, _: str) -> c.Condition | None:
     topic = reader.word(node, "topic", reader.topics)
     return None if topic is None else c.Deleted(topic)
 
 
 def _quiet(reader: StepReader, node: Node, _: str) -> c.Condition | None:
-    quiet_s = reader.number(node, "quiet_s")
+    quiet_s = reader.number(node, "quiet_s", 0, SECONDS_MAX)
     return None if quiet_s is None else c.Quiet(quiet_s)
 
 
@@ -96,6 +103,7 @@ KEYS: dict[str, Callable[[StepReader, Node, str], c.Condition | None]] = {
     "registered": lambda r, n, _: c.Registered(_members(r, n)),
     "session_expired": lambda r, n, _: c.SessionsExpired(_members(r, n)),
     "leads": _leads,
+    "knows_leader": _knows_leader,
     "deleted": _deleted,
     "quiet_s": _quiet,
     "not": _not,
@@ -111,7 +119,7 @@ def read_condition(reader: StepReader, node: Node, partition: str = "") -> c.Con
         if word is None:
             return None
         if word not in WORDS:
-            reader.problem(node, f"unknown condition {word!r}{nearest(word, (*WORDS, *KEYS))}")
+            reader.problem(node, f"unknown condition {shown(word)}{nearest(word, (*WORDS, *KEYS))}")
             return None
         return WORDS[word](partition)
     fields = reader.fields(node, "a condition", (*KEYS, "partition"))
@@ -153,6 +161,8 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"session_expired": sorted(brokers)}
         case c.LeadsInView(broker=broker, of=of):
             return {"leads": {"broker": broker, "seen_by": of}}
+        case c.KnowsLeader(of=of):
+            return {"knows_leader": of}
         case c.Deleted(topic=topic):
             return {"deleted": topic}
         case c.Quiet(quiet_s=quiet_s):

@@ -3,6 +3,7 @@
 from ruamel.yaml.nodes import Node
 
 from emulator.scenario import model as m
+from emulator.scenario.document import shown
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import CONSUMER, PRODUCER
 from protocol.messages.workload import RATE_MAX
@@ -14,9 +15,9 @@ OF_PRODUCERS = ("rate", "acks", "retries", "idempotent", "client_version", "keys
 
 def workload(k: Keys, at_s: float | None) -> Steps:
     reader = k.reader
-    name = k.need("name", reader.label)
+    name = k.need("name", reader.workload_name)
     if name in reader.workloads:
-        reader.problem(k.nodes["name"], f"a workload {name!r} has begun already; stop-workload ends it")
+        reader.problem(k.nodes["name"], f"a workload {shown(name)} has begun already; stop-workload ends it")
     azs = sorted({client.az for client in reader.topology.with_role("client")})
     none: dict[str, object] = {}
     step = m.Workload(
@@ -35,7 +36,7 @@ def workload(k: Keys, at_s: float | None) -> Steps:
         ),
         producers=k.get("producers", lambda n: reader.truth(n, "producers"), True),
         consumers=k.get("consumers", lambda n: reader.truth(n, "consumers"), True),
-        group=k.get("group", reader.label, ""),
+        group=k.get("group", reader.group, ""),
         azs=k.get("azs", lambda n: reader.each(n, "AZs", lambda one: _az(k, one, azs), single=True), ()),
         at_s=at_s,
     )
@@ -59,7 +60,7 @@ def stop_workload(k: Keys, at_s: float | None) -> Steps:
         reader.workloads.discard(name)
     else:
         reader.workloads.clear()
-    return [m.StopWorkload(name=name or "", limit_s=k.number("limit_s", "limit_s", 30), at_s=at_s)]
+    return [m.StopWorkload(name=name or "", limit_s=k.seconds("limit_s", 30), at_s=at_s)]
 
 
 def _rate(k: Keys, node: Node) -> float | None:

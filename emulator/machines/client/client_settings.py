@@ -143,6 +143,19 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
 
 
+RENAMED_BY_LIBRDKAFKA = {"message.timeout.ms": "delivery.timeout.ms", "socket.timeout.ms": "answer.timeout.ms"}
+SHARED_WITH_LIBRDKAFKA = (
+    "acks", "request.timeout.ms", "delivery.timeout.ms", "socket.connection.setup.timeout.ms", "retries",
+    "retry.backoff.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms", "linger.ms", "batch.size",
+    "enable.idempotence", "compression.type", "metadata.max.age.ms", "max.in.flight.requests.per.connection",
+)  # fmt: skip
+LIBRDKAFKA_NAMES = {
+    **{name: name for name in SHARED_WITH_LIBRDKAFKA},
+    "message.timeout.ms": "delivery.timeout.ms",
+    "socket.timeout.ms": "request.timeout.ms",
+}
+"""Names that `librdkafka_settings` takes, and the Kafka producer's setting whose values each has."""
+
 S = TypeVar("S", bound=ClientSettings)
 
 
@@ -153,7 +166,7 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
     """
     given = _one_pause(_fields(ProducerSettings, settings or {}))
     if "acks" in given:
-        given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
+        given["acks"] = _acks(given["acks"])
     gates = gates_for(version)
     values: dict[str, Any] = _common_defaults(version)
     values["magic"] = gates.record_magic
@@ -183,10 +196,9 @@ def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSe
 
     `message.timeout.ms` is its name for delivery.timeout.ms, `socket.timeout.ms` for the wait for an answer.
     """
-    renamed = {"message.timeout.ms": "delivery.timeout.ms", "socket.timeout.ms": "answer.timeout.ms"}
-    given = _fields(ProducerSettings, {renamed.get(name, name): v for name, v in (settings or {}).items()})
+    given = _fields(ProducerSettings, settings or {}, RENAMED_BY_LIBRDKAFKA)
     if "acks" in given:
-        given["acks"] = -1 if given["acks"] in ("all", "-1", -1) else int(given["acks"])
+        given["acks"] = _acks(given["acks"])
     values: dict[str, Any] = {
         "acks": -1,
         "retries": RETRIES_MAX,
@@ -302,11 +314,20 @@ def _one_pause(given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _fields(kind: type[S], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Kafka's names as our fields'."""
+def _acks(given: object) -> int:
+    """Raises UnusableSetting."""
+    numbers = {"all": -1, "-1": -1, "0": 0, "1": 1}
+    if isinstance(given, bool) or str(given) not in numbers:
+        raise UnusableSetting(f"acks: expected all, -1, 0 or 1, got {given!r}")
+    return numbers[str(given)]
+
+
+def _fields(kind: type[S], settings: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Kafka's names as our fields'. `renamed`: what a library calls otherwise."""
     known = {field.replace("_", "."): field for field in kind.__struct_fields__}
     values = {}
-    for name, value in settings.items():
+    for given, value in settings.items():
+        name = (renamed or {}).get(given, given)
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0)
             raise UnusableSetting(f"unknown setting {name!r}; the nearest known one is {near[0]}")

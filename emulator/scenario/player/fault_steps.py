@@ -1,14 +1,12 @@
 """The verbs on machines and links: what is done to the cluster, as steps that wait."""
 
-from typing import Any
-
 import msgspec
 
 from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
-from emulator.faults.rules import rule as make_rule
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Registered
+from emulator.scenario.faults import rule_of
 from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.tasks import StepFailed, Steps, together
 
@@ -56,31 +54,9 @@ class FaultSteps:
     def link(self, step: m.LinkFault) -> Steps:
         """One rule more, in force at both ends when the step is over."""
         self._rules += 1
-        topology = self._stage.topology
-        links = step.links
-        places: dict[str, Any]
-        match links:
-            case m.AzLinks(az=az):
-                places = {"a": az}
-            case m.PairLinks(between=(a, b)):
-                places = {"a": a, "b": b}
-            case m.OpenedLinks(opened_by=a, to=b):
-                places = {"a": a, "b": b, "opened_by_a": True}
-            case m.OneWayLinks(source=a, to=b):
-                places = {"a": a, "b": b, "one_way": True}
-        amounts: dict[str, Any] = {called: getattr(step, name) for name, called in step.AMOUNTS.items()}
         name = f"rule-{self._rules}"
-        rule = make_rule(
-            topology,
-            name,
-            step.VERB,
-            **places,
-            only=step.apis,
-            purposes=step.purposes,
-            expects_traffic=step.expects_traffic,
-            **amounts,
-        )
-        self._in_force[name] = (links, step.VERB)
+        rule = rule_of(self._stage.topology, name, step)
+        self._in_force[name] = (step.links, step.VERB)
         yield from self._act(act.ApplyRule(rule), takes=True)
 
     def heal(self, links: m.Links | None, kind: str = "") -> Steps:

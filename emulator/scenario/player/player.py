@@ -114,7 +114,8 @@ class Player(Stage):
         servers = len(self.topology.with_role("session"))
         waited_ms = self.now.mono_ms
         while len(self.seen.serving) < servers:
-            assert self.now.mono_ms - waited_ms < ENSEMBLE_LIMIT_S * 1000.0, "the session ensemble does not come up"
+            if self.now.mono_ms - waited_ms >= ENSEMBLE_LIMIT_S * 1000.0:
+                raise StepFailed(f"ZooKeeper: no quorum serves {ENSEMBLE_LIMIT_S:g} s after the start")
             yield self.sleep(50.0)
 
     def _run(self, steps: tuple[m.AnyStep, ...]) -> Steps:

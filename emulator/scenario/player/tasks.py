@@ -5,11 +5,33 @@ attempt = yield Order("a fetch from broker-1", lambda done: direct.fetch(..., do
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from protocol.work import Runner, Until, Work
+from emulator.machines.client.blocked_send import ProducerFull
+from emulator.machines.client.client_settings import UnusableSetting
+from emulator.machines.client.failure import TooManyAsked, TooManyExchanges
+from emulator.machines.client.group_errands import TooManyErrands
+from protocol.work import Done, Runner, Until, Work
 
-Order = Until
-"""Starts something; calls back once, at once or later. A StepFailed as the outcome is raised in the step."""
+CANNOT_BEGIN = (TooManyAsked, TooManyExchanges, TooManyErrands, ProducerFull, UnusableSetting)
+"""Raised by clients of the player's own where a request may not begin: too many are under way in the background, or
+their version lacks a setting."""
+
 Steps = Work[None]
+
+
+class Order(Until):
+    """Starts something; calls back once, at once or later. A StepFailed as the outcome is raised in the step; so is
+    one that the client refuses to begin."""
+
+    __slots__ = ()
+
+    def __init__(self, what: str, begin: Callable[[Done], None]) -> None:
+        def begin_within_bounds(done: Done) -> None:
+            try:
+                begin(done)
+            except CANNOT_BEGIN as error:
+                done(StepFailed(f"{what}: {error}"))
+
+        super().__init__(what, begin_within_bounds)
 
 
 class StepFailed(Exception):

@@ -41,6 +41,7 @@ class Waits:
         return View(
             first=self.first,
             partitions=seen.partition_views(),
+            answering=bool(seen.serving),
             topics=seen.topics,
             controller=seen.controller,
             controller_epoch=seen.controller_epoch,

@@ -5,6 +5,7 @@ from typing import Any
 
 from emulator.faults import actions as act
 from emulator.storage import inspect
+from emulator.storage.files import StorageError
 from emulator.storage.inspect import NotSoMany
 from emulator.storage.power_loss import surviving_bytes
 from emulator.worlds.simulated.breakable import Breakable
@@ -63,15 +64,15 @@ class FaultExecutor:
             case act.PowerLoss(name, batches_kept, partition):
                 try:
                     self._power_loss(name, -1 if batches_kept is None else batches_kept, partition or "")
-                except NotSoMany as lacking:
-                    error = str(lacking)
+                except (NotSoMany, StorageError) as why:
+                    error = str(why)
             case act.LoseUnsynced(name, batches_kept, partition):
                 assert partition is not None, "the player names it"
                 try:
                     inspect.keep_batches(world.nodes[name].files, partition, batches_kept)
                     world.trace.add(world.nodes[name], "fault", world.now_ms, MachineFault("lose-unsynced", name))
-                except NotSoMany as lacking:
-                    error = str(lacking)
+                except (NotSoMany, StorageError) as why:
+                    error = str(why)
             case act.LoseDisk(name, directory):
                 world.replace_disk(name, directory)
             case act.DiskFull(name, directory):

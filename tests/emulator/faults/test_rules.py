@@ -98,7 +98,7 @@ def test_heal() -> None:
         ("cut observer", "observer is outside every AZ and is never cut"),
         ("cut broker-0 az-0", "broker-0 is on both sides"),
         ("cut broker-0 broker-0", "broker-0 is on both sides"),
-        ("cut az-0 --only fetsch", "no API 'fetsch'; did you mean Fetch?"),
+        ("cut az-0 --only fetsch", "no purpose or message type 'fetsch'; did you mean fetch?"),
         ("cut az-0 --onyl fetch", "no option '--onyl'; did you mean --only?"),
         ("cut az-0 --only", "--only needs a value"),
         ("cut az-0 --client-id", "--client-id needs a value"),

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from emulator.faults.rules import PURPOSE_NAMES
 from emulator.scenario.expectations import SUBJECTS
 from emulator.scenario.load import KEYS
 from emulator.scenario.model import CHECKS
-from emulator.scenario.step_reader import PURPOSES
 from emulator.scenario.verbs import VERBS
 from emulator.scenario.waits import KEYS as CONDITION_KEYS
 from emulator.scenario.waits import WORDS
@@ -15,7 +15,7 @@ from emulator.scenario.waits import WORDS
 TEXT = (Path(__file__).parents[3] / "docs" / "scenarios.md").read_text()
 
 
-@pytest.mark.parametrize("word", sorted({*KEYS, *VERBS, *SUBJECTS, *CHECKS, *PURPOSES, *WORDS, *CONDITION_KEYS}))
+@pytest.mark.parametrize("word", sorted({*KEYS, *VERBS, *SUBJECTS, *CHECKS, *PURPOSE_NAMES, *WORDS, *CONDITION_KEYS}))
 def test_word_is_documented(word: str) -> None:
     assert f"`{word}" in TEXT
 

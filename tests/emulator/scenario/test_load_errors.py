@@ -129,13 +129,13 @@ def test_bad_file(text: str, message: str) -> None:
         ("cut: {az: 0, only: fetsh}", "5:24: unknown purpose or message type 'fetsh'; nearest: fetch"),
         ("cut: {az: 0, expects_traffic: maybe}", "5:35: expected expects_traffic as true or false, got 'maybe'"),
         ("delay: {az: 0}", "5:12: delay needs 'delay_ms'"),
-        ("loss: {az: 0, rate: 5}", "5:25: expected rate as a number, 0 to 1, got 5"),
+        ("loss: {az: 0, rate: 5}", "5:25: a loss is a share of frames above 0 and below 1, not 5"),
         ("produce: {broker: 0, values: [a]}", "5:14: produce needs 'acks'"),
         ("produce: {values: [a], acks: 1}",
          "5:14: produce needs 'broker' or 'client' (whose leader is then asked for)"),
         ("produce: {broker: 0, values: [a], acks: most}", "5:45: unknown acks 'most'; one of: all, -1, 0, 1"),
         ("produce: {broker: 0, values: [a], acks: 1, retries: -1}",
-         "5:57: expected retries as a whole number, at least 0, got -1"),
+         "5:57: expected retries as a whole number, 0 to 10000, got -1"),
         ("produce: {broker: 0, values: [[a]], acks: 1}", "5:35: expected a value, got a list of 1"),
         ("produce: {broker: 0, values: [a], acks: 1, timeout: 3}",
          "5:48: unknown key 'timeout' in produce; nearest: timeout_ms"),
@@ -168,8 +168,9 @@ def test_bad_file(text: str, message: str) -> None:
         ("wait: {until: {leads: {broker: 1}}}", "5:27: a view needs 'seen_by'"),
         ("wait: {until: {}}",
          "5:19: expected a condition: words (new leader, preferred leader, no leader, new controller, "
-         "isr shrunk, isr restored, caught up) or keys (leader, isr, replicas, in_isr, controller, registered, "
-         "session_expired, leads, deleted, quiet_s, not, all, every)"),
+         "isr shrunk, isr restored, caught up, session service answers, every isr full) or keys (leader, isr, "
+         "replicas, in_isr, controller, registered, "
+         "session_expired, leads, knows_leader, deleted, quiet_s, not, all, every)"),
         ("wait: {until: new leader, limit_s: 0x}", "5:40: expected limit_s as a number, got '0x'"),
         ("pause: 2s", "5:12: expected seconds as a number, got '2s'"),
         ("await: w", "5:12: unknown background step 'w'"),

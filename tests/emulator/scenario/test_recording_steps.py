@@ -43,13 +43,13 @@ def test_results_nobody_asked_for_become_steps_in_their_place(name: str) -> None
     assert made == expected
 
 
-def test_every_wait_of_every_recording_has_a_meaning_and_no_meaning_is_idle() -> None:
+def test_every_wait_of_every_recording_has_a_meaning() -> None:
     texts = {e["until"] for name in FILES for e in recording(name).timeline if e.get("do") == "wait"}
-    assert texts == set(MEANING)
+    assert texts <= set(MEANING)
 
 
 def test_an_unknown_wait_is_refused() -> None:
-    with pytest.raises(UnknownText, match="until 'the end of days': not a wait that is known"):
+    with pytest.raises(UnknownText, match="until 'the end of days': not a wait of the recordings"):
         meaning("the end of days", Context(frozenset()))
 
 
