@@ -6,6 +6,7 @@ describeClientQuotas and describeUserScramCredentials), the same at every broker
 refused with POLICY_VIOLATION, as other changes that the emulator does not know.
 """
 
+from collections import Counter
 from typing import Any, Final
 
 from emulator.worlds.network.door.apis import DESCRIBE_CLIENT_QUOTAS, Range
@@ -80,12 +81,12 @@ def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int,
 
 def scram_described(asked: Asked) -> Any:
     """ZkAdminManager.describeUserScramCredentials: no user has any."""
-    names = [one.name for one in asked.body.users or ()]
+    times = Counter(one.name for one in asked.body.users or ())
     results = [
         part(asked.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
              credential_infos=[])
-        for name in dict.fromkeys(names)
-        for error, why in [_no_credential(name, names.count(name))]
+        for name in times
+        for error, why in [_no_credential(name, times[name])]
     ]  # fmt: skip
     return response(asked.api, error_code=ErrorCode.NONE, error_message=None, results=results)
 
