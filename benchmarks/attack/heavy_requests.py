@@ -10,7 +10,7 @@ import itertools
 import struct
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from benchmarks.attack.kafka_frames import PLACE
@@ -103,16 +103,18 @@ def lists_of(of: Any, version: int, path: str = "") -> Iterator[str]:
                 yield from lists_of(field, version, here)
 
 
-def heavy_requests(kafka_version: str, count: int = ENTRIES_MAX) -> Iterator[Heavy]:
-    """`count`: entries of all lists together."""
+def heavy_requests(
+    kafka_version: str, count: int = ENTRIES_MAX, *, namings: Sequence[str] = NAMINGS, newest: bool = False
+) -> Iterator[Heavy]:
+    """`count`: entries of all lists together. `newest`: of each API its newest version alone."""
     gates = gates_for(kafka_version)
     batch = encode_batch([b"v"], magic=gates.record_magic, timestamp_ms=1)
     for api, range_ in apis_of(gates).items():
         schema = codec._REQUESTS[api]
-        for version in range(range_.least, range_.most + 1):
+        for version in range(range_.most if newest else range_.least, range_.most + 1):
             for shape in lists_of(schema._struct, version):
                 depth = shape.count("/") - 1  # the lists that it is in have an entry each
-                for naming in NAMINGS:
+                for naming in namings:
                     writer = _Writer(version, shape, naming, count - depth, batch)
                     yield Heavy(api, version, shape, naming, written(api, version, writer.structure(schema._struct)))
 

@@ -99,10 +99,15 @@ def response(api: int, **fields: Any) -> Any:
 
 def part(api: int, path: str, **fields: Any) -> Any:
     """A struct in a response, by the names of Kafka's schema: `part(FETCH, "FetchableTopicResponse.PartitionData")`."""
+    return _part_of(api, path)(**_cut(fields))
+
+
+@cache
+def _part_of(api: int, path: str) -> Any:
     kind = _RESPONSES[api]
     for name in path.split("."):
         kind = getattr(kind, name)
-    return kind(**_cut(fields))
+    return kind
 
 
 def _cut(fields: dict[str, Any]) -> dict[str, Any]:
