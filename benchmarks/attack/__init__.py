@@ -8,4 +8,6 @@
     `kafka_frames`   Kafka's frames, for the door: what no client should say, and what a door makes of it
     `kafka_sockets`  the same to the doors of a real cluster
     `door`           `python -m benchmarks.attack.door`
+    heavy_requests   requests as heavy as a listener takes them, and what each costs a broker
+    request_costs    `python -m benchmarks.attack.request_costs`
 """

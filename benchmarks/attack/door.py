@@ -38,6 +38,9 @@ VERSIONS: Final = ("2.8", "1.1", "2.6", "0.10.2", "2.0")
 """One after the other: what they speak differs."""
 OVER_SOCKETS: Final = "2.8"
 GROWN_MIB_MAX: Final = 64
+LARGE_EVERY: Final = 500
+"""One frame in so many has 1 KiB up to the largest size."""
+SLOWEST_S: Final = 0.5
 QUIET_S: Final = 1.0
 
 
@@ -49,11 +52,14 @@ def in_process(count: int, seed: int, limit_s: float = float("inf")) -> dict[str
     process, began = psutil.Process(), time.process_time()
     warm_mib = 0.0
     doorways = [Doorway(KafkaFrames(seed + number, version)) for number, version in enumerate(VERSIONS)]
-    done = 0
+    done = large = 0
     while done < count and time.monotonic() < until:
         for doorway in doorways:
             for _ in range(part := min(STEP // len(doorways), count - done)):
                 doorway.hear()
+            for _ in range(part // LARGE_EVERY):
+                doorway.hear(doorway.large())
+                large += 1
             done += part
         if not warm_mib:
             gc.collect()
@@ -67,6 +73,9 @@ def in_process(count: int, seed: int, limit_s: float = float("inf")) -> dict[str
         asked.update(doorway.apis)
     return {
         "said": done,
+        "large": large,
+        "slowest_s": round(max(doorway.slowest_s for doorway in doorways), 3),
+        "dearest_ms_per_mib": round(max(doorway.dearest_s_per_mib for doorway in doorways) * 1_000, 1),
         "became": dict(became),
         "asked_by_api": {str(api): frames for api, frames in sorted(asked.items())},
         "events": sum(doorway.events for doorway in doorways),
@@ -139,6 +148,9 @@ def figures_of(told: dict[str, Any], came: dict[str, Any], frames: int, sockets:
                higher_is_better=True),
         Figure(line="of them well-formed: the machine would be asked", value=told["became"]["asked the machine"],
                unit="", target=frames / 10, higher_is_better=True),
+        Figure(line="of them of 1 KiB up to 32 MiB", value=told["large"], unit="", target=frames / 1_000,
+               higher_is_better=True),
+        Figure(line="the slowest frame", value=told["slowest_s"], unit="s", target=SLOWEST_S),
         Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
         Figure(line="what else went wrong", value=len(came["problems"]), unit="", target=0),
         Figure(line="memory that the door in this process grew by", value=told["grown_mib"], unit="MiB",

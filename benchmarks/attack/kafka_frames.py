@@ -7,6 +7,7 @@ afterwards is damaged deep inside.
 
 import random
 import struct
+import time
 from collections import Counter
 from typing import Any, Final
 from uuid import UUID
@@ -23,7 +24,7 @@ from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
 from protocol.errors import ErrorCode
 from protocol.events import Event
-from protocol.framing import FrameDecoder, ProtocolError
+from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
 from protocol.ids import NO_OFFSET, BrokerId
 from protocol.messages.base import Message
 from protocol.messages.replication import FetchedPartition, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
@@ -31,6 +32,7 @@ from protocol.messages.replication import ProduceResult as Result
 from protocol.records.format import encode as encode_batch
 from protocol.versions import gates_for
 
+MIB: Final = 1 << 20
 PER_VERSION: Final = 20
 """Well-formed frames in the pool, of each API and version."""
 NUMBERS: Final = (-(2**63), -(2**31), -(2**15), -129, -2, -1, 0, 1, 2, 3, 5, 100, 127, 2**15 - 1, 2**31 - 1, 2**63 - 1)
@@ -43,6 +45,7 @@ HOSTILE_SIZES: Final = (0, -1, 2**25 + 1, 2**31 - 1)
 UNFRAMED: Final = (
     b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\x00" * 64
 )  # fmt: skip
+FILLINGS: Final = (b"\x00", b"\x01", b"\x02", b"\x7f", b"\x80", b"\xff")
 LONG: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xfe", b"\xff\xff\xff\xff\x0f", b"\x80")
 """Lengths, plain and of varying size, of what is not there."""
 PLACE: Final = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
@@ -150,6 +153,44 @@ class KafkaFrames:
         head = HEAD.pack(api, chance.randint(range_.least, range_.most), 1)
         return chance.choice((NO_UTF_8, chance.randbytes(chance.randrange(60)), head + chance.randbytes(40)))
 
+    def large(self) -> bytes:
+        """A payload of 1 KiB up to the largest frame, as many of each size. What follows a request's beginning lies
+        about counts, never ends, fills lists, tags or records, or is anything."""
+        chance = self.chance
+        size = min(MAX_FRAME_BYTES, int(2 ** chance.uniform(10, 25.01)))
+        beginning = bytearray(self.valid())
+        at = chance.randrange(8, len(beginning) + 1)
+        match chance.randrange(6):
+            case 0:  # the same byte for ever: endless numbers, empty entries
+                data = beginning[:at] + chance.choice(FILLINGS) * size
+            case 1:  # a count that may be as large as what follows, or larger
+                count = chance.choice((*LONG, struct.pack(">i", size // 2), struct.pack(">i", 4_000), b"\xa1\x1f"))
+                data = beginning[:at] + count + chance.choice(FILLINGS) * size
+            case 2:
+                data = beginning[:at] + chance.randbytes(size)
+            case 3:  # its own bytes again and again, as entries of a list
+                data = beginning[:at] + bytes(beginning[8:]) * (size // max(1, len(beginning) - 8))
+            case 4:  # tagged fields
+                data = beginning[:at] + chance.choice((b"\xff\xff\x03", b"\xa0\x1f")) + b"\x07\x00" * (size // 2)
+            case _:
+                return self._large_produce(size)
+        return bytes(data[:MAX_FRAME_BYTES])
+
+    def _large_produce(self, size: int) -> bytes:
+        """With as many batches, or as much of one, damaged or not."""
+        batch = self.chance.choice(self._batches)
+        records = batch * (size // len(batch))
+        if self.chance.random() < 0.5:  # one batch of that length
+            records = batch[:8] + struct.pack(">i", len(records) - 12) + records[12:]
+        schema = codec._REQUESTS[apis.PRODUCE]
+        one = {"index": 0, "records": records[: MAX_FRAME_BYTES - 1_000]}
+        values = {"transactional_id": None, "acks": 1, "timeout_ms": 1,
+                  "topic_data": [{"name": "t", "partition_data": [one]}]}  # fmt: skip
+        version = self.chance.randint(*self.spoken[apis.PRODUCE])
+        flexible = schema.flexible_version_q(version)
+        body = schema._struct.encode(values, version=version, compact=flexible, tagged=flexible)
+        return HEAD.pack(apis.PRODUCE, version, 1) + b"\xff\xff" + (b"\x00" if flexible else b"") + bytes(body)
+
     def framed(self, payload: bytes) -> bytes:
         """With its length, which now and then is none."""
         chance = self.chance
@@ -195,16 +236,30 @@ class Doorway:
         self.apis: Counter[int] = Counter()
         """{API: frames that the machine would have been asked}"""
         self.events = 0
+        self.slowest_s = 0.0
+        self.dearest_s_per_mib = 0.0
+        """Of each MiB that a frame has begun."""
+
+    def large(self) -> bytes:
+        return self._frames.large()
 
     def _count(self, event: Event, cause: str) -> None:
         """It can be written, and is read again as it was."""
         self.events += 1
         assert msgspec.json.decode(msgspec.json.encode(event), type=type(event)) == event, event
 
-    def hear(self) -> None:
+    def hear(self, payload: bytes | None = None) -> None:
         """One frame, or what is none; after a refusal a new connection."""
+        frame = self._frames.framed(self._frames.payload()) if payload is None else self._frames.with_length(payload)
+        began = time.thread_time()
+        self._hear(frame)
+        took = time.thread_time() - began
+        self.slowest_s = max(self.slowest_s, took)
+        self.dearest_s_per_mib = max(self.dearest_s_per_mib, took / (1 + len(frame) // MIB))
+
+    def _hear(self, frame: bytes) -> None:
         try:
-            payloads = self._stream.feed(self._frames.framed(self._frames.payload()))
+            payloads = self._stream.feed(frame)
             for payload in payloads:
                 self._asked(payload)
             if not payloads:  # it goes on with what comes next: a stranger's time is limited

@@ -20,6 +20,8 @@ AT_ONCE: Final = 16
 GONE_AFTER: Final = 10
 """Frames of one who does not wait."""
 POOL: Final = 400
+LARGE_SHARE: Final = 0.01
+"""Of frames that must be refused, those of 1 KiB up to 32 MiB."""
 SHARE_WAITING: Final = 0.6
 """Of connections, those that wait for their end."""
 
@@ -66,8 +68,9 @@ class KafkaAttackers:
                 await self._say(said, "said and gone", waits=False)
 
     def _bad(self) -> bytes:
-        """One that a door must refuse."""
-        while self._reading.understands(payload := self._frames.payload()):
+        """One that a door must refuse; now and then a large one."""
+        next_one = self._frames.large if self._chance.random() < LARGE_SHARE else self._frames.payload
+        while self._reading.understands(payload := next_one()):
             pass
         return self._frames.with_length(payload)
 

@@ -18,9 +18,9 @@ from protocol.messages.base import (
     Int64,
     Message,
     Millis,
-    Name,
     OffsetField,
     PartitionField,
+    Text,
     register,
     unit,
 )
@@ -43,7 +43,7 @@ class NewTopic(msgspec.Struct, omit_defaults=True):
     """`assignment`: instead of numbers."""
 
     topic: str
-    partitions: Annotated[int, Meta(ge=AS_CONFIGURED, le=PARTITIONS_MAX), unit("partitions")] = AS_CONFIGURED
+    partitions: Annotated[Int32, unit("partitions")] = AS_CONFIGURED
     replication_factor: Annotated[Int32, unit("replicas")] = AS_CONFIGURED
     assignment: Annotated[list[PlacedPartition], Meta(max_length=PARTITIONS_MAX)] = []
     configs: dict[str, str | None] = {}
@@ -117,7 +117,7 @@ class DeleteTopicsRequest(Message):
     API_KEY = 20
     API_NAME = "DeleteTopics"
     VERSIONS = (0, 6)
-    topics: Annotated[list[Name], Meta(max_length=TOPICS_MAX)]
+    topics: Annotated[list[Text], Meta(max_length=TOPICS_MAX)]
     timeout_ms: Millis
 
 

@@ -54,7 +54,8 @@ _INT64 = Meta(ge=-(2**62), le=2**62)
 Int64 = Annotated[int, _INT64]
 """Half of what 64 bits hold: a sum of two still fits into a frame."""
 Count = Annotated[int, Meta(ge=0, le=2**62)]
-PartitionField = Annotated[int, Meta(ge=-1, le=2**31 - 1)]
+PartitionField = Int32
+"""A client may name a negative one, which no topic has."""
 Broker32 = Annotated[BrokerId, _INT32]
 BrokerField = Annotated[Broker32, unit("broker id", "-1 is none")]
 Epoch32 = Annotated[LeaderEpoch, _INT32]
@@ -66,4 +67,6 @@ ErrorField = Annotated[Int32, unit("error code", "0 is success")]
 Millis = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("ms")]
 Bytes = Annotated[int, Meta(ge=0, le=2**31 - 1), unit("bytes")]
 Name = Annotated[str, Meta(max_length=255)]
-"""Of a node, a topic, a group."""
+"""Of a node, a topic of ours, a group of ours."""
+Text = Annotated[str, Meta(max_length=2**15 - 1)]
+"""As long as a string of Kafka's protocol may be: what its clients call a group's member, a protocol, a topic."""

@@ -21,7 +21,7 @@ SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 Int8 = Annotated[int, Meta(ge=-128, le=127)]
 ResourceKind = Int8
-ResourceName = Annotated[str, Meta(max_length=1_000)]
+ResourceName = Annotated[str, Meta(max_length=2**15 - 1)]
 
 
 class ResourceAsked(msgspec.Struct, omit_defaults=True):

@@ -19,6 +19,7 @@ from protocol.messages.base import (
     Name,
     OffsetField,
     PartitionField,
+    Text,
     register,
     unit,
 )
@@ -71,7 +72,7 @@ class OffsetCommitRequest(Message):
     group: str
     partitions: list[OffsetToCommit]
     generation: Annotated[Int32, unit("generation", "-1: none")] = -1
-    member: Name = ""
+    member: Text = ""
     instance: Annotated[Name | None, unit("group.instance.id", since=7)] = None
 
 

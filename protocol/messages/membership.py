@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from protocol.messages.base import RESPONSE, ErrorField, Int32, Message, Millis, Name, register, unit
+from protocol.messages.base import RESPONSE, ErrorField, Int32, Message, Millis, Name, Text, register, unit
 
 NO_GENERATION = -1
 Opaque = Annotated[bytes, Meta(max_length=4 * 1024 * 1024)]
@@ -22,7 +22,7 @@ Instance = Annotated[Name | None, unit("group.instance.id", "of a static member 
 class GroupProtocol(msgspec.Struct, omit_defaults=True):
     """An assignment strategy that a member knows, and what it says to it."""
 
-    name: Name
+    name: Text
     metadata: Opaque = b""
 
 
@@ -34,17 +34,17 @@ class JoinGroupRequest(Message):
     API_NAME = "JoinGroup"
     VERSIONS = (0, 7)
     group: str
-    member: Name
+    member: Text
     session_timeout_ms: Millis
     rebalance_timeout_ms: Millis
-    protocol_type: Name
+    protocol_type: Text
     protocols: Annotated[list[GroupProtocol], Meta(max_length=100)]
     instance: Instance = None
-    client: Name = ""
+    client: Text = ""
 
 
 class JoinedMember(msgspec.Struct, omit_defaults=True):
-    member: Name
+    member: Text
     metadata: Opaque = b""
     instance: Instance = None
 
@@ -59,15 +59,15 @@ class JoinGroupResponse(Message):
     VERSIONS = (0, 7)
     error: ErrorField = 0
     generation: Generation = NO_GENERATION
-    protocol_type: Name = ""
-    protocol: Name = ""
-    leader: Name = ""
-    member: Name = ""
+    protocol_type: Text = ""
+    protocol: Text = ""
+    leader: Text = ""
+    member: Text = ""
     members: list[JoinedMember] = []
 
 
 class MemberAssignment(msgspec.Struct):
-    member: Name
+    member: Text
     assignment: Opaque
 
 
@@ -80,7 +80,7 @@ class SyncGroupRequest(Message):
     VERSIONS = (0, 5)
     group: str
     generation: Generation
-    member: Name
+    member: Text
     assignments: Annotated[list[MemberAssignment], Meta(max_length=10_000)] = []
     instance: Instance = None
 
@@ -92,8 +92,8 @@ class SyncGroupResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 5)
     error: ErrorField = 0
-    protocol_type: Name = ""
-    protocol: Name = ""
+    protocol_type: Text = ""
+    protocol: Text = ""
     assignment: Opaque = b""
 
 
@@ -104,7 +104,7 @@ class HeartbeatRequest(Message):
     VERSIONS = (0, 4)
     group: str
     generation: Generation
-    member: Name
+    member: Text
     instance: Instance = None
 
 
@@ -120,7 +120,7 @@ class HeartbeatResponse(Message):
 class LeavingMember(msgspec.Struct, omit_defaults=True):
     """By its id, or by its instance alone."""
 
-    member: Name = ""
+    member: Text = ""
     instance: Instance = None
     error: ErrorField = 0
 
@@ -153,13 +153,13 @@ class ListGroupsRequest(Message):
     API_KEY = 16
     API_NAME = "ListGroups"
     VERSIONS = (0, 4)
-    states: Annotated[list[Name], Meta(max_length=100)] = []
+    states: Annotated[list[Text], Meta(max_length=10_000)] = []
 
 
 class ListedGroup(msgspec.Struct):
     group: str
-    protocol_type: Name
-    state: Name
+    protocol_type: Text
+    state: Text
 
 
 @register
@@ -181,8 +181,8 @@ class DescribeGroupsRequest(Message):
 
 
 class DescribedMember(msgspec.Struct, omit_defaults=True):
-    member: Name
-    client: Name
+    member: Text
+    client: Text
     metadata: Opaque = b""
     assignment: Opaque = b""
     instance: Instance = None
@@ -193,9 +193,9 @@ class DescribedGroup(msgspec.Struct, omit_defaults=True):
 
     group: str
     error: ErrorField = 0
-    state: Name = ""
-    protocol_type: Name = ""
-    protocol: Name = ""
+    state: Text = ""
+    protocol_type: Text = ""
+    protocol: Text = ""
     members: list[DescribedMember] = []
 
 

@@ -18,8 +18,8 @@ from protocol.messages.base import (
     Int64,
     Message,
     Millis,
-    Name,
     PartitionField,
+    Text,
     register,
     unit,
 )
@@ -32,14 +32,14 @@ LogSize = Annotated[int, Meta(ge=0, le=2**62), unit("bytes")]
 
 
 class PartitionNamed(msgspec.Struct):
-    topic: Name
+    topic: Text
     partition: PartitionField
 
 
 class PartitionResult(msgspec.Struct, omit_defaults=True):
     """`message`: of an error, for people."""
 
-    topic: Name
+    topic: Text
     partition: PartitionField
     error: ErrorField = 0
     message: str = ""
@@ -70,7 +70,7 @@ class ElectLeadersResponse(Message):
 class Reassigned(msgspec.Struct):
     """`replicas` None: back to where it was before it was being moved."""
 
-    topic: Name
+    topic: Text
     partition: PartitionField
     replicas: Annotated[list[Broker32], Meta(max_length=1_000)] | None
 
@@ -108,7 +108,7 @@ class ListPartitionReassignmentsRequest(Message):
 class Moving(msgspec.Struct):
     """`replicas`: all that it has now, the target first."""
 
-    topic: Name
+    topic: Text
     partition: PartitionField
     replicas: list[Broker32]
     adding: list[Broker32]
@@ -138,7 +138,7 @@ class DescribeLogDirsRequest(Message):
 class DescribedLog(msgspec.Struct):
     """`lag`: how far the log's end is behind the high watermark."""
 
-    topic: Name
+    topic: Text
     partition: PartitionField
     size_bytes: LogSize
     lag: Annotated[Int64, unit("records")]
@@ -149,7 +149,7 @@ class DescribedLogDir(msgspec.Struct, omit_defaults=True):
 
     path: str
     error: ErrorField = 0
-    topics: list[Name] = []
+    topics: list[Text] = []
     logs: list[DescribedLog] = []
 
 
@@ -184,7 +184,7 @@ class DescribeClusterResponse(Message):
 class MovedLog(msgspec.Struct):
     """`path`: of the log directory that the replica is to be in, as DescribeLogDirs names it."""
 
-    topic: Name
+    topic: Text
     partition: PartitionField
     path: str
 
@@ -228,7 +228,7 @@ class ActiveProducer(msgspec.Struct):
 
 
 class DescribedProducers(msgspec.Struct, omit_defaults=True):
-    topic: Name
+    topic: Text
     partition: PartitionField
     error: ErrorField = 0
     producers: list[ActiveProducer] = []

@@ -10,6 +10,8 @@ import struct
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, Offset
 from protocol.records.compression import (
     CODEC_IDS,
@@ -163,6 +165,14 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
         Record(each.offset + start, message.timestamp_ms if override else each.timestamp_ms, each.key, each.value)
         for each in inner
     ]
+
+
+def place_message(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
+    """What `place_message_set` makes of the message at `position` alone, which has no codec, and its header then.
+    Raises as `read_header`."""
+    end = position + read_message(data, position).size_bytes
+    placed = b"".join((_pack_offset(base_offset), data[position + 8 : end]))
+    return placed, replace(header, base_offset=base_offset, last_offset=base_offset)
 
 
 def place_message_set(data: Data, base_offset: Offset) -> bytes:

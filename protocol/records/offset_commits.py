@@ -12,6 +12,8 @@ Source: GroupMetadataManager; KIP-211 (2), KIP-320 (3).
 """
 
 import struct
+import sys
+from operator import mul
 from typing import Final
 
 import msgspec
@@ -26,6 +28,10 @@ KEY_VERSION: Final = 1
 VALUE_VERSIONS: Final = (1, 2, 3)
 
 _HASH_MODULUS: Final = 1 << 32
+_POWERS: Final = [1]
+"""Of 31, as far as the longest name so far needs them: a client may send names of 32,767 characters."""
+_UTF_16: Final = f"utf-16-{'le' if sys.byteorder == 'little' else 'be'}"
+"""In the machine's own order, as a memoryview reads it."""
 _HASH_SIGN: Final = 1 << 31
 
 
@@ -56,10 +62,10 @@ class CommittedOffset(msgspec.Struct, frozen=True):
 
 def group_partition(group: str, partitions: int) -> int:
     """The partition of the offsets topic that holds `group`: Java's String.hashCode, its absolute value, modulo."""
-    code = 0
-    units = group.encode("utf-16-be", "surrogatepass")
-    for index in range(0, len(units), 2):
-        code = (31 * code + (units[index] << 8 | units[index + 1])) % _HASH_MODULUS
+    units = memoryview(group.encode(_UTF_16, "surrogatepass")).cast("H")
+    while len(_POWERS) < len(units):
+        _POWERS.append(_POWERS[-1] * 31 % _HASH_MODULUS)
+    code = sum(map(mul, reversed(units), _POWERS)) % _HASH_MODULUS
     signed = code - _HASH_MODULUS if code >= _HASH_SIGN else code
     # Java has no absolute value of its smallest number; Utils.abs makes it 0.
     return 0 if signed == -_HASH_SIGN else abs(signed) % partitions

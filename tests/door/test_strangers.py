@@ -17,6 +17,7 @@ from kafka.protocol.producer import ProduceRequest
 import faultline
 from benchmarks.attack.kafka_sockets import KafkaAttackers
 from emulator.cluster.registry import registered
+from tests.attack.strangers import PROMPT_S, silent
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.network, pytest.mark.parametrize("cluster", ["2.6"], indirect=True)]
@@ -123,6 +124,17 @@ def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster:
         works(cluster, topic)
         assert broker_memory(cluster) - before < 320 * MIB, "of 192 MiB that were sent 128 may be held"
     works(cluster, topic)
+
+
+@pytest.mark.parametrize("first_bytes", [b"", request(ApiVersionsRequest, 0)[:-1]], ids=["silent", "half a frame"])
+def test_a_thousand_idle_strangers_lock_nobody_out(cluster: faultline.Cluster, topic: str, first_bytes: bytes) -> None:
+    with silent(address(cluster), 1_000, first_bytes):
+        for _ in range(3):
+            with knocking(cluster) as sock:
+                sock.settimeout(PROMPT_S)
+                sock.sendall(request(ApiVersionsRequest, 0))
+                assert sock.recv(65536)
+        works(cluster, topic)
 
 
 def test_who_asks_and_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:

@@ -5,7 +5,8 @@ In Kafka's order (Log.analyzeAndValidateRecords): of each batch its size, then i
 from typing import NamedTuple
 
 from protocol.ids import LeaderEpoch, Offset
-from protocol.records.format import check_crc, iter_headers, place, read_header
+from protocol.records.format import BATCH_MAGIC, check_crc, iter_headers, place, read_header
+from protocol.records.message_set import place_message
 from protocol.records.types import BatchHeader
 
 
@@ -50,10 +51,15 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
                 raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {max_bytes}")
             if not check_crc(records, position):
                 raise CorruptBatch(f"the batch at {position} of {len(records)} bytes fails its checksum")
-            alone = sent.size_bytes == len(records)
-            placed.append(place(records if alone else records[position:end], log_end, leader_epoch))
-            headers.append(read_header(placed[-1]))
-            log_end = headers[-1].next_offset
+            if sent.magic < BATCH_MAGIC and sent.compression == "none":
+                data, header = place_message(records, position, sent, log_end)
+            else:
+                alone = sent.size_bytes == len(records)
+                data = place(records if alone else records[position:end], log_end, leader_epoch)
+                header = read_header(data)
+            placed.append(data)
+            headers.append(header)
+            log_end = header.next_offset
     except (CorruptBatch, LargerThanAllowed):
         raise
     except ValueError as error:

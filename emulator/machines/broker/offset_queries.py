@@ -3,6 +3,8 @@
 OFFSET_FOR_LEADER_EPOCH: semantics 2.1, the leader's table. ListOffsets: semantics 1.9, 2.3.
 """
 
+from collections import Counter
+
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.reads import fence
@@ -46,7 +48,11 @@ class OffsetQueries:
 
     def offsets(self, request: Request, asked: ListOffsetsRequest) -> Work[None]:
         listed: list[ListedOffset] = []
+        times = Counter((one.topic, one.partition) for one in asked.partitions)
         for one in asked.partitions:
+            if times[one.topic, one.partition] > 1:  # ListOffsetsRequest.duplicatePartitions
+                listed.append(ListedOffset(one.topic, one.partition, ErrorCode.INVALID_REQUEST))
+                continue
             if self._context.gates.fetch_blocks_on_partition_lock:
                 yield from self._unlocked(one.topic, one.partition)
             found = self._offset(one, follower=asked.replica_id >= 0)

@@ -4,6 +4,7 @@ A topic's znode is written with its new partitions, one topic after the other; t
 has a leader that this broker knows, or the time is over. Which partitions they are: controller/growth.py.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from controller.growth import RefusedGrowth, more_partitions
@@ -74,14 +75,14 @@ class PartitionAdministration:
 
     def _made(self, asked: CreatePartitionsRequest) -> Procedure[list[TopicResult]]:
         results: list[TopicResult] = []
-        names = [one.topic for one in asked.topics]
+        times = Counter(one.topic for one in asked.topics)
         racks = yield from self._racks()
         # Up to 2.3 the znode tells of any reassignment; later each topic of its own.
         moving = False
         if not self._gates.topic_znode_keeps_reassignment:
             moving = (yield from perform(Exists(REASSIGN_PARTITIONS))).error == SessionError.OK
         for one in asked.topics:
-            if names.count(one.topic) > 1:
+            if times[one.topic] > 1:
                 results.append(TopicResult(one.topic, ErrorCode.INVALID_REQUEST, "Duplicate topic in request."))
             elif self._deleting(one.topic):
                 why = "The topic is queued for deletion."

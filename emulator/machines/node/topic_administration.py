@@ -4,6 +4,7 @@ Topics are written into the session service like any admin tool's, one after the
 broker's own metadata show what came of it, or the time is over.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 from controller.session_calls import Procedure, Procedures, perform
@@ -18,6 +19,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, can_be_topic
 from protocol.messages.administration import (
     AS_CONFIGURED,
+    PARTITIONS_MAX,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
@@ -84,9 +86,9 @@ class TopicAdministration:
 
     def _made(self, asked: CreateTopicsRequest) -> Procedure[list[TopicResult]]:
         results: list[TopicResult] = []
-        names = [one.topic for one in asked.topics]
+        times = Counter(one.topic for one in asked.topics)
         for one in asked.topics:
-            if names.count(one.topic) > 1:
+            if times[one.topic] > 1:
                 results.append(TopicResult(one.topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
                 continue
             result = self._refused(one)
@@ -117,6 +119,9 @@ class TopicAdministration:
         """What is wrong with it, whatever there is."""
         if not can_be_topic(one.topic):
             return TopicResult(one.topic, ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
+        if one.partitions > PARTITIONS_MAX:
+            why = f"{one.partitions} partitions: at most {PARTITIONS_MAX} are emulated"
+            return TopicResult(one.topic, ErrorCode.INVALID_PARTITIONS, why)
         try:
             for name, value in one.configs.items():
                 of_topic(name, value or "", self._context.gates.binary)

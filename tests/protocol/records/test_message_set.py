@@ -20,10 +20,12 @@ from protocol.records.errors import (
     TruncatedRecord,
     UnknownMagic,
 )
+from protocol.records.message import Magic
 from protocol.records.message_set import (
     check_crc,
     encode_message_set,
     iter_headers,
+    place_message,
     place_message_set,
     read_header,
     read_records,
@@ -247,3 +249,13 @@ def test_only_one_format_in_a_set_and_none_without_messages() -> None:
         place_message_set(VECTOR_0 + VECTOR_1, Offset(0))
     with pytest.raises(BadLength, match="without messages"):
         place_message_set(b"", Offset(0))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("value", [b"", b"v" * 300])
+def test_one_message_is_placed_as_a_set_of_one(magic: Magic, value: bytes) -> None:
+    one = encode_message_set([value], timestamp_ms=7, magic=magic)
+    data = b"before" + one + b"after"
+    placed, header = place_message(data, 6, read_header(data, 6), Offset(41))
+    assert placed == place_message_set(one, Offset(41))
+    assert header == read_header(placed)

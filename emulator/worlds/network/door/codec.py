@@ -26,6 +26,9 @@ from protocol.framing import ProtocolError
 
 _HEAD = struct.Struct(">hhi")
 CLIENT_ID_CHARACTERS_MAX: Final = 255
+ERROR_MESSAGE_CHARACTERS_MAX: Final = 1_000
+"""Messages quote what clients send, and a string of the protocol has at most 32,767 bytes."""
+_INT64_BOUND: Final = 1 << 62
 _MODULES: Final = (producer, consumer, metadata, admin, sasl)
 _REQUESTS: Final[dict[int, Any]] = {}
 _RESPONSES: Final[dict[int, Any]] = {}
@@ -91,15 +94,32 @@ def _reader(api: int, version: int) -> tuple[bool, Reader]:
 
 def response(api: int, **fields: Any) -> Any:
     """The library's object. Parts of it are made by `part`."""
-    return _RESPONSES[api](**fields)
+    return _RESPONSES[api](**_cut(fields))
 
 
 def part(api: int, path: str, **fields: Any) -> Any:
     """A struct in a response, by the names of Kafka's schema: `part(FETCH, "FetchableTopicResponse.PartitionData")`."""
+    return _part_of(api, path)(**_cut(fields))
+
+
+@cache
+def _part_of(api: int, path: str) -> Any:
     kind = _RESPONSES[api]
     for name in path.split("."):
         kind = getattr(kind, name)
-    return kind(**fields)
+    return kind
+
+
+def _cut(fields: dict[str, Any]) -> dict[str, Any]:
+    if message := fields.get("error_message"):
+        fields["error_message"] = message[:ERROR_MESSAGE_CHARACTERS_MAX]
+    return fields
+
+
+def within_62_bits(value: int) -> int:
+    """An offset or a timestamp as our messages hold it. No log reaches the bound, so what is beyond it is out of range
+    there as well."""
+    return min(max(value, -_INT64_BOUND), _INT64_BOUND)
 
 
 def write_response(asked: Asked, answer: Any, *, version: int | None = None) -> bytes:

@@ -1,13 +1,15 @@
 """The door of one broker: its listeners for Kafka clients, one for each AZ of clients and one outside, and the
 connections that come in.
 
-Whoever comes is a stranger until a first request could be read: few at a time, each for a limited time, and the oldest
-makes room. What cannot be read costs its sender the connection and us one event. What all of them together have begun
-and not ended is bounded, too.
+A connection is a stranger until its first request could be read: few at a time, each for a limited time, and the
+oldest makes room. Strangers take no place of clients: a client's is counted from its first request on. What cannot be
+read costs its sender the connection and us one event. What strangers, and what clients, have begun and not ended is
+bounded, too, each by itself.
 """
 
 import socket
 import struct
+from collections import deque
 from typing import Final, Protocol
 
 import trio
@@ -20,6 +22,7 @@ from emulator.worlds.network.door.codec import read_request
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.door.translation import message_of
+from emulator.worlds.network.door.unended_frames import UnendedFrames
 from emulator.worlds.network.ports import BACKLOG
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.strangers import Strangers, descriptors
@@ -34,7 +37,9 @@ STARTUP_READS_MS_MAX: Final = 3_000.0
 """In that time Kafka reads eight and more paths from ZooKeeper, one after the other, which the machine does not. Over
 slow links these take about as long as the controller's first UpdateMetadata: that stands for them, at most so long."""
 UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
-"""Of frames that have begun to come, all clients together; beyond it who began first is let go."""
+"""Of frames that have begun to come, all clients together; beyond it the client that began first is let go."""
+STRANGERS_BYTES_MAX: Final = 2 * MAX_FRAME_BYTES
+"""The same of strangers, whose first request may be a produce."""
 REFUSALS_TOLD_MAX: Final = 1_000
 TLS_HELLO: Final = b"\x16\x03"
 ESTABLISHED: Final = 1
@@ -80,10 +85,10 @@ class Door:
         self._known_max = max(1, descriptors() // 2 // len(places))
         """Of each AZ, so that those who hang behind a cut keep nobody else out."""
         self._came = 0
+        self._clients = 0
         self._refused = 0
-        self._unended: dict[int, tuple[int, trio.CancelScope]] = {}
-        """{connection: bytes of its frame so far}, in the order of their beginnings."""
-        self._unended_bytes = 0
+        self._unended = UnendedFrames(UNENDED_BYTES_MAX)
+        self._unended_of_strangers = UnendedFrames(STRANGERS_BYTES_MAX)
 
     async def serve(self) -> None:
         """Until cancelled. In Kafka's order (KafkaServer.startup): the port refuses connections while logs are loaded,
@@ -119,40 +124,16 @@ class Door:
 
     async def _receive_one(self, place: Place, sock: socket.socket, address: str) -> None:
         """One client, until its end."""
-        known = self._known.get(place.az, 0)
-        if known >= self._known_max:
-            sock.close()
-            self._refuse(address, f"{known} Kafka clients of this AZ are connected, and there is room for no more")
-            return
-        self._known[place.az] = known + 1
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await self._serve_one(place, sock, address)
+            begun = await self._first_request(sock, address)
+            if begun is None:
+                sock.close()
+                return
         except OSError as error:
             sock.close()
             self._refuse(address, f"lost before its first request: {error}")
-        finally:
-            self._known[place.az] -= 1
-
-    async def _serve_one(self, place: Place, sock: socket.socket, address: str) -> None:
-        self._came += 1
-        decoder = FrameDecoder()
-        first: list[bytes] = []
-        try:
-            with self._strangers.one() as scope:
-                while not first:
-                    data = await receive(sock, READ_BYTES)
-                    if not data:
-                        sock.close()
-                        return  # whoever only looks whether somebody listens is no event
-                    if decoder.pending_bytes == 0 and data.startswith(TLS_HELLO):
-                        raise ProtocolError("TLS; this listener is a plain one (security.protocol=PLAINTEXT)")
-                    first = decoder.feed(data)
-                arrived = self._read(first[0])
-            if scope.cancelled_caught:
-                sock.close()
-                self._refuse(address, "no request in time, or others needed the room")
-                return
+            return
         except ProtocolError as error:
             sock.close()
             self._refuse(address, str(error))
@@ -160,10 +141,48 @@ class Door:
         except BaseException:
             sock.close()
             raise
-        name = f"{place.title}.{self._shell.settings.life.incarnation}#{self._came}"
+        known = self._known.get(place.az, 0)
+        if known >= self._known_max:
+            sock.close()
+            self._refuse(address, f"{known} Kafka clients of this AZ are connected, and there is room for no more")
+            return
+        self._known[place.az] = known + 1
+        try:
+            await self._serve_one(place, sock, *begun)
+        finally:
+            self._known[place.az] -= 1
+
+    async def _first_request(
+        self, sock: socket.socket, address: str
+    ) -> tuple[FrameDecoder, Arrived, list[bytes]] | None:
+        """With the frames that came behind it. None: there is none. Raises ProtocolError, OSError."""
+        self._came += 1
+        number, decoder = self._came, FrameDecoder()
+        payloads: list[bytes] = []
+        with self._strangers.one() as scope:
+            try:
+                while not payloads:
+                    data = await receive(sock, READ_BYTES)
+                    if not data:
+                        return None  # a look at whether the port listens is no event
+                    if decoder.pending_bytes == 0 and data.startswith(TLS_HELLO):
+                        raise ProtocolError("TLS; this listener is a plain one (security.protocol=PLAINTEXT)")
+                    payloads = decoder.feed(data)
+                    self._unended_of_strangers.hold(number, 0 if payloads else decoder.pending_bytes, scope)
+            finally:
+                self._unended_of_strangers.hold(number, 0, scope)
+            return decoder, self._read(payloads[0]), payloads[1:]
+        self._refuse(address, "no request in time, or others needed the room")
+        return None
+
+    async def _serve_one(
+        self, place: Place, sock: socket.socket, decoder: FrameDecoder, arrived: Arrived, payloads: list[bytes]
+    ) -> None:
+        self._clients += 1
+        name = f"{place.title}.{self._shell.settings.life.incarnation}#{self._clients}"
         client = KafkaClient(place, self._seen, lambda: _is_there(sock))
         connection = self._shell.switchboard.accepted_in_translation(name, place.peer, sock, client)
-        await self._converse(connection, sock, client, decoder, [arrived], first[1:])
+        await self._converse(connection, sock, client, decoder, [arrived], deque(payloads))
 
     def _read(self, payload: bytes) -> Arrived:
         """Raises ProtocolError."""
@@ -178,7 +197,7 @@ class Door:
         client: KafkaClient,
         decoder: FrameDecoder,
         arrived: list[Arrived],
-        payloads: list[bytes],
+        payloads: deque[bytes],
     ) -> None:
         """Requests one after the other, until the connection's end."""
         switchboard = self._shell.switchboard
@@ -195,17 +214,17 @@ class Door:
                     if self._shell.full:
                         await self._shell.wait_room()
                 if payloads:
-                    arrived = [self._read(payloads.pop(0))]
+                    arrived = [self._read(payloads.popleft())]
                     continue
                 arrived = []
                 with trio.CancelScope() as scope:
                     data = await receive(sock)
-                    payloads = decoder.feed(data) if data else []
+                    payloads.extend(decoder.feed(data) if data else ())
                     while data and decoder.pending_bytes and not payloads:
-                        self._hold(connection.id, decoder.pending_bytes, scope)
+                        self._unended.hold(connection.id, decoder.pending_bytes, scope)
                         data = await receive(sock)
-                        payloads = decoder.feed(data) if data else []
-                self._hold(connection.id, 0, scope)
+                        payloads.extend(decoder.feed(data) if data else ())
+                self._unended.hold(connection.id, 0, scope)
                 if scope.cancelled_caught:
                     reason = f"{UNENDED_BYTES_MAX} bytes of unended frames are held, and others needed the room"
                     self._refuse(connection.name, reason)
@@ -222,18 +241,6 @@ class Door:
             return
         self._shell.look_at_clock()
         switchboard.lost(connection, reason)
-
-    def _hold(self, connection: int, size_bytes: int, scope: trio.CancelScope) -> None:
-        """So much of an unended frame of it is kept."""
-        before, _ = self._unended.get(connection, (0, scope))
-        self._unended_bytes += size_bytes - before
-        if not size_bytes:
-            self._unended.pop(connection, None)
-            return
-        self._unended[connection] = (size_bytes, scope)
-        if self._unended_bytes > UNENDED_BYTES_MAX:
-            _, oldest = next(iter(self._unended.values()))
-            oldest.cancel()
 
     def _refuse(self, peer: str, reason: str) -> None:
         self._refused += 1

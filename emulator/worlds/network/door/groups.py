@@ -3,7 +3,7 @@ OffsetDelete."""
 
 from typing import Any
 
-from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.codec import Asked, part, response, within_62_bits
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.records import topics_answered
 from protocol.errors import ErrorCode
@@ -21,6 +21,7 @@ from protocol.messages.groups import (
     OffsetToCommit,
 )
 
+GROUP = 0
 TRANSACTION = 1
 """`key_type`: the coordinator of a transactional id."""
 
@@ -41,6 +42,18 @@ def find_coordinator_answer(asked: Asked, answer: FindCoordinatorResponse, place
     )  # fmt: skip
 
 
+def unknown_coordinator(asked: Asked) -> Any:
+    """CoordinatorType.forId fails with an IllegalArgumentException."""
+    return response(
+        asked.api,
+        error_code=ErrorCode.UNKNOWN_SERVER_ERROR,
+        error_message=f"Unknown coordinator type received: {asked.body.key_type}",
+        node_id=-1,
+        host="",
+        port=-1,
+    )
+
+
 def no_transactions(asked: Asked) -> Any:
     return response(
         asked.api,
@@ -59,7 +72,7 @@ def offset_commit(body: Any) -> OffsetCommitRequest:
             OffsetToCommit(
                 topic.name,
                 one.partition_index,
-                Offset(one.committed_offset),
+                Offset(within_62_bits(one.committed_offset)),
                 LeaderEpoch(one.committed_leader_epoch),
                 one.committed_metadata or "",
             )

@@ -7,6 +7,7 @@ from typing import Any
 from emulator.worlds.network.door.codec import Asked, part, response
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.records import by_topic, topics_answered
+from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.messages import placement as m
 
@@ -22,6 +23,28 @@ def elect_leaders(asked: Asked) -> m.ElectLeadersRequest:
         named = [m.PartitionNamed(one.topic, number) for one in body.topic_partitions for number in one.partitions]
     election = body.election_type if asked.version >= 1 else m.PREFERRED
     return m.ElectLeadersRequest(named, max(0, body.timeout_ms), election)
+
+
+def knows_election(asked: Asked) -> bool:
+    return asked.version == 0 or asked.body.election_type in (m.PREFERRED, m.UNCLEAN)
+
+
+def election_unknown(asked: Asked) -> Any:
+    """ElectionType.valueOf fails with an IllegalArgumentException (ElectLeadersRequest.getErrorResponse)."""
+    error = ErrorCode.UNKNOWN_SERVER_ERROR
+    results = [
+        part(
+            asked.api,
+            "ReplicaElectionResult",
+            topic=topic.topic,
+            partition_result=[
+                part(asked.api, "ReplicaElectionResult.PartitionResult", partition_id=number, error_code=error)
+                for number in topic.partitions
+            ],
+        )
+        for topic in asked.body.topic_partitions or ()
+    ]
+    return response(asked.api, error_code=error, replica_election_results=results)
 
 
 def elect_leaders_answer(asked: Asked, answer: m.ElectLeadersResponse) -> Any:

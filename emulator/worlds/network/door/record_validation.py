@@ -30,6 +30,8 @@ UNPACKED_BYTES_PER_MIB: Final = 16 * MIB
 UNPACKED_BYTES_MAX: Final = 64 * MIB
 MESSAGES_MAX: Final = 10_000
 """Of formats 0 and 1, in one request: each is an entry of the log by itself. librdkafka's default batch has as many."""
+WRAPPERS_ARE_UNPACKED: Final = 4
+"""How many times, by the machine that appends them: they may unpack to so much less."""
 FIRST_WITH_BATCHES: Final = 3
 """Version of PRODUCE from which on a partition has exactly one batch, of magic 2."""
 FIRST_WITH_ZSTD: Final = 7
@@ -278,8 +280,8 @@ def _messages(records: bytes, allowance: Allowance) -> Verdict:
                 packed = entry.value or b""
                 if entry.codec == "lz4" and entry.magic == 0:
                     packed = legacy_lz4(packed, correct=True)
-                unpacked = decompress(entry.codec, packed, allowance.unpacked_bytes)
-                allowance.unpacked_bytes -= len(unpacked)
+                unpacked = decompress(entry.codec, packed, allowance.unpacked_bytes // WRAPPERS_ARE_UNPACKED)
+                allowance.unpacked_bytes -= len(unpacked) * WRAPPERS_ARE_UNPACKED
                 allowance.messages -= _count(unpacked, allowance.messages)
             if allowance.messages < 0:
                 return Verdict(ErrorCode.MESSAGE_TOO_LARGE, unread=True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from emulator.worlds.network.door import apis
 from emulator.worlds.network.door.apis import Range
-from emulator.worlds.network.door.codec import Asked, part, response
+from emulator.worlds.network.door.codec import Asked, part, response, within_62_bits
 from emulator.worlds.network.door.record_validation import (
     FIRST_WITH_BATCHES,
     Allowance,
@@ -157,7 +157,7 @@ def fetch(body: Any, version: int) -> FetchRequest:
         FetchPartition(
             topic.topic,
             one.partition,
-            Offset(one.fetch_offset),
+            Offset(within_62_bits(one.fetch_offset)),
             max(0, min(one.partition_max_bytes, FETCH_BYTES_MAX)),
             current_leader_epoch=LeaderEpoch(one.current_leader_epoch),
             last_fetched_epoch=LeaderEpoch(one.last_fetched_epoch) if version >= 12 else LeaderEpoch(-1),
@@ -205,7 +205,9 @@ def list_offsets(body: Any) -> ListOffsetsRequest:
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
         [
-            ListOffsetsPartition(topic.name, one.partition_index, one.timestamp, LeaderEpoch(one.current_leader_epoch))
+            ListOffsetsPartition(
+                topic.name, one.partition_index, within_62_bits(one.timestamp), LeaderEpoch(one.current_leader_epoch)
+            )
             for topic in body.topics
             for one in topic.partitions
         ],

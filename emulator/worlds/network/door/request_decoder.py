@@ -16,7 +16,7 @@ import msgspec
 
 from protocol.framing import ProtocolError
 
-ENTRIES_MAX: Final = 10_000
+ENTRIES_MAX: Final = 4_000
 """Kafka has no such bound. A client that lists more partitions in one request is refused."""
 STRING_BYTES_MAX: Final = 0x7FFF
 VARINT_BYTES_MAX: Final = 5
@@ -129,6 +129,7 @@ class _Readers:
                 *((_name(one), Any) for one in plain),
                 *((_name(one), Any, _default(one)) for one in others),
             ],
+            gc=False,  # data without cycles: a large request would be looked through again and again
         )
         parts, least = self._parts(plain)
         if self._flexible:

@@ -6,6 +6,7 @@ describeClientQuotas and describeUserScramCredentials), the same at every broker
 refused with POLICY_VIOLATION, as other changes that the emulator does not know.
 """
 
+from collections import Counter, defaultdict
 from typing import Any, Final
 
 from emulator.worlds.network.door.apis import DESCRIBE_CLIENT_QUOTAS, Range
@@ -80,12 +81,12 @@ def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int,
 
 def scram_described(asked: Asked) -> Any:
     """ZkAdminManager.describeUserScramCredentials: no user has any."""
-    names = [one.name for one in asked.body.users or ()]
+    times = Counter(one.name for one in asked.body.users or ())
     results = [
         part(asked.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
              credential_infos=[])
-        for name in dict.fromkeys(names)
-        for error, why in [_no_credential(name, names.count(name))]
+        for name in times
+        for error, why in [_no_credential(name, times[name])]
     ]  # fmt: skip
     return response(asked.api, error_code=ErrorCode.NONE, error_message=None, results=results)
 
@@ -102,12 +103,15 @@ def _no_credential(user: str, times: int) -> tuple[int, str]:
 def scram_altered(asked: Asked) -> Any:
     """ZkAdminManager.alterUserScramCredentials: what is deleted is not there, what is set is refused."""
     body = asked.body
-    pairs = [(one.name, one.mechanism) for one in (*body.upsertions, *body.deletions)]
+    mechanisms: defaultdict[str, list[int]] = defaultdict(list)
+    upserted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for one in (*body.upsertions, *body.deletions):
+        mechanisms[one.name].append(one.mechanism)
+    for one in body.upsertions:
+        upserted[one.name].append((one.mechanism, one.iterations))
     results = []
-    for user in dict.fromkeys(name for name, _ in pairs):
-        own = [one for one in body.upsertions if one.name == user]
-        mechanisms = [mechanism for name, mechanism in pairs if name == user]
-        error, why = _unalterable_user(user, mechanisms, [(one.mechanism, one.iterations) for one in own])
+    for user, own in mechanisms.items():
+        error, why = _unalterable_user(user, own, upserted[user])
         results.append(
             part(asked.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
         )

@@ -5,7 +5,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from emulator.worlds.network.door.apis import Range
-from emulator.worlds.network.door.codec import Asked, part, response, write_response
+from emulator.worlds.network.door.codec import Asked, part, response, within_62_bits, write_response
 from emulator.worlds.network.door.configuration import fields_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.records import by_topic, topics_answered
@@ -252,7 +252,7 @@ def _deleted_by_name_or_id(asked: Asked, answer: DeleteTopicsResponse) -> Any:
 
 def delete_records(body: Any) -> DeleteRecordsRequest:
     asked = [
-        DeleteRecordsPartition(topic.name, one.partition_index, one.offset)
+        DeleteRecordsPartition(topic.name, one.partition_index, within_62_bits(one.offset))
         for topic in body.topics
         for one in topic.partitions
     ]

@@ -98,6 +98,8 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
         case apis.FIND_COORDINATOR:
             if body.key_type == groups.TRANSACTION:
                 return AnsweredHere(write_response(asked, groups.no_transactions(asked)))
+            if body.key_type != groups.GROUP:
+                return AnsweredHere(write_response(asked, groups.unknown_coordinator(asked)))
             return groups.find_coordinator(body)
         case apis.OFFSET_COMMIT:
             return groups.offset_commit(body)
@@ -128,6 +130,8 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
         case apis.INCREMENTAL_ALTER_CONFIGS:
             return configuration.incremental_alter_configs(body)
         case apis.ELECT_LEADERS:
+            if not placement.knows_election(asked):
+                return AnsweredHere(write_response(asked, placement.election_unknown(asked)))
             return placement.elect_leaders(asked)
         case apis.ALTER_PARTITION_REASSIGNMENTS:
             return placement.alter_partition_reassignments(body)

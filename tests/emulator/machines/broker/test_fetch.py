@@ -6,6 +6,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 from protocol.messages.replication import (
     CONSUMER_REPLICA_ID,
+    LATEST_TIMESTAMP,
     EpochAnswer,
     EpochQuestion,
     FetchPartition,
@@ -358,3 +359,15 @@ def test_messages_without_a_timestamp_are_not_found_by_it() -> None:
     bench = leader("0.8.2")
     found = bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
     assert found.error == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+
+@pytest.mark.parametrize("version", ["0.10.2", "2.8"])
+def test_a_partition_that_is_listed_twice_is_no_question(version: str) -> None:
+    """ListOffsetsRequest.duplicatePartitions: answered, each time, and not looked up."""
+    bench = Bench(version)
+    bench.lead(isr=(0,))
+    bench.produce("a")
+    asked = [ListOffsetsPartition("t", number, LATEST_TIMESTAMP) for number in (0, 1, 0)]
+    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, asked)), ListOffsetsResponse)
+    unknown, twice = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_REQUEST
+    assert [one.error for one in answer.partitions] == [twice, unknown, twice]

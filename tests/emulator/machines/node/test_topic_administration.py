@@ -91,6 +91,8 @@ def test_numbers_that_nobody_gives_are_the_brokers_own() -> None:
     [
         (NewTopic("no/name", 1, 1), E.INVALID_TOPIC_EXCEPTION),
         (NewTopic("x", 0, 1), E.INVALID_PARTITIONS),
+        (NewTopic("x", -5, 1), E.INVALID_PARTITIONS),
+        (NewTopic("x", 1_000_000, 1), E.INVALID_PARTITIONS),
         (NewTopic("x", 1, 4), E.INVALID_REPLICATION_FACTOR),
         (NewTopic("x", 1, 0), E.INVALID_REPLICATION_FACTOR),
         (NewTopic("x", 1, 1, configs={"no.such.setting": "1"}), E.INVALID_CONFIG),

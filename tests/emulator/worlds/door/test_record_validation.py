@@ -14,6 +14,7 @@ from emulator.worlds.network.door.record_validation import (
     MESSAGES_MAX,
     RECORDS_PER_MIB,
     UNPACKED_BYTES_PER_MIB,
+    WRAPPERS_ARE_UNPACKED,
     Allowance,
     validate,
 )
@@ -212,7 +213,7 @@ def test_what_is_in_a_wrapper_counts(codec: Compression) -> None:
     inner = records_format.encode([b"v"], magic=1, timestamp_ms=1)
     assert verdict(wrapper(codec, inner * (MESSAGES_MAX - 1)), 2) == (E.NONE, False)
     assert verdict(wrapper(codec, inner * MESSAGES_MAX), 2) == (E.MESSAGE_TOO_LARGE, True)
-    assert verdict(wrapper(codec, bytes(UNPACKED_BYTES_PER_MIB + 1)), 2) == (E.MESSAGE_TOO_LARGE, True)
+    assert verdict(wrapper(codec, bytes(UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED + 1)), 2) == (E.MESSAGE_TOO_LARGE, True)
     assert verdict(wrapper(codec, b"\xff" * 100), 2) == (E.CORRUPT_MESSAGE, True)
 
 

@@ -1,0 +1,181 @@
+"""Requests as heavy as a broker's listener takes them: of every API and version, with as many list entries as one may
+have, laid out in every way that its schema allows; and the work that each costs a broker.
+
+A request passes what it passes in a broker: the frame is decoded, translated, bounded, handled by the broker's machine,
+and its answer encoded. The machine is one of a broker that leads the partition t-0 and has no peers, so that what it
+sends to a controller is handed over and not answered.
+"""
+
+import itertools
+import struct
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from benchmarks.attack.kafka_frames import PLACE
+from emulator.worlds.network.door import codec
+from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.request_decoder import ENTRIES_MAX
+from emulator.worlds.network.door.translation import answer_to, message_of
+from emulator.worlds.network.mailbox import AnsweredHere
+from protocol.framing import ProtocolError
+from protocol.records.format import encode as encode_batch
+from protocol.versions import gates_for
+from tests.emulator.machines.broker.harness import Bench
+
+NAMINGS: Final = ("empty", "same", "distinct", "known", "long")
+"""Of strings in lists."""
+LONG: Final = "x" * 200
+VERSIONS: Final = ("2.8", "0.10.2")
+
+
+class Heavy(NamedTuple):
+    """`shape`: which list has the entries, by its path, or `records`."""
+
+    api: int
+    version: int
+    shape: str
+    naming: str
+    payload: bytes
+
+    @property
+    def name(self) -> str:
+        return f"{codec.api_name(self.api)} {self.version}, {self.shape}, {self.naming} names"
+
+
+class _Writer:
+    """Values of a request with `count` entries in the list at `shape`, and one in each other."""
+
+    def __init__(self, version: int, shape: str, naming: str, count: int, records: bytes) -> None:
+        self._version = version
+        self._shape = shape
+        self._naming = naming
+        self._count = count
+        self._records = records
+        self._number = 0
+
+    def structure(self, of: Any, path: str = "") -> dict[str, Any]:
+        return {one.name: self._value(one, f"{path}/{one.name}") for one in of.untagged_fields(self._version)}
+
+    def _value(self, field: Any, path: str) -> Any:
+        if field.is_array():
+            count = self._count if path == self._shape else 1 if self._shape.startswith(path + "/") else 0
+            if field.is_struct_array():
+                return [self.structure(field, path) for _ in range(count)]
+            return [self._scalar(field.array_of) for _ in range(count)]
+        return self._scalar(field)
+
+    def _scalar(self, field: Any) -> Any:
+        self._number += 1
+        match field.type_str:
+            case "bool":
+                return False
+            case "string":
+                return self._text(field.name)
+            case "records":
+                return self._records
+            case "bytes":
+                return b""
+            case "uuid":
+                return uuid.UUID(int=self._number)
+            case "float64":
+                return 1.0
+            case "int8":
+                return 2 if field.name == "resource_type" else 0
+            case _:
+                return 1_000 if field.name.endswith("_ms") else self._number % 100 if "partition" in field.name else 1
+
+    def _text(self, name: str) -> Any:
+        if name in ("transactional_id", "group_instance_id"):
+            return None
+        number = self._number
+        return {"empty": "", "same": "no", "distinct": f"n{number}", "known": "t", "long": LONG}[self._naming]
+
+
+def lists_of(of: Any, version: int, path: str = "") -> Iterator[str]:
+    """Paths of all lists in a request."""
+    for field in of.untagged_fields(version):
+        here = f"{path}/{field.name}"
+        if field.is_array():
+            yield here
+            if field.is_struct_array():
+                yield from lists_of(field, version, here)
+
+
+def heavy_requests(
+    kafka_version: str, count: int = ENTRIES_MAX, *, namings: Sequence[str] = NAMINGS, newest: bool = False
+) -> Iterator[Heavy]:
+    """`count`: entries of all lists together. `newest`: of each API its newest version alone."""
+    gates = gates_for(kafka_version)
+    batch = encode_batch([b"v"], magic=gates.record_magic, timestamp_ms=1)
+    for api, range_ in apis_of(gates).items():
+        schema = codec._REQUESTS[api]
+        for version in range(range_.most if newest else range_.least, range_.most + 1):
+            for shape in lists_of(schema._struct, version):
+                depth = shape.count("/") - 1  # the lists that it is in have an entry each
+                for naming in namings:
+                    writer = _Writer(version, shape, naming, count - depth, batch)
+                    yield Heavy(api, version, shape, naming, written(api, version, writer.structure(schema._struct)))
+
+
+def written(api: int, version: int, values: dict[str, Any]) -> bytes:
+    """A request's payload, by the library."""
+    request = codec._REQUESTS[api]
+    flexible = request.flexible_version_q(version)
+    head = struct.pack(">hhih", api, version, 1, -1) + (b"\x00" if flexible else b"")
+    return head + bytes(request._struct.encode(values, version=version, compact=flexible, tagged=flexible))
+
+
+class Cost(NamedTuple):
+    """Seconds of the processor, by what they were spent on."""
+
+    became: str
+    decoding_s: float
+    translating_s: float
+    handling_s: float
+    answering_s: float
+
+    @property
+    def total_s(self) -> float:
+        return self.decoding_s + self.translating_s + self.handling_s + self.answering_s
+
+
+class Broker:
+    """A broker of `kafka_version` that is asked one request after the other."""
+
+    def __init__(self, kafka_version: str) -> None:
+        self._version = kafka_version
+        gates = gates_for(kafka_version)
+        self._spoken = apis_of(gates)
+        self._magic = gates.record_magic
+        self.bench = Bench(kafka_version)
+        self.bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
+        self.bench.lead(isr=(0,))
+        self.bench.update_metadata()
+
+    def cost(self, payload: bytes) -> Cost:
+        times = [time.thread_time()]
+        try:
+            asked = codec.read_request(payload, self._spoken)
+            times.append(time.thread_time())
+            message = message_of(asked, self._spoken, self._magic)
+        except ProtocolError:
+            return Cost("refused", *_spent(times))
+        times.append(time.thread_time())
+        if isinstance(message, AnsweredHere):
+            return Cost("answered at once", *_spent(times))
+        connection = self.bench.ask(message, asked.version)
+        times.append(time.thread_time())
+        answers = self.bench.answers(connection)
+        self.bench.effects.clear()
+        if not answers:
+            return Cost("waits", *_spent(times))
+        answer_to(asked, answers[0], PLACE)
+        return Cost("answered", *_spent(times))
+
+
+def _spent(times: list[float]) -> list[float]:
+    now = [*times, time.thread_time()]
+    spent = [after - before for before, after in itertools.pairwise(now)]
+    return [*spent, 0.0, 0.0, 0.0][:4]

@@ -1,0 +1,166 @@
+"""Idle connections at a broker's listener for Kafka clients: they keep out neither a new client nor a connected one."""
+
+import contextlib
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trio
+
+from emulator.worlds.network.clock import Clock
+from emulator.worlds.network.door import door as door_module
+from emulator.worlds.network.door.door import Door
+from emulator.worlds.network.door.place import Place
+from emulator.worlds.network.door.unended_frames import UnendedFrames
+from emulator.worlds.network.spec import LOOPBACK, Address
+from protocol.events import FrameRefused
+from protocol.ids import BrokerId
+from protocol.versions import gates_for
+from tests.attack.strangers import PROMPT_S, silent, until_closed
+
+pytestmark = [pytest.mark.trio, pytest.mark.network]
+
+DESCRIPTORS = 256
+"""Of the listener's process, as the test says: 32 strangers, 64 clients of each of two AZs."""
+CLIENTS_OF_AN_AZ = 64
+API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, 0)
+ANSWER = struct.pack(">i", 7)
+HALF_A_FRAME = struct.pack(">ihhih", 1 << 20, 18, 0, 7, 0) + bytes(100)
+
+
+class Switchboard:
+    """Answers each request at once with its correlation id, and knows who is connected."""
+
+    def __init__(self) -> None:
+        self.connected: list[str] = []
+        self.left = trio.Event()
+
+    def accepted_in_translation(self, name: str, peer: str, sock: socket.socket, client: Any) -> Any:
+        self.connected.append(name)
+        return SimpleNamespace(id=len(self.connected), name=name, sock=sock, client=client)
+
+    def offer_in_translation(self, connection: Any, arrived: Any, client_id: str) -> None:
+        connection.sock.send(struct.pack(">i", arrived.correlation_id))
+        connection.client.written()
+
+    def write_out(self) -> None:
+        pass
+
+    def lost(self, connection: Any, reason: str) -> None:
+        connection.sock.close()
+        self.connected.remove(connection.name)
+        self.left.set()
+
+
+async def _has_come(condition: Callable[[], bool]) -> None:
+    assert condition()
+
+
+class Listener:
+    def __init__(self, doorways: list[socket.socket]) -> None:
+        life = SimpleNamespace(node=SimpleNamespace(name="broker-0"), incarnation=1)
+        self.refused: list[str] = []
+        self.switchboard = Switchboard()
+        self.addresses = [one.getsockname() for one in doorways]
+        shell: Any = SimpleNamespace(
+            settings=SimpleNamespace(life=life), full=False, switchboard=self.switchboard, emit=self._emit,
+            look_at_clock=lambda: None, until=_has_come, clock=Clock(0.0, 0.0, 1_000.0),
+        )  # fmt: skip
+        startup: Any = SimpleNamespace(listens=True, reads_requests=True, knows_cluster=True)
+        at = {"broker-0": Address(LOOPBACK, 1)}
+        places = [Place(az, "client-0", at, {"broker-0": 0}, "run") for az in ("a", "b")]
+        self.door = Door(shell, startup, gates_for("2.8"), BrokerId(0), places, doorways)
+
+    def _emit(self, event: FrameRefused, cause: str) -> None:
+        self.refused.append(event.reason)
+
+
+@asynccontextmanager
+async def listener(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
+    monkeypatch.setattr(door_module, "descriptors", lambda: DESCRIPTORS)
+    with ExitStack() as stack:
+        doorways = [stack.enter_context(socket.create_server((LOOPBACK, 0), backlog=1024)) for _ in range(2)]
+        there = Listener(doorways)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(there.door.serve)
+            yield there
+            nursery.cancel_scope.cancel()
+
+
+async def served(address: tuple[str, int]) -> trio.SocketStream:
+    """A new client's connection, its first request answered promptly."""
+    with trio.fail_after(PROMPT_S):
+        stream = await trio.open_tcp_stream(*address)
+        await asks(stream)
+    return stream
+
+
+async def asks(stream: trio.SocketStream) -> None:
+    with trio.fail_after(PROMPT_S):
+        await stream.send_all(API_VERSIONS)
+        assert await stream.receive_some(4) == ANSWER
+
+
+@pytest.mark.parametrize("first_bytes", [b"", b"\x00", HALF_A_FRAME], ids=["silent", "a byte", "half a frame"])
+async def test_a_thousand_idle_strangers_lock_nobody_out(monkeypatch: pytest.MonkeyPatch, first_bytes: bytes) -> None:
+    async with listener(monkeypatch) as there:
+        before = await served(there.addresses[0])
+        with silent(there.addresses[0], 1_000, first_bytes) as strangers:
+            for address in there.addresses:
+                for _ in range(5):
+                    await (await served(address)).aclose()
+                await asks(before)
+            await until_closed(strangers[:900])
+        await before.aclose()
+    assert any("others needed the room" in reason for reason in there.refused)
+
+
+async def test_clients_are_counted_from_their_first_request_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with listener(monkeypatch) as there:
+        with silent(there.addresses[0], 200):
+            clients = [await served(there.addresses[0]) for _ in range(CLIENTS_OF_AN_AZ)]
+            one_more = await trio.open_tcp_stream(*there.addresses[0])
+            await one_more.send_all(API_VERSIONS)
+            with trio.fail_after(PROMPT_S), contextlib.suppress(trio.BrokenResourceError):
+                assert await one_more.receive_some(4) == b""
+            await one_more.aclose()
+            await (await served(there.addresses[1])).aclose()  # of another AZ
+            for client in clients:
+                await asks(client)
+            await clients.pop().aclose()
+            with trio.fail_after(PROMPT_S):
+                await there.switchboard.left.wait()
+            await (await served(there.addresses[0])).aclose()
+            for client in clients:
+                await client.aclose()
+    assert "64 Kafka clients of this AZ are connected, and there is room for no more" in there.refused
+
+
+async def test_clients_that_drip_bytes_serve_others_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A frame that comes byte by byte is no request yet: its sender is the first to go."""
+    async with listener(monkeypatch) as there:
+        slow = await trio.open_tcp_stream(*there.addresses[0])
+        for at in range(10):
+            await slow.send_all(API_VERSIONS[at : at + 1])
+            await (await served(there.addresses[0])).aclose()
+        await slow.send_all(API_VERSIONS[10:])
+        with trio.fail_after(PROMPT_S):
+            assert await slow.receive_some(4) == ANSWER
+        await slow.aclose()
+
+
+@pytest.mark.parametrize("sizes", [[10, 60, 40], [101], [50, 51]])
+async def test_of_unended_frames_the_first_that_began_is_let_go(sizes: list[int]) -> None:
+    frames, scopes = UnendedFrames(100), [trio.CancelScope() for _ in sizes]
+    for number, (size, scope) in enumerate(zip(sizes, scopes, strict=True)):
+        frames.hold(number, size, scope)
+    assert [scope.cancel_called for scope in scopes] == [True] + [False] * (len(sizes) - 1)
+    for number, scope in enumerate(scopes):
+        frames.hold(number, 0, scope)
+    fresh = trio.CancelScope()
+    frames.hold(99, 100, fresh)
+    assert not fresh.cancel_called
