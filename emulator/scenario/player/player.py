@@ -114,7 +114,10 @@ class Player(Stage):
         servers = len(self.topology.with_role("session"))
         waited_ms = self.now.mono_ms
         while len(self.seen.serving) < servers:
-            assert self.now.mono_ms - waited_ms < ENSEMBLE_LIMIT_S * 1000.0, "the session ensemble does not come up"
+            if self.now.mono_ms - waited_ms >= ENSEMBLE_LIMIT_S * 1000.0:
+                why = f"ZooKeeper: no quorum after {ENSEMBLE_LIMIT_S:.0f} s; raise tickTime or initLimit"
+                self.failed = StepFailed(why)
+                raise self.failed
             yield self.sleep(50.0)
 
     def _run(self, steps: tuple[m.AnyStep, ...]) -> Steps:
