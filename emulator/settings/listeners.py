@@ -32,32 +32,33 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
     named = since(version, "0.10.2")  # before, a listener's name was its security protocol
     protocols = security_protocols(values)
     ours: dict[str, list[tuple[str, str, int]]] = {}
-    for name, ends in ((LISTENERS, _listeners(values)), (ADVERTISED, _advertised(values))):
+    listened, said = (LISTENERS, HOST, PORT), (ADVERTISED, ADVERTISED_HOST, ADVERTISED_PORT)
+    for names, ends in ((listened, _listeners(values)), (said, _advertised(values))):
+        name = names[0]
         ours[name] = []
         for end in ends:
             match = _END_POINT.fullmatch(end)
             if match is None:
-                yield (name,), f"{name}: {end!r} is no listener, such as PLAINTEXT://host:9092"
+                yield names, f"{name}: {end!r} is no listener, such as PLAINTEXT://host:9092"
                 return
             if match[1].upper() not in protocols:
-                yield (name, PROTOCOLS), f"{name}: no security protocol is defined for listener {match[1]}"
+                yield (*names, PROTOCOLS), f"{name}: no security protocol is defined for listener {match[1]}"
                 return
             ours[name].append((match[1].upper(), match[2], int(match[3])))
         problem = _not_distinct(version, name, ours[name])
         if problem:
-            yield (name,), problem
+            yield names, problem
             return
     advertised_ends = ours[ADVERTISED] or ours[LISTENERS]
     if since(version, "1.0") and META_ADDRESS in [host for _, host, _ in advertised_ends]:
         by_default = "" if ours[ADVERTISED] else f"; without {ADVERTISED}, those of {LISTENERS} are advertised"
-        names = (ADVERTISED, ADVERTISED_HOST, LISTENERS)
-        yield names, f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
+        yield (*said, *listened), f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
         return
     listening = [name for name, _, _ in ours[LISTENERS]]
     advertised = [name for name, _, _ in advertised_ends]
     if not set(advertised) <= set(listening):
         yield (
-            (ADVERTISED, LISTENERS),
+            (*said, *listened),
             f"{ADVERTISED} ({_told(advertised)}) are not all among {LISTENERS} ({_told(listening)})",
         )
         return

@@ -15,6 +15,8 @@ CONTINUED_LINES_MAX: Final = 1000
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
 
 class NotProperties(ValueError):
     """Not a .properties file, or too large. The message begins with the line, where there is one."""
@@ -48,6 +50,8 @@ def read_properties(data: bytes) -> tuple[Entry, ...]:
         if element is None:
             return tuple(found)
         if isinstance(element, javaproperties.KeyValue):
+            if _SURROGATE.search(element.key + element.value):
+                raise NotProperties(f"{line}: half of a surrogate pair is no character; write the other half behind it")
             found.append(Entry(element.key, element.value, line))
         line += len(_LINE_END.findall(element.source))
 

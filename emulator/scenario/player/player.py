@@ -115,7 +115,9 @@ class Player(Stage):
         waited_ms = self.now.mono_ms
         while len(self.seen.serving) < servers:
             if self.now.mono_ms - waited_ms >= ENSEMBLE_LIMIT_S * 1000.0:
-                raise StepFailed(f"ZooKeeper: no quorum serves {ENSEMBLE_LIMIT_S:g} s after the start")
+                why = f"ZooKeeper: no quorum after {ENSEMBLE_LIMIT_S:.0f} s; raise tickTime or initLimit"
+                self.failed = StepFailed(why)
+                raise self.failed
             yield self.sleep(50.0)
 
     def _run(self, steps: tuple[m.AnyStep, ...]) -> Steps:

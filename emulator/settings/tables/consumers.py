@@ -26,6 +26,12 @@ def _rack(value: Value, around: Around) -> float | None:
 COMMITTED = Bears("`read_committed`, with a producer's transactional.id", _committed)
 RACK = Bears("with the brokers' replica.selector.class", _rack)
 
+INSTANCE_ID = (
+    r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}",
+    "1 to 249 letters, digits, '.', '_' and '-', neither '.' nor '..'",
+)
+"""JoinGroupRequest.validateGroupInstanceId."""
+
 GROUPS: tuple[Group, ...] = (
     modelled(
         "Positions and commits",
@@ -88,7 +94,7 @@ GROUPS: tuple[Group, ...] = (
         integer("session.timeout.ms", (1000, ("0.9", 30000), ("0.10.1", 10000))),
         integer("heartbeat.interval.ms", 3000, since="0.9"),
         integer("max.poll.interval.ms", 300000, low=1, since="0.10.1"),
-        text("group.instance.id", since="2.3"),
+        text("group.instance.id", since="2.3", form=INSTANCE_ID),
         listing("partition.assignment.strategy", ("", ("0.9", "RangeAssignor"))),
         scope=CONSUMER,
     ),

@@ -57,3 +57,11 @@ def test_a_run_with_any_settings_file_ends_with_a_verdict_or_names_the_line(
         assert code in (0, 1, 2, 3), (seed, text, said.err)
         if code == 2:
             assert f"{file}:" in said.err, (seed, text, said.err)
+
+
+def test_a_zookeeper_without_a_quorum_ends_the_run_as_unknown(
+    scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", str(scenario), "--world", "sim", "--set", "tickTime=1", "--out", str(tmp_path / "run")]
+    assert app(words, result_action="return_value") == 3
+    assert "ZooKeeper: no quorum after 60 s; raise tickTime or initLimit" in capsys.readouterr().err

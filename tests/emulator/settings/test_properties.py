@@ -70,3 +70,13 @@ def test_any_bytes_are_entries_or_one_clear_message(data: bytes) -> None:
     else:
         lines = [entry.line for entry in entries]
         assert lines == sorted(set(lines))
+
+
+@pytest.mark.parametrize("text", ["a=\\ud800", "a=x\\uDFFF", "\\ud800=b", "a=\\udc00\\ud800"])
+def test_half_of_a_surrogate_pair_is_refused_with_its_line(text: str) -> None:
+    with pytest.raises(NotProperties, match=r"^2: half of a surrogate pair"):
+        read_properties(f"# one\n{text}\n".encode())
+
+
+def test_a_whole_surrogate_pair_is_a_character() -> None:
+    assert read_properties(b"a=\\ud83d\\ude00\n")[0].value == "\U0001f600"
