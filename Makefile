@@ -12,7 +12,7 @@ TEST_PROCESSES ?= 2
 PURE := not network and not spark and not docker and not browser and not cargo and not kcat and not slow and not long
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
-SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks docs/generate docs/notebook docs/session tests,$(d)/*.py)))))
+SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks docs/generate docs/language docs/notebook docs/session tests,$(d)/*.py)))))
 
 .PHONY: help demo test test-all bench check check-fresh fast docs clean
 .DEFAULT_GOAL := help
@@ -35,10 +35,11 @@ test-all: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suit
 bench: $(VENV)/installed-dev $(VENV)/installed-classes ## the benchmarks, with the budget beside each figure
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-check: $(VENV)/installed-dev ## lint, types, import contracts
+check: $(VENV)/installed-dev ## lint, types, import contracts, language
 	@$(BIN)/python -m ruff check $(SOURCES)
 	@$(BIN)/python -m mypy --strict $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m docs.language
 
 check-fresh: ## a newcomer's machine: a clean clone, no Java, `make demo` (minutes)
 	@tests/fresh_machine.sh

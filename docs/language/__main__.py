@@ -1,0 +1,38 @@
+"""`python -m docs.language`: lint the language; exit 1 on an offence that the baseline does not know.
+
+With `--update`: write the baseline anew, with smaller counts alone.
+"""
+
+import sys
+from pathlib import Path
+
+from docs.language import baseline
+from docs.language.sources import commit_offences, offences
+from emulator.last_resort import ended
+
+ROOT = Path(__file__).parents[2]
+BASELINE = Path(__file__).with_name("baseline.json")
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in ([], ["--update"]):
+        print(f"usage: python -m docs.language [--update], not {' '.join(arguments)}", file=sys.stderr)
+        return 2
+    found = list(offences(ROOT))
+    known = baseline.read(BASELINE)
+    more = [*baseline.more_than_known(found, known), *commit_offences(ROOT)]
+    for line in more:
+        print(line, file=sys.stderr)
+    if more:
+        return 1
+    if arguments:
+        baseline.write(BASELINE, baseline.counts_of(found))
+        return 0
+    fewer = baseline.fewer_than_known(found, known)
+    for line in fewer:
+        print(f"{line}; run `python -m docs.language --update`", file=sys.stderr)
+    return 1 if fewer else 0
+
+
+if __name__ == "__main__":
+    sys.exit(ended("docs.language", lambda: main(sys.argv[1:])))
