@@ -7,7 +7,7 @@ from audit.input import read_directory
 from audit.report.picture import Picture
 from audit.report.reading import read_timeline
 from audit.report.timeline import Span
-from emulator.cli.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
@@ -29,7 +29,7 @@ def _picture(root: Path, scenario: str, version: str) -> str:
     with TemporaryDirectory() as scratch:
         run = Path(scratch) / "run"
         prepare(run)
-        verdict = simulate_into(run, resolve(find_scenario(scenario), version), SEED).verdict
+        verdict = judge_into(run, resolve(find_scenario(scenario), version), SEED).verdict
         timeline = read_timeline(read_directory(run))
     [topic_partition] = timeline.replicas
     dual = [

@@ -159,6 +159,7 @@ class Door:
         self._came += 1
         number, decoder = self._came, FrameDecoder()
         payloads: list[bytes] = []
+        answered: tuple[FrameDecoder, Arrived, list[bytes]] | None = None
         with self._strangers.one() as scope:
             try:
                 while not payloads:
@@ -171,9 +172,10 @@ class Door:
                     self._unended_of_strangers.hold(number, 0 if payloads else decoder.pending_bytes, scope)
             finally:
                 self._unended_of_strangers.hold(number, 0, scope)
-            return decoder, self._read(payloads[0]), payloads[1:]
-        self._refuse(address, "no request in time, or others needed the room")
-        return None
+            answered = decoder, self._read(payloads[0]), payloads[1:]
+        if scope.cancelled_caught:
+            self._refuse(address, "no request in time, or others needed the room")
+        return answered
 
     async def _serve_one(
         self, place: Place, sock: socket.socket, decoder: FrameDecoder, arrived: Arrived, payloads: list[bytes]

@@ -242,7 +242,8 @@ def _list_reader(entry: Reader, least_bytes: int, count_of: Callable[[Cursor], i
     def read(cursor: Cursor) -> list[Any] | None:
         count = count_of(cursor)
         if count < 0:
-            return _null(cursor, nullable)
+            _require_nullable(cursor, nullable)
+            return None
         return [entry(cursor) for _ in range(cursor.entries(count, least_bytes))]
 
     return read
@@ -268,7 +269,8 @@ def _compact_length(cursor: Cursor) -> int:
 
 def _string(cursor: Cursor, length: int, nullable: bool) -> str | None:
     if length < 0:
-        return _null(cursor, nullable)
+        _require_nullable(cursor, nullable)
+        return None
     if length > STRING_BYTES_MAX:
         raise ProtocolError(f"a string of {length} bytes at byte {cursor.position}; at most {STRING_BYTES_MAX} may be")
     try:
@@ -279,11 +281,12 @@ def _string(cursor: Cursor, length: int, nullable: bool) -> str | None:
 
 def _bytes(cursor: Cursor, length: int, nullable: bool) -> bytes | None:
     if length < 0:
-        return _null(cursor, nullable)
+        _require_nullable(cursor, nullable)
+        return None
     return cursor.take(length)
 
 
-def _null(cursor: Cursor, nullable: bool) -> None:
+def _require_nullable(cursor: Cursor, nullable: bool) -> None:
     if not nullable:
         raise ProtocolError(f"null before byte {cursor.position}, where a value must be")
 

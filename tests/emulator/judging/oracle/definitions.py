@@ -115,7 +115,8 @@ def too_few_copies(truth: Truth) -> Iterator[Found]:
         place = write.topic_partition
         if write.acks != -1 or write.outcome != "ok" or place not in settled or place[0] in truth.gone:
             continue
-        least = {node: [] for node in [one.node for one in truth.beliefs if one.topic_partition == place]}
+        nodes = [one.node for one in truth.beliefs if one.topic_partition == place]
+        least: dict[str, list[int]] = {node: [] for node in nodes}
         for one in truth.beliefs:
             if one.topic_partition == place:
                 least[one.node].append(one.least)

@@ -49,7 +49,9 @@ def some(item: st.SearchStrategy[Item], most: int = 10) -> st.SearchStrategy[lis
     return st.lists(item, max_size=most)
 
 
-batches = st.builds(lambda span, epoch, digest: Batch(*span, epoch, digest), spans, st.integers(0, 3), digests)
+batches = st.builds(
+    lambda span, epoch, digest: Batch(span[0], span[1], epoch, digest), spans, st.integers(0, 3), digests
+)  # fmt: skip
 logs = st.dictionaries(places, st.dictionaries(nodes, some(batches), max_size=3), max_size=3)
 writes = st.builds(
     lambda number, place, acks, outcome, offset, digest, broker, ended: Write(
@@ -60,7 +62,7 @@ writes = st.builds(
 )  # fmt: skip
 given_reads = st.builds(
     lambda place, reader, span, digest, ended, stretch: Given(
-        place, f"reader.1:{reader}", Read(*span, 0, digest, 9, 0, ended), stretch
+        place, f"reader.1:{reader}", Read(span[0], span[1], 0, digest, 9, 0, ended), stretch
     ),
     places, st.integers(0, 3), spans, digests, numbers, st.integers(0, 1),
 )  # fmt: skip

@@ -25,9 +25,15 @@ from protocol.records.batch import HEADER_BYTES, encode_batch, read_records
 from protocol.records.compression import CODECS, Compression, compress
 from protocol.records.errors import RecordsError
 from protocol.records.message_set import encode_message_set
+from protocol.records.types import RecordFields
 
 E = ErrorCode
-VALUES = [b"a", (b"key", b"b" * 70, ()), (None, None, (("name", b"1"), ("null", None))), (b"k" * 300, b"", ())]
+VALUES: list[bytes | RecordFields] = [
+    b"a",
+    (b"key", b"b" * 70, ()),
+    (None, None, (("name", b"1"), ("null", None))),
+    (b"k" * 300, b"", ()),
+]
 CODEC_IDS = {codec: number for number, codec in enumerate(CODECS)}
 
 
@@ -213,7 +219,8 @@ def test_what_is_in_a_wrapper_counts(codec: Compression) -> None:
     inner = records_format.encode([b"v"], magic=1, timestamp_ms=1)
     assert verdict(wrapper(codec, inner * (MESSAGES_MAX - 1)), 2) == (E.NONE, False)
     assert verdict(wrapper(codec, inner * MESSAGES_MAX), 2) == (E.MESSAGE_TOO_LARGE, True)
-    assert verdict(wrapper(codec, bytes(UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED + 1)), 2) == (E.MESSAGE_TOO_LARGE, True)
+    too_much = bytes(UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED + 1)
+    assert verdict(wrapper(codec, too_much), 2) == (E.MESSAGE_TOO_LARGE, True)
     assert verdict(wrapper(codec, b"\xff" * 100), 2) == (E.CORRUPT_MESSAGE, True)
 
 
