@@ -1,7 +1,7 @@
 """`--master`: runs are played by a Spark cluster, instead of by this machine's cores.
 
 Tasks go out in lots and results come back, a wave of lots at a time; Spark gives the lots of an executor that is lost
-to another one. Our code travels as an archive, which every executor unpacks; what it rests on (msgspec, trio and
+to another one. Our code travels as an archive, which every executor unpacks; what it rests on (msgspec, structlog and
 so on) must be installed for the Python there (PYSPARK_PYTHON; by default the one that asks).
 """
 

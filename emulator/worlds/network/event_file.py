@@ -1,5 +1,4 @@
-"""A process's event files: one JSON line each, appended. A busy broker writes thousands a second, so a line is put
-together from encoded parts: what is the same in all lines of a file is encoded once.
+"""A process's event files: one JSON line each, through structlog, appended.
 
 Events of the wire level, most of all, go to a file of their own beside the others; `seq` counts through both.
 Lines wait in memory until `flush`; the shell flushes before frames leave if a client-level event is among
@@ -12,9 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+import structlog
+from structlog.typing import EventDict, WrappedLogger
 
 from emulator.regular_files import named
-from protocol.events import EVENT_FORMAT, EVENTS, Event
+from protocol.events import EVENT_FORMAT, Event
 from protocol.machine import Now
 
 FLUSH_REAL_S = 0.05
@@ -24,17 +25,45 @@ UNFLUSHED_MAX = 1000
 _encoder = msgspec.json.Encoder()
 
 
+def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
+    """structlog's last processor: the line's bytes, `event` (structlog's own key) moved behind the
+    envelope."""
+    fields = line.pop("fields")
+    name = line.pop("event")
+    line["event"] = name
+    line.update(fields)
+    return _encoder.encode(line) + b"\n"
+
+
+class _Lines:
+    """structlog's wrapped logger: collects lines."""
+
+    def __init__(self) -> None:
+        self.waiting: list[bytes] = []
+
+    def line(self, data: bytes) -> None:
+        self.waiting.append(data)
+
+
 class _File:
     """One file and the lines that wait for it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, **envelope: object) -> None:
         self._path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self.waiting: list[bytes] = []
+        self._lines = _Lines()
+        bound = structlog.wrap_logger(
+            self._lines, processors=[_render], wrapper_class=structlog.BoundLoggerBase, context_class=dict
+        )
+        self.log = bound.bind(**envelope)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._lines.waiting)
 
     def flush(self) -> None:
-        data = b"".join(self.waiting)
-        self.waiting.clear()
+        data = b"".join(self._lines.waiting)
+        self._lines.waiting.clear()
         with named(self._path):
             while data:
                 data = data[os.write(self._fd, data) :]
@@ -55,14 +84,8 @@ class EventFile:
         self.urgent = False
         """A client-level event waits: flush before any frame leaves."""
         envelope = {"format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation}
-        self._beginning = _encoder.encode(envelope)[:-1]
-        self._endings = {
-            event: b',"level":%b,"event":%b,' % (_encoder.encode(event.LEVEL), _encoder.encode(event.NAME))
-            for event in EVENTS.values()
-        }
-        """{event: of its envelope the end}"""
-        self._others = _File(directory / f"{node}.{incarnation}.jsonl")
-        self._wire = _File(directory / f"{node}.{incarnation}.wire.jsonl") if self.wire else self._others
+        self._others = _File(directory / f"{node}.{incarnation}.jsonl", **envelope)
+        self._wire = _File(directory / f"{node}.{incarnation}.wire.jsonl", **envelope) if self.wire else self._others
         self._files = (self._wire, self._others) if self.wire else (self._others,)
         self._seq = 0
 
@@ -73,14 +96,13 @@ class EventFile:
             return
         self._seq += 1
         file = self._wire if level == "wire" else self._others
-        mono_ms = _encoder.encode(now.mono_ms)
-        told = (self._seq, _encoder.encode(cause), mono_ms, _encoder.encode(now.wall_ms), mono_ms)
-        placed = b',"seq":%d,"cause":%b,"mono_ms":%b,"wall_ms":%b,"at_ms":%b' % told
-        fields = _encoder.encode(event)
-        file.waiting.append(b"".join((self._beginning, placed, self._endings[type(event)], fields[1:], b"\n")))
+        file.log._proxy_to_logger(
+            "line", event.NAME, seq=self._seq, cause=cause, mono_ms=now.mono_ms, wall_ms=now.wall_ms,
+            at_ms=now.mono_ms, level=level, fields=msgspec.structs.asdict(event),
+        )  # fmt: skip
         if level == "client":
             self.urgent = True
-        if len(file.waiting) > UNFLUSHED_MAX:
+        if file.waiting > UNFLUSHED_MAX:
             self.flush()
 
     def flush(self) -> None:
