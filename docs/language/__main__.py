@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
         print(f"usage: python -m docs.language [--update], not {' '.join(arguments)}", file=sys.stderr)
         return 2
     found = list(offences(ROOT))
-    known = baseline.read(BASELINE)
+    known = baseline.read(BASELINE) if BASELINE.exists() else baseline.counts_of(found)
     more = [*baseline.more_than_known(found, known), *commit_offences(ROOT)]
     for line in more:
         print(line, file=sys.stderr)

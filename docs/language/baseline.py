@@ -47,7 +47,7 @@ def fewer_than_known(found: Iterable[tuple[str, Offence]], known: Counts) -> lis
 
 def read(path: Path) -> dict[str, dict[str, int]]:
     """Raises msgspec.DecodeError: the file is no baseline."""
-    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, int]]) if path.exists() else {}
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, int]])
 
 
 def write(path: Path, counts: Counts) -> None:
