@@ -57,6 +57,7 @@ IN_OTHER_WORDS = (
     (r"shiftleft\(leader_epoch, 32\)", "(leader_epoch * 4294967296)"),
     (r"from_json\(max\(data\),\s+'[^']+'\)", "state_of(max(data))"),
     (r"from_json\(get_json_object\(data, '\$.isr'\), '[^']+'\)", "isr_of(data)"),
+    (r"from_json\(get_json_object\(max_by\(data, zxid\), '\$.isr'\), '[^']+'\)", "isr_of(max_by(data, zxid))"),
     (
         r"explode\(from_json\(get_json_object\(\s+max_by\(data, zxid\), '[^']+'\), '[^']+'\)\) AS \(number, replicas\)",
         "unnest(map_entries(assigned_of(max_by(data, zxid)))) AS pair",

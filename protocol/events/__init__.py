@@ -17,6 +17,7 @@ have a default, which stands for a run that does not have them yet.
 
 Reading order: `base`, `operations` (client level), then the replica level: `processes`, `logs`, `leadership`, `control`
 (controller and session service), `faults`; at last `wire`. `reading`: whether a line is an event.
+`record_values`: several records named by one event.
 """
 
 from typing import Final

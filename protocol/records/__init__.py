@@ -10,4 +10,5 @@ Reading order:
 - `schema_fields`, `group_metadata`, `offset_commits`: keys and values of `__consumer_offsets`.
 - `consumer_protocol`: what members of groups say to one another.
 - `format`: one door to all of them, by magic. Brokers use only this one.
+- `value_scan`: values of an entry's records alone.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from audit.run import audit_runs
-from emulator.cli.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.judging.campaigns.playing import CampaignAsked, CampaignWorker, Cells
 from emulator.judging.campaigns.space import all_of
 from emulator.judging.campaigns.sweeps import find_sweep
@@ -29,7 +29,7 @@ def test_spark_confirms_every_cell_of_the_cap_choice_matrix(spark: SparkSession,
         draw = sweep.space.draw(number)
         path = tmp_path / f"run-{number}"
         path.mkdir()
-        simulate_into(path, cells.resolved(draw), draw.seed)
+        judge_into(path, cells.resolved(draw), draw.seed)
         rows.append(worker.play(number))
         paths.append(path)
     for row, verdict in zip(rows, audit_runs(spark, paths, scratch=str(tmp_path / "scratch")), strict=True):

@@ -55,7 +55,10 @@ IN_ORDER = [
 ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
 PLACED = "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids"
 LEAVE_BY_ID = "semantics 11.4: replicas that leave the ISR together leave one after the other, by id"
+ENDS_BY_NAME = "semantics 11.16: what waits at a link that is healed goes on peer by peer, in order of their names"
 TIES = {
+    "az-isolated-controller": ENDS_BY_NAME,
+    "az-isolated-dedicated-controller": ENDS_BY_NAME,
     "many-partitions": PLACED,
     "leader-balance": PLACED,
     "partitions-move": f"{PLACED}; {LEAVE_BY_ID}",

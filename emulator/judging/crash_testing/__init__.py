@@ -9,4 +9,5 @@ Reading order: `plan` (who dies when, from a seed), `recoveries` (what disks hel
 it from there), `losses`, `partings`, `rules` and `stuck` (which rule of docs/semantics.md allows it: that records are
 gone, or twice there, that logs differ, that a replica stands still, that something does not settle), `judge`, `seeds`
 (many of them). With real processes: `mortal`, `network`, `evidence`, `network_judge`.
+`controller_errors`: partitions that do not settle because of an error of the controller in office.
 """

@@ -10,4 +10,5 @@ leaders took for in sync, in `beliefs`; what the session service has committed, 
 logs, operations; since when there was `peace`), `gathering` (makes it), `anomalies` (one function per check; they are
 in `promises`, `records`, `reads`, `groups`, `leadership`, `replicas` and `liveness`, read `final_logs` and give
 `violations`), `judge` (verdicts as in verdict.json).
+Indexes of these: `batch_index` (content and offset), `group_commits` (order of commits), `unseen` (records read past).
 """

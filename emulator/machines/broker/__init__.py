@@ -18,4 +18,5 @@
 - settings that change while it lives: `dynamic_settings` (its own), `configurations` (of topics and brokers)
 - the controller's orders: `replica_transitions`, `leadership`; the whole: `broker`; its figures under Kafka's names:
   `metrics`
+- administration: `producer_queries` (DescribeProducers)
 """

@@ -21,4 +21,5 @@ Reading order:
 - `workload_specs`, `workload`, `errands`, `group_errands`, `client_node`: a client process, what it does by itself and
   what it is asked to do.
 - `client_asker`: the player's side of that.
+- `client_versions`: defaults of newer Java clients.
 """

@@ -4,4 +4,5 @@
 `setting_administration`, `leader_administration`, `administration` (which takes what);
 `controller_node`, `broker_status` (what both think), `specs` (a node's machine from plain data), `restarts` (with
 another binary or other settings).
+`log_levels`: loggers of a broker.
 """

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from audit.expected import expected_of
 from emulator.cli.commands import run_simulated
-from emulator.cli.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.cli.commands.verdict_text import against_kafka, print_verdict
 from emulator.judging.equal import equal_recording, recorded_as_played, recorded_versions
 from emulator.judging.judged import play_and_judge
@@ -45,7 +45,7 @@ def test_a_script_of_ones_own_has_no_such_excuse_either() -> None:
 def test_the_audit_reads_from_the_run_that_it_equals_its_recording(tmp_path: Path) -> None:
     prepare(tmp_path / "run")
     resolved = resolve(find_scenario(VIOLATING))
-    simulate_into(tmp_path / "run", resolved, 1)
+    judge_into(tmp_path / "run", resolved, 1)
     assert expected_of(tmp_path / "run").all_violations
     assert load_scenario(written(resolved.scenario), "again.yaml").as_recorded
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.cli.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.runs.directory import NotEmpty, prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
@@ -29,13 +29,13 @@ UNEQUAL = {"verdict.json"}
 PLAY = """
 import sys
 from pathlib import Path
-from emulator.cli.commands.run_simulated import simulate_into
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 directory = Path(sys.argv[1])
 prepare(directory)
-simulate_into(directory, resolve(find_scenario(sys.argv[2]), sys.argv[3]), int(sys.argv[4]))
+judge_into(directory, resolve(find_scenario(sys.argv[2]), sys.argv[3]), int(sys.argv[4]))
 """
 
 
@@ -43,7 +43,7 @@ simulate_into(directory, resolve(find_scenario(sys.argv[2]), sys.argv[3]), int(s
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("runs") / "one"
     prepare(directory)
-    simulate_into(directory, resolve(find_scenario(SCENARIO), "2.6"), 11)
+    judge_into(directory, resolve(find_scenario(SCENARIO), "2.6"), 11)
     return directory
 
 
@@ -136,5 +136,5 @@ def test_the_same_seed_gives_the_same_bytes_in_separate_processes(
 def test_another_seed_gives_other_bytes(run: Path, tmp_path: Path) -> None:
     other = tmp_path / "one"
     prepare(other)
-    simulate_into(other, resolve(find_scenario(SCENARIO), "2.6"), 12)
+    judge_into(other, resolve(find_scenario(SCENARIO), "2.6"), 12)
     assert files_of(other)["events/broker-0.1.jsonl"] != files_of(run)["events/broker-0.1.jsonl"]

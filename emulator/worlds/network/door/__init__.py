@@ -6,4 +6,6 @@ and the library's objects), `records`, `topics`, `configuration`, `placement`, `
 and answers, and ours), `security` (ACLs and quotas, of which there are none), `translation` (which is which), `seen`
 (what clients were told, as operations for the audit), `client` (one connection), `door` (the listeners of one broker).
 All but the first two import the library, and are imported where a door is open.
+`request_decoder` (bounded decoding), `record_validation` (LogValidator), `unended_frames` (a bound on begun frames),
+`offset_operations` and `read_operations` (operations of groups and consumers for the audit).
 """
