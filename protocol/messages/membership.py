@@ -143,7 +143,7 @@ class LeaveGroupResponse(Message):
     DIRECTION = RESPONSE
     VERSIONS = (0, 4)
     error: ErrorField = 0
-    members: list[LeavingMember] = []
+    members: Annotated[list[LeavingMember], Meta(max_length=10_000)] = []
 
 
 @register

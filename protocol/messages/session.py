@@ -7,8 +7,12 @@ from enum import IntEnum
 from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from protocol.messages.base import ONE_WAY, RESPONSE, Int32, Int64, Message, Millis, register, unit
+
+OPERATIONS_MAX = 100_000
+"""Of one request, and results of one answer: an empty result takes a byte of a frame and a microsecond to decode."""
 
 
 class SessionError(IntEnum):
@@ -131,7 +135,7 @@ class SessionRequest(Message):
 
     API_KEY = 1014
     API_NAME = "SessionOperation"
-    ops: list[Operation]
+    ops: Annotated[list[Operation], Meta(max_length=OPERATIONS_MAX)]
     multi: bool = False
 
 
@@ -142,7 +146,7 @@ class SessionResponse(Message):
     API_KEY = 1014
     API_NAME = "SessionOperation"
     DIRECTION = RESPONSE
-    results: list[OpResult]
+    results: Annotated[list[OpResult], Meta(max_length=OPERATIONS_MAX)]
     error: Int32 = 0
     zxid: Int64 = 0
 
