@@ -45,6 +45,7 @@ def played(cell: Cell, fault: str, seed: int) -> Outcome:
     return AdviceWorker(msgspec.structs.replace(asked, runs=((0, place, seed),))).play(0)[1]
 
 
+@pytest.mark.long  # the page is of earlier machines: python -m benchmarks.settings_for_promises, 15 minutes
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_page_shows_is_played_again_and_the_same(version: str) -> None:
     cell, runs = drawn(version)

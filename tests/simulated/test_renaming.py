@@ -59,6 +59,11 @@ ENDS_BY_NAME = "semantics 11.16: what waits at a link that is healed goes on pee
 TIES = {
     "az-isolated-controller": ENDS_BY_NAME,
     "az-isolated-dedicated-controller": ENDS_BY_NAME,
+    "kafka-4893": LEAVE_BY_ID,
+    "kafka-6612": LEAVE_BY_ID,
+    "kafka-7313": LEAVE_BY_ID,
+    "kafka-9212": LEAVE_BY_ID,
+    "unsent-batch": LEAVE_BY_ID,
     "many-partitions": PLACED,
     "leader-balance": PLACED,
     "partitions-move": f"{PLACED}; {LEAVE_BY_ID}",
@@ -82,6 +87,10 @@ IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|brokers|added|removed)":("[\d
 """Lists that go by id, as Kafka's do; which ids are in them is what counts."""
 
 
+NUMBERED = {"digest": "digest", "written_digest": "digest", "session": "session", "producer_id": "producer"}
+"""{field: kind} of values that come from names and times; they are numbered as they first appear."""
+
+
 class Seen(msgspec.Struct, frozen=True):
     """A run in the old names. `events`: one line for each, node by node, with its time. `observed`: what must match a
     recording. `held`: of each expectation."""
@@ -103,9 +112,9 @@ def seen(scenario: Scenario, version: str, renaming: Renaming, seed: int = SEED)
     lines: dict[str, list[bytes]] = {}
     for node, incarnation, _, _, at_ms, event in played.world.trace.entries:
         fields = msgspec.structs.asdict(event)
-        for name in ("digest", "session"):  # of names and times; numbered as they first appear
+        for name, kind in NUMBERED.items():
             if name in fields:
-                fields[name] = numbers.setdefault((name, fields[name]), len(numbers))
+                fields[name] = numbers.setdefault((kind, fields[name]), len(numbers))
         told = {name: value if name in IDS else marked(value) for name, value in fields.items()}
         lines.setdefault(node, []).append(msgspec.json.encode((repr(at_ms), incarnation, event.NAME, told)))
     old = {node: brought_back(b"\n".join(told).decode(), renaming).split("\n") for node, told in lines.items()}

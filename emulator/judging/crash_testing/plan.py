@@ -11,10 +11,11 @@ from functools import lru_cache
 import msgspec
 from msgspec.structs import replace
 
+from emulator.faults.machines import DiskError, LoseDisk
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.sources import catalogue, find_scenario
 from emulator.runs.starts import starts_in
-from emulator.scenario.model import AnyStep, Repeat, Scenario
+from emulator.scenario.model import AnyStep, Repeat, Scenario, plain_steps
 from protocol.versions import ladder_name
 
 STORAGE_SHARE = 0.6
@@ -75,13 +76,29 @@ def resolved_for(scenario_id: str, version: str) -> Resolved:
 
 
 def versions_of(scenario_id: str, among: Collection[str] = ()) -> list[str]:
-    """Those that a scenario is for, of `among` (all if empty). None of one whose brokers change their version or
-    settings: the rules that allow something are those of one version."""
+    """Versions that a scenario is for, of `among` (all if empty). None in two cases.
+
+    Brokers change their version or settings: the rules that allow a loss are those of one version. A log directory
+    fails to the end: what is in it never settles."""
     scenario = scenario_of(scenario_id)
-    if any(start.version or start.settings for start in starts_in(scenario.steps)):
+    if any(start.version or start.settings for start in starts_in(scenario.steps)) or _directory_fails(scenario):
         return []
     known = [ladder_name(version) for version in scenario.kafka]
     return [version for version in known if version in among or not among]
+
+
+def _directory_fails(scenario: Scenario) -> bool:
+    """Whether a log directory that fails is not replaced before the end."""
+    failing: set[tuple[str, str]] = set()
+    for step in plain_steps(scenario.steps):
+        match step:
+            case DiskError(node=node, directory=directory) if directory:
+                failing.add((str(node), directory))
+            case LoseDisk(node=node, directory=directory):
+                failing = {one for one in failing if one[0] != str(node) or directory not in ("", one[1])}
+            case _:
+                pass
+    return bool(failing)
 
 
 def mortal_scenarios() -> list[str]:
