@@ -98,7 +98,7 @@ def test_records_with_one_key_are_in_one_partition(up: Callable[..., Live]) -> N
         live.until(lambda number=number, wanted=wanted: values(live.did(Consume("t", number))) == wanted)  # type: ignore[misc]
     assert live.ask(Produce("t", ["x"], keys=["a", "b"])).error == "2 keys for 1 values"
     refused = live.ask(Produce("t", ["x"], keys=["a"], broker=BrokerId(0)))
-    assert refused.code == 2 and refused.error.startswith("a producer with keys finds the leader by itself")
+    assert refused.code == 2 and refused.error.startswith("a client's own producer finds the leader by itself")
 
 
 def _acknowledged(live: Live, ask: Produce) -> list[tuple[str, Any, Any]]:
