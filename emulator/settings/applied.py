@@ -182,7 +182,7 @@ class _Reading:
         if self._file.scope != BROKER or not more or not self._known[ENABLED].exists_in(self._version):
             return
         wanted = [entry.value for entry in self._file.entries if entry.name == MECHANISM]
-        values = [wanted[-1] if "${" in entry.value and wanted else entry.value for entry in (*entries, *more)]
+        values = [wanted[-1] if "${" in entry.value and wanted else entry.value for entry in entries]
         self._give(ENABLED, ",".join(values), more[-1])
 
     # --- names that are none of this kind ---
