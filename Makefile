@@ -9,7 +9,7 @@ PIP_QUIET ?= --quiet
 
 # One process for tests with real parts, one for the others (tests/conftest.py); more do not help them.
 TEST_PROCESSES ?= 2
-PURE := not network and not spark and not docker and not browser and not cargo and not kcat and not slow and not long
+PURE := not real and not slow and not long
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
 SOURCES := $(sort $(patsubst %/,%,$(dir $(wildcard $(foreach d,faultline protocol controller emulator audit benchmarks docs/generate docs/language docs/notebook docs/session tests,$(d)/*.py)))))

@@ -80,6 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if SPARK_FIXTURES & set(getattr(item, "fixturenames", ())) and item.get_closest_marker("spark") is None:
             item.add_marker(pytest.mark.spark)
         if any(item.get_closest_marker(name) is not None for name in REAL):
+            item.add_marker(pytest.mark.real)
             item.add_marker(pytest.mark.xdist_group(REAL_GROUP))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(HANGS_S))
