@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -34,12 +35,12 @@ class Ended(msgspec.Struct, frozen=True):
 Faultline = Callable[..., Ended]
 
 
-def run_command(*words: str | Path, limit_s: float = LIMIT_S) -> Ended:
+def run_command(*words: str | Path, limit_s: float = LIMIT_S, cwd: Path = ROOT) -> Ended:
     """Runs it to its end. No command of ours may ever show a traceback."""
     texts = tuple(map(str, words))
     done = subprocess.run(
-        [*COMMAND, *texts], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s,
-        check=False,
+        [*COMMAND, *texts], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s,
+        check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     ended = Ended(texts, done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in ended.out + ended.err, str(ended)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.system.conftest import GOLDEN, ROOT, Faultline
+from tests.system.conftest import GOLDEN, Faultline
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +72,7 @@ CASES = [
     (("scenarios", "check", "DIR/verb.yaml"), "DIR/verb.yaml:7:5: unknown verb 'strat'; nearest: start"),
     (("scenarios", "show", "az-isolated-leadr"),
      "faultline: no scenario or file 'az-isolated-leadr'; nearest: az-isolated-leader"),
-    (("scenarios", "check", "DIR/contradicting.yaml"), "DIR/contradicting.yaml: on Kafka 2.6: settings: "
+    (("scenarios", "check", "DIR/contradicting.yaml"), "DIR/contradicting.yaml:7:12: on Kafka 2.6: settings: "
      "replica.fetch.wait.max.ms=50000 must not be more than replica.socket.timeout.ms=30000"),
     (("sim", LEADER, "--settings", "DIR/server.properties"), "faultline sim: "
      "DIR/server.properties:2: unknown setting 'log.retention.hour'; nearest: log.retention.hours"),
@@ -108,13 +108,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("words", "message"), CASES, ids=[" ".join(map(str, words))[-60:] for words, _ in CASES])
 def test_bad_input_is_one_line_and_code_2(
-    faultline: Faultline, folder: Path, words: tuple[object, ...], message: str
+    faultline: Faultline, folder: Path, tmp_path: Path, words: tuple[object, ...], message: str
 ) -> None:
-    before = sorted(ROOT.iterdir())
-    ended = faultline(*(str(word).replace("DIR", str(folder)) for word in words))
+    ended = faultline(*(str(word).replace("DIR", str(folder)) for word in words), cwd=tmp_path)
     assert (ended.code, ended.out) == (2, ""), str(ended)
     assert ended.err == message.replace("DIR", str(folder)) + "\n"
-    assert sorted(ROOT.iterdir()) == before, "nothing was begun"
+    assert not list(tmp_path.iterdir()), "nothing was begun"
 
 
 @pytest.mark.parametrize("name", ["torn/observations.json", "broken.yaml", "key.yaml"])
