@@ -15,14 +15,16 @@ import argparse
 import logging
 import random
 import re
+import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import Consumer, Producer
 
 import faultline
+from emulator.last_resort import ended
 
 AZS: Final = ("az-0", "az-1", "az-2", "")
 """The last: outside of every AZ."""
@@ -120,7 +122,7 @@ def play(cluster: faultline.Cluster, number: int, chance: random.Random) -> list
     return members
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="New members of groups after a broker's death.")
     parser.add_argument("--tries", type=int, default=25, help="Kills, of eight consumers each (default 25)")
     parser.add_argument("--seed", type=int, default=1, help="Of brokers, links and pauses (default 1)")
@@ -141,8 +143,8 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
                 joined, failures = joined + len(members), failures + failed
                 print(f"try {number}: {len(members) - len(failed)} of {len(members)}", *failed, sep="; ", flush=True)
     print(f"{joined - len(failures)} of {joined} consumers read everything")
-    return {"consumers": joined, "failures": failures}
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ended("benchmarks.group_failovers", main))
