@@ -1,10 +1,11 @@
 """`python -m docs.language`: lint the language; exit 1 on an offence that the baseline does not know.
 
-With `--update`: write the baseline anew, with smaller counts alone.
+With `--update`: write the baseline anew, with smaller counts alone. With paths: list every offence below them, known or
+not; exit 0.
 """
 
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from docs.language import baseline
 from docs.language.sources import commit_offences, offences
@@ -15,10 +16,15 @@ BASELINE = Path(__file__).with_name("baseline.json")
 
 
 def main(arguments: list[str]) -> int:
-    if arguments not in ([], ["--update"]):
-        print(f"usage: python -m docs.language [--update], not {' '.join(arguments)}", file=sys.stderr)
+    if any(one.startswith("-") for one in arguments) and arguments != ["--update"]:
+        print(f"usage: python -m docs.language [--update | PATH...], not {' '.join(arguments)}", file=sys.stderr)
         return 2
     found = list(offences(ROOT))
+    if arguments and arguments != ["--update"]:
+        for path, one in found:
+            if any(PurePath(path).is_relative_to(below) for below in arguments):
+                print(f"{path}:{one.line}: {one.rule}: {one.text}")
+        return 0
     known = baseline.read(BASELINE) if BASELINE.exists() else baseline.counts_of(found)
     more = [*baseline.more_than_known(found, known), *commit_offences(ROOT)]
     for line in more:

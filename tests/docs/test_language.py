@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.language import __main__ as command
 from docs.language import baseline
 from docs.language.rules import Offence, of_commit_subject, of_file_names, of_markdown, of_python
 
@@ -73,3 +74,13 @@ def test_the_baseline_allows_what_is_known_and_notices_what_is_gone(tmp_path: Pa
     more = [*found, ("a.py", Offence("names", 3, "x")), ("b.py", Offence("persons", 1, "y"))]
     assert len(baseline.more_than_known(more, known)) == 4
     assert baseline.fewer_than_known(found[:1], known) == ["a.py: names: 2 known, 1 found"]
+
+
+def test_offences_below_given_paths_are_listed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offence = Offence("persons", 3, "text: 'nobody' is a person")
+    monkeypatch.setattr(command, "offences", lambda root: [("a/b.py", offence), ("ab/c.py", offence)])
+    assert command.main(["a"]) == 0
+    assert capsys.readouterr().out == "a/b.py:3: persons: text: 'nobody' is a person\n"
+    assert command.main(["--unknown"]) == 2
