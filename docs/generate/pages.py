@@ -31,6 +31,7 @@ from docs.session import picture as session
 
 PAGES: dict[str, Callable[[Path], str]] = {
     readme.README: readme.page,
+    readme.FIRST_STEPS: readme.first_steps,
     "docs/settings.md": settings.page,
     "docs/errors.md": errors.page,
     "docs/versions.md": versions.page,

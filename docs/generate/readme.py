@@ -1,8 +1,7 @@
-"""README.md: what its commands print, which a simulated run repeats to the letter, and how much is recorded. Its words
-are written by hand.
+"""README.md and docs/first-steps.md: outputs of their commands, and the number of recordings. People write the prose.
 
-Every `$ faultline ...` of the README is run in a directory of its own, one after the other; a `$ cat FILE` makes that
-file as it is shown. What tells only how fast this machine is stays as it was."""
+A simulated run repeats an output to the letter. The commands `$ faultline ...` of a page run in a directory of their
+own, one after the other; `$ cat FILE` writes that file as the page shows it. Figures of speed stay as they were."""
 
 import os
 import re
@@ -16,6 +15,7 @@ from emulator.packaged import GOLDEN
 from emulator.runs.sources import catalogue
 
 README = "README.md"
+FIRST_STEPS = "docs/first-steps.md"
 LIMIT_S = 120.0
 _SHOWN = re.compile(r"^\$ (faultline|cat) (.*)\n((?:(?!\$ |```).*\n)*)", re.MULTILINE)
 _RECORDED = re.compile(r"\d+ of the \d+ scenarios have recordings of real Kafka, and so have \d+ \[")
@@ -23,7 +23,15 @@ _SPEED = re.compile(r"^(\d+\.\d+ s)(?=; )|(?<=simulated in )\S+ s: \S+(?= x real
 
 
 def page(root: Path) -> str:
-    text = (root / README).read_text(encoding="utf-8")
+    return with_outputs((root / README).read_text(encoding="utf-8"))
+
+
+def first_steps(root: Path) -> str:
+    return with_outputs((root / FIRST_STEPS).read_text(encoding="utf-8"))
+
+
+def with_outputs(text: str) -> str:
+    """The page's text with what its commands print now."""
     with TemporaryDirectory() as scratch:
         def shown(found: re.Match[str]) -> str:
             program, words, was = found.groups()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from docs.generate.pages import PAGES
+from docs.generate.readme import FIRST_STEPS, README
 from docs.language.rules import Offence, of_commit_subject, of_file_names, of_markdown, of_python
 
 SINCE: str = "e018798"
@@ -23,9 +24,9 @@ def offences(root: Path) -> Iterator[tuple[str, Offence]]:
     for path in modules:
         yield from ((path, one) for one in of_python((root / path).read_text(encoding="utf-8")))
     yield from of_file_names(path for path in modules if not path.startswith("tests/"))
-    generated = {str(name) for name in PAGES}
+    generated = set(PAGES) - {README, FIRST_STEPS}
     for path in paths:
-        written = path == "README.md" or (path.startswith("docs/") and path not in generated)
+        written = path == README or (path.startswith("docs/") and path not in generated)
         if path.endswith(".md") and written:
             yield from ((path, one) for one in of_markdown((root / path).read_text(encoding="utf-8")))
 
