@@ -193,7 +193,7 @@ def test_a_command_that_is_not_ours_is_noticed(command: str) -> None:
     assert not is_ours(command)
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/compose.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/first-steps.md", "docs/compose.md"])
 def test_commands_in_documents_are_ours(document: str) -> None:
     blocks = _CONSOLE.findall((ROOT / document).read_text(encoding="utf-8"))
     # A statement over several lines is one command; what is made of its output is not ours.
