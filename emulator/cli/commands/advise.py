@@ -20,7 +20,7 @@ from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of
 from emulator.cluster.registry import NoCluster
 from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
-from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of
+from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of, recommend
 from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
 from emulator.judging.advice.page import page_of
 from emulator.judging.advice.pairs import pairs_of
@@ -88,13 +88,14 @@ def advise_command(options: AdviseOptions) -> int:
         with players_of(options.master) as players:
             with progress_of(f"{len(base.faults)} faults", len(asked.runs)) as advance:
                 advice = advise(asked, base, advance, players)
+            recommendation = recommend(advice, base, players)
             pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
     except NotOnSpark as error:
         print(f"faultline advise: {error}", file=sys.stderr)
         return UNKNOWN
     rounds = [advice] if pairs is None else [advice, pairs.advice]
     replays = dict(replay for one in rounds for replay in _written(one, folder))
-    told = Told(advice, base, replays, pairs)
+    told = Told(advice, base, replays, pairs, recommendation)
     if options.json:
         print(msgspec.json.encode(as_json(told)).decode())
     else:

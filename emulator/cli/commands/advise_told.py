@@ -17,7 +17,7 @@ from emulator.judging.advice.outcomes import PROMISES
 from emulator.judging.advice.playing import Base
 from emulator.judging.advice.summary import Broken, FaultSummary
 from emulator.judging.advice.telling import Told, shown_of
-from emulator.judging.advice.words import TITLES, change_words, pairs_verdicts, seeds_words, verdicts, wait_words
+from emulator.judging.advice.words import TITLES, change_words, pairs_verdicts, seeds_words, summary_lines, wait_words
 from emulator.judging.campaigns.words import percent
 from emulator.machines.node.restarts import plain
 from emulator.screen import Screen, for_lines
@@ -31,8 +31,8 @@ def print_advice(told: Told, wall_s: float) -> None:
     """To stdout: the verdict, a table, and why."""
     advice, base, replays = told.advice, told.base, told.replays
     lines = for_lines()
-    for line in verdicts(advice.summaries):
-        lines.print(line, style="bold", markup=False)
+    for line in summary_lines(advice.summaries, told.recommendation, _exhausted(base)):
+        lines.print(line, style="bold", markup=False, soft_wrap=True)
     for line in _whose(base):
         lines.print(line, markup=False)
     for name, value in base.left_open.items():
@@ -58,6 +58,10 @@ def print_advice(told: Told, wall_s: float) -> None:
         _print_pairs(told.pairs, replays)
         played += f"; {told.pairs.played} runs of pairs, {told.pairs.advice.runs} for changes"
     lines.print(f"{played}; in {wall_s:.0f} s. Seeds are a sample, never a proof", style="dim", markup=False)
+
+
+def _exhausted(base: Base) -> str:
+    return "single faults" if base.every else "faults"
 
 
 def _whose(base: Base) -> Iterator[str]:
@@ -150,6 +154,7 @@ def as_json(told: Told) -> dict[str, Any]:
         "runs": len(advice.asked.runs),
         "runs_for_changes": advice.runs,
         "exhausted": "single faults" if base.every else "",
+        "recommendation": msgspec.to_builtins(told.recommendation),
         **pairs,
         "promises": PROMISES,
         "faults": [

@@ -6,9 +6,18 @@ from contextlib import closing, suppress
 import msgspec
 
 from emulator.judging.advice.causes import Cause, causes_of
+from emulator.judging.advice.faults import Fault
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.pairs import drawn
 from emulator.judging.advice.playing import Asked, Base, Choice, base_of, play_faults
+from emulator.judging.advice.recommendation import (
+    Finding,
+    Recommendation,
+    fewest,
+    findings_of,
+    shares,
+    worst_ms,
+)
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.summary import FaultSummary, summaries_of
 from emulator.runs.cores import Processes
@@ -16,6 +25,7 @@ from emulator.runs.cores import Processes
 Broken = tuple[str, str]
 """(check, fault's name)"""
 Ended = Callable[[], bool]
+ADDED_MAX = 2
 CAUSES_MAX = 40
 """Of pairs; changes are looked for that end the first so many."""
 
@@ -64,6 +74,75 @@ def advise(asked: Asked, base: Base, ended: Callable[[], None], processes: Proce
     summaries = summaries_of(base.faults, outcomes)
     remedies, runs = _remedies(asked, base, summaries, _broken_in(summaries), processes)
     return Advice(asked, summaries, remedies, runs)
+
+
+def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recommendation | None:
+    """The fewest changes that end most findings, played over every fault; None: no change ends any.
+
+    Changes that contradict one another are left out, those that end fewest findings first. Where all of them together
+    break another promise, at most ADDED_MAX further parts are added. One seed of each fault is played, and all seeds of
+    faults that break something without the change."""
+    asked, findings = advice.asked, findings_of(advice.summaries)
+    changes = fewest(advice.remedies)
+    while changes and not _usable(asked.choices[0], _union(changes), base):
+        changes.pop()
+    if not changes:
+        return None
+    union = _union(changes)
+    quick = msgspec.structs.replace(asked, runs=_one_seed(asked))
+    left = _left(quick, base, [union], base.faults, processes)[union]
+    for _ in range(ADDED_MAX):
+        struck = [fault for fault in base.faults if any(fault.name == name for _, name in left)]
+        more = [(*union, part.word) for part in parts_of(base) if part.word not in union]
+        usable = [one for one in more if _usable(asked.choices[0], one, base)]
+        if not struck or not usable:
+            break
+        found = _left(quick, base, usable, struck, processes)
+        best = min(usable, key=lambda one: len(found[one]))
+        if len(found[best]) >= len(left):
+            break
+        union, left = best, found[best]
+    broken = {name for _, name in findings}
+    runs = tuple(run for run in asked.runs if run in quick.runs or asked.faults[run[1]].name in broken)
+    again = msgspec.structs.replace(asked, runs=runs)
+    outcomes = _outcomes(again, base, [union], base.faults, processes)
+    after = summaries_of(base.faults, outcomes[0])
+    return Recommendation(
+        change=shares([union], advice.remedies),
+        findings=len(findings),
+        left=findings_of(after),
+        runs=len(outcomes[0]),
+        before_ms=worst_ms([one.writes for one in advice.summaries]),
+        after_ms=worst_ms([one.writes for one in after]),
+    )
+
+
+def _one_seed(asked: Asked) -> tuple[tuple[int, int, int], ...]:
+    """The first run of each fault."""
+    return tuple({run[1]: run for run in reversed(asked.runs)}.values())
+
+
+def _left(
+    asked: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+) -> dict[tuple[str, ...], tuple[Finding, ...]]:
+    """{change: findings of `faults` with it}"""
+    found = _outcomes(asked, base, tried, faults, processes)
+    return {change: findings_of(summaries_of(faults, found[number])) for number, change in enumerate(tried)}
+
+
+def _outcomes(
+    asked: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+) -> dict[int, list[Outcome]]:
+    """{number of the change: outcomes}"""
+    wanted = [(number, fault.name) for number in range(len(tried)) for fault in faults]
+    found: dict[int, list[Outcome]] = {number: [] for number in range(len(tried))}
+    for (number, _), outcomes in _tried(asked, base, tried, wanted, processes).items():
+        found[number] += outcomes
+    return found
+
+
+def _union(changes: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for change in changes for word in change))
 
 
 def advise_pairs(

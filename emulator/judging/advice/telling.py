@@ -7,6 +7,7 @@ import msgspec
 from emulator.judging.advice.advice import Advice, PairsAdvice
 from emulator.judging.advice.causes import Cause
 from emulator.judging.advice.playing import Base
+from emulator.judging.advice.recommendation import Recommendation
 from emulator.judging.advice.summary import Broken, FaultSummary
 
 
@@ -18,6 +19,7 @@ class Told(msgspec.Struct, frozen=True):
     base: Base
     replays: Mapping[str, str]
     pairs: PairsAdvice | None = None
+    recommendation: Recommendation | None = None
 
 
 class Shown(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """`faultline advise`: what it prints fits a terminal, and the command that it gives plays the same again."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -108,11 +109,12 @@ def test_a_bound_or_a_cluster_that_is_none_is_told(
     assert told in capsys.readouterr().err
 
 
-def test_the_verdict_comes_first_then_the_table_then_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_comes_first_then_the_table_then_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked("advise", *SAFE, "--seeds", "2") == BROKEN
     first, *lines = capsys.readouterr().out.splitlines()
-    assert first == "With these settings, 1 of 1 faults lose acknowledged records."
-    assert lines[0] == "With these settings, 1 of 1 faults take away what was read."
+    assert first == "1 of 1 single faults break a promise: lost-acknowledged (1), read-then-lost (1)."
+    assert re.fullmatch(r"Change \d settings? and 2 of 2 findings end \(1 run with the change\):", lines[0])
+    assert "Left: no finding." in lines[:11]
     assert any("every broker loses power" in line and "100%" in line for line in lines)
     told = [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
     assert [word for word in told if word in ("why", "replay", "change")] == ["why", "replay", "change"] * 2

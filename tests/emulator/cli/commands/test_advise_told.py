@@ -9,7 +9,7 @@ from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
 def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsys: pytest.CaptureFixture[str]) -> None:
     print_advice(told(), 12.3)
     text = capsys.readouterr().out
-    assert "With these settings, 1 of 3 faults lose acknowledged records." in text
+    assert "1 of 3 single faults break a promise: lost-acknowledged (1), read-then-lost (1)." in text
     assert "nobody gave producer.acks: it is 1, Kafka's own" in text and "warning: a & b" in text
     head = next(line for line in text.splitlines() if line.split()[:2] == ["fault", "when"])
     assert "lost" in head and "read, gone" in head and "order" not in head
