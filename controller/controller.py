@@ -316,7 +316,9 @@ class Controller:
         """Handle ListPartitionReassignments. `partitions` None: all partitions being reassigned."""
         self._reassign(now, out, partial(list_reassignments, self._context, partitions, reply), reply)
 
-    def _reassign(self, now: Now, out: Outbox, begin: Callable[[], Procedure[None]], reply: ReassignmentReply) -> None:
+    def _reassign(
+        self, now: Now, out: Outbox, begin: Callable[[], Procedure[None]], reply: ReassignmentReply
+    ) -> None:
         def preempted(now: Now, out: Outbox) -> None:
             reply(now, out, NOT_CONTROLLER)
 

@@ -167,7 +167,9 @@ def _begin(context: ControllerContext, requested: Targets, *, resumes: bool = Fa
     return begun
 
 
-def _goes_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[bool]:
+def _goes_on(
+    context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
+) -> Procedure[bool]:
     """Resume one reassignment; its failure ends neither the event nor the other reassignments.
 
     False: the controller gives it up, up to 2.3 (KAFKA-9089).

@@ -64,7 +64,9 @@ class ControllerNode:
         self._paths_made = False
         self._departure = Departure(retrying)
         self._brokers: set[int] = set()
-        self.controller = Controller(identifier_of(node), gates, controller_settings(known), sessions, node_name, ready)
+        self.controller = Controller(
+            identifier_of(node), gates, controller_settings(known), sessions, node_name, ready
+        )
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         """Handle one input."""

@@ -78,7 +78,8 @@ class LeaderAdministration:
         body = request.message
         assert isinstance(body, AlterPartitionReassignmentsRequest), body
         targets = {
-            (one.topic, one.partition): None if one.replicas is None else tuple(one.replicas) for one in body.partitions
+            (one.topic, one.partition): None if one.replicas is None else tuple(one.replicas)
+            for one in body.partitions
         }
 
         def begun(now: Now, out: Outbox, results: Reassignments) -> None:

@@ -110,7 +110,9 @@ class PartitionAdministration:
                 continue  # written by another client: no broker's registration
         return racks
 
-    def _grow(self, one: GrownTopic, racks: dict[BrokerId, str], *, validate_only: bool) -> Procedure[TopicResult]:
+    def _grow(
+        self, one: GrownTopic, racks: dict[BrokerId, str], *, validate_only: bool
+    ) -> Procedure[TopicResult]:
         found = yield from perform(GetData(topic_path(one.topic)))
         try:
             existing = decode_topic(one.topic, found.data) if found.error == SessionError.OK else {}

@@ -5,6 +5,8 @@ writes of the same client. So a client reads its own writes, and never goes back
 serving server has clients.
 """
 
+
+
 from emulator.machines.session.one_client import Client, Pending
 from emulator.machines.session.quorum import Quorum, Replica
 from emulator.machines.session.sessions import SessionLimits
