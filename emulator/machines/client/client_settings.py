@@ -301,7 +301,7 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
 def _common_defaults(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     values: dict[str, Any] = {
-        "asks_connected_first": gates.client_asks_connected_first,
+        "prefers_connected": gates.client_asks_connected_first,
         "connects_to_least_recent": gates.client_connects_to_least_recent,
         "pause_counts_from_attempt": gates.client_pause_counts_from_attempt,
         "pauses_grow": gates.client_pauses_grow,

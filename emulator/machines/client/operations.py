@@ -41,8 +41,12 @@ class Operation:
       ever.
 
     `asked`: the offset of the invocation. `broker`: the last attempt's. `over`: number of kept operations that had
-    begun when it ended. Of a consumer's, by its node's clock: `heard_ms`, times of the first and the last fetch
-    response without an error; `silent_ms`: the longest time between two.
+    begun when it ended.
+
+    Of a consumer's, by its node's clock:
+
+    - `heard_ms`: times of the first and the last fetch response without an error;
+    - `silent_ms`: the longest time between two.
     """
 
     __slots__ = (

@@ -142,8 +142,8 @@ class SessionClient:
         """End the session (ZooKeeper.close).
 
         `on_state` is called with closed when the server has responded or cannot be reached. It waits for a
-        connection attempt under way, and tries no other server after it. So the wait has a limit: two thirds of the
-        session's timeout for a silent server, the timeout divided by the number of servers for an attempt.
+        connection attempt under way, and tries no other server after it. The wait has a limit. For a silent
+        server it is two thirds of the session's timeout, for an attempt the timeout divided by the number of servers.
         """
         if self._closing or self.state in ("expired", "closed"):
             return
