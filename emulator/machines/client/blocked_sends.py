@@ -49,7 +49,7 @@ class BlockedSends:
     def require_room(self) -> None:
         """Raises ProducerFull if the queue is full."""
         if len(self._queue) >= BLOCKED_MAX:
-            raise ProducerFull(f"{self._owner}: {BLOCKED_MAX} sends are blocked already")
+            raise ProducerFull(f"{self._owner}: {BLOCKED_MAX} sends are blocked; wait while `blocked`")
 
     def add(self, send: BlockedSend) -> None:
         self._queue.append(send)

@@ -42,7 +42,7 @@ class ClientAsker:
         `attempted` is called with each attempt as it ends, `answered` at the end. Raises TooManyAsked.
         """
         if len(self._pending) >= REQUESTS_MAX:
-            raise TooManyAsked(f"{REQUESTS_MAX} requests to clients are under way, no more at a time")
+            raise TooManyAsked(f"clients: {REQUESTS_MAX} requests are under way; wait until one ends")
         self._pending[out.open(client, CLIENT, self._on_connection_event)] = _PendingRequest(
             request, answered, attempted
         )

@@ -187,7 +187,7 @@ class ClientNode:
         if before is None and len(self._workloads) >= WORKLOADS_MAX:
             self._forget_ended()
         if len(self._workloads) >= WORKLOADS_MAX:
-            return f"{WORKLOADS_MAX} workloads, no more"
+            return f"workload {spec.name!r}: {WORKLOADS_MAX} workloads are running; stop one first"
         if not 0 < len(spec.partitions) <= PARTITIONS_MAX:
             return f"{len(spec.partitions)} partitions; allowed are 1 to {PARTITIONS_MAX}"
         kind = ProduceWorkload if spec.kind == "produce" else ConsumeWorkload

@@ -125,7 +125,7 @@ class Errands:
             request.library, self._kafka_version, request.settings, request.client_version
         )
         if len(self._producers) >= PRODUCERS_MAX:
-            raise TooManyProducers(f"{PRODUCERS_MAX} producers are at work already")
+            raise TooManyProducers(f"produce: {PRODUCERS_MAX} producers are active; wait until one ends")
         self._count += 1
         chance = Chance(self._chance.below(1 << 62))
         producer = Producer(f"errand-{self._count}", self._brokers, self._operations, settings, chance)

@@ -75,7 +75,7 @@ class Exchanges:
     def require_room(self) -> None:
         """Raises TooManyExchanges if none may begin now; call it before recording an operation."""
         if len(self._under_way) >= EXCHANGES_MAX:
-            raise TooManyExchanges(f"{self._key}: {EXCHANGES_MAX} requests are under way, no more at a time")
+            raise TooManyExchanges(f"{self._key}: {EXCHANGES_MAX} requests are under way; wait until one ends")
 
     def ask(
         self,

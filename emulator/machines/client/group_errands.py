@@ -202,7 +202,7 @@ class GroupErrands:
     def _next(self) -> int:
         self._working = {number: one for number, one in self._working.items() if not one.closed}
         if len(self._working) >= ERRANDS_MAX:
-            raise TooManyErrands(f"{ERRANDS_MAX} consumers are at work already")
+            raise TooManyErrands(f"groups: {ERRANDS_MAX} consumers are active; wait until one ends")
         self._count += 1
         return self._count
 

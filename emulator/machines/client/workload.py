@@ -245,7 +245,7 @@ class ConsumeWorkload:
         )
 
     def _failed(self, now: Now, out: Outbox, error: str) -> None:
-        self._note(f"no member of {self._spec.group} any more: {error}")
+        self._note(f"group {self._spec.group}: the membership ended: {error}")
 
     def _note(self, problem: str) -> None:
         if len(self._report.problems) < PROBLEMS_MAX:

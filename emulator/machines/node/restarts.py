@@ -82,7 +82,7 @@ def _restarted(
         else:
             kept[name] = Given(usable(name, value, binary), where if is_new else "")
     if kept.get(ON_DISK, Given("", "")).value != spec.given.get(node, {}).get(ON_DISK, ""):
-        raise UnusableSetting(f"{ON_DISK} says what is on its disk, and stays as it is")
+        raise UnusableSetting(f"{ON_DISK} names the directories on its disk and cannot change; leave it out")
     everything = Everything(version=binary, cluster=kept)
     check(everything)
     in_force = {name: one.value for name, one in kept.items() if GROUP_OF[name].standing in (MODELLED, NOT_MODELLED)}

@@ -130,7 +130,7 @@ class SettingAdministration:
         """Describe the settings of a topic or broker. Raises Unalterable."""
         if body.kind == TOPIC_RESOURCE:
             if not can_be_topic(body.name):
-                raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
+                raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
             if self._gates.unknown_topics_have_no_settings and not self._metadata.partition_count(body.name):
                 raise Unalterable(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
             own = yield from self._given_at(topic_config_path(body.name))
@@ -233,7 +233,7 @@ class SettingAdministration:
         if looked_for and not self._metadata.partition_count(topic):
             raise missing
         if not can_be_topic(topic):
-            raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
+            raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
         if (yield from perform(Exists(topic_path(topic)))).error != SessionError.OK:
             raise missing
 

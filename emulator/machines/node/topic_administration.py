@@ -121,7 +121,7 @@ class TopicAdministration:
     def _refused(self, one: NewTopic) -> TopicResult | None:
         """Error of a request that is invalid in any state; None if it is valid."""
         if not can_be_topic(one.topic):
-            return TopicResult(one.topic, ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
+            return TopicResult(one.topic, ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
         if one.partitions > PARTITIONS_MAX:
             why = f"{one.partitions} partitions: at most {PARTITIONS_MAX} are emulated"
             return TopicResult(one.topic, ErrorCode.INVALID_PARTITIONS, why)
@@ -145,7 +145,7 @@ class TopicAdministration:
         twice = any(len(set(each.brokers)) < len(each.brokers) for each in one.assignment)
         if numbers == list(range(len(numbers))) and len(sizes) == 1 and sizes != {0} and not unknown and not twice:
             return None
-        why = "partitions are 0, 1, ..., each with as many brokers, which live, and each once"
+        why = "replica assignment: partitions must be 0, 1, ..., each with the same number of distinct live brokers"
         return TopicResult(one.topic, ErrorCode.INVALID_REPLICA_ASSIGNMENT, why)
 
     # --- deletion ---
