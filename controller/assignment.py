@@ -1,8 +1,8 @@
-"""Which brokers hold a new topic's replicas: AdminUtils.assignReplicasToBrokers (semantics 4.4).
+"""Replica assignment of a new topic (AdminUtils.assignReplicasToBrokers, semantics 4.4).
 
-The first replica of partition p is `brokers[(p + start) mod n]`; the others follow at a distance that grows
-by one each time p has gone once around. With racks, brokers are first ordered rack by rack in turn, and a
-rack is taken twice only when every rack has been taken.
+The first replica of partition p is `brokers[(p + start) mod n]`. The others follow at a distance that grows by one
+each time p has gone once around. With racks, the order of brokers takes one broker of each rack in turn. A
+partition uses a rack twice only when it has used every rack.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from protocol.ids import BrokerId
 
 
 class UnassignableTopic(ValueError):
-    """More replicas than brokers, or racks of only some of them; the message says which."""
+    """More replicas than brokers, or racks of only some brokers; the message says which."""
 
 
 def alternate_by_rack(racks: Mapping[BrokerId, str]) -> list[BrokerId]:
@@ -36,11 +36,10 @@ def assign_replicas(
     shift: int | None = None,
     first_partition: int = 0,
 ) -> dict[int, list[BrokerId]]:
-    """{partition: replicas, preferred leader first}.
+    """Replicas of each new partition: {partition: replicas, preferred leader first}.
 
-    `chance` draws start and shift, in this order; without it `start` and `shift` (default: `start`) are used.
+    `chance` draws start and shift, in this order. Without it `start` and `shift` (default: `start`) apply.
     `racks`: of all brokers or of none. `first_partition`: number of the first one, when a topic grows.
-
     Raises UnassignableTopic.
     """
     if partitions <= 0:

@@ -1,4 +1,4 @@
-"""Brokers come, go and bounce (semantics 4.2). The order of the steps is the rule here."""
+"""Handlers of broker startup, failure and bounce (semantics 4.2), in Kafka's order of steps."""
 
 from msgspec.structs import replace
 
@@ -17,11 +17,11 @@ from protocol.znodes import BrokerRegistration, broker_path, decode_broker
 
 
 def brokers_changed(context: ControllerContext) -> Procedure[None]:
-    """The children of `/brokers/ids` changed.
+    """Handle a change of the children of `/brokers/ids`.
 
-    2.2+ (KIP-380): an id with a newer czxid bounced, and is handled as a failure and then a startup; new
-    brokers are handled before dead ones leave the live set. Before, the live set is replaced at once, and a
-    bounce is not seen.
+    2.2+ (KIP-380): an id with a newer czxid bounced. The controller handles it as a failure and then a startup. It
+    handles new brokers before dead ones leave the live set.
+    Before 2.2 the controller replaces the live set at once, and does not see a bounce.
     """
     if not context.active:
         return
@@ -66,15 +66,14 @@ def _replace_live_set(context: ControllerContext, found: dict[BrokerId, BrokerRe
 
 
 def _remove_channel(context: ControllerContext, broker: BrokerId) -> Procedure[None]:
-    """Up to 2.0 the controller stands still until the sender has ended what it was doing (semantics
-    11.13)."""
+    """Remove a broker's channel; up to 2.0 wait for its sender first (semantics 11.13)."""
     if context.gates.failure_waits_for_sender_thread:
         yield SenderEnded(broker)
     context.channels.remove(context.out, broker)
 
 
 def broker_modified(context: ControllerContext, broker: BrokerId) -> Procedure[None]:
-    """A broker's znode was rewritten; what matters is where it is."""
+    """Handle a rewritten broker znode: send UpdateMetadata if the registration differs."""
     if not context.active or broker not in context.state.brokers:
         return
     found = yield from perform(GetData(broker_path(broker), watch=True))
@@ -88,8 +87,10 @@ def broker_modified(context: ControllerContext, broker: BrokerId) -> Procedure[N
 
 
 def _started(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
-    """onBrokerStartup: tell the old ones of the new (not in 0.8.2), the new ones everything; bring replicas and
-    partitions online."""
+    """Bring replicas and partitions of started brokers online (onBrokerStartup).
+
+    Old brokers learn of the new ones (not in 0.8.2); the new brokers receive all metadata.
+    """
     state = context.state
     context.emit(BrokersHandled("startup", ids_text(brokers)))
     for broker in brokers:
@@ -109,18 +110,21 @@ def _started(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[N
 
 
 def unclean_election_enabled(context: ControllerContext, topic: str) -> Procedure[None]:
-    """A topic's own setting allows it from now on (KAFKA-6911), or ("") the controller's broker's (KAFKA-6526)."""
+    """Elect where a newly enabled unclean election permits it.
+
+    `topic`: its own setting changed (KAFKA-6911); "": the setting of the controller's broker (KAFKA-6526).
+    """
     if context.active:
         yield from partition_states.elect_where_needed(context, topic)
 
 
 def _failed(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
-    """onBrokerFailure."""
+    """Take replicas and partitions of failed brokers offline (onBrokerFailure)."""
     context.emit(BrokersHandled("failure", ids_text(brokers)))
     for broker in brokers:
         context.state.offline_log_dirs.pop(broker, None)
         context.state.shutting_down.discard(broker)
-    without_leader = context.state.led_by_nobody_online()
+    without_leader = context.state.partitions_without_online_leader()
     if not context.gates.offline_leaders_by_liveness:
         without_leader = [p for p in without_leader if context.state.states[p].leader in brokers]
     yield from replicas_offline(context, context.state.replicas_on(brokers), without_leader)
@@ -129,9 +133,12 @@ def _failed(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[No
 def replicas_offline(
     context: ControllerContext, replicas: list[Replica], without_leader: list[tuple[str, int]]
 ) -> Procedure[None]:
-    """onReplicasBecomeOffline, in this order: partitions without leader go offline; leaders are elected;
-    replicas leave the ISR; and if no partition lost its leader, brokers are told who is gone (an election
-    tells them anyway; 0.8.2 leaves it at that)."""
+    """Take replicas offline (onReplicasBecomeOffline).
+
+    Order: partitions without leader go offline; the controller elects leaders; replicas leave the ISR. If no
+    partition lost its leader, UpdateMetadata then names the live brokers. An election sends it anyway, and 0.8.2
+    sends nothing more.
+    """
     deleted = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
     kept = [replica for replica in replicas if not context.state.is_being_deleted(replica[0])]
     yield from partition_states.move(context, without_leader, PartitionPosition.OFFLINE)

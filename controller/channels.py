@@ -1,16 +1,13 @@
-"""Channels: the controller's way to each broker, its own included (semantics 4.3).
+"""Request channels from the controller to each broker, its own included (semantics 4.3).
 
-One queue and one connection per broker, one request in flight. A request that could not be delivered is
-tried again, the same one, 100 ms later (0.8.2: 300), until the broker's znode is gone and the channel is closed with
-everything in it: requests are never dropped one by one, because a later UpdateMetadata does not repeat an
-earlier one.
-
-States of a channel: idle; connecting (bounded by controller.socket.timeout.ms); waiting for an answer
-(bounded by request.timeout.ms); pausing before it tries again. A connection that is lost while idle is only
-noticed then.
-
-Up to 2.0 a channel that is being closed while it connects or waits first ends that (gate
-failure_waits_for_sender_thread, semantics 11.13): `end_sending` says whether it is so and calls back.
+One queue and one connection per broker, one request in flight. The channel sends an undelivered request again after
+100 ms (0.8.2: 300). It repeats this until the broker's znode is gone; then the channel closes and drops its whole
+queue. It never drops a single request, because a later UpdateMetadata does not repeat an earlier one.
+States of a channel: idle; connecting (bounded by controller.socket.timeout.ms); waiting for a response (bounded by
+request.timeout.ms); pausing before a retry. A channel notices a connection lost while idle only at its next
+request.
+Up to 2.0 a channel that closes while it connects or waits ends that first (gate failure_waits_for_sender_thread,
+semantics 11.13). `end_sending` returns whether this is so, and calls back.
 """
 
 from collections import deque
@@ -25,17 +22,19 @@ from protocol.outbox import Outbox
 from protocol.purposes import CONTROLLER
 
 MAX_QUEUED = 10_000
-"""Requests waiting for one broker. Kafka has no bound; a controller that reaches this one is beyond
-recovery."""
+"""Bound of requests queued for one broker.
+
+Kafka has no bound. A controller that reaches this one is beyond recovery.
+"""
 
 Answered = Callable[[Now, Outbox, BrokerId, Message, Message], None]
-"""(now, out, broker, request, response)"""
+"""Callback with a response: (now, out, broker, request, response)."""
 Handled = Callable[[Now, Outbox], None]
-"""Called when a channel has handled an input."""
+"""Callback after a channel has handled an input."""
 
 
 class ChannelFull(Exception):
-    """MAX_QUEUED requests wait for one broker."""
+    """MAX_QUEUED requests are queued for one broker."""
 
 
 class _Doing(Enum):
@@ -50,7 +49,7 @@ def timer_key(broker: BrokerId) -> TimerKey:
 
 
 class Channel:
-    """To one broker. `closing`: no further request is begun."""
+    """Channel to one broker. `closing`: it begins no further request."""
 
     def __init__(
         self,
@@ -83,14 +82,14 @@ class Channel:
             self._next(now, out)
 
     def end_sending(self, ended: Callable[[Now, Outbox], None]) -> bool:
-        """Begin nothing more. True: something is under way, and `ended` is called when it is over."""
+        """Begin no further request. True: one is under way, and `ended` is called at its end."""
         if self._doing in (_Doing.CONNECTING, _Doing.WAITING):
             self._closing = ended
             return True
         return False
 
     def close(self, out: Outbox) -> None:
-        """At once, whatever is under way."""
+        """Close at once, also while a request is under way."""
         if self._doing is not _Doing.IDLE:
             out.cancel_timer(timer_key(self.broker))
         self._drop_connection(out)
@@ -99,7 +98,7 @@ class Channel:
 
     # --- inputs ---
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             self._opened(out)
         elif isinstance(event, ConnectionLost):
@@ -147,7 +146,7 @@ class Channel:
             self._transmit(out)
         else:
             self._doing = _Doing.CONNECTING
-            self._connection = out.open(self.node, CONTROLLER, self._heard)
+            self._connection = out.open(self.node, CONTROLLER, self._on_connection_event)
             out.set_timer(timer_key(self.broker), self._settings.controller_socket_timeout_ms, self._due)
 
     def _transmit(self, out: Outbox) -> None:
@@ -179,7 +178,7 @@ class Channel:
 
 
 class Channels:
-    """All of them, by broker."""
+    """Channels of one controller, by broker."""
 
     def __init__(
         self,
@@ -197,29 +196,29 @@ class Channels:
         self._by_broker: dict[BrokerId, Channel] = {}
 
     def add(self, broker: BrokerId) -> None:
-        """A broker appeared; its connection is opened with its first request."""
+        """Add a broker's channel; its first request opens the connection."""
         if broker not in self._by_broker:
             self._by_broker[broker] = Channel(
                 broker, self._node_of(broker), self._settings, self._answered, self._handled, self._resends_after_ms
             )
 
     def remove(self, out: Outbox, broker: BrokerId) -> None:
-        """The broker's znode is gone: so is everything that waited for it."""
+        """Close a broker's channel and drop its queue: the broker's znode is gone."""
         self._by_broker.pop(broker).close(out)
 
     def close(self, out: Outbox) -> None:
-        """The controller resigned."""
+        """Close all channels: the controller resigned."""
         for broker in sorted(self._by_broker):
             self._by_broker[broker].close(out)
         self._by_broker.clear()
 
     def send(self, now: Now, out: Outbox, broker: BrokerId, request: Message, version: int) -> None:
-        """Dropped if the broker has no channel: it is offline. Raises ChannelFull."""
+        """Queue a request; dropped if the broker has no channel (offline). Raises ChannelFull."""
         channel = self._by_broker.get(broker)
         if channel is not None:
             channel.send(now, out, request, version)
 
     def end_sending(self, broker: BrokerId, ended: Callable[[Now, Outbox], None]) -> bool:
-        """See Channel; False for a broker without a channel."""
+        """As Channel.end_sending; False for a broker without a channel."""
         channel = self._by_broker.get(broker)
         return channel is not None and channel.end_sending(ended)

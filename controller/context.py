@@ -1,7 +1,7 @@
-"""The context: what the controller's procedures work with. One per controller, for its whole life.
+"""Context of the controller's procedures; one per controller, for its whole life.
 
-A procedure reads and changes `state`, asks the session service by yielding (see `session_calls`), and tells brokers
-through `send`. `now` and `out` are those of the input being handled.
+A procedure reads and changes `state`, sends requests to ZooKeeper by yielding (see `session_calls`), and sends
+requests to brokers through `send`. `now` and `out` are those of the current input.
 """
 
 from collections.abc import Callable
@@ -21,20 +21,21 @@ from protocol.znodes import Leadership
 
 
 class StateMachine(Enum):
-    """Each has a batch of its own."""
+    """The controller's two state machines; each fills a batch of its own."""
 
     PARTITIONS = "partitions"
     REPLICAS = "replicas"
 
 
 class ControllerMoved(Exception):
-    """Another broker is controller: `/controller_epoch` is not what we wrote, or `/controller` is not
-    ours."""
+    """Another broker is controller, by `/controller_epoch` or `/controller`."""
 
 
 class WriteRefused(Exception):
-    """The session service refused a checked write, and not because of an epoch (Kafka's KeeperException). It ends the
-    event, unless it is about states of partitions: those fail alone."""
+    """ZooKeeper refused a checked write, and not because of an epoch (Kafka's KeeperException).
+
+    It ends the event. If the write was of partition states, only these partitions fail.
+    """
 
     def __init__(self, error: int) -> None:
         super().__init__(f"the session service refused a write with {SessionError(error).name}")
@@ -42,17 +43,19 @@ class WriteRefused(Exception):
 
 
 class ReassignmentFailed(Exception):
-    """A step of a reassignment found no state that it may write (Kafka's IllegalStateException,
-    StateChangeFailedException). It ends the event, where the step is not the first."""
+    """A reassignment's step found no state that it may write.
+
+    Kafka's IllegalStateException, StateChangeFailedException. It ends the event, unless the step is the first.
+    """
 
 
 class ControllerContext:
     """State that outlives a term.
 
-    `active`: this broker is controller, as far as it knows. `deposed`: it has heard of another one, and goes on
-    (0.8.2). `unclean_elections`: of this life, over all its terms. `kept_reassignments`: targets of reassignments that
-    were under way when the last term ended (up to 0.10.2). `blocked`: state machines with a batch that was never sent
-    (2.1+).
+    `active`: this broker is controller, as far as it knows. `deposed`: it has learned of another controller, and
+    goes on (0.8.2). `unclean_elections`: count of this life, over all its terms. `kept_reassignments`: targets of
+    reassignments that were under way when the last term ended (up to 0.10.2). `blocked`: state machines with a
+    batch that was never sent (2.1+).
     """
 
     def __init__(self, broker: BrokerId, gates: Gates, settings: ControllerSettings, channels: Channels) -> None:
@@ -66,24 +69,27 @@ class ControllerContext:
         self.unclean_elections = 0
         self.kept_reassignments: dict[TopicPartition, tuple[BrokerId, ...]] = {}
         self.rebalance_due: Due = lambda now, out: None
-        """It is time for an automatic election of preferred replicas."""
+        """Callback when an automatic election of preferred replicas is due."""
         self.look_for_reassignments: Callable[[], None] = lambda: None
-        """An event of its own: is there a `/admin/reassign_partitions`?"""
+        """Callback that queues an event to read `/admin/reassign_partitions`."""
         self.blocked: set[StateMachine] = set()
         self.now = Now(0, 0)
         self.out = Outbox()
 
     def at(self, now: Now, out: Outbox) -> None:
-        """An input is being handled."""
+        """Set time and outbox of the current input."""
         self.now, self.out = now, out
 
     def batch(self) -> RequestBatch:
-        """An empty batch of requests to brokers."""
+        """Return an empty batch of requests to brokers."""
         return RequestBatch(self.broker, self.gates, self.state)
 
     def leave_unsent(self, machine: StateMachine, batch: RequestBatch) -> None:
-        """The controller has moved before `batch` was sent. From 2.1 on what is in it stays, and blocks the machine
-        that filled it for as long as the process lives: newBatch refuses to begin another (IllegalStateException)."""
+        """Keep an unsent batch: the controller moved before `batch` was sent.
+
+        From 2.1 on the batch stays, and blocks `machine`, which filled it, for the life of the process. newBatch
+        refuses to begin another (IllegalStateException).
+        """
         if self.gates.unsent_batch_stays and not batch.empty:
             self.blocked.add(machine)
 
@@ -93,7 +99,7 @@ class ControllerContext:
             self.channels.send(self.now, self.out, broker, request, version)
 
     def update_metadata(self, brokers: list[BrokerId], partitions: list[TopicPartition]) -> None:
-        """UpdateMetadata alone."""
+        """Send UpdateMetadata alone."""
         batch = self.batch()
         batch.add_update_metadata(brokers, partitions)
         self.send(batch)
@@ -104,7 +110,7 @@ class ControllerContext:
     def decided(
         self, partition: TopicPartition, leadership: Leadership, reason: str, replica: BrokerId = NO_BROKER
     ) -> None:
-        """Write down that a state was written; `replica` left the ISR."""
+        """Emit that a state was written; `replica` left the ISR."""
         self.emit(
             StateDecided(
                 topic=partition[0],

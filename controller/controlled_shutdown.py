@@ -1,8 +1,7 @@
-"""A broker asks to be relieved before it stops (semantics 4.2): its leaderships move, its replicas leave
-the ISRs.
+"""Controlled shutdown of a broker: move its leaderships, take its replicas out of ISRs.
 
-Only partitions with more than one replica count, from 2.1 on of topics that stay. The broker asks again until
-nothing remains or it gives up.
+Semantics 4.2. Only partitions with more than one replica count, from 2.1 on only of topics that stay. The broker
+repeats its request until no partition remains or it gives up.
 """
 
 from collections.abc import Callable
@@ -24,8 +23,10 @@ ControlledShutdownReply = Callable[[Now, Outbox, ControlledShutdownResponse], No
 def controlled_shutdown(
     context: ControllerContext, request: ControlledShutdownRequest, reply: ControlledShutdownReply
 ) -> Procedure[None]:
-    """Replies with the partitions that it still leads. Raises ControllerMoved or SessionLost after replying
-    NOT_CONTROLLER."""
+    """Handle ControlledShutdown; replies with the partitions that the broker still leads.
+
+    Raises ControllerMoved or SessionLost after replying NOT_CONTROLLER.
+    """
     try:
         response = yield from _relieve(context, request)
     except (ControllerMoved, SessionLost):
@@ -39,10 +40,10 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
     broker = request.broker
     if not context.active:
         return ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER)
-    # Up to 2.1 the request names no epoch: one of an earlier life counts (KAFKA-7235).
+    # Up to 2.1 the request carries no epoch: one of an earlier life counts (KAFKA-7235).
     named = context.gates.broker_epochs and request.broker_epoch != BROKER_EPOCH_UNKNOWN
     if broker not in state.brokers:
-        # Kafka looks up the epoch first, which fails as nobody meant it to.
+        # Kafka looks up the epoch first, and this look-up fails by mistake.
         unknown = ErrorCode.UNKNOWN_SERVER_ERROR if named else ErrorCode.BROKER_NOT_AVAILABLE
         return ControlledShutdownResponse(error=unknown)
     if named and request.broker_epoch < state.brokers[broker].epoch:
@@ -65,7 +66,7 @@ def _relieve(context: ControllerContext, request: ControlledShutdownRequest) -> 
 
 
 def _move_away(context: ControllerContext, broker: BrokerId, partitions: list[TopicPartition]) -> Procedure[None]:
-    """Elect for what it leads; stop it, and take it out of the ISR, of what it follows."""
+    """Elect new leaders for what the broker leads; stop its followers and shrink their ISRs."""
     states = context.state.states
     led = [partition for partition in partitions if states[partition].leader == broker]
     followed = [partition for partition in partitions if states[partition].leader != broker]
@@ -78,6 +79,6 @@ def _move_away(context: ControllerContext, broker: BrokerId, partitions: list[To
 
 
 def _counts(context: ControllerContext, partition: TopicPartition) -> bool:
-    """Whether it is moved, and if it cannot be, waited for."""
+    """Whether the controller moves the partition, or reports it as remaining."""
     deleted = context.gates.shutdown_leaves_deletions_alone and context.state.is_being_deleted(partition[0])
     return len(context.state.replicas_of(partition)) > 1 and not deleted

@@ -1,8 +1,7 @@
-"""The controller as a broker's node, or a dedicated controller's, holds it (semantics 4).
+"""Controller of a broker's node, or of a dedicated controller's node (semantics 4).
 
-It owns no session and no connection but its channels to brokers: the node tells it of sessions, fired
-watches, and requests of brokers. Effects go to the outbox of the step.
-
+It owns no session, and no connection but its channels to brokers. The node passes on sessions, fired watches, and
+requests of brokers. Effects go to the outbox of the step.
 Order of a node's life:
 
     session up        -> [1.1+: register the broker] -> session_started [-> up to 1.0: register when `then` is called]
@@ -78,7 +77,7 @@ from protocol.znodes import (
 
 
 class Controller:
-    """One per node that may be elected."""
+    """The controller of one node that may be elected."""
 
     def __init__(
         self,
@@ -89,8 +88,10 @@ class Controller:
         node_of: Callable[[BrokerId], str],
         ready: ReadyQueue | None = None,
     ) -> None:
-        """`node_of`: name of a broker's node, for connections to it. `ready`: the queue of all procedures of its
-        node."""
+        """Create a controller that is not active.
+
+        `node_of`: name of a broker's node, for connections to it. `ready`: the queue of all procedures of its node.
+        """
         channels = Channels(node_of, settings, self._answered, self._pump, gates.resends_after_ms)
         self._gates = gates
         self._context = ControllerContext(broker, gates, settings, channels)
@@ -108,21 +109,21 @@ class Controller:
 
     @property
     def context(self) -> ControllerContext:
-        """For who looks at every step."""
+        """Context, for observers that read it at every step."""
         return self._context
 
     @property
     def active(self) -> bool:
-        """This broker is controller, as far as it knows: one that is cut off goes on believing it."""
+        """This broker is controller, as far as it knows; a partitioned one does not learn otherwise."""
         return self._context.active
 
     @property
     def controller_epoch(self) -> ControllerEpoch:
-        """Of our term; 0 while not active."""
+        """Epoch of the current term; 0 while not active."""
         return self._context.state.epoch
 
     def takes_for_leaving(self, broker: BrokerId) -> bool:
-        """It has asked for a controlled shutdown, and has not been seen to go (semantics 4.2)."""
+        """Whether `broker` requested a controlled shutdown and is still registered (semantics 4.2)."""
         return broker in self._context.state.shutting_down
 
     @property
@@ -132,19 +133,19 @@ class Controller:
 
     @property
     def busy_with(self) -> str:
-        """Name of the event under way, "" if none: what an observer may show."""
+        """Name of the event under way, "" if none; for observers."""
         return self._events.running
 
     def who_waits(self) -> list[Waiting]:
-        """Its thread, while an event waits for something."""
+        """The controller's thread, while an event waits."""
         return self._events.who_waits()
 
     # --- the session ---
 
     def session_started(self, now: Now, out: Outbox, then: Then | None = None) -> None:
-        """A session stands, the first or a new one: watch `/controller` and try to be elected.
+        """Handle a new session, the first or a later one: watch `/controller` and try to be elected.
 
-        `then` is called when that is over, taking over included if we were elected.
+        `then` is called at the end of this, and of taking over if this broker was elected.
         """
         self._context.at(now, out)
         if not self._ever_started:
@@ -155,7 +156,7 @@ class Controller:
         else:
             self._put("new-session", lambda: term.new_session(self._context), then=then)
             if self._gates.resigns_in_every_session:
-                # The client of that time tells every listener, once the listeners for sessions are done.
+                # The client of that time notifies every listener, after the listeners for sessions.
                 self._put("look", lambda: term.controller_changed(self._context))
         self._pump(now, out)
 
@@ -166,12 +167,12 @@ class Controller:
         then: Then | None = None,
         free: Then = lambda now, out: None,
     ) -> None:
-        """The service said that our session is gone; `free` is called when there may be a new one, `then` when we are
-        controller no more.
+        """Handle the session's expiry as ZooKeeper reported it.
 
-        1.1+: what asks the service ends, what waits is dropped, and the controller resigns; there is no new session
-        before it begins to (waitUntilProcessingStarted). Before, nothing happens until the new session, in which
-        everything goes on.
+        `free` is called when there may be a new session, `then` when this broker has resigned.
+        1.1+: requests to ZooKeeper fail, the queue is dropped, and the controller resigns. There is no new session
+        before it begins to resign (waitUntilProcessingStarted). Before 1.1 nothing happens until the new session,
+        in which all requests go on.
         """
         self._context.at(now, out)
         if not self._gates.session_wait_ends_at_expiry:
@@ -191,10 +192,10 @@ class Controller:
         if self._context.active:
             yield from term.resign(self._context, "the session expired")
         else:
-            term.end_term(self._context)  # of an election that did not come to its end
+            term.end_term(self._context)  # of an election that did not complete
 
     def watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> bool:
-        """True: the watch was (also) ours."""
+        """Handle a fired watch. True: the watch was the controller's (also)."""
         begin = self._event_of(event)
         if begin is None:
             return False
@@ -212,7 +213,7 @@ class Controller:
             changed = self._children[path]
             return lambda: changed(context)
         if path == PREFERRED_REPLICA_ELECTION:
-            return lambda: preferred_elections.election_asked(context)
+            return lambda: preferred_elections.election_requested(context)
         if path == REASSIGN_PARTITIONS:
             return lambda: reassignment.reassignments_changed(context, kind)
         if kind != "changed":
@@ -228,18 +229,20 @@ class Controller:
             return lambda: reassignment.state_changed(context, partition)
         return None
 
-    # --- what becomes of its own orders ---
+    # --- callbacks of its own effects ---
 
     def _rebalance(self, now: Now, out: Outbox) -> None:
         self._put("auto-leader-rebalance", lambda: preferred_elections.rebalance(self._context))
         self._pump(now, out)
 
     def _look_for_reassignments(self) -> None:
-        self._put("partition-reassignment", lambda: reassignment.reassignment_asked(self._context))
+        self._put("partition-reassignment", lambda: reassignment.reassignment_requested(self._context))
 
     def _answered(self, now: Now, out: Outbox, broker: BrokerId, request: Message, response: Message) -> None:
-        """A broker answered; nothing waits for it, but failed log directories and deletions follow from
-        it."""
+        """Handle a broker's response: failed log directories and completed deletions follow from it.
+
+        No procedure waits for it.
+        """
         context = self._context
         if isinstance(response, LeaderAndIsrResponse):
             failed = any(entry.error == ErrorCode.KAFKA_STORAGE_ERROR for entry in response.partitions)
@@ -257,10 +260,10 @@ class Controller:
     # --- requests of brokers ---
 
     def alter_isr(self, now: Now, out: Outbox, request: AlterIsrRequest, reply: AlterIsrReply) -> None:
-        """A leader asks for another ISR (semantics 1.6, 11.6).
+        """Handle AlterIsr of a leader (semantics 1.6, 11.6).
 
-        `reply` is never called if the session expires before the request's turn: Kafka forgets it too, and
-        the broker asks again when its own request times out.
+        `reply` is never called if the session expires before the request's turn. Kafka drops the request, too; the
+        broker repeats it when its own request times out.
         """
         self._context.at(now, out)
         self._put("alter-isr", lambda: isr_changes.alter_isr(self._context, request, reply))
@@ -269,7 +272,7 @@ class Controller:
     def controlled_shutdown(
         self, now: Now, out: Outbox, request: ControlledShutdownRequest, reply: ControlledShutdownReply
     ) -> None:
-        """A broker wants to stop (semantics 4.2)."""
+        """Handle ControlledShutdown of a broker (semantics 4.2)."""
 
         def preempted(now: Now, out: Outbox) -> None:
             reply(now, out, ControlledShutdownResponse(error=ErrorCode.NOT_CONTROLLER))
@@ -285,13 +288,13 @@ class Controller:
     # --- requests of clients ---
 
     def is_being_deleted(self, topic: str) -> bool:
-        """Marked, and not gone yet."""
+        """Whether a topic is marked for deletion and still exists."""
         return self._context.state.is_being_deleted(topic)
 
     def elect_leaders(
         self, now: Now, out: Outbox, partitions: Sequence[TopicPartition], strategy: Strategy, reply: ElectionReply
     ) -> None:
-        """`strategy`: PREFERRED or UNCLEAN (KIP-460)."""
+        """Handle ElectLeaders. `strategy`: PREFERRED or UNCLEAN (KIP-460)."""
 
         def preempted(now: Now, out: Outbox) -> None:
             reply(now, out, not_controller(partitions))
@@ -304,13 +307,13 @@ class Controller:
     def alter_reassignments(
         self, now: Now, out: Outbox, targets: Mapping[TopicPartition, Target], reply: ReassignmentReply
     ) -> None:
-        """KIP-455."""
+        """Handle AlterPartitionReassignments (KIP-455)."""
         self._reassign(now, out, partial(alter_reassignments, self._context, targets, reply), reply)
 
     def list_reassignments(
         self, now: Now, out: Outbox, partitions: Sequence[TopicPartition] | None, reply: ReassignmentReply
     ) -> None:
-        """Of these; None: all that are being moved."""
+        """Handle ListPartitionReassignments. `partitions` None: all partitions being reassigned."""
         self._reassign(now, out, partial(list_reassignments, self._context, partitions, reply), reply)
 
     def _reassign(
@@ -325,8 +328,7 @@ class Controller:
         self._pump(now, out)
 
     def stop(self, now: Now, out: Outbox) -> None:
-        """The node stops in an orderly way. `/controller` goes with the session, which the node closes
-        later."""
+        """Stop in an orderly way; `/controller` ends with the session, which the node closes later."""
         self._context.at(now, out)
         self._events.halt()
         if self._context.active:
@@ -334,11 +336,14 @@ class Controller:
         term.end_term(self._context)
 
     def reconfigured(self, settings: ControllerSettings) -> None:
-        """What its broker was given while it ran (KIP-226)."""
+        """Apply the broker's dynamic settings (KIP-226)."""
         self._context.settings = settings
 
     def unclean_election_enabled(self, now: Now, out: Outbox, topic: str) -> None:
-        """A topic's own setting allows it now, or ("") this broker's: partitions without a leader may have one."""
+        """Handle a newly enabled unclean election: of a topic, or ("") of this broker.
+
+        Partitions without a leader may elect one.
+        """
         self._context.at(now, out)
         self._put("unclean-election-enabled", lambda: broker_events.unclean_election_enabled(self._context, topic))
         self._pump(now, out)

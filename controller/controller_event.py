@@ -1,4 +1,4 @@
-"""What the controller does at once, to its end: one event of its queue."""
+"""Event of the controller's queue; the controller runs each one to its end."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,11 @@ Then = Callable[[Now, Outbox], None]
 
 
 class ControllerEvent(msgspec.Struct, frozen=True):
-    """`begin` makes the procedure when its turn comes. `preempted` instead, if the session expires first.
-    `then` follows when it is over, however it ended."""
+    """One event of the controller's queue.
+
+    `begin` makes the procedure at the event's turn. `preempted` is called instead, if the session expires first.
+    `then` is called at the event's end, however it ended.
+    """
 
     name: str
     begin: Callable[[], Procedure[Any]]

@@ -1,11 +1,10 @@
-"""Elections: who leads a partition and who is in sync, as functions of what is known (semantics 4.2).
+"""Leader elections as functions of the known state (semantics 4.2).
 
-All strategies look through the assignment in its order (but for the controlled shutdown of old versions), so
-the first replica that qualifies leads. They return the next state, its leader epoch one higher, or None where
-nobody qualifies. The ISR keeps its order (semantics 11.3).
-
-`live` is who may lead: alive, not shutting down, its log directory in order. `controller_epoch` and
-`zk_version` of what comes back are those of the state that went in; whoever writes it fills them in.
+All strategies search the assignment in its order, except the controlled shutdown of old versions. The first replica
+that qualifies becomes leader. They return the next state, with its leader epoch one higher, or None if no replica
+qualifies. The ISR keeps its order (semantics 11.3).
+`live`: replicas that may lead: alive, not shutting down, with a log directory in order. `controller_epoch` and
+`zk_version` of the result are those of the given state; the writer of the state fills them in.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,7 +22,7 @@ def _elected(state: Leadership, leader: BrokerId, isr: Sequence[BrokerId]) -> Le
 def initial(
     assignment: Sequence[BrokerId], live: Collection[BrokerId], controller_epoch: ControllerEpoch
 ) -> Leadership | None:
-    """A new partition: the first live replica leads, all live ones are in sync, epoch 0."""
+    """State of a new partition: the first live replica leads, all live ones in sync, epoch 0."""
     live_replicas = tuple(replica for replica in assignment if replica in live)
     if not live_replicas:
         return None
@@ -33,8 +32,10 @@ def initial(
 def offline(
     assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId], unclean: bool
 ) -> Leadership | None:
-    """No leader: the first live replica in sync, ISR its live members; `unclean`: else the first live one,
-    alone."""
+    """Elect for a partition without leader: the first live replica in sync.
+
+    The new ISR is the live members. `unclean`: if there is none, the first live replica alone.
+    """
     for replica in assignment:
         if replica in live and replica in state.isr:
             return _elected(state, replica, [member for member in state.isr if member in live])
@@ -46,7 +47,7 @@ def offline(
 
 
 def preferred(assignment: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId]) -> Leadership | None:
-    """The first of the assignment, if it is live and in sync; the ISR stays as it is."""
+    """Elect the preferred replica, if it is live and in sync; the ISR stays as it is."""
     if assignment and assignment[0] in live and assignment[0] in state.isr:
         return _elected(state, assignment[0], state.isr)
     return None
@@ -60,8 +61,10 @@ def controlled_shutdown(
     *,
     by_isr: bool = False,
 ) -> Leadership | None:
-    """The first live replica in sync that is not shutting down; those shutting down leave the ISR. `by_isr`: the first
-    that is left of the ISR, alive or not."""
+    """Elect the first live replica in sync that is not shutting down.
+
+    Brokers that shut down leave the ISR. `by_isr`: elect the first member left in the ISR, alive or not.
+    """
     isr = [member for member in state.isr if member not in shutting_down]
     if by_isr:
         return _elected(state, isr[0], isr) if isr else None
@@ -72,7 +75,7 @@ def controlled_shutdown(
 
 
 def reassign(target: Sequence[BrokerId], state: Leadership, live: Collection[BrokerId]) -> Leadership | None:
-    """The first replica of the reassignment's target that is live and in sync; the ISR stays as it is."""
+    """Elect the first live replica in sync of a reassignment's target; the ISR stays as it is."""
     for replica in target:
         if replica in live and replica in state.isr:
             return _elected(state, replica, state.isr)
@@ -80,10 +83,9 @@ def reassign(target: Sequence[BrokerId], state: Leadership, live: Collection[Bro
 
 
 def without_replica(state: Leadership, replica: BrokerId, keep_last: bool) -> Leadership | None:
-    """`replica` went offline: out of the ISR, and no leader if it led. None: it is not in the ISR.
+    """Remove an offline `replica` from the ISR, and from leadership. None: it is not in the ISR.
 
-    `keep_last`: the last member stays in the ISR so that it may come back as leader; otherwise the ISR ends
-    up empty.
+    `keep_last`: the last member stays in the ISR so that it may return as leader. Otherwise the ISR ends up empty.
     """
     if replica not in state.isr:
         return None
@@ -94,6 +96,8 @@ def without_replica(state: Leadership, replica: BrokerId, keep_last: bool) -> Le
 
 
 def same_again(state: Leadership) -> Leadership:
-    """A new epoch for the same leader and ISR: tells everybody of a changed assignment (semantics 4.2,
-    reassign)."""
+    """New epoch for the same leader and ISR; informs all replicas of a changed assignment.
+
+    Semantics 4.2, reassign.
+    """
     return _elected(state, state.leader, state.isr)

@@ -1,8 +1,8 @@
-"""The controller's single thread: events run one at a time, each to its end, in the order in which they came.
+"""Event queue and single thread of the controller: events run one at a time, in order.
 
-While one waits for the session service, all others wait behind it: that is how a controller that is cut off
-from the service blocks (semantics 4.1). When the session expires, whatever asks the service is over and what is queued
-is dropped; an event that waits for a sender (semantics 11.13) goes on until that has ended.
+While one event waits for ZooKeeper, all others wait behind it. A controller that is partitioned from ZooKeeper
+blocks this way (semantics 4.1). When the session expires, requests to ZooKeeper fail and the queue is dropped. An
+event that waits for a sender (semantics 11.13) goes on until the sender has ended.
 """
 
 from collections import deque
@@ -22,14 +22,17 @@ from protocol.work import Task
 from protocol.znodes import UnreadableZnode
 
 MAX_EVENTS = 10_000
-"""Events waiting. Kafka has no bound; its queue grows when the session service is out of reach for long."""
+"""Bound of waiting events.
+
+Kafka has no bound; its queue grows while ZooKeeper is out of reach.
+"""
 FATAL = 1
 THREAD = "controller-event-thread"
-"""Kafka's name for it."""
+"""Kafka's name of the controller's thread."""
 
 
 class EventQueue:
-    """`context` is where the procedures work; the queue only runs them."""
+    """Queue of events; their procedures work in `context`."""
 
     def __init__(self, context: ControllerContext, sessions: SessionCalls, ready: ReadyQueue | None = None) -> None:
         self._context = context
@@ -47,7 +50,7 @@ class EventQueue:
         return self._running.name if self._running else ""
 
     def who_waits(self) -> list[Waiting]:
-        """The thread, while an event waits: which, for what, since when."""
+        """The thread, while an event waits: its event, its wait and the start of the wait."""
         return self._procedures.runner.who_waits()
 
     def put(self, event: ControllerEvent) -> None:
@@ -62,7 +65,7 @@ class EventQueue:
         self._waiting.append(event)
 
     def pump(self, now: Now, out: Outbox) -> None:
-        """Run events until one has to wait or none is left."""
+        """Run events until one waits or none is left."""
         if self._pumping:
             return
         self._pumping = True
@@ -71,8 +74,10 @@ class EventQueue:
         self._pumping = False
 
     def expire(self, now: Now, out: Outbox) -> bool:
-        """The session expired, and its calls have failed: drop what waits, go on with what is put from now on. True:
-        behind an event that still runs."""
+        """Drop the queue: the session expired, and its calls have failed.
+
+        Later events run. True: they wait behind an event that still runs.
+        """
         self._halted, self._outlives_session = False, self._task is not None
         if self._task is None:
             self._running = None
@@ -83,7 +88,7 @@ class EventQueue:
         return self._outlives_session
 
     def halt(self) -> None:
-        """The node stops: nothing runs any more."""
+        """Stop for good: the node stops."""
         if self._task is not None:
             self._task.abandon()
         self._task, self._running, self._halted = None, None, True
@@ -103,7 +108,7 @@ class EventQueue:
         assert event is not None and task is not None
         self._running, self._task = None, None
         lost = isinstance(task.thrown, SessionLost) and not self._outlives_session
-        self._halted = self._halted or lost  # until `expire`, which is on its way
+        self._halted = self._halted or lost  # until `expire`, which follows
         if event.then is not None:
             event.then(now, out)
         self.pump(now, out)

@@ -1,5 +1,7 @@
-"""A topic's new partitions: how many there may be, and on which brokers (semantics 4.4; AdminManager.createPartitions,
-AdminUtils.addPartitions)."""
+"""New partitions of a topic: their allowed number and their brokers (semantics 4.4).
+
+Source: AdminManager.createPartitions, AdminUtils.addPartitions.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +12,7 @@ from protocol.znodes import ReplicaAssignment
 
 
 class RefusedGrowth(Exception):
-    """Nothing is added. The message is for people."""
+    """Refusal of new partitions; no partition is added. The message is for people."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -20,8 +22,11 @@ class RefusedGrowth(Exception):
 def place_more(
     first: Sequence[BrokerId], count: int, added: int, racks: Mapping[BrokerId, str]
 ) -> dict[int, list[BrokerId]]:
-    """Replicas of `added` partitions beside `count`, from the preferred leader of partition 0 on, whose replicas are
-    `first`. `racks`: of all brokers, by id; "" where brokers have none. Raises UnassignableTopic."""
+    """Replicas of `added` partitions beside the existing `count`.
+
+    `first`: the replicas of partition 0; the assignment starts at its preferred leader. `racks`: of all brokers, by
+    id; "" where brokers have none. Raises UnassignableTopic.
+    """
     brokers = sorted(racks)
     start = max(0, next((place for place, broker in enumerate(brokers) if broker >= first[0]), -1))
     known = racks if any(racks.values()) else None
@@ -35,7 +40,10 @@ def more_partitions(
     proposed: Sequence[Sequence[BrokerId]] | None,
     racks: Mapping[BrokerId, str],
 ) -> dict[int, list[BrokerId]]:
-    """The new partitions alone, so that there are `wanted` in all: as `proposed`, or placed. Raises RefusedGrowth."""
+    """Replicas of the new partitions alone, so that the topic has `wanted` in all.
+
+    The replicas are `proposed`, or assigned here. Raises RefusedGrowth.
+    """
     if not existing:
         raise RefusedGrowth(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{topic}' does not exist.")
     count = len(existing)
@@ -63,7 +71,7 @@ def more_partitions(
 def _misplaced(
     added: Mapping[int, Sequence[BrokerId]], increment: int, factor: int, racks: Mapping[BrokerId, str]
 ) -> str:
-    """What is wrong with a proposal."""
+    """Error message of an invalid proposal; "" if it is valid."""
     unknown = sorted({broker for replicas in added.values() for broker in replicas} - racks.keys())
     if unknown:
         return f"Unknown broker(s) in replica assignment: {', '.join(map(str, unknown))}."
@@ -73,8 +81,8 @@ def _misplaced(
         if not replicas:
             return f"Cannot have replication factor of 0 for partition id {partition}."
         if len(set(replicas)) < len(replicas):
-            told = ", ".join(map(str, replicas))
-            return f"Duplicate brokers not allowed in replica assignment: {told} for partition id {partition}."
+            listed = ", ".join(map(str, replicas))
+            return f"Duplicate brokers not allowed in replica assignment: {listed} for partition id {partition}."
     others = [partition for partition, replicas in added.items() if len(replicas) != factor]
     if others:
         return (

@@ -1,7 +1,7 @@
-"""ISR changes made by leaders: written straight to the session service, or asked of the controller
-(semantics 1.6).
+"""ISR changes by leaders: written straight to ZooKeeper, or requested by AlterIsr.
 
-Neither moves the leader epoch. Both end with UpdateMetadata only, never LeaderAndIsr (semantics 4.3, 11.6).
+Semantics 1.6. Neither moves the leader epoch. Both end with UpdateMetadata only, never LeaderAndIsr (semantics 4.3,
+11.6).
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ AlterIsrReply = Callable[[Now, Outbox, AlterIsrResponse], None]
 
 
 def notifications_changed(context: ControllerContext) -> Procedure[None]:
-    """`/isr_change_notification` has new children: leaders wrote these partitions' ISRs themselves."""
+    """Handle new children of `/isr_change_notification`: leaders wrote these partitions' ISRs."""
     if not context.active:
         return
     names = yield from read_children(ISR_CHANGE_NOTIFICATION)
@@ -48,8 +48,10 @@ def notifications_changed(context: ControllerContext) -> Procedure[None]:
 
 
 def begin_notifications(context: ControllerContext) -> Procedure[None]:
-    """A new controller reads everything anyway: what was there before it needs no answer. Up to 1.0 changed ISRs wait
-    for the next of their kind all the same."""
+    """Watch for ISR notifications, and delete older ones.
+
+    A new controller reads all states anyway. Up to 1.0 the older ones stay until the next notification.
+    """
     gates, parents = context.gates, [ISR_CHANGE_NOTIFICATION]
     if not gates.hears_of_isr_changes:
         return
@@ -64,7 +66,7 @@ def begin_notifications(context: ControllerContext) -> Procedure[None]:
 
 
 def alter_isr(context: ControllerContext, request: AlterIsrRequest, reply: AlterIsrReply) -> Procedure[None]:
-    """KIP-497. Refused as a whole for whoever is not registered under this broker epoch."""
+    """Handle AlterIsr (KIP-497); refused as a whole for an unregistered broker epoch."""
     if not context.active:
         reply(context.now, context.out, AlterIsrResponse(error=ErrorCode.NOT_CONTROLLER))
         return
@@ -75,7 +77,7 @@ def alter_isr(context: ControllerContext, request: AlterIsrRequest, reply: Alter
     try:
         answers = yield from _change(context, request)
     except (ControllerMoved, SessionLost):
-        # Kafka answers any failure so, these two included, and learns of its successor by its watch.
+        # Kafka answers any failure so, these two included; its watch reports the successor.
         reply(context.now, context.out, AlterIsrResponse(error=ErrorCode.UNKNOWN_SERVER_ERROR))
         return
     reply(context.now, context.out, AlterIsrResponse(partitions=answers))
@@ -90,15 +92,15 @@ def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[l
     for change in request.partitions:
         partition = (change.topic, change.partition)
         current = context.state.states.get(partition)
-        asked = _asked(request.broker, change)
+        requested = _requested(request.broker, change)
         if current is None:
             results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         elif change.leader_epoch < current.leader_epoch:
             results[partition] = IsrChanged(*partition, error=ErrorCode.FENCED_LEADER_EPOCH)
-        elif asked.same_decision(current):
+        elif requested.same_decision(current):
             results[partition] = _answer(partition, current)
         else:
-            accepted[partition] = asked
+            accepted[partition] = requested
     written = yield from write_states(context, accepted)
     for partition, leadership in written.done.items():
         results[partition] = _answer(partition, leadership)
@@ -109,12 +111,12 @@ def _change(context: ControllerContext, request: AlterIsrRequest) -> Procedure[l
         results[partition] = IsrChanged(*partition, error=ErrorCode.UNKNOWN_SERVER_ERROR)
     if written.done:
         context.state.states.update((yield from read_states(context, sorted(written.done))))
-    asked_for = sorted({(change.topic, change.partition) for change in request.partitions})
-    context.update_metadata(sorted(context.state.brokers), asked_for)
-    return [results[partition] for partition in asked_for]
+    requested_partitions = sorted({(change.topic, change.partition) for change in request.partitions})
+    context.update_metadata(sorted(context.state.brokers), requested_partitions)
+    return [results[partition] for partition in requested_partitions]
 
 
-def _asked(broker: BrokerId, change: IsrChange) -> Leadership:
+def _requested(broker: BrokerId, change: IsrChange) -> Leadership:
     return Leadership(broker, change.leader_epoch, tuple(change.isr), CONTROLLER_EPOCH_UNKNOWN, change.zk_version)
 
 

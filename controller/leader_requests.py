@@ -1,7 +1,7 @@
-"""Elections that a client asks for, partition by partition (ElectLeaders: KIP-183, KIP-460).
+"""Elections that a client requests, partition by partition (ElectLeaders: KIP-183, KIP-460).
 
-Preferred: the preferred replica leads again. Unclean: whoever is alive leads where nobody in sync is, whatever the
-topic says of it.
+Preferred: the preferred replica leads again. Unclean: a live replica leads where no live replica is in sync,
+whatever the topic's setting.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from protocol.outbox import Outbox
 
 
 class Elected(msgspec.Struct, frozen=True):
-    """`leader`: who was elected, without an error. `why`: an error, for people."""
+    """Result of one partition's election. `leader`: the new leader. `why`: an error, for people."""
 
     error: ErrorCode = ErrorCode.NONE
     why: str = ""
@@ -43,8 +43,10 @@ def not_controller(partitions: Sequence[TopicPartition]) -> Elections:
 def elect_leaders(
     context: ControllerContext, partitions: Sequence[TopicPartition], strategy: Strategy, reply: ElectionReply
 ) -> Procedure[None]:
-    """Replies once, also before it raises ControllerMoved or SessionLost: with NOT_CONTROLLER then, where Kafka's
-    broker forgets who asked."""
+    """Handle ElectLeaders; replies once.
+
+    Replies NOT_CONTROLLER before it raises ControllerMoved or SessionLost. Kafka's broker sends no response then.
+    """
     if not context.active:
         reply(context.now, context.out, not_controller(partitions))
         return
@@ -68,8 +70,8 @@ def _elected(
         elif state.is_being_deleted(partition[0]):
             results[partition] = Elected(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
         elif _is_led_well(context, partition, strategy):
-            told = context.gates.elections_that_are_not_needed_are_told
-            results[partition] = Elected(ErrorCode.ELECTION_NOT_NEEDED if told else ErrorCode.NONE)
+            reported = context.gates.elections_that_are_not_needed_are_told
+            results[partition] = Elected(ErrorCode.ELECTION_NOT_NEEDED if reported else ErrorCode.NONE)
         else:
             electable.append(partition)
     before = {partition: state.states.get(partition) for partition in electable}
@@ -85,7 +87,7 @@ def _elected(
 
 
 def _is_led_well(context: ControllerContext, partition: TopicPartition, strategy: Strategy) -> bool:
-    """Nothing to elect."""
+    """Whether there is no need for an election."""
     leadership = context.state.states.get(partition)
     if leadership is None:
         return False

@@ -1,5 +1,6 @@
-"""The controller's figures under Kafka's names (kafka.controller: KafkaController, ControllerStats). A meter's figure
-is its Count.
+"""Controller metrics under Kafka's names.
+
+Source: kafka.controller.KafkaController, ControllerStats. A meter's figure is its Count.
 """
 
 from controller.context import ControllerContext
@@ -7,7 +8,7 @@ from controller.state import PartitionPosition
 
 
 def controller_metrics(context: ControllerContext) -> dict[str, int]:
-    """As Kafka has it, everything but the meters is 0 while this is not the controller."""
+    """Figures by name; all but the meters are 0 while not controller, as in Kafka."""
     state = context.state
     staying = [
         topic_partition for topic_partition in state.all_partitions() if not state.is_being_deleted(topic_partition[0])

@@ -1,7 +1,8 @@
-"""Partitions: NonExistent, New, Online, Offline, and the elections on the way to Online (semantics 4.1, 4.2).
+"""State machine of partitions, and the elections on the way to Online (semantics 4.1, 4.2).
 
-`move` is the only door. Every move fills one batch of requests to brokers, sent at its end. A partition for
-which an election finds nobody stays where it is and is tried again with the next broker that comes or goes.
+States: NonExistent, New, Online, Offline. All changes go through `move`, `bump_epoch` and `remove_from_isr`. Every
+move fills one batch of requests to brokers, sent at its end. A partition without an electable replica keeps its
+state. The next broker startup or failure repeats its election.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,11 +20,11 @@ from protocol.ids import BrokerId, TopicPartition
 from protocol.znodes import Leadership
 
 MAX_ELECTION_ROUNDS = 1000
-"""Times that an election is repeated because the leader wrote the state meanwhile (Kafka: without end)."""
+"""Bound of repetitions of an election that the leader's writes outdated (Kafka: none)."""
 
 
 class Strategy(Enum):
-    """How a leader is chosen; the value is the reason that StateDecided gives."""
+    """Election strategy; the value is the reason in StateDecided."""
 
     OFFLINE = "offline-election"
     UNCLEAN = "unclean-election"
@@ -33,7 +34,7 @@ class Strategy(Enum):
 
 
 def startup(context: ControllerContext) -> Procedure[None]:
-    """Where each partition stands when a controller takes over; then elect for those that have no leader."""
+    """Set each partition's position when a controller takes over; elect missing leaders."""
     state = context.state
     for partition in state.all_partitions():
         leadership = state.states.get(partition)
@@ -48,7 +49,10 @@ def startup(context: ControllerContext) -> Procedure[None]:
 
 
 def elect_where_needed(context: ControllerContext, topic: str = "") -> Procedure[None]:
-    """New and Offline partitions to Online, but for topics being deleted; of one topic alone, if it is named."""
+    """Move New and Offline partitions to Online, except topics being deleted.
+
+    `topic`: partitions of this topic only; "": of all.
+    """
     waiting = context.state.partitions_in(PartitionPosition.NEW, PartitionPosition.OFFLINE)
     waiting = [partition for partition in waiting if not context.state.is_being_deleted(partition[0])]
     waiting = [partition for partition in waiting if topic in ("", partition[0])]
@@ -61,7 +65,7 @@ def move(
     target: PartitionPosition,
     strategy: Strategy | None = None,
 ) -> Procedure[None]:
-    """Move those partitions that may. Raises ControllerMoved, and then nothing is sent."""
+    """Move the partitions whose state permits it. Raises ControllerMoved; then nothing is sent."""
     state = context.state
     movable = []
     for partition in partitions:
@@ -106,7 +110,7 @@ def _move(
 def _initialize(
     context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition]
 ) -> Procedure[None]:
-    """First leader and ISR of new partitions; without a live replica they stay New."""
+    """Write leader and ISR of new partitions; without a live replica they stay New."""
     firsts: dict[TopicPartition, Leadership] = {}
     for partition in partitions:
         online = context.state.online(partition)
@@ -126,11 +130,14 @@ def _initialize(
 def _elect(
     context: ControllerContext, batch: RequestBatch, partitions: Sequence[TopicPartition], strategy: Strategy
 ) -> Procedure[None]:
-    """Read, choose, write; again for those that were written by their leader meanwhile, from 1.1 to 2.3 for all."""
+    """Read, elect and write; repeat for partitions that their leader wrote meanwhile.
+
+    From 1.1 to 2.3 the repetition is for all partitions.
+    """
     remaining = list(partitions)
     for _ in range(MAX_ELECTION_ROUNDS):
         found = yield from read_states(context, remaining)
-        # A state with a higher controller epoch is the work of a newer controller: hands off (semantics 4.1).
+        # A state with a higher controller epoch is a newer controller's: leave it alone (semantics 4.1).
         ours = {p: s for p, s in found.items() if s.controller_epoch <= context.state.epoch}
         reasons: dict[TopicPartition, str] = {}
         elected: dict[TopicPartition, Leadership] = {}
@@ -158,7 +165,7 @@ def _elect(
 def _unclean(
     context: ControllerContext, states: Mapping[TopicPartition, Leadership], strategy: Strategy
 ) -> Procedure[dict[str, bool]]:
-    """Whether unclean election is allowed, for topics of partitions with nobody of the ISR online."""
+    """Whether unclean election is enabled, by topic, for partitions with no ISR member online."""
     if strategy is not Strategy.OFFLINE:
         return {}
     topics = {
@@ -196,8 +203,8 @@ def _recipients(context: ControllerContext, partition: TopicPartition, strategy:
         case Strategy.OFFLINE | Strategy.UNCLEAN:
             return context.state.online(partition)
         case Strategy.CONTROLLED_SHUTDOWN:
-            told = not context.gates.shutting_down_leader_not_told
-            return context.state.online(partition, even_shutting_down=told)
+            includes_leaving = not context.gates.shutting_down_leader_not_told
+            return context.state.online(partition, even_shutting_down=includes_leaving)
         case Strategy.REASSIGN:
             return context.state.assignments[partition].target
         case Strategy.PREFERRED:
@@ -205,8 +212,11 @@ def _recipients(context: ControllerContext, partition: TopicPartition, strategy:
 
 
 def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedure[Leadership]:
-    """A new leader epoch with the same leader and ISR (a reassignment's steps). Raises WriteRefused, or
-    ReassignmentFailed: there is no state, or a newer controller wrote it (updateLeaderEpoch)."""
+    """Write a new leader epoch with the same leader and ISR (updateLeaderEpoch).
+
+    For a reassignment's steps. Raises WriteRefused; ReassignmentFailed if there is no state, or a newer controller
+    wrote it.
+    """
     for _ in range(MAX_ELECTION_ROUNDS):
         found = (yield from read_states(context, [partition])).get(partition)
         if found is None:
@@ -228,10 +238,10 @@ def bump_epoch(context: ControllerContext, partition: TopicPartition) -> Procedu
 def remove_from_isr(
     context: ControllerContext, broker: BrokerId, partitions: Sequence[TopicPartition]
 ) -> Procedure[dict[TopicPartition, Leadership]]:
-    """Take `broker` out of the ISRs that contain it, with one epoch more each; -1 leads where it led.
+    """Remove `broker` from the ISRs that contain it, with a new epoch each.
 
-    The answer has the state of each partition that could be read, changed or not, stamped with our
-    controller epoch.
+    Where it led, the leader is -1. Returns the state of each partition that could be read, changed or not, with
+    this controller's epoch.
     """
     results: dict[TopicPartition, Leadership] = {}
     remaining = list(partitions)
@@ -260,8 +270,10 @@ def remove_from_isr(
 def _last_member_stays(
     context: ControllerContext, broker: BrokerId, states: Mapping[TopicPartition, Leadership]
 ) -> Procedure[dict[str, bool]]:
-    """Up to 1.0 the last member leaves the ISR where unclean election is allowed; by topic, absent: it
-    stays."""
+    """Whether the last ISR member stays, by topic; absent: it stays.
+
+    Up to 1.0 it leaves the ISR where unclean election is enabled.
+    """
     if context.gates.sole_isr_member_kept:
         return {}
     topics = sorted({partition[0] for partition, s in states.items() if s.isr == (broker,)})

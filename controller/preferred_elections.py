@@ -1,5 +1,4 @@
-"""Leadership back to the preferred replica: when asked by znode, and by itself from time to time (semantics
-4.4)."""
+"""Preferred replica election: on request by znode, and periodically (semantics 4.4)."""
 
 from controller import partition_states
 from controller.context import ControllerContext
@@ -14,27 +13,29 @@ from protocol.znodes import PREFERRED_REPLICA_ELECTION, UnreadableZnode, decode_
 
 REBALANCE_TIMER: TimerKey = ("controller", "auto-leader-rebalance")
 FIRST_REBALANCE_MS = 5_000
-"""From taking over to the first automatic election."""
+"""Delay from taking over to the first automatic election, in ms."""
 
 
-def election_asked(context: ControllerContext) -> Procedure[None]:
-    """`/admin/preferred_replica_election` was created: elect, then delete it.
+def election_requested(context: ControllerContext) -> Procedure[None]:
+    """Handle `/admin/preferred_replica_election`: elect, then delete it.
 
-    The watch tells us of our own deletion too; then we find nothing, and watch for the next request."""
+    The watch reports the controller's own deletion, too. Then the znode is absent, and this only sets the next
+    watch.
+    """
     if not context.active:
         return
     there = yield from perform(Exists(PREFERRED_REPLICA_ELECTION, watch=True))
     if not there.error:
-        yield from _elect_as_asked(context)
+        yield from _elect_requested(context)
 
 
 def elect_pending(context: ControllerContext) -> Procedure[None]:
-    """A new controller takes up what was asked of the one before."""
-    yield from _elect_as_asked(context, pending=True)
+    """Handle a request that the previous controller left."""
+    yield from _elect_requested(context, pending=True)
 
 
-def _elect_as_asked(context: ControllerContext, *, pending: bool = False) -> Procedure[None]:
-    """`pending`: partitions that the preferred replica leads are done, in every version."""
+def _elect_requested(context: ControllerContext, *, pending: bool = False) -> Procedure[None]:
+    """Elect the partitions in the znode; `pending`: skip those that the preferred replica leads."""
     state = context.state
     found = yield from perform(GetData(PREFERRED_REPLICA_ELECTION))
     if found.error:
@@ -42,13 +43,13 @@ def _elect_as_asked(context: ControllerContext, *, pending: bool = False) -> Pro
     try:
         named = decode_partitions(PREFERRED_REPLICA_ELECTION, found.data)
     except UnreadableZnode:
-        named = []  # an operator's slip: nothing is asked, and the znode goes as it would have anyway
-    asked = [
+        named = []  # malformed content requests nothing; the znode is deleted in any case
+    requested = [
         partition for partition in named if partition in state.assignments and not state.is_being_deleted(partition[0])
     ]
     if pending or not context.gates.preferred_election_moves_leader_to_itself:
-        asked = [partition for partition in asked if not _led_by_preferred(context, partition)]
-    yield from partition_states.move(context, asked, PartitionPosition.ONLINE, Strategy.PREFERRED)
+        requested = [partition for partition in requested if not _led_by_preferred(context, partition)]
+    yield from partition_states.move(context, requested, PartitionPosition.ONLINE, Strategy.PREFERRED)
     yield from checked_writes(context, [Delete(PREFERRED_REPLICA_ELECTION)])
 
 
@@ -58,7 +59,7 @@ def _led_by_preferred(context: ControllerContext, partition: TopicPartition) -> 
 
 
 def schedule_rebalance(context: ControllerContext, *, first: bool, cancel: bool = False) -> None:
-    """Set the timer of the next automatic election, if they are enabled; `cancel`: none any more."""
+    """Set the timer of the next automatic election, if enabled; `cancel`: cancel it."""
     if cancel:
         context.out.cancel_timer(REBALANCE_TIMER)
     elif context.settings.auto_leader_rebalance_enable:
@@ -68,8 +69,10 @@ def schedule_rebalance(context: ControllerContext, *, first: bool, cancel: bool 
 
 
 def rebalance(context: ControllerContext) -> Procedure[None]:
-    """For each broker: too many of the partitions that prefer it are led by others -> elect it where it can
-    lead."""
+    """Rebalance leaders: elect each broker that leads too few of the partitions that prefer it.
+
+    Only where it can lead.
+    """
     if not context.active:
         return
     state = context.state

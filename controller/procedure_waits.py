@@ -1,4 +1,4 @@
-"""What a procedure waits for: answers of the session service, or a channel's end (semantics 11.13)."""
+"""Waits of a procedure: responses of ZooKeeper, or a channel's end (semantics 11.13)."""
 
 from collections.abc import Sequence
 
@@ -8,9 +8,11 @@ from protocol.ids import BrokerId
 from protocol.messages.session import SessionRequest
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """Wait for the answers to all of these, asked at once. `end_with_session`: if the session expires they are answered
-    so, in every version, and nothing is raised."""
+class SessionRequests(msgspec.Struct, frozen=True):
+    """Wait for the responses to all requests, which are pipelined.
+
+    `end_with_session`: if the session expires the responses say so, in every version, and no exception is raised.
+    """
 
     requests: Sequence[SessionRequest]
     end_with_session: bool = False
@@ -21,7 +23,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class SenderEnded(msgspec.Struct, frozen=True):
-    """Wait until the channel to `broker` has ended what it was doing."""
+    """Wait until the channel to `broker` has ended its current request."""
 
     broker: BrokerId
 

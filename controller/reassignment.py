@@ -1,15 +1,14 @@
 """Moving a partition to other brokers (semantics 4.2, 4.4; KIP-455).
 
-RS: all replicas; TRS: the target; AR, RR: being added, being removed.
+RS: all replicas; TRS: the target; AR, RR: replicas being added, being removed.
+1. Write RS = TRS + earlier replicas, AR and RR, into the topic's znode. LeaderAndIsr with a new epoch goes to RS.
+  AR become New.
+2. Wait until TRS is in the ISR. AlterIsr, a notification, or a watch on the state znode reports it.
+3. AR become Online, and RS = TRS. If the leader is not in TRS, elect one of TRS, else raise the epoch. RR become
+  Offline and are deleted. Clean up the znodes, and send UpdateMetadata.
 
-1. RS = TRS + what was there, AR and RR, into the topic's znode; a new epoch, LeaderAndIsr to RS; AR become
-New. 2. Wait until TRS is in the ISR: told by AlterIsr, by a notification, or by a watch on the state znode.
-3. AR Online; RS = TRS; a leader out of TRS if it is not in it, else a new epoch; RR Offline and deleted;
-the znodes
-   cleaned up; UpdateMetadata.
-
-Up to 2.3 the topic's znode does not keep AR and RR: a new controller takes everything that is there for the
-origin. It is not written in step 1 if TRS is in the ISR already; in step 3 all of TRS goes Online, and the last
+Up to 2.3 the topic's znode does not keep AR and RR: a new controller takes all assigned replicas for the origin.
+Step 1 does not write the znode if TRS is in the ISR already. In step 3 all of TRS becomes Online, and the last
 LeaderAndIsr goes to RR, too.
 """
 
@@ -35,12 +34,12 @@ from protocol.znodes import (
     topic_path,
 )
 
-Asked = Mapping[TopicPartition, tuple[BrokerId, ...]]
-"""Targets, as `/admin/reassign_partitions` names them."""
+Targets = Mapping[TopicPartition, tuple[BrokerId, ...]]
+"""Targets by partition, as `/admin/reassign_partitions` has them."""
 
 
 def towards(current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> ReplicaAssignment:
-    """`current` on its way to `target`; the target comes first, in its order."""
+    """Assignment of `current` on its way to `target`; the target comes first, in its order."""
     origin = current.origin
     everything = target + tuple(replica for replica in origin if replica not in target)
     return ReplicaAssignment(
@@ -51,57 +50,66 @@ def towards(current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> Replica
 
 
 def reassignments_changed(context: ControllerContext, kind: str) -> Procedure[None]:
-    """`/admin/reassign_partitions` was created, changed or deleted, by us too (`kind`, of the watch that fired)."""
+    """Handle a change of `/admin/reassign_partitions`, this controller's own changes included.
+
+    `kind`: of the watch that fired.
+    """
     if kind == "created" or not context.gates.hears_of_created_reassignments_only:
-        yield from reassignment_asked(context)
+        yield from reassignment_requested(context)
 
 
-def reassignment_asked(context: ControllerContext) -> Procedure[None]:
-    """Begin what `/admin/reassign_partitions` asks for; if it is not there, watch for it.
+def reassignment_requested(context: ControllerContext) -> Procedure[None]:
+    """Begin the reassignments in `/admin/reassign_partitions`; if it is absent, watch for it.
 
-    Up to 1.0 we are told of each of our own writes to it, too: what is under way stays as it is."""
+    Up to 1.0 the watch reports each of the controller's own writes, too. A reassignment under way stays as it is.
+    """
     if not context.active:
         return
-    asked = yield from _watch_and_read(context)
+    requested = yield from _watch_and_read(context)
     if not context.gates.hears_of_created_reassignments_only:
-        asked = {partition: asked[partition] for partition in asked.keys() - context.state.being_reassigned}
-    yield from _begin(context, asked)
+        requested = {partition: requested[partition] for partition in requested.keys() - context.state.being_reassigned}
+    yield from _begin(context, requested)
 
 
-def initialize_reassignments(context: ControllerContext) -> Procedure[Asked]:
-    """What a new controller finds under way, and up to 2.3 what it is asked for: topics' znodes do not tell there.
+def initialize_reassignments(context: ControllerContext) -> Procedure[Targets]:
+    """Reassignments under way when a controller takes over; up to 2.3 the requested targets.
 
-    Only `resume_all` goes on with it; deletions have to wait for it from now on."""
+    Up to 2.3 topics' znodes do not contain reassignments. Only `resume_all` goes on with them; deletions wait for
+    it from now on.
+    """
     state = context.state
     if context.gates.topic_znode_keeps_reassignment:
         state.being_reassigned = {p for p, assignment in state.assignments.items() if assignment.being_reassigned}
         return {}
-    asked = {**context.kept_reassignments, **(yield from _read(context))}
+    requested = {**context.kept_reassignments, **(yield from _read(context))}
     context.kept_reassignments = {}
-    state.being_reassigned = asked.keys() & state.assignments.keys()
+    state.being_reassigned = requested.keys() & state.assignments.keys()
     if not context.gates.successor_gives_up_moves_of_deleted_topics:
-        state.being_reassigned -= {p for p, target in asked.items() if target == state.replicas_of(p)}
-    return asked
+        state.being_reassigned -= {p for p, target in requested.items() if target == state.replicas_of(p)}
+    return requested
 
 
 def keep_reassignments(context: ControllerContext) -> None:
-    """A term ends: what is under way is in memory still when this broker is elected again (up to 0.10.2)."""
+    """Keep reassignments under way for this broker's next term (up to 0.10.2)."""
     assignments = context.state.assignments
     under_way = sorted(context.state.being_reassigned & assignments.keys())
     context.kept_reassignments |= {partition: assignments[partition].target for partition in under_way}
 
 
-def resume_all(context: ControllerContext, asked: Asked) -> Procedure[None]:
-    """A new controller: what the znode asks for (`asked`, if it was read already), then what was under way."""
+def resume_all(context: ControllerContext, requested: Targets) -> Procedure[None]:
+    """Resume reassignments in a new term: first the znode's, then those under way.
+
+    `requested`: the znode's content, if it was read already.
+    """
     if context.gates.topic_znode_keeps_reassignment:
-        asked = yield from _watch_and_read(context)
-    begun = yield from _begin(context, asked, resumes=True)
+        requested = yield from _watch_and_read(context)
+    begun = yield from _begin(context, requested, resumes=True)
     for partition in sorted(context.state.being_reassigned - begun):
         yield from _goes_on(context, partition, context.state.assignments[partition])
 
 
 def resume_on(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[None]:
-    """Brokers came back: go on with what moves to them."""
+    """Resume reassignments whose target contains one of the returned `brokers`."""
     for partition in sorted(context.state.being_reassigned):
         assignment = context.state.assignments[partition]
         if set(assignment.target) & set(brokers):
@@ -109,7 +117,7 @@ def resume_on(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[
 
 
 def complete_if_caught_up(context: ControllerContext, partition: TopicPartition) -> Procedure[None]:
-    """The ISR changed: finish, if that was what the reassignment waited for."""
+    """Finish a reassignment if the changed ISR contains its target."""
     if not context.active or partition not in context.state.being_reassigned:
         return
     assignment = context.state.assignments[partition]
@@ -118,32 +126,32 @@ def complete_if_caught_up(context: ControllerContext, partition: TopicPartition)
 
 
 def state_changed(context: ControllerContext, partition: TopicPartition) -> Procedure[None]:
-    """A state znode that is watched because its partition is being reassigned was written."""
+    """Handle a write of the state znode of a partition being reassigned."""
     if context.active and partition in context.state.being_reassigned:
         yield from perform(GetData(state_path(*partition), watch=True))
         yield from complete_if_caught_up(context, partition)
 
 
-def _watch_and_read(context: ControllerContext) -> Procedure[Asked]:
+def _watch_and_read(context: ControllerContext) -> Procedure[Targets]:
     there = yield from perform(Exists(REASSIGN_PARTITIONS, watch=True))
     return {} if there.error else (yield from _read(context))
 
 
-def _read(context: ControllerContext) -> Procedure[Asked]:
+def _read(context: ControllerContext) -> Procedure[Targets]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
         return {}
     try:
         return decode_reassignment(found.data)
     except UnreadableZnode:
-        yield from _delete_znode(context)  # an operator's slip: nothing is asked
+        yield from _delete_znode(context)  # malformed content requests nothing
         return {}
 
 
-def _begin(context: ControllerContext, asked: Asked, *, resumes: bool = False) -> Procedure[set[TopicPartition]]:
+def _begin(context: ControllerContext, requested: Targets, *, resumes: bool = False) -> Procedure[set[TopicPartition]]:
     begun = set()
     refused = set()
-    for partition, target in sorted(asked.items()):
+    for partition, target in sorted(requested.items()):
         if _is_refused(context, partition, target, resumes):
             refused.add(partition)
         else:
@@ -162,7 +170,10 @@ def _begin(context: ControllerContext, asked: Asked, *, resumes: bool = False) -
 def _goes_on(
     context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
 ) -> Procedure[bool]:
-    """A step that fails ends neither the event nor the others. False: it is given up, up to 2.3 (KAFKA-9089)."""
+    """Resume one reassignment; its failure ends neither the event nor the other reassignments.
+
+    False: the controller gives it up, up to 2.3 (KAFKA-9089).
+    """
     try:
         yield from go_on(context, partition, assignment)
     except (ReassignmentFailed, WriteRefused):
@@ -184,7 +195,10 @@ def _is_refused(
 
 
 def go_on(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
-    """onPartitionReassignment. Raises ReassignmentFailed or WriteRefused."""
+    """Run the next steps of a reassignment (onPartitionReassignment).
+
+    Raises ReassignmentFailed or WriteRefused.
+    """
     state, gates = context.state, context.gates
     mark_ineligible(context, {partition[0]}, "reassignment")
     if gates.topic_znode_keeps_reassignment:
@@ -197,13 +211,13 @@ def go_on(context: ControllerContext, partition: TopicPartition, assignment: Rep
         return
     if not gates.topic_znode_keeps_reassignment:
         yield from _record(context, partition, assignment)
-    yield from _tell_new_assignment(context, partition, assignment)
+    yield from _send_new_assignment(context, partition, assignment)
     added = [(*partition, replica) for replica in assignment.adding]
     yield from replica_states.move(context, added, ReplicaPosition.NEW)
 
 
 def _complete(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
-    """The target is in sync: step 3."""
+    """Run step 3: the target is in sync."""
     state = context.state
     yield from _bring_target_online(context, partition, assignment)
     final = ReplicaAssignment(assignment.target)
@@ -211,7 +225,7 @@ def _complete(context: ControllerContext, partition: TopicPartition, assignment:
     leader = state.states[partition].leader
     if leader in final.replicas and state.is_online(leader, partition):
         left_out = () if context.gates.topic_znode_keeps_reassignment else assignment.removing
-        yield from _tell_new_assignment(context, partition, final, left_out)
+        yield from _send_new_assignment(context, partition, final, left_out)
     else:
         yield from partition_states.move(context, [partition], PartitionPosition.ONLINE, Strategy.REASSIGN)
     yield from _stop(context, partition, assignment.removing)
@@ -225,7 +239,10 @@ def _complete(context: ControllerContext, partition: TopicPartition, assignment:
 def _bring_target_online(
     context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment
 ) -> Procedure[None]:
-    """Up to 2.3 one by one, and those that were there too: who is online is told again what it knows."""
+    """Move the target's new replicas to Online.
+
+    Up to 2.3 one by one, and the earlier replicas, too: online replicas receive the same state again.
+    """
     if context.gates.topic_znode_keeps_reassignment:
         added = [(*partition, replica) for replica in assignment.adding]
         yield from replica_states.move(context, added, ReplicaPosition.ONLINE)
@@ -235,7 +252,10 @@ def _bring_target_online(
 
 
 def _record(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[None]:
-    """The znode before memory, so that a successor can go on; replicas of a superseded target are stopped."""
+    """Write the znode, then memory, so that a successor can go on.
+
+    Stops replicas of a superseded target.
+    """
     current = context.state.assignments[partition]
     if current != assignment:
         yield from _write_assignment(context, partition, assignment)
@@ -245,20 +265,26 @@ def _record(context: ControllerContext, partition: TopicPartition, assignment: R
 
 
 def _caught_up(context: ControllerContext, partition: TopicPartition, assignment: ReplicaAssignment) -> Procedure[bool]:
-    """Up to 2.3 another order of the same replicas waits, too, until all of them are in sync."""
+    """Whether the target is in the ISR.
+
+    Up to 2.3 a mere reordering of replicas also waits until all are in sync.
+    """
     if context.gates.topic_znode_keeps_reassignment and not assignment.being_reassigned:
         return True
     found = (yield from read_states(context, [partition])).get(partition)
     return found is not None and set(assignment.target) <= set(found.isr)
 
 
-def _tell_new_assignment(
+def _send_new_assignment(
     context: ControllerContext,
     partition: TopicPartition,
     assignment: ReplicaAssignment,
     left_out: tuple[BrokerId, ...] = (),
 ) -> Procedure[None]:
-    """With a new epoch. `left_out`: told too, though not named: they ignore it. Raises ReassignmentFailed."""
+    """Send LeaderAndIsr with a new epoch. Raises ReassignmentFailed.
+
+    `left_out`: further receivers, not in the assignment; they ignore it.
+    """
     leadership = yield from partition_states.bump_epoch(context, partition)
     batch = context.batch()
     batch.add_leader_and_isr((*assignment.origin, *left_out), partition, leadership)
@@ -268,7 +294,7 @@ def _tell_new_assignment(
 
 
 def _stop(context: ControllerContext, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Procedure[None]:
-    """Out of the ISR, stopped, deleted, forgotten; nobody waits for the brokers' answers (as in Kafka)."""
+    """Stop, delete and forget `replicas`; no wait for the brokers' responses (as in Kafka)."""
     removed = [(*partition, replica) for replica in replicas]
     for target in (
         ReplicaPosition.OFFLINE,
@@ -294,10 +320,10 @@ def remove_from_znode(
 ) -> Procedure[None]:
     found = yield from perform(GetData(REASSIGN_PARTITIONS))
     if found.error:
-        _look_again(context)  # somebody else deleted it, and our watch is gone with it
+        _look_again(context)  # another client deleted it, and the watch is gone with it
         return
-    asked = decode_reassignment(found.data)
-    left = {partition: target for partition, target in asked.items() if not removed(partition, target)}
+    requested = decode_reassignment(found.data)
+    left = {partition: target for partition, target in requested.items() if not removed(partition, target)}
     if left:
         yield from checked_writes(context, [SetData(REASSIGN_PARTITIONS, encode_reassignment(left))])
     else:
@@ -310,6 +336,6 @@ def _delete_znode(context: ControllerContext) -> Procedure[None]:
 
 
 def _look_again(context: ControllerContext) -> None:
-    """For the next one, by an event of its own: a change of the last one may have taken the watch away."""
+    """Queue an event that reads the znode: a change of the last one may have used up the watch."""
     if context.gates.hears_of_created_reassignments_only:
         context.look_for_reassignments()

@@ -1,7 +1,7 @@
-"""Reassignments that a client asks for, and looks at (AlterPartitionReassignments, ListPartitionReassignments;
-KIP-455).
+"""Reassignments that a client requests and lists (KIP-455).
 
-The moves themselves are those of `reassignment`; a target can be given up, and replaced, while it is under way.
+AlterPartitionReassignments, ListPartitionReassignments. The moves themselves are those of `reassignment`. A client
+can cancel or replace a target while its move is under way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +18,11 @@ from protocol.outbox import Outbox
 from protocol.znodes import ReplicaAssignment
 
 Target = tuple[BrokerId, ...] | None
-"""None: back to where it was before it was being moved."""
+"""Requested replicas; None: cancel, back to the replicas before the reassignment."""
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """`why`: an error, for people."""
+    """Result of one partition's request. `why`: an error, for people."""
 
     error: ErrorCode = ErrorCode.NONE
     why: str = ""
@@ -32,7 +32,7 @@ UNKNOWN = Begun(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not ex
 
 
 class Reassignments(msgspec.Struct, frozen=True):
-    """`error`: of the whole request."""
+    """Response to a client's request. `error`: of the whole request."""
 
     error: ErrorCode = ErrorCode.NONE
     begun: Mapping[TopicPartition, Begun] = {}
@@ -46,8 +46,11 @@ NOT_CONTROLLER = Reassignments(ErrorCode.NOT_CONTROLLER)
 def alter_reassignments(
     context: ControllerContext, targets: Mapping[TopicPartition, Target], reply: ReassignmentReply
 ) -> Procedure[None]:
-    """Replies once, when all moves have begun; also before it raises ControllerMoved, SessionLost or WriteRefused: with
-    NOT_CONTROLLER then, where Kafka's broker forgets who asked."""
+    """Handle AlterPartitionReassignments; replies once, when all moves have begun.
+
+    Replies NOT_CONTROLLER before it raises ControllerMoved, SessionLost or WriteRefused. Kafka's broker sends no
+    response then.
+    """
     if not context.active:
         reply(context.now, context.out, NOT_CONTROLLER)
         return
@@ -62,14 +65,17 @@ def alter_reassignments(
 def list_reassignments(
     context: ControllerContext, partitions: Sequence[TopicPartition] | None, reply: ReassignmentReply
 ) -> Procedure[None]:
-    """`partitions` None: all. What is not being moved is left out."""
+    """Handle ListPartitionReassignments. `partitions` None: all.
+
+    Partitions that are not being reassigned are left out.
+    """
     yield from ()
     if not context.active:
         reply(context.now, context.out, NOT_CONTROLLER)
         return
     state = context.state
-    asked = sorted(state.being_reassigned) if partitions is None else partitions
-    found = {one: state.assignments[one] for one in asked if one in state.assignments}
+    requested = sorted(state.being_reassigned) if partitions is None else partitions
+    found = {one: state.assignments[one] for one in requested if one in state.assignments}
     moving = {one: assignment for one, assignment in found.items() if assignment.being_reassigned}
     reply(context.now, context.out, Reassignments(moving=moving))
 
@@ -90,7 +96,7 @@ def _begun(
             moves[partition] = towards(current, current.origin)
         else:
             results[partition] = Begun(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
-    # The latest one takes precedence, by request or by znode.
+    # The latest target takes precedence, by request or by znode.
     yield from remove_from_znode(context, lambda partition, _: partition in moves)
     for partition, assignment in moves.items():
         known = context.state.replicas_of(partition)
@@ -106,7 +112,7 @@ def _begun(
 
 
 def _refused(context: ControllerContext, current: ReplicaAssignment, target: tuple[BrokerId, ...]) -> Begun | None:
-    """KafkaController.validateReplicas."""
+    """Error of an invalid target; None if it is valid (KafkaController.validateReplicas)."""
     shown = ", ".join(map(str, target))
     if not target:
         return _invalid("Empty replica list specified in partition reassignment.")

@@ -1,15 +1,12 @@
-"""How a broker appears in the session service (semantics 5.1, 11.10; KAFKA-7165).
+"""Registration of a broker in ZooKeeper (semantics 5.1, 11.10; KAFKA-7165).
 
-The procedures are asked by the node that owns the session: `persistent_paths` and `topic_configurations` once at
-start, `register_broker` at start and again in every new session.
-
-The registration is an ephemeral, and the one of an earlier session may still be there: a session outlives
-its process until it expires. Then registering fails. At start that ends the process; later, up to 2.1, the
-broker goes on alive and unregistered (KAFKA-7165), and from 2.2 it deletes the znode if it was its own, of
-the session before.
-
-What failing means is the node's to do: at start it exits. In a later session it goes on; from 1.1 the controller then
-is not told of the session, and takes no part in elections (there registering and electing are one event).
+The node that owns the session runs the procedures: `persistent_paths` and `topic_configurations` once at start,
+`register_broker` at start and in every new session.
+The registration is an ephemeral. A session outlives its process until it expires, so an earlier session's znode may
+still exist. Then registering fails. At start that ends the process. Later, up to 2.1, the broker goes on alive and
+unregistered (KAFKA-7165). From 2.2 it deletes the znode if its own previous session owns it.
+The node handles a failure: at start it exits; in a later session it goes on. From 1.1 the controller then does not
+learn of the session, and takes no part in elections (there registering and electing are one event).
 """
 
 from collections.abc import Callable
@@ -34,23 +31,27 @@ from protocol.znodes import (
 )
 
 ATTEMPTS = 10
-"""Times that creating the znode is tried while it comes and goes under our hands (Kafka: without end)."""
+"""Bound of attempts while the znode is created and deleted concurrently (Kafka: none)."""
 
 EARLIER_SESSION = "a broker with this id is registered, or its earlier session has not expired yet"
-"""Why the znode may be there and not be ours."""
+"""Reason of a registration that another session owns."""
 
 
 class Registered(msgspec.Struct, frozen=True):
-    """`broker_epoch`: czxid of the znode. `session`: under which it was made; the next registration asks
-    for it."""
+    """Successful registration. `broker_epoch`: czxid of the znode. `session`: its owner.
+
+    The next registration takes `session` as `previous_session`.
+    """
 
     broker_epoch: int
     session: int
 
 
 class NotRegistered(msgspec.Struct, frozen=True):
-    """At start the process exits with this; in a later session the broker goes on unregistered. `waits`: neither; it
-    tries again after the session's time-out (0.8.2)."""
+    """Failed registration: at start the process exits; later the broker goes on unregistered.
+
+    `waits`: neither; the broker tries again after the session's timeout (0.8.2).
+    """
 
     reason: str
     kind: ExitKind = ExitKind.NOT_REGISTERED
@@ -58,7 +59,7 @@ class NotRegistered(msgspec.Struct, frozen=True):
 
 
 def persistent_paths(gates: Gates) -> Procedure[None]:
-    """Create what is missing of the paths that everything else is under."""
+    """Create the missing ones of the persistent paths."""
     unknown = set() if gates.hears_of_isr_changes else {ISR_CHANGE_NOTIFICATION}
     if not gates.hears_of_log_dirs:
         unknown.add(LOG_DIR_EVENT_NOTIFICATION)
@@ -69,7 +70,10 @@ def persistent_paths(gates: Gates) -> Procedure[None]:
 
 
 def topic_configurations() -> Procedure[dict[str, dict[str, str]]]:
-    """What a broker asks before it loads its logs: {topic: its own settings}, of every topic that has any."""
+    """Topics' own settings, as a broker reads them before it loads its logs: {topic: settings}.
+
+    Topics without settings of their own are left out.
+    """
     topics = sorted((yield from perform(GetChildren(TOPIC_CONFIGS))).children)
     found = yield from perform_all([GetData(topic_config_path(topic)) for topic in topics])
     return {
@@ -88,8 +92,8 @@ def register_broker(
 ) -> Procedure[Registered | NotRegistered]:
     """Create `/brokers/ids/N`.
 
-    `session` tells the id of the session now; `previous_session` the one in which this process last
-    registered (-1 never). Ends with NotRegistered too if the session expires meanwhile.
+    `session` returns the current session's id. `previous_session`: the one in which this process last registered
+    (-1 never). Also returns NotRegistered if the session expires meanwhile.
     """
     path = broker_path(registration.broker)
     data = encode_broker(registration, wall_ms)
@@ -102,9 +106,9 @@ def register_broker(
                 return NotRegistered(f"creating {path} failed: {SessionError(error).name}")
             existing = yield from (perform_in_session if gates.ephemerals_end_with_session else perform)(GetData(path))
             if existing.error == SessionError.NO_NODE:
-                continue  # it went away while we looked
+                continue  # it was deleted since the create
             if existing.owner == session():
-                return Registered(existing.czxid, session())  # made by a request whose answer was lost
+                return Registered(existing.czxid, session())  # made by a request whose response was lost
             if not (gates.registration_retries_node_exists and existing.owner == previous_session):
                 there = decode_broker(registration.broker, existing.data, existing.czxid)
                 same_place = (there.host, there.port) == (registration.host, registration.port)
@@ -121,7 +125,10 @@ def register_broker(
 
 
 def _create(gates: Gates, path: str, data: bytes) -> Procedure[tuple[int, int]]:
-    """(czxid, error). 2.2+: a multi, so that the answer carries the znode's czxid, its broker epoch."""
+    """(czxid, error) of the creation. 2.2+: a multi, whose response carries the czxid.
+
+    The czxid is the broker epoch.
+    """
     if gates.broker_epochs:
         answer = yield from ask(
             SessionRequest([Create(path, ephemeral=True), SetData(path, data, version=0)], multi=True)

@@ -1,9 +1,11 @@
-"""Replicas: New, Online, Offline and the states of deletion (semantics 4.1, 4.2).
+"""State machine of replicas (semantics 4.1, 4.2).
 
-`move` is the only door. OnlineReplica sends LeaderAndIsr with the state as it is, no new epoch.
-OfflineReplica stops the replica (a dead one hears nothing), takes it out of the ISR and tells the others.
-Brokers are handled one after another in one batch: several that died together cost one write and one epoch
-each, but the others hear the last state only (semantics 11.4).
+States: New, Online, Offline and the states of deletion. All changes go through `move`. OnlineReplica sends
+LeaderAndIsr with the state as it is, without a new epoch. OfflineReplica stops the replica, removes it from the ISR
+and informs the others; a dead replica receives nothing.
+
+Brokers are handled one after another in one batch. Several brokers that died together cost one write and one epoch
+each, but the others receive the last state only (semantics 11.4).
 """
 
 from collections.abc import Iterable
@@ -20,10 +22,10 @@ from protocol.ids import BrokerId
 
 
 def startup(context: ControllerContext) -> Procedure[None]:
-    """Where each replica stands when a controller takes over; tell the live ones what they host.
+    """Set each replica's position when a controller takes over; inform live brokers of theirs.
 
-    Replicas on dead brokers go offline first from 2.3 (KAFKA-3143); before, they stay in the ISR until the
-    leader removes them. They are entered as ineligible for deletion, in case their topic is being deleted.
+    Replicas on dead brokers go offline first from 2.3 (KAFKA-3143). Before, they stay in the ISR until the leader
+    removes them. They begin as ineligible for deletion, in case their topic is being deleted.
     """
     online, offline = context.state.replicas_by_liveness()
     for replica in online:
@@ -36,7 +38,7 @@ def startup(context: ControllerContext) -> Procedure[None]:
 
 
 def move(context: ControllerContext, replicas: Iterable[Replica], target: ReplicaPosition) -> Procedure[None]:
-    """Move those replicas that may. Raises ControllerMoved, and then nothing is sent."""
+    """Move the replicas whose state permits it. Raises ControllerMoved; then nothing is sent."""
     by_broker: dict[BrokerId, list[Replica]] = {}
     for replica in replicas:
         position = context.state.replicas.setdefault(replica, ReplicaPosition.NON_EXISTENT)
@@ -77,8 +79,10 @@ def _move(
 
 
 def _begin(context: ControllerContext, batch: RequestBatch, replicas: list[Replica]) -> Procedure[None]:
-    """A replica of a partition that has a leader already is told at once; one that leads cannot be new. Up to 1.0 the
-    state is read again for it."""
+    """Move replicas to New; those of a partition with a leader receive LeaderAndIsr at once.
+
+    A replica that leads cannot be new. Up to 1.0 the controller reads the state again first.
+    """
     for replica in replicas:
         leadership = context.state.states.get(replica[:2])
         if leadership is not None and not context.gates.batched_controller_writes:
@@ -124,7 +128,7 @@ def _take_offline(
 
 
 def _forget(context: ControllerContext, replicas: list[Replica]) -> None:
-    """Off the assignment and out of the table."""
+    """Remove replicas from the assignment and the state."""
     for replica in replicas:
         assignment = context.state.assignments[replica[:2]]
         gone = replica[2]

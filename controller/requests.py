@@ -1,10 +1,9 @@
-"""What the controller tells the brokers: LeaderAndIsr, UpdateMetadata and StopReplica, collected and sent
-together.
+"""Batches of LeaderAndIsr, UpdateMetadata and StopReplica requests to brokers.
 
-Each state change fills one batch. Of a batch all LeaderAndIsr go first, then UpdateMetadata, then StopReplica
-(semantics 4.3); a later entry for the same partition replaces an earlier one, so that several changes in
-one go reach a broker as the last state only (semantics 11.4). Entries are made when they are added: what
-the controller knows then.
+Each state change fills one batch. The controller sends all LeaderAndIsr of a batch first, then UpdateMetadata, then
+StopReplica (semantics 4.3). A later entry for the same partition replaces an earlier one. So a broker receives only
+the last of several changes in one batch (semantics 11.4). An entry contains the controller's state at the time it
+is added.
 """
 
 from collections.abc import Collection, Iterable
@@ -46,7 +45,7 @@ def _endpoint(registration: BrokerRegistration) -> BrokerEndpoint:
 
 
 class RequestBatch:
-    """Filled by `add_...`, emptied by `outgoing`."""
+    """Batch of requests, filled by `add_...`, emptied by `outgoing`."""
 
     def __init__(self, controller: BrokerId, gates: Gates, state: ControllerState) -> None:
         self._controller = controller
@@ -59,7 +58,7 @@ class RequestBatch:
 
     @property
     def empty(self) -> bool:
-        """Nothing was added, also not for brokers that are offline."""
+        """Nothing was added, also not for offline brokers."""
         return not (self._leader_and_isr or self._metadata_brokers or self._metadata or self._stop_replica)
 
     def add_leader_and_isr(
@@ -70,7 +69,7 @@ class RequestBatch:
         *,
         is_new: bool = False,
     ) -> None:
-        """To `brokers`, and UpdateMetadata about the partition to every broker."""
+        """Add LeaderAndIsr to `brokers`, and UpdateMetadata about the partition to every broker."""
         version = self._gates.leader_and_isr_version
         assignment = self._state.assignments[partition]
         for broker in brokers:
@@ -85,10 +84,10 @@ class RequestBatch:
         self.add_update_metadata(self._state.brokers, [partition])
 
     def add_update_metadata(self, brokers: Iterable[BrokerId], partitions: Collection[TopicPartition]) -> None:
-        """About `partitions` to `brokers`, with all live brokers. No partition named: see
-        `metadata_updates_brokers_only`.
+        """Add UpdateMetadata about `partitions`, with all live brokers, to `brokers`.
 
-        A batch has one list of partitions: whoever is told anything is told all of it.
+        No partition given: see gate `metadata_updates_brokers_only`.
+        A batch has one list of partitions: each receiver of the batch gets all of it.
         """
         if not partitions and not self._gates.metadata_updates_brokers_only:
             partitions = self._state.states.keys()
@@ -97,7 +96,7 @@ class RequestBatch:
         for partition in partitions:
             leadership = self._state.states.get(partition)
             if leadership is None:
-                continue  # it never had a leader: nothing to say
+                continue  # it never had a leader: nothing to send
             if self._is_reported_deleted(partition):
                 leadership = Leadership(
                     LEADER_DURING_DELETE, LeaderEpoch(0), leadership.isr, leadership.controller_epoch
@@ -122,8 +121,7 @@ class RequestBatch:
         entries[partition] = StoppedPartition(*partition, delete or (earlier is not None and earlier.delete), epoch)
 
     def outgoing(self) -> list[Outgoing]:
-        """The batch as requests, in the order in which they are to be sent; brokers that are offline get
-        none."""
+        """Empty the batch: its requests in the order of sending; offline brokers get none."""
         requests: list[Outgoing] = []
         epoch = self._state.epoch
         version = self._gates.leader_and_isr_version
@@ -136,11 +134,11 @@ class RequestBatch:
             )
             requests.append(Outgoing(broker, request, version))
         version = self._gates.update_metadata_version
-        everybody = [_endpoint(self._state.brokers[broker]) for broker in sorted(self._state.brokers)]
+        live_endpoints = [_endpoint(self._state.brokers[broker]) for broker in sorted(self._state.brokers)]
         states = _in_order(self._metadata)
         for broker in self._online(self._metadata_brokers):
             request = UpdateMetadataRequest(
-                self._controller, epoch, states, everybody, self._broker_epoch(broker, version >= 5)
+                self._controller, epoch, states, live_endpoints, self._broker_epoch(broker, version >= 5)
             )
             requests.append(Outgoing(broker, request, version))
         version = self._gates.stop_replica_version
@@ -173,14 +171,14 @@ class RequestBatch:
         return self._is_being_deleted(partition) or partition in self._state.reported_deleted
 
     def _online(self, brokers: Iterable[BrokerId]) -> list[BrokerId]:
-        """Those that are registered, shutting down or not."""
+        """Those of `brokers` that are registered, shutting down or not."""
         return sorted(broker for broker in brokers if broker in self._state.brokers)
 
     def _broker_epoch(self, broker: BrokerId, carried: bool) -> int:
         return self._state.brokers[broker].epoch if carried else BROKER_EPOCH_UNKNOWN
 
     def _stop_requests(self, broker: BrokerId) -> list[list[StoppedPartition]]:
-        """Before version 3 a request either deletes or does not."""
+        """Partitions by request: before version 3 a request either deletes or does not."""
         partitions = [entry for _, entry in sorted(self._stop_replica[broker].items())]
         if self._gates.stop_replica_version >= 3:
             return [partitions]

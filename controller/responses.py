@@ -1,4 +1,4 @@
-"""What brokers answer to the controller's requests; nothing waits for it (semantics 4.3)."""
+"""Handlers of brokers' responses; no procedure waits for these (semantics 4.3)."""
 
 from controller import replica_states
 from controller.broker_events import replicas_offline
@@ -19,7 +19,7 @@ from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
 def leader_and_isr_answered(
     context: ControllerContext, broker: BrokerId, response: LeaderAndIsrResponse
 ) -> Procedure[None]:
-    """KAFKA_STORAGE_ERROR for a partition: its log directory failed, that replica is offline (KIP-112)."""
+    """Handle KAFKA_STORAGE_ERROR for partitions: the replica's log directory failed (KIP-112)."""
     if not context.active or response.error or broker not in context.state.brokers:
         return
     before = context.state.offline_log_dirs.get(broker, set())
@@ -32,13 +32,13 @@ def leader_and_isr_answered(
     if newly:
         context.emit(ReplicasMarkedOffline(broker, partitions_text(newly), context.state.epoch))
         offline = [(*partition, broker) for partition in newly]
-        yield from replicas_offline(context, offline, context.state.led_by_nobody_online())
+        yield from replicas_offline(context, offline, context.state.partitions_without_online_leader())
 
 
 def stop_replica_answered(
     context: ControllerContext, broker: BrokerId, request: StopReplicaRequest, response: StopReplicaResponse
 ) -> Procedure[None]:
-    """Replicas of topics being deleted are deleted, or could not be."""
+    """Handle deleted, or undeletable, replicas of topics being deleted."""
     if not context.active:
         return
     deleted = {(p.topic, p.partition) for p in request.partitions if p.delete}
@@ -58,7 +58,7 @@ def stop_replica_answered(
 
 
 def log_dir_events_changed(context: ControllerContext) -> Procedure[None]:
-    """A broker lost a log directory: ask it, by a LeaderAndIsr for all its replicas, which ones."""
+    """Handle a failed log directory: send LeaderAndIsr for all replicas to find the failed ones."""
     if not context.active:
         return
     names = yield from read_children(LOG_DIR_EVENT_NOTIFICATION)

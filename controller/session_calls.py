@@ -1,18 +1,17 @@
-"""Procedures: work (protocol/work.py) that waits for the session service, written as if it blocked.
+"""Procedures: work (protocol/work.py) that waits for ZooKeeper, written as if it blocked.
 
-That is how Kafka's controller thread works, and how it hangs: while the service is out of reach the procedure stands
-still, and everything behind it.
-
-What a procedure yields is data: `Asked` is a pipeline (Kafka's asynchronous requests, bounded), and the procedure goes
-on with all the answers, in order; `SenderEnded` waits for a channel instead (semantics 11.13). `Procedures` knows where
-they are asked.
+Kafka's controller thread works, and hangs, this way: while ZooKeeper is out of reach, the procedure and all events
+behind it stand still.
+A procedure yields data. `SessionRequests` is a pipeline (Kafka's asynchronous requests, bounded); the procedure
+goes on with all the responses, in order. `SenderEnded` waits for a channel instead (semantics 11.13). `Procedures`
+carries out these waits.
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from controller.procedure_waits import Asked, SenderEnded
+from controller.procedure_waits import SenderEnded, SessionRequests
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
@@ -21,15 +20,14 @@ from protocol.ready_queue import ReadyQueue
 from protocol.work import Answer, Runner, Task, Wait, Work
 
 MAX_IN_FLIGHT = 10
-"""Requests of one pipeline under way at a time: Kafka's zookeeper.max.in.flight.requests."""
+"""Bound of a pipeline's requests under way: Kafka's zookeeper.max.in.flight.requests."""
 
 
 class SessionCalls(Protocol):
     """The session client as procedures see it; the broker's node implements it.
 
-    Requests are sent in the order of the calls and answered in that order. A connection that is lost is
-    none of the caller's business: the request is asked again, even though it may have been done (as Kafka's
-    clients do).
+    It sends requests in the order of the calls, and responses come in that order. The caller does not see a lost
+    connection. The client repeats the request, even though ZooKeeper may have executed it (as Kafka's clients do).
     """
 
     def call(
@@ -41,9 +39,11 @@ class SessionCalls(Protocol):
         *,
         ends_with_session: bool = False,
     ) -> None:
-        """Ask; `done` is called once, perhaps within this call. Its answer has `error` SESSION_EXPIRED if
-        the session expires meanwhile (`ends_with_session`, or gate `session_wait_ends_at_expiry`; without them the
-        request is asked in the next session)."""
+        """Send a request; `done` is called once, perhaps within this call.
+
+        Its response has `error` SESSION_EXPIRED if the session expires meanwhile (`ends_with_session`, or gate
+        `session_wait_ends_at_expiry`). Without them the next session repeats the request.
+        """
         ...
 
 
@@ -53,43 +53,44 @@ At = Callable[[Now, Outbox], None]
 
 
 class SessionLost(Exception):
-    """The session expired while a procedure waited; whatever it was doing is over."""
+    """The session expired while a procedure waited; its work is over."""
 
 
 def ask(request: SessionRequest) -> Procedure[SessionResponse]:
-    """One request, waited for."""
-    answers: list[SessionResponse] = yield Asked([request])
+    """Send one request and wait for its response."""
+    answers: list[SessionResponse] = yield SessionRequests([request])
     return answers[0]
 
 
 def perform(operation: Operation) -> Procedure[OpResult]:
-    """One operation on its own."""
+    """Execute one operation on its own."""
     results = yield from perform_all([operation])
     return results[0]
 
 
 def perform_in_session(operation: Operation) -> Procedure[OpResult]:
-    """One operation that is asked in no other session than this one. Raises SessionLost."""
-    answers: list[SessionResponse] = yield Asked([SessionRequest([operation])], end_with_session=True)
+    """Execute one operation in the current session only. Raises SessionLost."""
+    answers: list[SessionResponse] = yield SessionRequests([SessionRequest([operation])], end_with_session=True)
     if answers[0].error == SessionError.SESSION_EXPIRED:
         raise SessionLost
     return answers[0].results[0]
 
 
 def perform_all(operations: Sequence[Operation]) -> Procedure[list[OpResult]]:
-    """Operations that do not depend on each other, pipelined; one result each, in order."""
+    """Execute independent operations, pipelined; one result each, in order."""
     if not operations:
         return []
-    answers: list[SessionResponse] = yield Asked([SessionRequest([operation]) for operation in operations])
+    answers: list[SessionResponse] = yield SessionRequests([SessionRequest([operation]) for operation in operations])
     return [answer.results[0] if answer.results else OpResult(error=answer.error) for answer in answers]
 
 
 class Procedures:
-    """Runs procedures, which go on at once when they are answered.
+    """Runs procedures; a response resumes its procedure at once.
 
-    An answer SESSION_EXPIRED is raised inside the procedure as `SessionLost`. `end_sending` tells, later, that the
-    channel to a broker has ended what it was doing; False: it does nothing. `at` is told of each answer's time before
-    anybody goes on. `ready`: the queue of all procedures of one node."""
+    A response SESSION_EXPIRED is raised inside the procedure as `SessionLost`. `end_sending` calls back when the
+    channel to a broker has ended its request; False: it has none. `at` is called with each response's time before a
+    procedure goes on. `ready`: the queue of all procedures of one node.
+    """
 
     def __init__(
         self,
@@ -102,13 +103,13 @@ class Procedures:
         self.now = Now(0, 0)
         self.out = Outbox()
         self._end_sending = end_sending
-        self._tell = at
+        self._on_time = at
         self.runner = Runner(lambda: self.now.mono_ms, at_once=True, begin=self._begin, ready=ready)
 
     def at(self, now: Now, out: Outbox) -> None:
-        """An input is being handled."""
+        """Set time and outbox of the current input."""
         self.now, self.out = now, out
-        self._tell(now, out)
+        self._on_time(now, out)
 
     def task(
         self,
@@ -120,8 +121,11 @@ class Procedures:
         ended: Callable[[Now, Outbox, R], None],
         failed: Callable[[Now, Outbox, Exception], None],
     ) -> Task:
-        """One to be started now. `ended` is called once with its result, unless it is abandoned, or raises,
-        which goes to `failed`."""
+        """Make a task, to be started by the caller.
+
+        `ended` is called once with its result, unless the task is abandoned. If it raises, `failed` is called with
+        the exception.
+        """
         self.at(now, out)
         return Task(
             self.runner,
@@ -134,7 +138,7 @@ class Procedures:
 
     def _begin(self, wait: Wait, answer: Answer) -> None:
         match wait:
-            case Asked(requests, end_with_session):
+            case SessionRequests(requests, end_with_session):
                 _Pipeline(self, requests, answer, end_with_session).go_on()
             case SenderEnded(broker):
                 assert self._end_sending is not None, "this procedure has no channels to wait for"
@@ -149,9 +153,9 @@ class Procedures:
 
 
 class _Pipeline:
-    """The requests that one procedure waits for, some of them under way."""
+    """Requests of one waiting procedure, some of them under way."""
 
-    __slots__ = ("_answer", "_answers", "_asked", "_asking", "_end_with_session", "_procedures", "_requests")
+    __slots__ = ("_answer", "_answers", "_end_with_session", "_procedures", "_requests", "_sending", "_sent")
 
     def __init__(
         self, procedures: Procedures, requests: Sequence[SessionRequest], answer: Answer, end_with_session: bool
@@ -161,17 +165,17 @@ class _Pipeline:
         self._requests = requests
         self._answer = answer
         self._end_with_session = end_with_session
-        self._asked = 0
-        self._asking = False
+        self._sent = 0
+        self._sending = False
         self._answers: dict[int, SessionResponse] = {}
 
     def go_on(self) -> None:
-        """Ask as many as may be under way; all are answered: say so."""
+        """Send as many requests as may be under way; resume the procedure after the last response."""
         procedures = self._procedures
-        self._asking = True  # a call may be answered at once
-        while self._asked < len(self._requests) and self._asked - len(self._answers) < MAX_IN_FLIGHT:
-            index = self._asked
-            self._asked += 1
+        self._sending = True  # a response may come within the call
+        while self._sent < len(self._requests) and self._sent - len(self._answers) < MAX_IN_FLIGHT:
+            index = self._sent
+            self._sent += 1
             procedures.sessions.call(
                 procedures.now,
                 procedures.out,
@@ -179,7 +183,7 @@ class _Pipeline:
                 partial(self._answered, index),
                 ends_with_session=self._end_with_session,
             )
-        self._asking = False
+        self._sending = False
         if len(self._answers) == len(self._requests):
             self._answer(self._outcome())
 
@@ -189,7 +193,7 @@ class _Pipeline:
             return
         assert index not in self._answers, "a session call is answered once"
         self._answers[index] = response
-        if not self._asking:
+        if not self._sending:
             self.go_on()
 
     def _outcome(self) -> Any:

@@ -1,9 +1,8 @@
-"""What a controller knows: brokers, topics, assignments, states. Everything in it is forgotten when it
-resigns.
+"""State of one term: brokers, topics, assignments, partition states.
 
-The two state machines' positions (semantics 4.1) and which moves between them are allowed are tables here;
-the moves themselves are in `partition_states` and `replica_states`. All iteration is in sorted order:
-Kafka's hash order is no rule.
+The controller forgets all of it when it resigns. The positions of the two state machines (semantics 4.1), and the
+moves allowed between them, are tables here. The moves themselves are in `partition_states` and `replica_states`.
+All iteration is in sorted order: Kafka's hash order is no rule.
 """
 
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ from protocol.ids import BrokerId, ControllerEpoch, TopicPartition
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 
 Replica = tuple[str, int, BrokerId]
-"""Topic, partition, broker."""
+"""Replica: (topic, partition, broker)."""
 
 
 class PartitionPosition(Enum):
@@ -42,7 +41,7 @@ PARTITION_MOVES: dict[PartitionPosition, frozenset[PartitionPosition]] = {
     _P.OFFLINE: frozenset({_P.NEW, _P.ONLINE, _P.OFFLINE}),
     _P.NON_EXISTENT: frozenset({_P.OFFLINE}),
 }
-"""{target: from where it may be reached}."""
+"""Allowed moves: {target: positions it may be reached from}."""
 
 REPLICA_MOVES: dict[ReplicaPosition, frozenset[ReplicaPosition]] = {
     _R.NEW: frozenset({_R.NON_EXISTENT}),
@@ -53,16 +52,16 @@ REPLICA_MOVES: dict[ReplicaPosition, frozenset[ReplicaPosition]] = {
     _R.DELETION_INELIGIBLE: frozenset({_R.OFFLINE, _R.DELETION_STARTED}),
     _R.NON_EXISTENT: frozenset({_R.DELETION_SUCCESSFUL}),
 }
-"""{target: from where it may be reached}."""
+"""Allowed moves: {target: positions it may be reached from}."""
 
 
 class ControllerState:
     """Kafka's ControllerContext.
 
-    `epoch`, `epoch_zk_version`: of `/controller_epoch` as this controller wrote it; 0 and -1 while it is
-    none. `brokers`: registered ones, shutting down or not. `offline_log_dirs`: {broker: partitions it
-    cannot serve}. `states`: what was last read from or written to the state znodes; absent: never had a
-    leader. `reported_deleted`: partitions that UpdateMetadata reports as deleted though no deletion is allowed (0.8.2).
+    `epoch`, `epoch_zk_version`: of `/controller_epoch` as this controller wrote it; 0 and -1 while it is not
+    active. `brokers`: registered ones, shutting down or not. `offline_log_dirs`: {broker: partitions it cannot
+    serve}. `states`: last read from or written to the state znodes; absent: never had a leader. `reported_deleted`:
+    partitions that UpdateMetadata reports as deleted though deletion is disabled (0.8.2).
     """
 
     def __init__(self) -> None:
@@ -86,7 +85,7 @@ class ControllerState:
 
     @property
     def live(self) -> set[BrokerId]:
-        """Registered and not shutting down."""
+        """Brokers that are registered and not shutting down."""
         return self.brokers.keys() - self.shutting_down
 
     def is_online(self, broker: BrokerId, partition: TopicPartition, *, even_shutting_down: bool = False) -> bool:
@@ -128,7 +127,7 @@ class ControllerState:
         return self.replicas_of_partitions(self.partitions_of_topic(topic))
 
     def replicas_by_liveness(self) -> tuple[list[Replica], list[Replica]]:
-        """(online, offline), of everything that is assigned, in the order of brokers."""
+        """All assigned replicas as (online, offline), in the order of brokers."""
         every = sorted(self.replicas_of_partitions(self.assignments), key=lambda replica: (replica[2], replica))
         online = [replica for replica in every if self.is_online(replica[2], replica[:2])]
         offline = [replica for replica in every if not self.is_online(replica[2], replica[:2])]
@@ -140,7 +139,7 @@ class ControllerState:
     def replicas_in(self, topic: str, position: ReplicaPosition) -> list[Replica]:
         return sorted(replica for replica, p in self.replicas.items() if replica[0] == topic and p is position)
 
-    def led_by_nobody_online(self) -> list[TopicPartition]:
+    def partitions_without_online_leader(self) -> list[TopicPartition]:
         """Partitions whose leader (-1 included) is not online and whose topic stays."""
         return sorted(
             partition
@@ -152,7 +151,7 @@ class ControllerState:
         return topic in self.to_be_deleted
 
     def forget_topic(self, topic: str) -> None:
-        """Everything about a topic that is gone."""
+        """Remove a deleted topic from the state."""
         self.to_be_deleted.discard(topic)
         self.deletion_started.discard(topic)
         self.ineligible_for_deletion.discard(topic)

@@ -1,10 +1,9 @@
-"""Partition states in the session service: read, and written only if nobody else wrote meanwhile (semantics
-4.1).
+"""Reads and conditional writes of partition states in ZooKeeper (semantics 4.1).
 
-From 2.1 each write is a multi that also checks the version of `/controller_epoch`: a controller of the past
-cannot write any more, and learns so (`ControllerMoved`, KAFKA-6082). What is refused otherwise is a failure of those
-partitions alone (KafkaZkClient.updateLeaderAndIsr, PartitionStateMachine). Up to 1.0 partitions are read and
-written one by one.
+A write succeeds only if the znode's version is unchanged. From 2.1 each write is a multi that also checks the
+version of `/controller_epoch`. A former controller cannot write any more, and learns of it (`ControllerMoved`,
+KAFKA-6082). Any other refusal is a failure of those partitions alone (KafkaZkClient.updateLeaderAndIsr,
+PartitionStateMachine). Up to 1.0 the controller reads and writes partitions one by one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from controller.context import ControllerContext, ControllerMoved, WriteRefused
-from controller.procedure_waits import Asked
+from controller.procedure_waits import SessionRequests
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.ids import TopicPartition
 from protocol.messages.session import (
@@ -44,9 +43,9 @@ UNCLEAN_LEADER_ELECTION = "unclean.leader.election.enable"
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What became of conditional writes.
+    """Results of conditional writes.
 
-    `done`: with their new zk_version. `outdated`: somebody else wrote first; read again. `failed`: error by
+    `done`: with their new zk_version. `outdated`: another client wrote first; read again. `failed`: error by
     partition.
     """
 
@@ -58,9 +57,10 @@ class Written(msgspec.Struct, frozen=True):
 def checked_writes(
     context: ControllerContext, operations: Sequence[WriteOp], epoch_zk_version: int | None = None
 ) -> Procedure[list[OpResult]]:
-    """Writes of the controller, pipelined; one result each, in order. `epoch_zk_version`: of a term that is over.
+    """Execute writes of the controller, pipelined; one result each, in order.
 
-    Raises ControllerMoved or WriteRefused."""
+    `epoch_zk_version`: of a term that is over. Raises ControllerMoved or WriteRefused.
+    """
     if not operations:
         return []
     if not context.gates.controller_epoch_multi:
@@ -72,15 +72,18 @@ def checked_writes(
             results.append((yield from perform(operation)))
         return results
     check = Check(CONTROLLER_EPOCH, context.state.epoch_zk_version if epoch_zk_version is None else epoch_zk_version)
-    answers: list[SessionResponse] = yield Asked(
+    answers: list[SessionResponse] = yield SessionRequests(
         [SessionRequest([check, operation], multi=True) for operation in operations]
     )
     return [_outcome(answer) for answer in answers]
 
 
 def _outcome(answer: SessionResponse) -> OpResult:
-    """The result of a checked write. Raises, if the check is what failed, ControllerMoved because of the epoch, else
-    WriteRefused: the session is at another server (semantics 5.2), or there is no epoch."""
+    """Result of a checked write. Raises ControllerMoved if the epoch's check failed.
+
+    Raises WriteRefused if the check failed otherwise: the session is at another server (semantics 5.2), or there is
+    no epoch.
+    """
     assert len(answer.results) == 2, answer
     checked, result = answer.results
     if checked.error == SessionError.BAD_VERSION:
@@ -95,7 +98,7 @@ def _outcome(answer: SessionResponse) -> OpResult:
 def read_states(
     context: ControllerContext, partitions: Sequence[TopicPartition]
 ) -> Procedure[dict[TopicPartition, Leadership]]:
-    """States as they are now; a partition without a state znode is not in the answer."""
+    """Read the current states; partitions without a state znode are left out."""
     reads = [GetData(state_path(*partition)) for partition in partitions]
     results: list[OpResult] = []
     if context.gates.batched_controller_writes:
@@ -111,9 +114,9 @@ def read_states(
 
 
 def write_states(context: ControllerContext, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
-    """Write each if the znode's version is still the one in it; the writer becomes this controller's epoch.
+    """Write each state if the znode's version is unchanged, with this controller's epoch.
 
-    Where a check is refused all of them have failed, also those that were written (updateLeaderAndIsr). Raises
+    If ZooKeeper refuses a check, all states count as failed, the written ones included (updateLeaderAndIsr). Raises
     ControllerMoved.
     """
     stamped = {p: replace(state, controller_epoch=context.state.epoch) for p, state in states.items()}
@@ -138,8 +141,11 @@ def write_states(context: ControllerContext, states: Mapping[TopicPartition, Lea
 
 
 def _version_if_ours(context: ControllerContext, partition: TopicPartition, state: Leadership) -> Procedure[int | None]:
-    """Up to 1.0: a write whose answer was lost is recognized by its content (ReplicationUtils). Later
-    versions elect once more instead, with one more epoch."""
+    """Version of a state that this controller wrote, recognized by its content; None: not ours.
+
+    Up to 1.0, for a write whose response was lost (ReplicationUtils). Later versions elect once more instead, with
+    one more epoch.
+    """
     if context.gates.batched_controller_writes:
         return None
     found = (yield from read_states(context, [partition])).get(partition)
@@ -149,8 +155,10 @@ def _version_if_ours(context: ControllerContext, partition: TopicPartition, stat
 
 
 def create_states(context: ControllerContext, states: Mapping[TopicPartition, Leadership]) -> Procedure[Written]:
-    """First states of new partitions, with the znodes above them; a check that is refused on the way fails all of them
-    (initializeLeaderAndIsrForPartitions). Raises ControllerMoved."""
+    """Create first states of new partitions, with the znodes above them. Raises ControllerMoved.
+
+    A refused check on the way fails all of them (initializeLeaderAndIsrForPartitions).
+    """
     topics = sorted({topic for topic, _ in states})
     creates = [Create(state_path(*partition), encode_state(state)) for partition, state in states.items()]
     try:
@@ -169,7 +177,7 @@ def create_states(context: ControllerContext, states: Mapping[TopicPartition, Le
 
 
 def unclean_election_enabled(context: ControllerContext, topics: Sequence[str]) -> Procedure[dict[str, bool]]:
-    """The setting per topic: its own, else the broker's."""
+    """Whether unclean election is enabled, by topic: its own setting, else the broker's."""
     default = context.settings.unclean_leader_election_enable
     results = yield from perform_all([GetData(topic_config_path(topic)) for topic in topics])
     enabled = {}

@@ -1,7 +1,7 @@
-"""A controller's term: try to be elected, take over, resign (semantics 4.1).
+"""Term of a controller: try to be elected, take over, resign (semantics 4.1).
 
-To be elected is to create `/controller`. From 2.1 that and the next `/controller_epoch` are one multi;
-before, the epoch is raised afterwards, and for a moment the new controller goes by the old epoch.
+Creating `/controller` is the election. From 2.1 that and the next `/controller_epoch` are one multi. Before, the
+controller raises the epoch afterwards; until then it uses the old epoch.
 """
 
 from controller import partition_states, replica_states
@@ -47,7 +47,7 @@ FIRST_EPOCH = ControllerEpoch(1)
 
 
 def current_controller(*, watch: bool) -> Procedure[BrokerId]:
-    """Whose `/controller` it is; -1 nobody's. `watch`: and tell us when that changes."""
+    """Owner of `/controller`; -1 if it is absent. `watch`: also watch it."""
     if watch:
         yield from perform(Exists(CONTROLLER, watch=True))
     found = yield from perform(GetData(CONTROLLER))
@@ -55,34 +55,35 @@ def current_controller(*, watch: bool) -> Procedure[BrokerId]:
 
 
 def start(context: ControllerContext) -> Procedure[None]:
-    """First event of a life: watch, and try."""
+    """Watch `/controller`, and try to be elected: the first event of a life."""
     yield from perform(Exists(CONTROLLER, watch=True))
     yield from elect(context)
 
 
 def controller_changed(context: ControllerContext) -> Procedure[None]:
-    """`/controller` was created or changed: resign if it is not ours any more."""
+    """Handle a created or changed `/controller`: resign if another broker owns it."""
     controller = yield from current_controller(watch=True)
     if context.gates.deposed_controller_goes_on and (controller >= 0 or context.deposed):
         context.deposed = context.active and controller != context.broker
     elif context.active and controller != context.broker:
         yield from resign(context, f"broker {controller} is controller" if controller >= 0 else "no controller")
     if controller < 0 and not context.gates.session_wait_ends_at_expiry:
-        # The client of that time looks again before it tells: gone is gone, whatever the watch said.
+        # The client of that time reads the znode again before it notifies: absent is absent, whatever the event.
         yield from elect(context)
 
 
 def reelect(context: ControllerContext) -> Procedure[None]:
-    """`/controller` was deleted, or the session is a new one: resign if it is not ours, then try."""
+    """Handle a deleted `/controller` or a new session: resign if deposed, then elect."""
     yield from controller_changed(context)
     yield from elect(context)
 
 
 def new_session(context: ControllerContext) -> Procedure[None]:
-    """Up to 1.0: nobody told the controller that the session had expired; it resigns now, then tries.
+    """Handle a new session, up to 1.0: no expiry event came before; resign now, then try.
 
-    In 0.8.2 who is no controller fails to resign where leaders are balanced (KafkaScheduler.shutdown: the scheduler was
-    not started), so it does not try here: `/controller` is looked at once more anyway, as by whoever is told of it."""
+    In 0.8.2 a broker that is not controller fails to resign where leaders are balanced (KafkaScheduler.shutdown:
+    the scheduler was not started). So it does not try here. A separate event reads `/controller` once more anyway.
+    """
     if context.gates.resigns_in_every_session:
         if context.active:
             yield from resign(context, "the session expired")
@@ -128,7 +129,7 @@ def elect(context: ControllerContext) -> Procedure[None]:
 
 
 def step_down_if_moved(context: ControllerContext) -> Procedure[None]:
-    """A write was refused because another controller was elected: look who it is (Kafka's maybeResign)."""
+    """Resign if another controller refused a write by its election (Kafka's maybeResign)."""
     yield from controller_changed(context)
 
 
@@ -138,13 +139,13 @@ def _create_alone(context: ControllerContext) -> Procedure[bool]:
         try:
             created = yield from perform_in_session(create)
         except SessionLost:
-            yield from perform(Delete(CONTROLLER))  # as after any election that went wrong, whoever has it by now
+            yield from perform(Delete(CONTROLLER))  # as after any failed election, whatever its owner by now
             return False
     else:
         created = yield from perform(create)
     if not created.error:
         return True
-    # A create whose answer was lost and that was asked again finds its own znode (a checked ephemeral).
+    # A repeated create, whose first response was lost, finds its own znode (a checked ephemeral).
     return (yield from current_controller(watch=False)) == context.broker
 
 
@@ -168,7 +169,7 @@ def _create_and_raise_epoch(context: ControllerContext) -> Procedure[bool]:
         return True
     if answer.error not in (SessionError.NODE_EXISTS, SessionError.BAD_VERSION):
         raise WriteRefused(answer.error)
-    # It may have been done by a request whose answer was lost.
+    # A request whose response was lost may have done it.
     if (yield from current_controller(watch=False)) == context.broker:
         found = yield from perform(GetData(CONTROLLER_EPOCH))
         if not found.error and decode_controller_epoch(found.data) == epoch:
@@ -178,7 +179,7 @@ def _create_and_raise_epoch(context: ControllerContext) -> Procedure[bool]:
 
 
 def _raise_epoch(context: ControllerContext) -> Procedure[None]:
-    """Up to 2.0, with `/controller` ours already."""
+    """Raise the epoch when `/controller` is this broker's already (up to 2.0)."""
     found = yield from perform(GetData(CONTROLLER_EPOCH))
     raised: OpResult
     if found.error:
@@ -204,8 +205,7 @@ def _announce(context: ControllerContext) -> None:
 
 
 def _take_over(context: ControllerContext) -> Procedure[None]:
-    """Watches first, so that nothing that happens from now on is missed; then what is there; then act on
-    it."""
+    """Take over: set the watches first, so that no change is missed; then read; then act."""
     state = context.state
     yield from watch_admin_znodes(context)
     yield from begin_notifications(context)
@@ -215,7 +215,7 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
     state.states = yield from read_states(context, state.all_partitions())
     for broker in sorted(state.brokers):
         context.channels.add(broker)
-    asked = yield from initialize_reassignments(context)
+    requested = yield from initialize_reassignments(context)
     yield from initialize_deletions(context)
     # Brokers need the list of live brokers before they can follow a LeaderAndIsr (semantics 1.7,
     # makeFollower; KAFKA-4443). In 0.8.2 the LeaderAndIsr has it.
@@ -223,7 +223,7 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
         context.update_metadata(sorted(state.brokers), [])
     yield from replica_states.startup(context)
     yield from partition_states.startup(context)
-    yield from resume_all(context, asked)
+    yield from resume_all(context, requested)
     if context.gates.metadata_sent_after_taking_over:
         yield from elect_pending(context)
         context.update_metadata(sorted(state.brokers), [])
@@ -235,7 +235,7 @@ def _take_over(context: ControllerContext) -> Procedure[None]:
 
 
 def read_brokers() -> Procedure[dict[BrokerId, BrokerRegistration]]:
-    """Who is registered now; keeps watching."""
+    """Read the registered brokers, and keep watching."""
     ids = brokers_in((yield from read_children(BROKER_IDS)))
     found = yield from perform_all([GetData(broker_path(broker), watch=True) for broker in ids])
     return {
@@ -246,8 +246,10 @@ def read_brokers() -> Procedure[dict[BrokerId, BrokerRegistration]]:
 
 
 def resign(context: ControllerContext, reason: str) -> Procedure[None]:
-    """Stop being controller: channels closed, everything forgotten. Up to 2.0 blocked senders are waited
-    for."""
+    """Stop being controller: close the channels, forget the state.
+
+    Up to 2.0 this waits for blocked senders.
+    """
     context.active = False
     context.emit(ControllerChanged(active=False, controller_epoch=context.state.epoch, reason=reason))
     if context.gates.failure_waits_for_sender_thread:
@@ -257,7 +259,7 @@ def resign(context: ControllerContext, reason: str) -> Procedure[None]:
 
 
 def end_term(context: ControllerContext) -> None:
-    """Forget everything; up to 0.10.2 all but the reassignments under way (KAFKA-5310)."""
+    """Forget the state; up to 0.10.2 all but the reassignments under way (KAFKA-5310)."""
     if context.gates.reelected_controller_repeats_reassignments:
         keep_reassignments(context)
     context.active = context.deposed = False
@@ -267,14 +269,17 @@ def end_term(context: ControllerContext) -> None:
 
 
 def _move(context: ControllerContext, reason: str) -> Procedure[None]:
-    """Up to 2.0: an election that went wrong half-way is given up, so that somebody else tries."""
+    """Give up a failed election, so that another broker tries (up to 2.0)."""
     yield from resign(context, reason)
     yield from perform(Delete(CONTROLLER))
 
 
 def _trigger_move(context: ControllerContext, reason: str) -> Procedure[None]:
-    """From 2.1: the same, unless it has moved already. The deletion is checked, too: refused like the write before, it
-    leaves `/controller` to who has resigned, until that one's session ends."""
+    """Give up a failed election, unless the controller has moved already (from 2.1).
+
+    The deletion is checked, too. If ZooKeeper refuses it like the write before, `/controller` stays with the
+    resigned broker until its session ends.
+    """
     if (yield from current_controller(watch=False)) != context.broker:
         return
     epoch_zk_version = context.state.epoch_zk_version

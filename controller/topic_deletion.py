@@ -1,7 +1,7 @@
-"""Topics on their way out (semantics 4.4): stop and delete every replica, then remove the znodes.
+"""Topic deletion (semantics 4.4): stop and delete every replica, then delete the znodes.
 
-Deletion needs all replicas: while one is on a dead broker, or the topic is being reassigned, the topic waits
-(`ineligible_for_deletion`) and is taken up again when the broker returns.
+Deletion needs all replicas. While one is on a dead broker, or the topic is being reassigned, the topic waits
+(`ineligible_for_deletion`). Deletion resumes when the broker returns.
 """
 
 from collections.abc import Iterable
@@ -27,63 +27,63 @@ from protocol.znodes import (
 
 
 def deletions_changed(context: ControllerContext) -> Procedure[None]:
-    """The children of `/admin/delete_topics` changed."""
+    """Handle a change of the children of `/admin/delete_topics`."""
     if not context.active:
         return
-    asked = set((yield from read_children(DELETE_TOPICS)))
-    unknown = asked - context.state.topics
+    requested = set((yield from read_children(DELETE_TOPICS)))
+    unknown = requested - context.state.topics
     yield from checked_writes(context, [Delete(delete_topic_path(topic)) for topic in sorted(unknown)])
-    asked -= unknown
-    if not asked:
+    requested -= unknown
+    if not requested:
         return
     if not context.settings.delete_topic_enable:
-        yield from _refuse(context, asked)
+        yield from _refuse(context, requested)
         return
-    for topic in sorted(asked - context.state.to_be_deleted):
-        _tell(context, topic, "asked")
-    context.state.to_be_deleted |= asked
-    mark_ineligible(context, {partition[0] for partition in context.state.being_reassigned} & asked, "reassignment")
+    for topic in sorted(requested - context.state.to_be_deleted):
+        _emit_change(context, topic, "asked")
+    context.state.to_be_deleted |= requested
+    mark_ineligible(context, {partition[0] for partition in context.state.being_reassigned} & requested, "reassignment")
     yield from try_deletions(context)
 
 
-def _refuse(context: ControllerContext, asked: set[str]) -> Procedure[None]:
-    """delete.topic.enable is off. Up to 0.10.0 the marks stay."""
+def _refuse(context: ControllerContext, requested: set[str]) -> Procedure[None]:
+    """Refuse deletions: delete.topic.enable is off. Up to 0.10.0 the marks stay."""
     if context.gates.removes_refused_deletions:
-        for topic in sorted(asked):
-            _tell(context, topic, "refused", "delete.topic.enable")
-        yield from checked_writes(context, [Delete(delete_topic_path(topic)) for topic in sorted(asked)])
+        for topic in sorted(requested):
+            _emit_change(context, topic, "refused", "delete.topic.enable")
+        yield from checked_writes(context, [Delete(delete_topic_path(topic)) for topic in sorted(requested)])
 
 
-def _tell(context: ControllerContext, topic: str, change: str, reason: str = "") -> None:
+def _emit_change(context: ControllerContext, topic: str, change: str, reason: str = "") -> None:
     context.emit(TopicDeletionChanged(topic, change, context.state.epoch, reason))
 
 
 def initialize_deletions(context: ControllerContext) -> Procedure[None]:
-    """What a new controller finds: topics to delete, and those of them that have to wait."""
+    """Topics to delete when a controller takes over, and those of them that wait."""
     state = context.state
-    asked = set((yield from read_children(DELETE_TOPICS)))
+    requested = set((yield from read_children(DELETE_TOPICS)))
     if not context.settings.delete_topic_enable:
         if context.gates.disabled_deletions_reported:
-            state.reported_deleted = {partition for partition in state.assignments if partition[0] in asked}
-        yield from _refuse(context, asked)
+            state.reported_deleted = {partition for partition in state.assignments if partition[0] in requested}
+        yield from _refuse(context, requested)
         return
-    state.to_be_deleted = asked & state.topics
+    state.to_be_deleted = requested & state.topics
     for topic in sorted(state.to_be_deleted):
-        _tell(context, topic, "asked")
+        _emit_change(context, topic, "asked")
     _, offline = state.replicas_by_liveness()
     mark_ineligible(context, {replica[0] for replica in offline}, "offline replicas")
     mark_ineligible(context, {partition[0] for partition in state.being_reassigned}, "reassignment")
 
 
 def mark_ineligible(context: ControllerContext, topics: Iterable[str], reason: str) -> None:
-    """No deletion of these for now, if they are to be deleted at all."""
+    """Suspend the deletion of `topics`, of those that are to be deleted."""
     for topic in sorted(set(topics) & context.state.to_be_deleted):
         context.state.ineligible_for_deletion.add(topic)
-        _tell(context, topic, "halted", reason)
+        _emit_change(context, topic, "halted", reason)
 
 
 def resume_topics(context: ControllerContext, topics: Iterable[str]) -> Procedure[None]:
-    """The reason to wait is gone."""
+    """Resume the deletion of `topics`: the reason to wait is gone."""
     resumed = set(topics) & context.state.to_be_deleted
     if resumed:
         context.state.ineligible_for_deletion -= resumed
@@ -91,7 +91,7 @@ def resume_topics(context: ControllerContext, topics: Iterable[str]) -> Procedur
 
 
 def fail_replicas(context: ControllerContext, replicas: Iterable[Replica]) -> Procedure[None]:
-    """These could not be deleted: their topics wait."""
+    """Handle replicas that could not be deleted: their topics wait."""
     failed = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
     if failed:
         yield from replica_states.move(context, failed, ReplicaPosition.DELETION_INELIGIBLE)
@@ -100,15 +100,14 @@ def fail_replicas(context: ControllerContext, replicas: Iterable[Replica]) -> Pr
 
 
 def complete_replicas(context: ControllerContext, replicas: Iterable[Replica]) -> Procedure[None]:
-    """These are deleted."""
+    """Handle deleted replicas."""
     deleted = [replica for replica in replicas if context.state.is_being_deleted(replica[0])]
     yield from replica_states.move(context, deleted, ReplicaPosition.DELETION_SUCCESSFUL)
     yield from try_deletions(context)
 
 
 def try_deletions(context: ControllerContext) -> Procedure[None]:
-    """Whatever can be done now: finish topics whose replicas are all deleted, retry failed ones, begin
-    eligible ones."""
+    """Advance deletions: finish topics without replicas, retry failed ones, begin eligible ones."""
     state = context.state
     retried: list[Replica] = []
     eligible = []
@@ -128,17 +127,20 @@ def try_deletions(context: ControllerContext) -> Procedure[None]:
 
 
 def _begin(context: ControllerContext, topics: list[str]) -> Procedure[None]:
-    """Partitions NonExistent, brokers told (leader -2), replicas stopped and deleted."""
+    """Begin deletions: stop and delete the replicas.
+
+    Partitions become NonExistent; brokers receive leader -2.
+    """
     state = context.state
     for topic in topics:
-        _tell(context, topic, "begun")
+        _emit_change(context, topic, "begun")
     unseen = [topic for topic in topics if topic not in state.deletion_started]
     partitions = [partition for topic in unseen for partition in state.partitions_of_topic(topic)]
     yield from partition_states.move(context, partitions, PartitionPosition.OFFLINE)
     yield from partition_states.move(context, partitions, PartitionPosition.NON_EXISTENT)
     state.deletion_started.update(unseen)
-    told = [partition for topic in topics for partition in state.partitions_of_topic(topic)]
-    context.update_metadata(sorted(state.brokers), told)
+    reported = [partition for topic in topics for partition in state.partitions_of_topic(topic)]
+    context.update_metadata(sorted(state.brokers), reported)
     alive: list[Replica] = []
     dead: list[Replica] = []
     for topic in topics:
@@ -154,7 +156,7 @@ def _begin(context: ControllerContext, topics: list[str]) -> Procedure[None]:
 
 
 def _remove(context: ControllerContext, topic: str) -> Procedure[None]:
-    """Everything about a topic whose replicas are gone, the deepest znodes first."""
+    """Delete a topic whose replicas are gone, the deepest znodes first."""
     state = context.state
     deleted = state.replicas_in(topic, ReplicaPosition.DELETION_SUCCESSFUL)
     partitions = state.partitions_of_topic(topic)

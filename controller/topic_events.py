@@ -1,4 +1,4 @@
-"""Topics appear, grow and vanish (semantics 4.4)."""
+"""Handlers of topic creation, growth and disappearance (semantics 4.4)."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from protocol.znodes import (
 
 
 def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, ReplicaAssignment]]:
-    """Of all partitions of `topics`; keeps watching them."""
+    """Assignments of all partitions of `topics`; keeps watching them."""
     found = yield from perform_all([GetData(topic_path(topic), watch=True) for topic in topics])
     return {
         (topic, partition): assignment
@@ -34,7 +34,7 @@ def read_assignments(topics: Sequence[str]) -> Procedure[dict[TopicPartition, Re
 
 
 def topics_changed(context: ControllerContext) -> Procedure[None]:
-    """The children of `/brokers/topics` changed."""
+    """Handle a change of the children of `/brokers/topics`."""
     if not context.active:
         return
     state = context.state
@@ -49,9 +49,11 @@ def topics_changed(context: ControllerContext) -> Procedure[None]:
 
 
 def partitions_changed(context: ControllerContext, topic: str) -> Procedure[None]:
-    """A topic's znode changed: new partitions are created; changed assignments of known ones are the
-    controller's own doing. If the topic is being deleted the new ones are ignored, and from 2.0 on taken out of the
-    znode (KAFKA-6612)."""
+    """Handle a changed topic znode: create new partitions.
+
+    A changed assignment of a known partition is the controller's own write. If the topic is being deleted, the
+    controller ignores new partitions; from 2.0 on it removes them from the znode (KAFKA-6612).
+    """
     if not context.active or topic not in context.state.topics:
         return
     found = yield from read_assignments([topic])
@@ -67,7 +69,7 @@ def partitions_changed(context: ControllerContext, topic: str) -> Procedure[None
 
 
 def _restore(context: ControllerContext, topic: str) -> Procedure[None]:
-    """Partitions that have a znode are put back as they were; others were never created, and are left out."""
+    """Write the topic znode without partitions that were never created."""
     found = yield from perform(GetChildren(partitions_path(topic)))
     existing = set(numbers_in(found.children))
     kept = {p[1]: context.state.assignments[p] for p in context.state.partitions_of_topic(topic) if p[1] in existing}
@@ -76,7 +78,7 @@ def _restore(context: ControllerContext, topic: str) -> Procedure[None]:
 
 
 def _create(context: ControllerContext, partitions: list[TopicPartition]) -> Procedure[None]:
-    """onNewPartitionCreation: partitions and replicas New, then Online."""
+    """Move new partitions and replicas to New, then Online (onNewPartitionCreation)."""
     if not partitions:
         return
     yield from partition_states.move(context, partitions, PartitionPosition.NEW)

@@ -1,6 +1,11 @@
-"""The machines: an input and the time go in, effects come out. Pure.
+"""Pure machines: an input and the time go in, effects come out.
 
-Reading order: `session` (the ensemble that keeps who lives and who leads), `broker` (logs, replicas, requests),
-`client` (producers, consumers, the client of the recordings), `node` (how parts make the machine of a process). The
-controller's part is a package of its own, `controller`.
+Reading order:
+
+- `session`: the emulator's ZooKeeper, which keeps live brokers and leaders;
+- `broker`: logs, replicas, requests;
+- `client`: producers, consumers, the client of the recordings;
+- `node`: the machine of a process, made from these parts.
+
+The controller's part is a package of its own, `controller`.
 """

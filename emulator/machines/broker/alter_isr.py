@@ -1,7 +1,8 @@
-"""ISR changes through the controller: queued, one request in flight, retried for ever. Semantics 1.6 (AlterIsr). 2.7
-looks every 50 ms whether there is something to send, 2.8 at once.
+"""ISR changes through the controller (AlterIsr, semantics 1.6).
 
-Meanwhile the maximal ISR counts (`PendingIsr`)."""
+They are queued, with one request in flight, and retried for ever. 2.7 checks the queue every 50 ms, 2.8 at once.
+Meanwhile the maximal ISR counts (`PendingIsr`).
+"""
 
 import msgspec
 
@@ -21,18 +22,21 @@ GIVE_UP = (
     ErrorCode.INVALID_UPDATE_VERSION,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 )
-"""Partition errors of AlterIsr that are expected. After any, the change stays pending until a LeaderAndIsr comes."""
+"""Expected partition errors of AlterIsr.
+
+After any of them, the change stays pending until a LeaderAndIsr comes.
+"""
 
 
 class IsrCounts(msgspec.Struct):
-    """Changes of a broker's life that were confirmed, and those that were refused."""
+    """Counts of confirmed and of refused ISR changes in a broker's life."""
 
     shrinks: int = 0
     expands: int = 0
     failed: int = 0
 
     def done(self, *, expands: bool) -> None:
-        """One was confirmed."""
+        """Count a confirmed change."""
         if expands:
             self.expands += 1
         else:
@@ -40,7 +44,7 @@ class IsrCounts(msgspec.Struct):
 
 
 class AlterIsr:
-    """Asks the controller, partition by partition the newest wish only."""
+    """Requests ISR changes of the controller; of each partition only the newest."""
 
     def __init__(self, context: BrokerContext, channel: ControllerChannel, counts: IsrCounts) -> None:
         self._context = context
@@ -50,20 +54,20 @@ class AlterIsr:
         self._in_flight = False
 
     def ask(self, partition: Partition) -> None:
-        """For its pending ISR."""
+        """Request the partition's pending ISR."""
         self._unsent[partition.topic, partition.partition] = partition
         self._go_on()
 
     def forget(self, partition: Partition) -> None:
-        """Ask nothing more for it: its state is another now (semantics 11.5)."""
+        """Drop the partition's queued change: LeaderAndIsr has replaced its state (semantics 11.5)."""
         self._unsent.pop((partition.topic, partition.partition), None)
 
     def given_up(self, partition: Partition) -> bool:
-        """A change of its ISR is pending that nobody asks for any more: only a LeaderAndIsr ends that (1.6)."""
+        """Whether a change is pending but not queued: only a LeaderAndIsr ends it (1.6)."""
         return partition.pending is not None and (partition.topic, partition.partition) not in self._unsent
 
     def _go_on(self, after_ms: float = 0.0) -> None:
-        """There may be something to send: with the next run of 2.7's task, whatever `after_ms` says."""
+        """Send queued changes after `after_ms`; 2.7: at the next run of its periodic task."""
         if self._context.gates.alter_isr_every_50_ms:
             after_ms = PERIOD_MS - self._context.now.mono_ms % PERIOD_MS
         if after_ms:
@@ -100,10 +104,13 @@ class AlterIsr:
         self._channel.send(request, answered)
 
     def _answered(self, response: AlterIsrResponse, sent: dict[TopicPartition, tuple[Partition, PendingIsr]]) -> None:
-        """An answer takes the partition out of the queue, whatever it was the answer to. One that comes after a
-        LeaderAndIsr (asked of a controller out of reach, mostly) so drops the change that waits there by then: that
-        stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8). An error that nobody
-        expects ends in an exception: what comes behind it in the answer is sent again, in 2.8 with the next change."""
+        """Handle a response; it removes its partitions from the queue, whatever change is queued.
+
+        A response after a LeaderAndIsr (mostly of a controller out of reach) so drops the change that waits by
+        then. That change stays pending, and the maximal ISR counts, until the next LeaderAndIsr (Kafka 2.7, 2.8).
+        An unexpected error ends in an exception. The partitions behind it in the response are sent again, in 2.8
+        with the next change.
+        """
         self._in_flight = False
         if response.error != ErrorCode.NONE:
             self._go_on(ALTER_RETRY_MS)
@@ -136,6 +143,6 @@ class AlterIsr:
         if partition.pending is not None:
             self._counts.done(expands=partition.pending.expands)
         partition.isr_confirmed(list(changed.isr), changed.zk_version)
-        # The high watermark is not looked at: after a shrink it waits for the next append or follower that moves
-        # (KAFKA-13091, mended in 3.0).
+        # No check of the high watermark here: after a shrink it waits for the next append, or a follower's progress
+        # (KAFKA-13091, fixed in 3.0).
         partition.tell_isr_change_ended(partition.isr, "done", changed.zk_version)

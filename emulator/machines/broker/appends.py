@@ -1,10 +1,16 @@
-"""Produce: appends by the leader, and how long their answers wait. Semantics 1.8."""
+"""Produce: appends by the leader, and delayed responses. Semantics 1.8."""
 
 from collections.abc import Callable
 from itertools import accumulate
 from typing import Final, NoReturn
 
-from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, Placed, look_at
+from emulator.machines.broker.batches import (
+    CorruptBatch,
+    LargerThanAllowed,
+    LargerThanSegment,
+    Placed,
+    check_first_batch,
+)
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
 from emulator.machines.broker.partition import Partition
@@ -21,7 +27,7 @@ from protocol.work import Work
 
 ALL_IN_SYNC = -1
 Appended = Callable[[list[ProduceResult]], None]
-"""Told once what became of each partition."""
+"""Callback, once, with the result of each partition."""
 _COMES_WITHOUT_START: Final = frozenset(
     (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -32,11 +38,14 @@ _COMES_WITHOUT_START: Final = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     )
 )
-"""Any other refusal tells where the log begins, by which a producer that is unknown goes on (semantics 11.2)."""
+"""Errors without the log start in the response.
+
+Other errors carry it; an unknown producer recovers by it (semantics 11.2).
+"""
 
 
 class _Refused(Exception):
-    """What is sound and yet not taken."""
+    """Refusal of a sound batch."""
 
     def __init__(self, error: ErrorCode) -> None:
         super().__init__(error.name)
@@ -52,8 +61,7 @@ class Appends:
         self._purgatory = purgatory
 
     def produce(self, request: Request, produce: ProduceRequest) -> Work[None]:
-        """Append what can be appended; answer by `acks`. One that failed with acks=0 is answered by the end of its
-        connection."""
+        """Append and respond by `acks`; after a failure with acks=0 close the connection."""
 
         def answer(results: list[ProduceResult]) -> None:
             if produce.acks != 0:
@@ -63,15 +71,17 @@ class Appends:
             if any(result.error for result in results):
                 request.hang_up()
 
-        if any(asked.topic == OFFSETS_TOPIC for asked in produce.partitions):
+        if any(entry.topic == OFFSETS_TOPIC for entry in produce.partitions):
             # Only the coordinator writes there. Kafka refuses that partition alone and appends the others.
             answer(_all(produce, ErrorCode.INVALID_TOPIC_EXCEPTION))
             return
         yield from self.append(produce, answer, request)
 
     def append(self, produce: ProduceRequest, answer: Appended, request: Request | None = None) -> Work[None]:
-        """To each partition in turn, as soon as its lock is free; whoever that completes is answered, too. `request`
-        None: by the coordinator, to its own topic."""
+        """Append to each partition in turn, when its lock is free; complete delayed requests.
+
+        `request` None: the coordinator appends to its own topic.
+        """
         if produce.acks not in (-1, 0, 1):
             answer(_all(produce, ErrorCode.INVALID_REQUIRED_ACKS))
             return
@@ -79,13 +89,13 @@ class Appends:
         results: list[ProduceResult] = []
         required: Required = {}
         appended: list[tuple[Partition, bool]] = []
-        for asked in produce.partitions:
-            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+        for entry in produce.partitions:
+            partition = self._replicas.partitions.get((entry.topic, entry.partition))
             if partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
-            result, required_offset = self._append(asked, produce.acks)
+            result, required_offset = self._append(entry, produce.acks)
             if required_offset is not None:
-                partition = self._replicas.partitions[asked.topic, asked.partition]
+                partition = self._replicas.partitions[entry.topic, entry.partition]
                 required[len(results)] = (partition, required_offset)
                 appended.append((partition, partition.advance_high_watermark()))
                 if not last:
@@ -103,7 +113,7 @@ class Appends:
                 yield from self._check_parked(partition, advanced)
 
     def _check_parked(self, partition: Partition, advanced: bool) -> Work[None]:
-        """Whoever waits for the high watermark, if it did; or else for more to read."""
+        """Check delayed requests: all if the high watermark advanced, else fetches."""
         if advanced:
             yield from partition.check_parked()
         elif partition.parked_fetches:
@@ -111,38 +121,40 @@ class Appends:
 
     # --- appending ---
 
-    def _append(self, asked: ProducePartition, acks: int) -> tuple[ProduceResult, Offset | None]:
-        """(result, the log end after it; None with an error)."""
-        topic_partition = (asked.topic, asked.partition)
+    def _append(self, entry: ProducePartition, acks: int) -> tuple[ProduceResult, Offset | None]:
+        """Append to one partition: (result, the log end after it; None with an error)."""
+        topic_partition = (entry.topic, entry.partition)
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None or not partition.leads:
-            return self._refused(asked, self._replicas.error_of_stranger(topic_partition)), None
+            return self._refused(entry, self._replicas.error_if_not_leader(topic_partition)), None
         if acks == ALL_IN_SYNC and len(partition.isr) < partition.settings.min_insync_replicas:
-            return self._refused(asked, ErrorCode.NOT_ENOUGH_REPLICAS), None
+            return self._refused(entry, ErrorCode.NOT_ENOUGH_REPLICAS), None
         try:
-            return self._write(asked, partition)
+            return self._write(entry, partition)
         except CorruptBatch:
-            return self._refused(asked, ErrorCode.CORRUPT_MESSAGE), None
+            return self._refused(entry, ErrorCode.CORRUPT_MESSAGE), None
         except LargerThanAllowed:
-            return self._refused(asked, ErrorCode.MESSAGE_TOO_LARGE), None
+            return self._refused(entry, ErrorCode.MESSAGE_TOO_LARGE), None
         except LargerThanSegment:
-            return self._refused(asked, ErrorCode.RECORD_LIST_TOO_LARGE), None
+            return self._refused(entry, ErrorCode.RECORD_LIST_TOO_LARGE), None
         except _Refused as refused:
-            return self._refused(asked, refused.error), None
+            return self._refused(entry, refused.error), None
         except StorageError as error_:
             self._replicas.storage_failed(error_)
-            return self._refused(asked, ErrorCode.KAFKA_STORAGE_ERROR), None
+            return self._refused(entry, ErrorCode.KAFKA_STORAGE_ERROR), None
         finally:
-            if partition.log is not None and partition.log.epochs.untold:  # also of what was refused
+            if partition.log is not None and partition.log.epochs.unreported:  # also those of a refused batch
                 partition.tell_epochs()
 
-    def _write(self, asked: ProducePartition, partition: Partition) -> tuple[ProduceResult, Offset]:
-        """In Log.append's order: what was sent is looked at first, who sent it last. Raises CorruptBatch, _Refused,
-        LargerThanAllowed, LargerThanSegment, StorageError."""
+    def _write(self, entry: ProducePartition, partition: Partition) -> tuple[ProduceResult, Offset]:
+        """Validate and append, in Log.append's order: the records first, their producer last.
+
+        Raises CorruptBatch, _Refused, LargerThanAllowed, LargerThanSegment, StorageError.
+        """
         log = partition.the_log
-        if asked.fault:
-            self._refuse_invalid(asked, log.settings.max_message_bytes)
-        placed = log.place(asked.records, partition.leader_epoch)
+        if entry.fault:
+            self._refuse_invalid(entry, log.settings.max_message_bytes)
+        placed = log.place(entry.records, partition.leader_epoch)
         self._want_keys(partition.topic, placed)
         log.make_room(placed)
         first = placed.headers[0]
@@ -151,41 +163,44 @@ class Appends:
             if error != ErrorCode.NONE:
                 raise _Refused(error)
             if written is not None:
-                # A retry of what is in the log: it waits like the first (semantics 11.1). It moves the high watermark
-                # as any append does, which is what ends it when the ISR has shrunk meanwhile. Kafka compares sequence
-                # numbers alone, so other records under used numbers are answered likewise.
+                # A retry of a batch in the log waits like the first attempt (semantics 11.1). It advances the high
+                # watermark as any append does, which ends its wait when the ISR has shrunk meanwhile. Kafka compares
+                # sequence numbers alone, so other records under used numbers get the same response.
                 partition.answered_as_duplicate(first, written)
-                return self._written(asked, partition, written.base_offset), written.last_offset + 1
+                return self._written(entry, partition, written.base_offset), written.last_offset + 1
         log.append(placed)
         for header in placed.headers:
             partition.appended(header, as_leader=True)
-        return self._written(asked, partition, first.base_offset), log.log_end
+        return self._written(entry, partition, first.base_offset), log.log_end
 
-    def _refuse_invalid(self, asked: ProducePartition, max_bytes: int) -> NoReturn:
-        """Raises _Refused; LargerThanAllowed, CorruptBatch, where Kafka looks at size and checksum first."""
-        if asked.records:
-            look_at(asked.records, max_bytes)
-        raise _Refused(self._invalid_record if asked.fault == ErrorCode.INVALID_RECORD else ErrorCode(asked.fault))
+    def _refuse_invalid(self, entry: ProducePartition, max_bytes: int) -> NoReturn:
+        """Refuse an invalid entry; Kafka checks size and checksum first.
+
+        Raises _Refused, LargerThanAllowed, CorruptBatch.
+        """
+        if entry.records:
+            check_first_batch(entry.records, max_bytes)
+        raise _Refused(self._invalid_record if entry.fault == ErrorCode.INVALID_RECORD else ErrorCode(entry.fault))
 
     @property
     def _invalid_record(self) -> ErrorCode:
         named = self._context.gates.invalid_record_named
         return ErrorCode.INVALID_RECORD if named else ErrorCode.CORRUPT_MESSAGE
 
-    def _written(self, asked: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
+    def _written(self, entry: ProducePartition, partition: Partition, base_offset: Offset) -> ProduceResult:
         log_start = partition.the_log.log_start
-        return ProduceResult(asked.topic, asked.partition, ErrorCode.NONE, base_offset, log_start)
+        return ProduceResult(entry.topic, entry.partition, ErrorCode.NONE, base_offset, log_start)
 
-    def _refused(self, asked: ProducePartition, error: ErrorCode) -> ProduceResult:
-        """What is told where the log begins has been refused by a leader, which has one."""
-        topic_partition = (asked.topic, asked.partition)
+    def _refused(self, entry: ProducePartition, error: ErrorCode) -> ProduceResult:
+        """Result of a refusal. Where it carries the log start, a leader with a log refused."""
+        topic_partition = (entry.topic, entry.partition)
         if error in _COMES_WITHOUT_START:
             return ProduceResult(*topic_partition, error, log_start=NO_OFFSET)
         log = self._replicas.partitions[topic_partition].the_log
         return ProduceResult(*topic_partition, error, log_start=log.log_start)
 
     def _want_keys(self, topic: str, placed: Placed) -> None:
-        """Where the last record of each key is kept: of each record. Raises CorruptBatch, _Refused."""
+        """Refuse records without a key for a compacted topic. Raises CorruptBatch, _Refused."""
         gates = self._context.gates
         if not gates.compacted_topics_need_keys or COMPACTS not in self._replicas.cleans_by(topic):
             return
@@ -200,4 +215,4 @@ class Appends:
 
 
 def _all(produce: ProduceRequest, error: ErrorCode) -> list[ProduceResult]:
-    return [ProduceResult(asked.topic, asked.partition, error, log_start=NO_OFFSET) for asked in produce.partitions]
+    return [ProduceResult(entry.topic, entry.partition, error, log_start=NO_OFFSET) for entry in produce.partitions]

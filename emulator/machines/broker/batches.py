@@ -1,6 +1,7 @@
-"""What is to be appended to a log: looked at, and at its offsets. Semantics 1.8, 2.4.
+"""Batches before an append: validation and assignment of offsets. Semantics 1.8, 2.4.
 
-In Kafka's order (Log.analyzeAndValidateRecords): of each batch its size, then its checksum."""
+In Kafka's order (Log.analyzeAndValidateRecords): of each batch its size, then its checksum.
+"""
 
 from typing import NamedTuple
 
@@ -15,10 +16,10 @@ class CorruptBatch(ValueError):
 
 
 class OffsetsOutOfOrder(ValueError):
-    """A follower was given batches that do not continue its log: from `first` to `last`, both included."""
+    """A follower received batches that do not continue its log: `first` to `last`, inclusive."""
 
-    def __init__(self, said: str, first: Offset, last: Offset) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, first: Offset, last: Offset) -> None:
+        super().__init__(message)
         self.first = first
         self.last = last
 
@@ -28,19 +29,21 @@ class LargerThanAllowed(ValueError):
 
 
 class LargerThanSegment(ValueError):
-    """More came at once than a segment may hold. A follower sees it where segment.bytes was made smaller."""
+    """An append is larger than a segment. A follower sees it after segment.bytes was reduced."""
 
 
 class Placed(NamedTuple):
-    """Batches as they will be in the log."""
+    """Batches with their final offsets."""
 
     data: bytes
     headers: list[BatchHeader]
 
 
 def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_bytes: int) -> Placed:
-    """By a leader: one batch of a producer, or the messages of an old message set, from `log_end` on. Raises
-    CorruptBatch, LargerThanAllowed."""
+    """Place one batch of a producer, or an old message set, at `log_end`, by a leader.
+
+    Raises CorruptBatch, LargerThanAllowed.
+    """
     headers: list[BatchHeader] = []
     placed: list[bytes] = []
     end = 0
@@ -69,9 +72,11 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
     return Placed(placed[0] if len(placed) == 1 else b"".join(placed), headers)
 
 
-def look_at(records: bytes, max_bytes: int) -> None:
-    """The first batch's size and checksum, which come before anything else that is wrong with it. Raises CorruptBatch,
-    LargerThanAllowed."""
+def check_first_batch(records: bytes, max_bytes: int) -> None:
+    """Check the first batch's size and checksum, which precede all other checks.
+
+    Raises CorruptBatch, LargerThanAllowed.
+    """
     try:
         sent = read_header(records)
         if sent.size_bytes > max_bytes:
@@ -85,8 +90,10 @@ def look_at(records: bytes, max_bytes: int) -> None:
 
 
 def continuing(log_end: Offset, data: bytes, max_bytes: int) -> Placed:
-    """By a follower: batches of its leader, as they are. Raises OffsetsOutOfOrder unless they go on at `log_end`,
-    CorruptBatch, LargerThanAllowed."""
+    """Check a leader's batches, which a follower takes as they are.
+
+    Raises OffsetsOutOfOrder unless they continue at `log_end`, CorruptBatch, LargerThanAllowed.
+    """
     headers: list[BatchHeader] = []
     position = 0
     while position < len(data):
@@ -102,7 +109,7 @@ def continuing(log_end: Offset, data: bytes, max_bytes: int) -> Placed:
         position += header.size_bytes
     expected = log_end
     for header in headers:
-        # Old wrappers are judged by their last offset: offsets may go backwards inside (semantics 11.9).
+        # Old wrappers count by their last offset: offsets may go backwards inside (semantics 11.9).
         first = header.base_offset if header.magic >= 2 else header.last_offset
         if first < expected:
             ends = (headers[0].base_offset, headers[-1].last_offset)

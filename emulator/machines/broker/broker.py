@@ -1,4 +1,4 @@
-"""The broker: its parts put together, and which of them serves what."""
+"""The broker: composition of its parts, and dispatch of requests."""
 
 from collections.abc import Callable
 
@@ -86,9 +86,9 @@ FLUSH = ("log-flush",)
 LOG_START_CHECKPOINT = ("log-start-checkpoint",)
 RETENTION = ("log-retention",)
 FIRST_TASK_MS = 30_000.0
-"""When the log manager's tasks begin (LogManager.InitialTaskDelayMs)."""
+"""Delay before the log manager's tasks begin (LogManager.InitialTaskDelayMs)."""
 TIMER_MAX_MS = 1e12
-"""A task with a longer period never comes."""
+"""Longest period of a task; one with a longer period never runs."""
 PRODUCER_IDS_PER_LIFE = 1_000_000
 
 ADMINISTERED = (
@@ -96,16 +96,18 @@ ADMINISTERED = (
     IncrementalAlterConfigsRequest, ElectLeadersRequest, AlterPartitionReassignmentsRequest,
     ListPartitionReassignmentsRequest,
 )  # fmt: skip
-"""What the node takes, which has a controller."""
+"""Requests that the node handles, which has a controller."""
 ControllerRequest = AlterIsrRequest | ControlledShutdownRequest
 ControllerReply = Callable[[Message], None]
 
 
 class Broker:
-    """`for_controller` hands requests meant for the controller to it (it lives beside the broker); `create_topic`
-    writes a topic into the session service; `unclean_enabled` is told of a topic whose unclean election was switched
-    on, `reconfigured` of settings that the broker was given while it ran, and whether they switch on that of all
-    topics. It serves nobody before it is started."""
+    """One life of a broker; it serves no connection before `start`.
+
+    `for_controller` passes requests to the controller beside the broker. `create_topic` writes a topic into
+    ZooKeeper. `unclean_enabled` is called with a topic whose unclean election was enabled. `reconfigured` is called
+    with changed dynamic settings, and whether they enable unclean election of all topics.
+    """
 
     def __init__(
         self,
@@ -137,7 +139,7 @@ class Broker:
         self.configurations = Configurations(context, self.replicas, self.dynamic, unclean_enabled)
         self._tell_reconfigured = reconfigured
         self.administers: Callable[[Request], None] = Request.hang_up
-        """Takes what is ADMINISTERED: the node."""
+        """Handler of ADMINISTERED requests: the node's."""
         self._serving = False
         self._producer_ids = 0
         self._started_ms = 0.0
@@ -145,8 +147,10 @@ class Broker:
         self.incarnation = 1
 
     def start(self, configurations: dict[str, dict[str, str]]) -> None:
-        """Load the logs, with their topics' own settings, and begin the periodic tasks. What fails meanwhile the
-        controller hears of when it makes itself known to this broker."""
+        """Load the logs, with their topics' own settings, and begin the periodic tasks.
+
+        The controller learns of failures meanwhile from this broker's response to its first LeaderAndIsr.
+        """
         self.replicas.load_all(configurations)
         if self.replicas.failed:
             return
@@ -169,15 +173,17 @@ class Broker:
         self.requests.resized()
 
     def stop(self) -> None:
-        """An orderly stop from the end of controlled shutdown to the session's close: the listener's connections,
-        fetchers, checkpoints, marker (KafkaServer.shutdown)."""
+        """Stop in an orderly way, between controlled shutdown and the session's close.
+
+        Closes the listener's connections and fetchers, writes checkpoints and marker (KafkaServer.shutdown).
+        """
         self._serving = False
         self.requests.shut()
         self.fetchers.close_all()
         self.replicas.close_cleanly()
 
     def accepted(self, event: ConnectionAccepted) -> None:
-        """Somebody wants to be served."""
+        """Handle a new connection."""
         if self._serving or event.purpose == OBSERVE:
             self.requests.accepted(event.connection, event.peer, event.purpose)
         else:
@@ -196,7 +202,7 @@ class Broker:
         self.context.set_timer(FLUSH, self.context.settings.log_flush_scheduler_interval_ms, self._flush)
 
     def _log_start_moved(self) -> None:
-        """Two tasks of the log manager have something to do from now on, at the times at which they always come."""
+        """Begin two tasks of the log manager, in their usual periods."""
         if not self._deletes_records:
             self._deletes_records = True
             settings = self.context.settings
@@ -209,7 +215,7 @@ class Broker:
             self._set_task(RETENTION, settings.log_retention_check_interval_ms, delete)
 
     def _set_task(self, name: tuple[str], interval_ms: int, task: Callable[[], None]) -> None:
-        """First after FIRST_TASK_MS of this life, then every `interval_ms`."""
+        """Run a task FIRST_TASK_MS after the start of this life, then every `interval_ms`."""
         if not 0 < interval_ms < TIMER_MAX_MS:
             return
         passed_ms = self.context.now.mono_ms - self._started_ms - FIRST_TASK_MS
@@ -224,7 +230,7 @@ class Broker:
     # --- requests ---
 
     def _serve(self, request: Request) -> Work[None] | None:
-        """A request handler's work; None: it is done."""
+        """Dispatch a request: its handler's work; None: it is done."""
         match message := request.message:
             case FetchRequest():
                 return self.fetching.fetch(request, message)
@@ -288,7 +294,7 @@ class Broker:
             case AlterIsrRequest() | ControlledShutdownRequest():
                 self._for_controller(message, request.answer)
             case _:
-                # A well-formed message that no broker serves: the peer is told by the end of its connection.
+                # A well-formed message that no broker serves: closing its connection is the response.
                 request.hang_up()
         return None
 
@@ -302,7 +308,7 @@ class Broker:
         request.answer(answer)
 
     def _init_producer_id(self) -> InitProducerIdResponse:
-        """Ids are unique per broker and life, without the block allocation Kafka keeps in the session service."""
+        """Assign ids, unique per broker and life, without Kafka's blocks in ZooKeeper."""
         self._producer_ids += 1
         assert self._producer_ids < PRODUCER_IDS_PER_LIFE
         base = (self.context.broker * 1_000 + self.incarnation) * PRODUCER_IDS_PER_LIFE

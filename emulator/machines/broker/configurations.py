@@ -1,9 +1,9 @@
-"""Settings of topics and brokers while the broker lives: a change is told by a notification in the session service.
-Semantics 7.
+"""Dynamic settings of topics and brokers, by notifications in ZooKeeper. Semantics 7.
 
-At its start the broker reads the settings of all topics (`Replicas.topic_configs`); from then on it watches
-`/config/changes`, as Kafka's DynamicConfigManager does, and takes over what a notification names. Those that are there
-at its start tell it what brokers were given before (`DynamicSettings`)."""
+At its start the broker reads the settings of all topics (`Replicas.topic_configs`). From then on it watches
+`/config/changes`, as Kafka's DynamicConfigManager does, and applies the settings that a notification names. From
+notifications that exist at its start it learns brokers' earlier settings (`DynamicSettings`).
+"""
 
 from collections.abc import Callable
 
@@ -30,7 +30,10 @@ UNCLEAN = "unclean.leader.election.enable"
 
 
 class Configurations:
-    """`unclean`: told of a topic where unclean election is switched on; the controller may live here."""
+    """Settings of topics and brokers.
+
+    `unclean`: called with a topic whose unclean election is enabled; the controller may live here.
+    """
 
     def __init__(
         self, context: BrokerContext, replicas: Replicas, dynamic: DynamicSettings, unclean: Callable[[str], None]
@@ -41,26 +44,26 @@ class Configurations:
         self._unclean_election_enabled = unclean
         self._changes_thread = SingleThread(context.threads, "config-changes")
         self._last_change = -1
-        self._asked = False
+        self._pending = False
 
     def start(self) -> None:
-        """Watch. Notifications that are there already are read once more."""
+        """Watch the notifications; existing ones are read once more."""
         self.changed()
 
     def session_began(self) -> None:
-        """What the lost session would have told."""
+        """Read the notifications that the lost session missed."""
         self.changed()
 
     def changed(self) -> None:
-        """Look at the notifications, unless somebody is about to."""
-        if not self._asked:
-            self._asked = True
+        """Read the notifications, unless a read is pending."""
+        if not self._pending:
+            self._pending = True
             self._changes_thread.do("changed settings", self._look())
 
     def _look(self) -> Work[None]:
-        self._asked = False
+        self._pending = False
         try:
-            answer = yield from self._context.asked(SessionRequest([GetChildren(CONFIG_CHANGES, watch=True)]))
+            answer = yield from self._context.await_session(SessionRequest([GetChildren(CONFIG_CHANGES, watch=True)]))
             children = answer.results[0].children if answer.results else []
             for number in numbers_in(children, CONFIG_CHANGE_PREFIX):
                 if number > self._last_change:
@@ -68,11 +71,11 @@ class Configurations:
                     self._last_change = number
             self._dynamic.begun()
         except SessionExpired:
-            return  # the next session looks again
+            return  # the next session reads them again
 
     def _take(self, path: str) -> Work[None]:
-        told = (yield from self._context.asked(SessionRequest([GetData(path)]))).results[0]
-        kind, name = decode_config_change(path, told.data) if told.error == SessionError.OK else ("", "")
+        znode = (yield from self._context.await_session(SessionRequest([GetData(path)]))).results[0]
+        kind, name = decode_config_change(path, znode.data) if znode.error == SessionError.OK else ("", "")
         if kind == BROKERS_CHANGED and self._context.gates.settings_change_while_running:
             self._dynamic.changed(name, (yield from self._replicas.configuration_at(broker_config_path(name))))
         elif kind == TOPICS_CHANGED and name:

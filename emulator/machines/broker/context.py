@@ -1,6 +1,6 @@
-"""What the parts of one broker share: who it is, its rules, its disk, and the step that is under way.
+"""Context shared by the parts of one broker: identity, gates, settings, disk, current step.
 
-`now` and `out` are set at the start of every step. Nothing here acts; it saves passing six things around.
+The node sets `now` and `out` at the start of every step. Nothing here acts; it saves passing six values around.
 """
 
 from collections.abc import Callable
@@ -19,21 +19,24 @@ from protocol.work import Runner, Until, Work
 
 
 class SessionExpired(Exception):
-    """While somebody waited for the session service (gate `session_wait_ends_at_expiry`)."""
+    """The session expired during a call (gate `session_wait_ends_at_expiry`)."""
 
 
 SessionDone = Callable[[Now, Outbox, SessionResponse], None]
 
 
 class SessionCalls(Protocol):
-    """The session service as brokers use it: a call waits, through connection losses, until it is answered
-    or (gate `session_wait_ends_at_expiry`) the session expires."""
+    """ZooKeeper calls of a broker.
+
+    A call waits, through connection losses, for its response, or (gate `session_wait_ends_at_expiry`) for the
+    session's expiry.
+    """
 
     def call(self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone) -> None: ...
 
 
 class BrokerContext:
-    """Shared by the parts of one life of one broker."""
+    """Context of one life of one broker."""
 
     __slots__ = (
         "broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings", "stopping",
@@ -57,10 +60,10 @@ class BrokerContext:
         self.out = out
         self.now = Now(0.0, 0.0)
         self.chance = Chance(0)
-        """Which of two threads that want one lock gets it; a life's seed replaces it."""
+        """Chance that orders threads competing for one lock; a life's seed replaces it."""
         self.threads = Runner(lambda: self.now.mono_ms)
         self.stopping = False
-        """Asked to stop in an orderly way: nothing is followed any more."""
+        """The broker stops in an orderly way: it follows no further leader."""
         self.broker_epoch = -1
         """czxid of this life's registration (KIP-380); -1 before."""
 
@@ -68,11 +71,11 @@ class BrokerContext:
         self.out.emit(event)
 
     def set_timer(self, key: TimerKey, after_ms: float, due: Callable[[], None]) -> None:
-        """`due` is called when it fires, in a step of its own."""
+        """Set a timer; `due` is called when it fires, in a step of its own."""
         self.out.set_timer(key, after_ms, lambda now, out: due())
 
     def ask_session(self, request: SessionRequest, done: Callable[[SessionResponse], None]) -> None:
-        """Like `SessionCalls.call`, keeping `now` right when the answer comes in a later step."""
+        """As `SessionCalls.call`; sets `now` before a response of a later step."""
 
         def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
             self.now = now
@@ -81,8 +84,8 @@ class BrokerContext:
 
         self.sessions.call(self.now, self.out, request, answered)
 
-    def asked(self, request: SessionRequest) -> Work[SessionResponse]:
-        """The answer, waited for by whoever's thread asks. Raises SessionExpired."""
+    def await_session(self, request: SessionRequest) -> Work[SessionResponse]:
+        """Send a request and wait for its response, in the caller's thread. Raises SessionExpired."""
         response = yield Until("the session service", lambda done: self.ask_session(request, done))
         assert isinstance(response, SessionResponse)
         if response.error == SessionError.SESSION_EXPIRED:

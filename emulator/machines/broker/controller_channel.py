@@ -1,9 +1,8 @@
 """A broker's channel to the controller, for AlterIsr. Semantics 1.6.
 
-One request at a time. It goes to the controller that the broker's own metadata named first, and on to that one
-until its connection is lost, times out or answers NOT_CONTROLLER: only then the metadata are looked at again. So a
-leader goes on asking an isolated controller long after it has heard of a new one. It
-tries for ever, after a short pause.
+One request at a time. It uses the first controller in the broker's own metadata. It keeps to that one until its
+connection is lost, times out or responds NOT_CONTROLLER; only then it reads the metadata again. So a leader keeps
+sending to an isolated controller long after it has learned of a new one. It retries for ever, after a short pause.
 """
 
 from collections import deque
@@ -21,16 +20,19 @@ from protocol.purposes import TO_CONTROLLER
 RETRY = ("to-controller-retry",)
 TIMEOUT = ("to-controller-timeout",)
 RETRY_MS = 50.0
-"""Reconnect back-off of the channel."""
+"""Reconnect backoff of the channel, in ms."""
 LOOK_AGAIN_MS = 100.0
-"""Until the metadata are looked at again that name no controller (BrokerToControllerRequestThread.doWork)."""
+"""Pause before it reads metadata without a controller again, in ms.
+
+Source: BrokerToControllerRequestThread.doWork.
+"""
 SETUP_TIMEOUT_MS = 10_000.0
 """socket.connection.setup.timeout.ms"""
 QUEUE_MAX = 1_000
 
 
 class ControllerChannel:
-    """`controller_node` names the node of the controller as this broker knows it, or None."""
+    """Channel to the controller. `controller_node`: its node by this broker's metadata, or None."""
 
     def __init__(self, context: BrokerContext, controller_node: Callable[[], str | None]) -> None:
         self._context = context
@@ -44,17 +46,17 @@ class ControllerChannel:
         self._awaiting = False
 
     def send(self, request: Message, done: Callable[[Message], None]) -> None:
-        """Queued; `done` gets the answer, once."""
+        """Queue a request; `done` gets the response, once."""
         assert len(self._queue) < QUEUE_MAX, "requests to the controller pile up"
         self._queue.append((request, done))
         self._work()
 
     def learn(self) -> None:
-        """The broker's metadata are new: the first controller they name is the one to ask."""
+        """Read the updated metadata: the first controller they name receives the requests."""
         if self._cached is None:
             self._cached = self._controller_node()
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             self._opened = True
             self._work()
@@ -80,7 +82,7 @@ class ControllerChannel:
         if not self._connection:
             self._node = node
             self._opened = False
-            self._connection = context.out.open(node, TO_CONTROLLER, self._heard)
+            self._connection = context.out.open(node, TO_CONTROLLER, self._on_connection_event)
             context.set_timer(TIMEOUT, self._woken_after_ms(SETUP_TIMEOUT_MS), self._drop)
             return
         if not self._opened:
@@ -92,7 +94,7 @@ class ControllerChannel:
         context.set_timer(TIMEOUT, self._woken_after_ms(limit_ms), self._drop)
 
     def _woken_after_ms(self, limit_ms: float) -> float:
-        """When a limit is noticed: while nothing comes the thread wakes every request.timeout.ms."""
+        """Time until a limit is noticed: an idle thread wakes every request.timeout.ms."""
         period_ms = self._context.settings.request_timeout_ms
         return period_ms * max(1, ceil(limit_ms / period_ms))
 
@@ -110,7 +112,7 @@ class ControllerChannel:
         self._work()
 
     def _drop(self) -> None:
-        """Begin again with the first request, in a moment."""
+        """Drop the connection and restart with the first request, after a pause."""
         out = self._context.out
         if self._connection:
             out.close(self._connection)

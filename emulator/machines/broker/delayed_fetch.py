@@ -1,8 +1,9 @@
 """A fetch that is parked until there is enough to read. Semantics 1.9.
 
-It is read again when it is answered. From 2.1 both looking whether there is enough and reading take the lock of each of
-its partitions (semantics 1.6): whoever looks waits there, be it for a partition that has nothing to do with what made
-it look."""
+The broker reads again for the response. From 2.1 both the check for enough data and the read take the lock of each
+of its partitions (semantics 1.6). So the checking thread waits there, even for a partition unrelated to the check's
+cause.
+"""
 
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
@@ -15,8 +16,11 @@ from protocol.work import Work
 
 
 class DelayedFetch(Delayed):
-    """`fetch` is what `request` asks; in `unassigned` nothing is waited for, though it is read with the rest in the end
-    (DelayedFetch: an unknown offset)."""
+    """A delayed fetch.
+
+    `fetch` is the body of `request`. Partitions in `unassigned` count as empty, though they are part of the final
+    read (DelayedFetch: an unknown offset).
+    """
 
     __slots__ = ("_fetch", "_reads", "_replicas", "_unassigned")
 
@@ -36,16 +40,16 @@ class DelayedFetch(Delayed):
 
     @property
     def waits_for(self) -> str:
-        places = " ".join(f"{asked.topic}-{asked.partition}:{asked.fetch_offset}" for asked in self._fetch.partitions)
+        places = " ".join(f"{entry.topic}-{entry.partition}:{entry.fetch_offset}" for entry in self._fetch.partitions)
         return f"{self._fetch.min_bytes} bytes of {places}"
 
-    def _partition(self, asked: FetchPartition) -> Partition | None:
-        return self._replicas.partitions.get((asked.topic, asked.partition))
+    def _partition(self, entry: FetchPartition) -> Partition | None:
+        return self._replicas.partitions.get((entry.topic, entry.partition))
 
     def watch(self) -> None:
-        """It is parked: whatever changes in one of its partitions makes somebody look."""
-        for asked in self._fetch.partitions:
-            partition = self._partition(asked)
+        """Register with its partitions: each change there causes a check."""
+        for entry in self._fetch.partitions:
+            partition = self._partition(entry)
             if partition is not None:
                 partition.parked_fetches[self.number] = self
 
@@ -54,12 +58,12 @@ class DelayedFetch(Delayed):
     def ready(self) -> bool | Work[bool]:
         waits_for_locks = self._reads.waits_for_locks
         size_bytes = 0
-        for asked in self._fetch.partitions:
+        for entry in self._fetch.partitions:
             if waits_for_locks:
-                partition = self._partition(asked)
+                partition = self._partition(entry)
                 if partition is not None and partition.lock.held:
                     return self._ready_when_unlocked()
-            more_bytes = self._readable(asked)
+            more_bytes = self._readable(entry)
             if more_bytes is None:
                 return True
             size_bytes += more_bytes
@@ -67,11 +71,11 @@ class DelayedFetch(Delayed):
 
     def _ready_when_unlocked(self) -> Work[bool]:
         size_bytes = 0
-        for asked in self._fetch.partitions:
-            partition = self._partition(asked)
+        for entry in self._fetch.partitions:
+            partition = self._partition(entry)
             if partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
-            more_bytes = self._readable(asked)
+            more_bytes = self._readable(entry)
             if more_bytes is None:
                 return True
             size_bytes += more_bytes
@@ -80,33 +84,32 @@ class DelayedFetch(Delayed):
     def _enough(self, size_bytes: int) -> bool:
         return size_bytes >= self._fetch.min_bytes or self._reads.owed_high_watermark(self._fetch)
 
-    def _readable(self, asked: FetchPartition) -> int | None:
-        """Bytes that wait there; None: whoever asked has to be told something else (1.9: lost leadership, fencing,
-        divergence)."""
-        if (asked.topic, asked.partition) in self._unassigned:
+    def _readable(self, entry: FetchPartition) -> int | None:
+        """Readable bytes; None: a response is due at once (1.9: not leader, fenced, diverging)."""
+        if (entry.topic, entry.partition) in self._unassigned:
             return 0
-        partition = self._partition(asked)
+        partition = self._partition(entry)
         if partition is None or partition.log is None or not partition.leads:
             return None
-        if fence(partition, asked.current_leader_epoch):
+        if fence(partition, entry.current_leader_epoch):
             return None
         log = partition.log
         stop = log.log_end if self._fetch.replica_id >= 0 else log.high_watermark
-        if asked.fetch_offset > stop and self._fetch.replica_id >= 0:
+        if entry.fetch_offset > stop and self._fetch.replica_id >= 0:
             return None
-        if asked.last_fetched_epoch >= 0:
-            epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
-            if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
+        if entry.last_fetched_epoch >= 0:
+            epoch, end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+            if epoch < entry.last_fetched_epoch or end < entry.fetch_offset:
                 return None
-        if asked.fetch_offset >= stop:
+        if entry.fetch_offset >= stop:
             return 0
-        return min(asked.max_bytes, log.bytes_between(asked.fetch_offset, stop))
+        return min(entry.max_bytes, log.bytes_between(entry.fetch_offset, stop))
 
     # --- answering ---
 
     def complete(self) -> Work[None]:
-        for asked in self._fetch.partitions:
-            partition = self._partition(asked)
+        for entry in self._fetch.partitions:
+            partition = self._partition(entry)
             if partition is not None:
                 partition.parked_fetches.pop(self.number, None)
         assert self.request is not None

@@ -1,4 +1,4 @@
-"""A produce with acks=-1 that is parked until the in-sync replicas have its records. Semantics 1.8."""
+"""A produce with acks=-1, parked until the in-sync replicas have its records. Semantics 1.8."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,15 @@ from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.replication import ProduceResult
 
 Required = dict[int, tuple[Partition, Offset]]
-"""{place in the request: (partition, the high watermark that it waits for)}"""
+"""{index in the request: (partition, required high watermark)}"""
 
 
 class DelayedProduce(Delayed):
-    """`required`: what is appended and not settled; the others of `results` are. `answer` is told them all, once."""
+    """A delayed produce.
+
+    `required`: appended but not settled partitions; the others of `results` are settled. `answer` is called once
+    with all.
+    """
 
     __slots__ = ("_answer", "_required", "_results")
 
@@ -36,7 +40,7 @@ class DelayedProduce(Delayed):
         return f"high watermarks {' '.join(places)}"
 
     def watch(self) -> None:
-        """It is parked: whatever changes in one of its partitions makes somebody look."""
+        """Register with its partitions: each change there causes a check."""
         for partition, _ in self._required.values():
             partition.parked_produces[self.number] = self
 
@@ -64,7 +68,7 @@ class DelayedProduce(Delayed):
 
 
 def _outcome(partition: Partition, required_offset: Offset) -> ErrorCode | None:
-    """None while it must wait."""
+    """Error of a required partition; None while it must wait."""
     if partition.offline:
         return ErrorCode.KAFKA_STORAGE_ERROR
     if partition.gone:

@@ -1,6 +1,7 @@
-"""A log directory's checkpoints: what is in each file, and when a file stays as it is. Semantics 1.9, 3.
+"""Checkpoint files of a log directory, with conditions for rewriting. Semantics 1.9, 3.
 
-Every function may raise StorageError. `logs`: those of the directory that each is written in."""
+Every function may raise StorageError. `logs`: the logs of the written directory.
+"""
 
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ Held = Sequence[tuple[TopicPartition, Log]]
 
 
 def read_offsets(files: Files, path: str) -> dict[TopicPartition, Offset]:
-    """Of any of them; nothing where there is none."""
+    """Read a checkpoint of any kind; empty if there is none."""
     if not files.exists(path):
         return {}
     return dict(parse_offsets(files.read(path, 0, files.size(path)), path))
@@ -31,7 +32,7 @@ def write_recovery_points(files: Files, logs: Held, gates: Gates) -> None:
 
 
 def write_log_starts(files: Files, logs: Held, gates: Gates) -> None:
-    """Of logs that begin elsewhere than their first segment."""
+    """Write the starts of logs that begin within their first segment."""
     if gates.delete_records and (logs or gates.checkpoints_directories_without_logs):
         starts = {topic_partition: log.log_start for topic_partition, log in logs if log.starts_within}
         _write(files, LOG_STARTS, starts)

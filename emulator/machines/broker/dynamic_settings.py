@@ -1,11 +1,12 @@
-"""Settings that a broker is given while it runs (KIP-226, from 1.1). Semantics 7.
+"""Dynamic settings of a broker (KIP-226, from 1.1). Semantics 7.
 
-    what the broker itself was given > what all brokers were given > its file > the default
+    this broker's dynamic settings > all brokers' dynamic settings > its file > the default
 
-`/config/brokers/N` and `/config/brokers/<default>` say them; the broker reads what a notification names. Those that are
-there already when it starts are what it begins with: Kafka reads both znodes before it loads its logs, this broker in
-the same breath, before it leads anything. Topics that say nothing themselves have the broker's, as their logs were told
-last."""
+They are in `/config/brokers/N` and `/config/brokers/<default>`; the broker reads those that a notification names.
+Earlier ones hold from its start: Kafka reads both znodes before it loads its logs. This broker reads them at the
+same time, before it leads a partition. Topics without settings of their own have the broker's, as last applied to
+their logs.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -29,14 +30,17 @@ from protocol.znodes import EVERY_BROKER
 
 OF_LOGS: Final = tuple(TOPIC_OVERRIDES.values())
 DYNAMIC: Final = {**{field.replace("_", "."): field for field in OF_LOGS}, HANDLERS: "num_io_threads"}
-"""{Kafka's name: field}: what bears on replication of all that can be altered."""
+"""{Kafka's name: field}: all dynamic settings that affect replication."""
 FLUSH_MS: Final = "log.flush.interval.ms"
 Given = dict[str, dict[str, str]]
-"""{EVERY_BROKER or the broker's number: settings as the session service has them}"""
+"""{EVERY_BROKER or the broker's number: settings in ZooKeeper}"""
 
 
 class DynamicSettings:
-    """`applied`: told when other settings are in force, and whether unclean election is switched on by them."""
+    """Dynamic settings of one broker.
+
+    `applied` is called with changed effective settings, and whether they enable unclean election.
+    """
 
     def __init__(self, context: BrokerContext, replicas: Replicas, applied: Callable[[BrokerSettings, bool], None]):
         self._context = context
@@ -46,20 +50,20 @@ class DynamicSettings:
         self._given: Given = {EVERY_BROKER: {}, str(context.broker): {}}
         self._begun = False
         self._forgotten: set[TopicPartition] = set()
-        """Logs that do not know any more which settings are their topics' own (up to 2.3)."""
+        """Logs that have lost their topics' own settings (up to 2.3)."""
 
     @property
     def given(self) -> Given:
-        """As the last notifications told."""
+        """Settings as of the last notifications."""
         return self._given
 
     @property
     def file_handlers(self) -> int:
-        """num.io.threads without anything that was given."""
+        """num.io.threads without dynamic settings."""
         return self._of_file.num_io_threads
 
     def changed(self, whose: str, given: dict[str, str]) -> None:
-        """A notification names `whose` settings, which are `given` now. Another broker's are nothing to this one."""
+        """Apply changed settings of `whose`; those of another broker are ignored."""
         if whose not in self._given:
             return
         self._given[whose] = given
@@ -74,28 +78,28 @@ class DynamicSettings:
             return
         unclean = self._replicas.defaults.unclean_leader_election_enable
         if any(getattr(before, field) != getattr(after, field) for field in OF_LOGS):
-            self._logs_are_told(after)
+            self._reconfigure_logs(after)
         switched_on = self._replicas.defaults.unclean_leader_election_enable and not unclean
         self._applied(after, switched_on)
 
     def begun(self) -> None:
-        """What was given before this life is known."""
+        """End the start: earlier settings are known now."""
         self._begun = True
 
     def _begin(self, settings: BrokerSettings) -> None:
-        """As if they were its file's: nothing is forgotten, and there is nothing to elect yet."""
+        """Apply the settings of the start as if they were its file's; no election follows."""
         self._replicas.defaults = settings
         self._configure_all()
         self._applied(settings, False)
 
     def topic_configured(self, topic: str) -> None:
-        """Its logs know again what it says itself."""
+        """Restore a topic's own settings in its logs."""
         self._forgotten = {topic_partition for topic_partition in self._forgotten if topic_partition[0] != topic}
 
     # --- what follows from them ---
 
     def _in_force(self) -> BrokerSettings | None:
-        """None: it cannot be, and Kafka leaves everything as it is, with an error in its log."""
+        """Effective settings; None: invalid, and Kafka changes nothing, with an error in its log."""
         values = msgspec.structs.asdict(self._of_file)
         for whose in (EVERY_BROKER, str(self._context.broker)):
             values |= {DYNAMIC[name]: value for name, value in self._given[whose].items() if name in DYNAMIC}
@@ -106,11 +110,11 @@ class DynamicSettings:
         now, wanted = self._context.settings.num_io_threads, settings.num_io_threads
         return settings if can_resize(now, wanted) or (wanted > 0 and not self._begun) else None
 
-    def _logs_are_told(self, settings: BrokerSettings) -> None:
-        """DynamicLogConfig.reconfigure."""
+    def _reconfigure_logs(self, settings: BrokerSettings) -> None:
+        """Apply the settings to all logs (DynamicLogConfig.reconfigure)."""
         replicas, gates = self._replicas, self._context.gates
         changes = {field: getattr(settings, field) for field in OF_LOGS}
-        if not self._says_flush_ms():
+        if not self._sets_flush_ms():
             stays = gates.keeps_flush_ms_that_was_removed
             changes[DYNAMIC[FLUSH_MS]] = replicas.defaults.log_flush_interval_ms if stays else LONG_MAX
         replicas.defaults = msgspec.structs.replace(replicas.defaults, **changes)
@@ -125,9 +129,11 @@ class DynamicSettings:
             own: Mapping[str, str] = {} if forgotten else replicas.topic_configs.get(topic_partition[0], {})
             replicas.configure_replica(topic_partition, with_topic_overrides(replicas.defaults, own))
 
-    def _says_flush_ms(self) -> bool:
-        """Whether log.flush.interval.ms is set at all. What is equal in a file to log.flush.scheduler.interval.ms,
-        which it follows, counts as not set."""
+    def _sets_flush_ms(self) -> bool:
+        """Whether log.flush.interval.ms is set at all.
+
+        A value of a file that equals log.flush.scheduler.interval.ms, its default, counts as not set.
+        """
         if any(FLUSH_MS in given for given in self._given.values()):
             return True
         return self._of_file.log_flush_interval_ms != self._of_file.log_flush_scheduler_interval_ms

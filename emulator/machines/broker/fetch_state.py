@@ -1,4 +1,4 @@
-"""Where a fetcher's copying stands: of one partition, and of all that it copies from one source."""
+"""Progress of a fetcher: of one partition, and of all partitions of one source."""
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.replicas import Replicas
@@ -7,8 +7,10 @@ from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 
 
 class FetchState:
-    """Of one partition: next `offset`, the leader epoch it follows, and whether it may fetch. `lag`: how far it was
-    behind the leader's high watermark after its last fetch, -1 before."""
+    """Progress of one partition: next `offset`, its leader epoch, and whether it may fetch.
+
+    `lag`: distance to the leader's high watermark after its last fetch, -1 before.
+    """
 
     __slots__ = ("delayed_until_ms", "lag", "last_fetched_epoch", "leader_epoch", "offset", "truncating")
 
@@ -24,15 +26,18 @@ class FetchState:
 
 
 class Followed:
-    """The partitions that are copied from `source` (a broker id). `asked`: what the request under way says of each,
-    its offset and leader epoch; an answer counts only for those that still stand there."""
+    """The partitions that a fetcher copies from `source` (a broker id).
+
+    `requested`: offset and leader epoch of each partition in the request under way. A response counts only for
+    partitions that are unchanged.
+    """
 
     def __init__(self, context: BrokerContext, replicas: Replicas, source: BrokerId) -> None:
         self.context = context
         self.replicas = replicas
         self.source = source
         self.states: dict[TopicPartition, FetchState] = {}
-        self.asked: dict[TopicPartition, tuple[Offset, LeaderEpoch]] = {}
+        self.requested: dict[TopicPartition, tuple[Offset, LeaderEpoch]] = {}
 
     def add(self, topic_partition: TopicPartition, state: FetchState) -> None:
         self.states[topic_partition] = state
@@ -44,7 +49,7 @@ class Followed:
             self.say(topic_partition, "removed", NO_OFFSET, epoch=state.leader_epoch)
 
     def ready(self, now_ms: float) -> list[tuple[TopicPartition, FetchState]]:
-        """Those that do not wait after an error."""
+        """Partitions that do not wait after an error."""
         return [
             (topic_partition, state)
             for topic_partition, state in self.states.items()
@@ -52,7 +57,7 @@ class Followed:
         ]
 
     def delay(self, topic_partitions: list[TopicPartition], reason: str) -> None:
-        """These wait for the back-off."""
+        """Delay partitions by the backoff."""
         now_ms = self.context.now.mono_ms
         until_ms = now_ms + self.context.settings.replica_fetch_backoff_ms
         for topic_partition in topic_partitions:
@@ -63,20 +68,22 @@ class Followed:
                 self.say(topic_partition, "delayed", state.offset, reason, state.leader_epoch)
 
     def move_to_end(self, topic_partition: TopicPartition) -> None:
-        """It has had its turn: the others come first in the next request, so that none starves where an answer does not
-        hold all (PartitionStates.updateAndMoveToEnd)."""
+        """Move a partition to the end of the next request.
+
+        So none starves where a response cannot hold all (PartitionStates.updateAndMoveToEnd).
+        """
         if self.context.gates.served_partitions_move_to_end and topic_partition in self.states:
             self.states[topic_partition] = self.states.pop(topic_partition)
 
     def fenced(self, topic_partition: TopicPartition, request_epoch: LeaderEpoch) -> None:
-        """2.2: fenced with the epoch it still holds: wait for LeaderAndIsr; otherwise try again later."""
+        """Handle fencing (2.2): with its present epoch wait for LeaderAndIsr, otherwise retry later."""
         if request_epoch == self.states[topic_partition].leader_epoch:
             self.fail(topic_partition, "FENCED_LEADER_EPOCH")
         else:
             self.delay([topic_partition], "FENCED_LEADER_EPOCH")
 
     def fail(self, topic_partition: TopicPartition, reason: str) -> None:
-        """Dropped until the next LeaderAndIsr."""
+        """Drop a partition until the next LeaderAndIsr."""
         state = self.states.pop(topic_partition)
         self.say(topic_partition, "failed", state.offset, reason, state.leader_epoch)
 
@@ -88,5 +95,5 @@ class Followed:
         reason: str = "",
         epoch: LeaderEpoch = EPOCH_UNKNOWN,
     ) -> None:
-        """Write an event about a partition."""
+        """Emit an event about a partition."""
         self.context.emit(FetcherChanged(*topic_partition, change, self.source, offset, reason, epoch))

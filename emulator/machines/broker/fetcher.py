@@ -1,12 +1,12 @@
 """The replica fetcher: copies logs from one source broker. Semantics 2.
 
-One per source, one request in flight: first it settles where its logs and the leader's part (truncate), then it
-fetches, again and again. A response counts only for partitions that still stand where the request found them.
+One per source, one request in flight. First it finds the end of the common history of its logs and the leader's,
+and truncates. Then it fetches repeatedly. A response counts only for partitions unchanged since the request.
 
-    Truncating --question/answer--> Truncating ... --cut--> Fetching --diverging (E4)--> cut --> Fetching
+    Truncating --epoch request--> Truncating ... --truncated--> Fetching --diverging (E4)--> truncated --> Fetching
         any error: delayed for replica.fetch.backoff.ms; fenced: dropped until the next LeaderAndIsr
 
-A fetch that gets no answer costs twice the back-off: the thread pauses for one, then its partitions are delayed for
+A fetch without a response costs twice the backoff: the thread pauses for one, then its partitions are delayed for
 another. A partition that is added ends the pause.
 """
 
@@ -36,11 +36,11 @@ from protocol.messages.replication import (
 from protocol.records.types import BatchHeader
 
 OVERSIZED = "a message larger than replica.fetch.max.bytes"
-"""Why a partition is delayed whose next message no fetch can bring (FETCH up to version 2)."""
+"""Reason of a delay: no fetch can return the next message (FETCH up to version 2)."""
 
 
 class ReplicaFetcher:
-    """From `source` (a broker id) at node `node`."""
+    """Fetcher from `source` (a broker id) at node `node`."""
 
     def __init__(self, context: BrokerContext, replicas: Replicas, source: BrokerId, node: str) -> None:
         self._context = context
@@ -55,11 +55,11 @@ class ReplicaFetcher:
         self._pause: tuple[TopicPartition, ...] | None = None
         self._fetching = False
 
-    # --- partitions come and go ---
+    # --- partitions are added and removed ---
 
     @property
     def states(self) -> dict[TopicPartition, FetchState]:
-        """Of what it copies."""
+        """Progress by partition."""
         return self._followed.states
 
     def add(self, topic_partition: TopicPartition, state: FetchState) -> None:
@@ -72,11 +72,11 @@ class ReplicaFetcher:
 
     @property
     def dead(self) -> bool:
-        """It fetches nothing any more (2.4)."""
+        """Whether it has stopped fetching for good (2.4)."""
         return self._dead
 
     def activity(self, state: FetchState, now_ms: float) -> str:
-        """What it does with one of its partitions: fetching, truncating, delayed (it waits after an error), stopped."""
+        """Activity for one partition: fetching, truncating, delayed (after an error), stopped."""
         if self._dead:
             return "stopped"
         if self._pause is not None or state.delayed_until_ms > now_ms:
@@ -85,25 +85,27 @@ class ReplicaFetcher:
 
     @property
     def waits(self) -> bool:
-        """For a connection or an answer."""
+        """Whether it waits for a connection or a response."""
         return self._connection.waits
 
     def end(self, ended: Callable[[], None]) -> None:
-        """Of one without partitions that waits: it ends with what it waits for (KAFKA-6051), and tells."""
+        """End a waiting fetcher without partitions after its wait (KAFKA-6051); then call `ended`."""
         self._connection.end(ended)
 
     @property
-    def asks_for_offsets(self) -> bool:
-        """A partition's next offset is not the leader's to give, and it is found out what is: meanwhile nobody else
-        touches any partition of this fetcher (semantics 2.3)."""
+    def awaits_offsets(self) -> bool:
+        """Whether it requests its leader's offsets for a partition out of range.
+
+        Meanwhile no other thread may change any partition of this fetcher (semantics 2.3).
+        """
         return bool(self._out_of_range)
 
     def when_it_has_offsets(self, done: Callable[[], None]) -> None:
-        """`done` is called when it asks for none any more, answered or not."""
+        """Call `done` when it requests offsets no more, with or without a response."""
         self._out_of_range.when_none(done)
 
     def close(self) -> None:
-        """No partition is left: the connection goes too."""
+        """Close the connection: no partition is left."""
         self._connection.close()
         self._context.out.cancel_timer(self._wake)
         self._dead = True
@@ -118,18 +120,21 @@ class ReplicaFetcher:
         self._work()
 
     def _work(self) -> None:
-        """Do the next thing, if nothing is in flight. A turn of the loop cuts, in one round of questions, and then
-        fetches what is settled (doWork: maybeTruncate, maybeFetch); if nothing is, it waits for the back-off."""
+        """Do the next step, if no request is in flight.
+
+        A turn of the loop truncates, in one round of epoch requests, then fetches the settled partitions (doWork:
+        maybeTruncate, maybeFetch). Without any it waits for the backoff.
+        """
         if self.waits or self._out_of_range.asks_session or self._dead or self._pause is not None:
             return
         self._out_of_range.tell()
         now_ms = self._context.now.mono_ms
-        if not self._truncating.has_asked:
+        if not self._truncating.has_responses:
             questions = self._truncating.questions(self._followed.ready(now_ms))
             if questions:
                 self._truncating.ask_epochs(questions)
                 return
-        self._truncating.has_asked = False
+        self._truncating.has_responses = False
         removed = self._truncating.cut_without_epochs()
         if removed is not None:
             self._die(f"{removed[0]}-{removed[1]} was removed while epochs were asked for")
@@ -151,9 +156,12 @@ class ReplicaFetcher:
         self._connection.send(message, version, handle)
 
     def _nothing_came(self, reason: str) -> None:
-        """After a fetch everything waits for the back-off twice, then for a new connection; after a question those that
-        it was about wait, and the turn goes on with the others."""
-        self._truncating.has_asked = False
+        """Handle a missing response.
+
+        After a fetch all partitions wait for the backoff twice, then for a new connection. After an epoch request
+        its partitions wait, and the turn goes on with the others.
+        """
+        self._truncating.has_responses = False
         if not self.states:
             return
         if self._out_of_range:
@@ -168,8 +176,11 @@ class ReplicaFetcher:
             self._work()
 
     def _failed(self, topic_partition: TopicPartition, reason: str) -> None:
-        """Dropped until the next LeaderAndIsr; before 2.3 the fetcher's thread dies with all its partitions (KIP-461),
-        and those given to it later wait too, until none is left and it is replaced."""
+        """Drop a partition until the next LeaderAndIsr.
+
+        Before 2.3 the fetcher's thread dies with all its partitions (KIP-461). Partitions added later wait too,
+        until none is left and another fetcher replaces it.
+        """
         if self._context.gates.append_error_fails_partition:
             self._followed.fail(topic_partition, reason)
         else:
@@ -184,7 +195,9 @@ class ReplicaFetcher:
 
     def _fetch(self, ready: list[tuple[TopicPartition, FetchState]]) -> None:
         settings, gates = self._context.settings, self._context.gates
-        self._followed.asked = {topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in ready}
+        self._followed.requested = {
+            topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in ready
+        }
         fences, truncates, max_bytes = gates.fences_by_epoch, gates.truncates_on_fetch, settings.replica_fetch_max_bytes
         partitions = [
             FetchPartition(
@@ -211,13 +224,13 @@ class ReplicaFetcher:
         for result in message.partitions:
             topic_partition = (result.topic, result.partition)
             state = self.states.get(topic_partition)
-            asked = self._followed.asked.get(topic_partition)
-            # Removed, added again or cut while the request was under way: then the answer says nothing.
-            if state is None or asked is None or asked[0] != state.offset or state.truncating or self._dead:
+            requested = self._followed.requested.get(topic_partition)
+            # Removed, added again or truncated since the request: then the response does not count.
+            if state is None or requested is None or requested[0] != state.offset or state.truncating or self._dead:
                 continue
             if state.delayed_until_ms > self._context.now.mono_ms:
                 continue
-            self._fetched_one(topic_partition, state, asked[1], result)
+            self._fetched_one(topic_partition, state, requested[1], result)
 
     def _fetched_one(
         self, topic_partition: TopicPartition, state: FetchState, request_epoch: LeaderEpoch, result: FetchedPartition
@@ -233,8 +246,11 @@ class ReplicaFetcher:
                 self._followed.delay([topic_partition], ErrorCode(other).name)
 
     def _append(self, partition: Partition, records: bytes) -> list[BatchHeader] | None:
-        """An empty log begins with the batch in whose midst its leader's does (KAFKA-6975). None: its log directory has
-        failed in that. Raises as Log.append_as_follower."""
+        """Append a leader's batches.
+
+        An empty log may begin with the batch that contains the leader's log start (KAFKA-6975). None: its log
+        directory failed meanwhile. Raises as Log.append_as_follower.
+        """
         log = partition.the_log
         try:
             return log.append_as_follower(records)
@@ -246,7 +262,7 @@ class ReplicaFetcher:
             return None if partition.offline else log.append_as_follower(records)
 
     def _take(self, topic_partition: TopicPartition, state: FetchState, result: FetchedPartition) -> None:
-        """Append, follow the high watermark, cut where the leader says that we part."""
+        """Append, follow the high watermark, truncate at a diverging epoch of the response."""
         partition = self._replicas.partitions[topic_partition]
         log = partition.the_log
         if state.offset != log.log_end and result.records:

@@ -1,4 +1,4 @@
-"""All fetchers of a broker, one per source broker (num.replica.fetchers is 1). Semantics 1.7, 2."""
+"""All fetchers of a broker, one per source broker. Semantics 1.7, 2."""
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.fetch_state import FetchState
@@ -18,7 +18,7 @@ class Fetchers:
         self._by_source: dict[BrokerId, ReplicaFetcher] = {}
 
     def add(self, partition: Partition, source: BrokerId, node: str) -> None:
-        """Start fetching a partition, where its era starts (semantics 1.7)."""
+        """Start fetching a partition, in its era's initial state (semantics 1.7)."""
         fetcher = self._by_source.get(source)
         if fetcher is None:
             fetcher = self._by_source[source] = ReplicaFetcher(self._context, self._replicas, source, node)
@@ -34,21 +34,23 @@ class Fetchers:
         fetcher.add((partition.topic, partition.partition), state)
 
     def remove(self, topic_partitions: list[TopicPartition]) -> Work[None]:
-        """Fetch these no more. A fetcher that asks its leader where a log begins or ends lets nobody touch its
-        partitions meanwhile, whosever they are (Kafka's partitionMapLock)."""
+        """Stop fetching partitions.
+
+        A fetcher that requests its leader's offsets locks all its partitions meanwhile (Kafka's partitionMapLock).
+        """
         for fetcher in list(self._by_source.values()):
-            if fetcher.asks_for_offsets:
+            if fetcher.awaits_offsets:
                 yield Until(f"the fetcher from broker-{fetcher.source}", fetcher.when_it_has_offsets)
             for topic_partition in topic_partitions:
                 fetcher.remove(topic_partition)
 
     def drop(self, topic_partition: TopicPartition) -> None:
-        """Its log directory failed."""
+        """Stop fetching a partition whose log directory failed."""
         for fetcher in self._by_source.values():
             fetcher.remove(topic_partition)
 
     def close_idle(self) -> Work[None]:
-        """Fetchers without partitions end; up to 1.0 that may take as long as what they wait for (KAFKA-6051)."""
+        """End fetchers without partitions; up to 1.0 this waits for their requests (KAFKA-6051)."""
         idle = [fetcher for fetcher in self._by_source.values() if not fetcher.states]
         if self._context.gates.fetcher_shutdown_waits:
             for fetcher in idle:
@@ -72,6 +74,6 @@ class Fetchers:
 
     @property
     def lag_max(self) -> int:
-        """Of all partitions, as of their last fetch (Kafka's MaxLag)."""
+        """Largest lag of all partitions, as of their last fetch (Kafka's MaxLag)."""
         lags = (state.lag for fetcher in self._by_source.values() for state in fetcher.states.values())
         return max((0, *lags))

@@ -1,7 +1,8 @@
-"""Fetch, as the leader answers it: followers read to the log end, consumers to the high watermark. Semantics 1.2, 1.9.
+"""Fetch at the leader: followers read to the log end, consumers to the high watermark.
 
-A follower's fetch at offset f also *says* something: that it holds everything below f. The order matters: the high
-watermark is noted before that news is used, so an answer given at once carries the old one.
+Semantics 1.2, 1.9. A follower's fetch at offset f also reports that it holds all records below f. The order
+matters: the leader reads the high watermark before it uses that report. So a response sent at once carries the old
+one.
 """
 
 from emulator.machines.broker.context import BrokerContext, SessionExpired
@@ -22,7 +23,7 @@ from protocol.work import Work
 
 
 class NotAssigned(Exception):
-    """A follower asks for a partition that it is not assigned to."""
+    """A follower fetches a partition that it is not assigned to."""
 
 
 class Fetches:
@@ -38,11 +39,11 @@ class Fetches:
         self._reads = Reads(context, replicas)
 
     def fetch(self, request: Request, fetch: FetchRequest) -> Work[None]:
-        """Read, note the follower's progress, answer or park. A follower whose joining the ISR the session does not
-        outlive is told an error.
+        """Read, note the follower's progress, respond or park.
 
-        Up to 2.0 reading needs no lock: a follower's position is known at once, and only joining the ISR, the high
-        watermark and the answer wait for a partition that is locked (semantics 1.6).
+        If the session expires while a follower joins the ISR, the response is an error. Up to 2.0 reading needs no
+        lock. The leader notes a follower's position at once; only joining the ISR, the high watermark and the
+        response wait for a locked partition (semantics 1.6).
         """
         reads = yield from self._reads.of(fetch, request.version)
         unassigned: frozenset[TopicPartition] = frozenset()
@@ -59,36 +60,37 @@ class Fetches:
             self._reads.answer(request, reads)
             return
         delayed = DelayedFetch(request, fetch, self._reads, self._replicas, unassigned)
-        # More may be there than when it was read: joining the ISR takes a while.
+        # More may be there than at the read: joining the ISR takes a while.
         yield from self._purgatory.check(delayed)
         if not delayed.done and self._purgatory.park(delayed, fetch.max_wait_ms):
             delayed.watch()
 
     def _tell_out_of_range(self, fetch: FetchRequest, reads: list[Read], correlation: int) -> None:
-        """An event for every offset of a follower that this leader does not have."""
-        for asked, read in zip(fetch.partitions, reads, strict=True):
+        """Emit an event for every fetch offset of a follower that this leader does not have."""
+        for entry, read in zip(fetch.partitions, reads, strict=True):
             if read.result.error != ErrorCode.OFFSET_OUT_OF_RANGE:
                 continue
-            topic_partition = (asked.topic, asked.partition)
+            topic_partition = (entry.topic, entry.partition)
             partition = self._replicas.partitions.get(topic_partition)
-            if partition is not None:  # else a read after this found its log directory failed
+            if partition is not None:  # else a later read found its log directory failed
                 ends = (partition.the_log.log_start, partition.the_log.log_end)
                 self._context.emit(
-                    FetchOutOfRange(*topic_partition, fetch.replica_id, asked.fetch_offset, *ends, correlation)
+                    FetchOutOfRange(*topic_partition, fetch.replica_id, entry.fetch_offset, *ends, correlation)
                 )
 
-    # --- what a follower's fetch says ---
+    # --- progress of a follower ---
 
     def _note_progress(
         self, fetch: FetchRequest, reads: list[Read], tells_start: bool
     ) -> Work[frozenset[TopicPartition]]:
-        """Partition by partition; one that is locked, or whose ISR grows by a write to the session service, holds up
-        the rest, and the answer. Returns those that the follower is not assigned to, whose reads are emptied.
+        """Note a follower's progress, partition by partition.
 
-        Raises NotAssigned."""
+        A locked partition, or one whose ISR grows by a write to ZooKeeper, holds up the rest, and the response.
+        Returns the partitions without assignment, whose reads become empty. Raises NotAssigned.
+        """
         unassigned = set()
-        for asked, read in zip(fetch.partitions, reads, strict=True):
-            topic_partition = (asked.topic, asked.partition)
+        for entry, read in zip(fetch.partitions, reads, strict=True):
+            topic_partition = (entry.topic, entry.partition)
             partition = self._replicas.partitions.get(topic_partition)
             if partition is None:
                 continue
@@ -110,16 +112,16 @@ class Fetches:
                     partition.remotes[fetch.replica_id].read_failed(fetched_ms)
             elif read.result.diverging_epoch is None:
                 if tells_start:
-                    partition.remotes[fetch.replica_id].log_start = asked.log_start
-                yield from self._progressed(partition, fetch.replica_id, asked, read)
+                    partition.remotes[fetch.replica_id].log_start = entry.log_start
+                yield from self._progressed(partition, fetch.replica_id, entry, read)
         return frozenset(unassigned)
 
-    def _progressed(self, partition: Partition, follower: BrokerId, asked: FetchPartition, read: Read) -> Work[None]:
-        """It counts as of its read, however long it waits for the lock from now on."""
+    def _progressed(self, partition: Partition, follower: BrokerId, entry: FetchPartition, read: Read) -> Work[None]:
+        """Note one partition's progress as of its read, however long it waits for the lock."""
         remote = partition.remotes[follower]
         before, remote.last_sent_high_watermark = remote.log_end, read.result.high_watermark
-        partition.follower_fetched(follower, asked.fetch_offset, read.leader_log_end, read.at_ms)
-        moved = before != asked.fetch_offset or not self._context.gates.high_watermark_needs_moved_follower
+        partition.follower_fetched(follower, entry.fetch_offset, read.leader_log_end, read.at_ms)
+        moved = before != entry.fetch_offset or not self._context.gates.high_watermark_needs_moved_follower
         if not partition.lock.is_free():
             yield from partition.lock.writing()
         replica = partition.remotes.get(follower)

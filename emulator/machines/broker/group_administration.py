@@ -1,6 +1,6 @@
-"""Groups as an administrator sees them: listed, described, deleted. Kafka's GroupCoordinator, the part that looks.
+"""Administration of groups: list, describe, delete (part of Kafka's GroupCoordinator).
 
-Who has committed offsets and never had members is a group as well, an empty one without a type of protocol.
+A group that has committed offsets and never had members exists, too: it is empty, without a type of protocol.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,15 +21,21 @@ from protocol.versions import Gates
 
 
 def _member(group: Group, one: Member) -> DescribedMember:
-    """What it joined with and what it is to read are of no use before all members have that (summaryNoMetadata)."""
+    """Describe a member; before all have joined without subscription and assignment.
+
+    Source: summaryNoMetadata.
+    """
     if group.state != State.STABLE:
         return DescribedMember(one.member, one.client, instance=one.instance)
     return DescribedMember(one.member, one.client, one.metadata_for(group.protocol), one.assignment, one.instance)
 
 
 class GroupAdministration:
-    """`groups`: by name, those with members, or that had some. `coordinated`: whether this broker coordinates a group,
-    as an error. `committed`: names of those that have committed something here. `loading`: whether something is."""
+    """Administration of groups.
+
+    `groups`: by name, those with members, or that had some. `coordinated`: error if this broker does not coordinate
+    a group. `committed`: names of groups with committed offsets here. `loading`: whether a partition is loading.
+    """
 
     def __init__(
         self,
@@ -45,8 +51,8 @@ class GroupAdministration:
         self._loading = loading
         self._gates = gates
 
-    def describe(self, asked: DescribeGroupsRequest) -> DescribeGroupsResponse:
-        return DescribeGroupsResponse([self._described(name) for name in asked.groups])
+    def describe(self, body: DescribeGroupsRequest) -> DescribeGroupsResponse:
+        return DescribeGroupsResponse([self._described(name) for name in body.groups])
 
     def _described(self, name: str) -> DescribedGroup:
         error = self._coordinated(name)
@@ -65,8 +71,10 @@ class GroupAdministration:
         return "AwaitingSync" if awaiting else state.value
 
     def delete(self, name: str) -> tuple[ErrorCode, int]:
-        """A group without members is forgotten: (error, its generation). What it has committed, and what the log says
-        of it, is the caller's."""
+        """Delete a group without members: (error, its generation).
+
+        The caller deletes its committed offsets and its records.
+        """
         group = self._groups.get(name)
         if group is None:
             return self._without_members(name), 0
@@ -76,14 +84,14 @@ class GroupAdministration:
         return ErrorCode.NONE, group.generation
 
     def forget(self, idle: Callable[[str], bool]) -> list[str]:
-        """Those without members that are `idle`; returns whom the log tells of: a generation was stored."""
+        """Drop `idle` groups without members; returns those with a stored generation."""
         gone = [one for one in self._groups.values() if one.state == State.EMPTY and not one.pending and idle(one.name)]
         for group in gone:
             del self._groups[group.name]
         return [group.name for group in gone if group.generation > 0]
 
     def may_forget(self, name: str, topics: set[str]) -> tuple[ErrorCode, set[str]]:
-        """(of the group; those of `topics` whose committed offsets have to stay, because its members read them)."""
+        """(error of the group; topics whose committed offsets must stay, because members read them)."""
         group = self._groups.get(name)
         if group is None:
             return self._without_members(name), set()
@@ -94,17 +102,17 @@ class GroupAdministration:
         return ErrorCode.NONE, {topic for topic in topics if group.subscribes(topic)}
 
     def _without_members(self, name: str) -> ErrorCode:
-        """Of a group that never had any: one that has committed is there."""
+        """Error of a group that never had members; with committed offsets it exists."""
         return ErrorCode.NONE if name in self._committed() else ErrorCode.GROUP_ID_NOT_FOUND
 
-    def list(self, asked: ListGroupsRequest) -> ListGroupsResponse:
-        """All that are known here. While a partition of the log is being read, with COORDINATOR_LOAD_IN_PROGRESS."""
+    def list(self, body: ListGroupsRequest) -> ListGroupsResponse:
+        """List the known groups; COORDINATOR_LOAD_IN_PROGRESS while a partition is loading."""
         known = {group.name: (group.protocol_type, group.state) for group in self._groups.values()}
         without_members = sorted(set(self._committed()) - known.keys())
         known |= dict.fromkeys(without_members, ("", State.EMPTY))
         found = [
             ListedGroup(name, protocol_type, self._name(state))
             for name, (protocol_type, state) in known.items()
-            if not asked.states or state in asked.states
+            if not body.states or state in body.states
         ]
         return ListGroupsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._loading() else ErrorCode.NONE, found)

@@ -1,11 +1,12 @@
-"""The group coordinator: keeps what groups have committed, in the partitions of `__consumer_offsets` that this
-broker leads. Semantics 6, "Committed offsets".
+"""The group coordinator (semantics 6, "Committed offsets").
+
+It keeps the committed offsets of groups, in the partitions of `__consumer_offsets` that this broker leads.
 
     elected --> loading --the log is read--> loaded
     loading, loaded --resigned--> gone: NOT_COORDINATOR
 
-A commit is an append with acks=all to that partition, through the same door as any produce: it waits for the
-partition's lock and for its in-sync replicas, and counts when they have it. So is a generation of a group with members
+A commit is an append with acks=all to that partition, as any produce. It waits for the partition's lock and for its
+in-sync replicas, and counts when they have it. A generation of a group with members is one, too
 (`group_membership`).
 """
 
@@ -56,15 +57,18 @@ from protocol.work import Until, Work
 
 LOAD = "offsets-load"
 LOAD_BYTES = 5 * 1024 * 1024
-"""Read in one step (offsets.load.buffer.size)."""
+"""Bytes read in one step (offsets.load.buffer.size)."""
 
 MS_PER_MINUTE = 60_000
 
 CreateTopic = Callable[[str, int, int, dict[str, str], Callable[..., None]], None]
-"""Makes (topic, partitions, replication factor, configs) as an admin tool would; then tells, done or not."""
+"""Creates a topic as an admin tool, then calls back.
+
+Arguments: topic, partitions, replication factor, configs, callback.
+"""
 
 class GroupCoordinator:
-    """`create_topic` is asked to make the offsets topic, on the first look for a coordinator."""
+    """Coordinator of groups. `create_topic` makes the offsets topic, on the first look-up."""
 
     def __init__(
         self,
@@ -85,15 +89,18 @@ class GroupCoordinator:
         groups, gates = self.members.groups, context.gates
         self.administration = GroupAdministration(groups, self._coordinated, self._committing, self._loading, gates)
 
-    # --- who coordinates ---
+    # --- look-up of the coordinator ---
 
-    def find(self, request: Request, asked: FindCoordinatorRequest) -> Work[None]:
-        """By this broker's own metadata, which may be of the past. A group without a name has offsets, too."""
+    def find(self, request: Request, body: FindCoordinatorRequest) -> Work[None]:
+        """Respond with the coordinator by this broker's metadata, which may be outdated.
+
+        A group without a name has offsets, too.
+        """
         if not self._metadata.partition_count(OFFSETS_TOPIC):
             yield from self._create()
             request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
-            state = self._metadata.partitions.get((OFFSETS_TOPIC, self._partition_of(asked.group)))
+            state = self._metadata.partitions.get((OFFSETS_TOPIC, self._partition_of(body.group)))
             node = None if state is None else self._metadata.node_of(state.leader)
             if state is None or node is None:
                 request.answer(FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
@@ -119,21 +126,24 @@ class GroupCoordinator:
         )
 
     def _partition_of(self, group: str) -> int:
-        """Kafka asks the session service once, at a broker's start, how many there are; here the metadata tell."""
+        """Partition of a group; the metadata have the number of partitions.
+
+        Kafka reads it from ZooKeeper once, at a broker's start.
+        """
         known = self._metadata.partition_count(OFFSETS_TOPIC)
         return group_partition(group, known or self._context.settings.offsets_topic_num_partitions)
 
-    # --- becoming coordinator, and no more ---
+    # --- election and resignation ---
 
     def elected(self, number: int) -> None:
-        """This broker has begun to lead a partition of the offsets topic: its log is read, in steps of their own."""
+        """Load a partition of the offsets topic that this broker leads from now on, in steps."""
         log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
         self._caches[number] = OffsetCache(log.log_start)
         self._changed(number, "loading")
         self._context.set_timer((LOAD, number), 0.0, lambda: self._load(number))
 
     def resigned(self, number: int) -> None:
-        """It does not lead it any more: what was loaded is dropped."""
+        """Drop the loaded state of a partition that this broker leads no more."""
         cache = self._caches.pop(number, None)
         if cache is None:
             return
@@ -143,21 +153,20 @@ class GroupCoordinator:
         self.members.resigned(lambda group: self._partition_of(group) == number)
 
     def going_offline(self, number: int) -> None:
-        """The log of a partition is out of reach: what was loaded from it goes on being the answer, the rest is given
-        up."""
+        """Handle a partition whose log is out of reach: keep its loaded state, end its loading."""
         cache = self._caches.get(number)
         if cache is not None and cache.loading:
             self.resigned(number)
 
     def _load(self, number: int) -> None:
-        """One piece of the log."""
+        """Load one piece of the log."""
         cache = self._caches[number]
         log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
         to_end = self._context.gates.offsets_loaded_to_log_end
         stop_offset = log.log_end if to_end else log.high_watermark
         if cache.loaded_to < stop_offset:
             try:
-                # Read without a limit, whatever ends the loading (GroupMetadataManager: maxOffset is None).
+                # Read without a limit, although the loading has one (GroupMetadataManager: maxOffset is None).
                 cache.load(log.read(cache.loaded_to, log.log_end, LOAD_BYTES))
             except StorageError as error:
                 self._replicas.storage_failed(error)
@@ -176,34 +185,36 @@ class GroupCoordinator:
 
     # --- commits ---
 
-    def commit(self, request: Request, asked: OffsetCommitRequest) -> Work[None]:
-        """Append what may be committed; answered when the in-sync replicas have it, or `offsets.commit.timeout.ms` is
-        over."""
-        number = self._partition_of(asked.group)
+    def commit(self, request: Request, body: OffsetCommitRequest) -> Work[None]:
+        """Append the valid commits.
+
+        The response follows when the in-sync replicas have them, or after `offsets.commit.timeout.ms`.
+        """
+        number = self._partition_of(body.group)
         cache, error = self._cache(number)
-        if self.members.refuses(asked.instance):
+        if self.members.refuses(body.instance):
             error = ErrorCode.UNSUPPORTED_VERSION
         elif error == ErrorCode.NONE:
-            error = self.members.may_commit(asked)
+            error = self.members.may_commit(body)
         if cache is None or error != ErrorCode.NONE:
-            refused = [PartitionError(each.topic, each.partition, error) for each in asked.partitions]
+            refused = [PartitionError(each.topic, each.partition, error) for each in body.partitions]
             request.answer(OffsetCommitResponse(refused))
             return
-        errors = {index: self._refused(each) for index, each in enumerate(asked.partitions)}
+        errors = {index: self._refused(each) for index, each in enumerate(body.partitions)}
         accepted = [index for index, error in errors.items() if error == ErrorCode.NONE]
-        keys = [OffsetKey(asked.group, each.topic, each.partition) for each in asked.partitions]
+        keys = [OffsetKey(body.group, each.topic, each.partition) for each in body.partitions]
         if not cache.has_room([keys[index] for index in accepted]):
             errors.update(dict.fromkeys(accepted, ErrorCode.INVALID_COMMIT_OFFSET_SIZE))
             accepted = []
 
         def answer() -> None:
-            results = [PartitionError(p.topic, p.partition, errors[i]) for i, p in enumerate(asked.partitions)]
+            results = [PartitionError(p.topic, p.partition, errors[i]) for i, p in enumerate(body.partitions)]
             request.answer(OffsetCommitResponse(results))
 
         if not accepted:
             answer()
             return
-        committed = {index: self._committed(asked.partitions[index]) for index in accepted}
+        committed = {index: self._committed(body.partitions[index]) for index in accepted}
 
         def appended(results: list[ProduceResult]) -> None:
             (result,) = results
@@ -218,7 +229,7 @@ class GroupCoordinator:
         yield from self._writing.append(number, commit_records(commits, self._context.gates), appended)
 
     def _store(self, group: str, stored: StoredGroup, done: Callable[[ErrorCode], None]) -> Work[None]:
-        """A generation of a group."""
+        """Append a generation of a group."""
         number = self._partition_of(group)
         if self._cache(number)[0] is None:
             done(ErrorCode.NOT_COORDINATOR)
@@ -231,23 +242,25 @@ class GroupCoordinator:
         yield from self._writing.append(number, [group_record(group, stored, self._context.gates)], appended)
 
     def partitions_deleted(self, topic_partitions: list[TopicPartition]) -> Work[None]:
-        """What groups have committed of them is dropped, by records without a value, whoever gets them
-        (GroupMetadataManager.cleanupGroupMetadata). What is being loaded keeps it."""
+        """Drop the committed offsets of deleted partitions, by records without a value and acks=0.
+
+        GroupMetadataManager.cleanupGroupMetadata. A loading partition keeps them.
+        """
         for number, cache in sorted(self._caches.items()):
             if not cache.loading:
                 keys = cache.drop(topic_partitions)
                 yield from self._writing.forget(number, keys, self._idle(number, cache))
 
     def _idle(self, number: int, cache: OffsetCache) -> list[str]:
-        """Groups without members, and without anything committed, are groups no more: those the log has told of."""
+        """Drop groups without members and committed offsets; returns those with stored generations."""
         return self.administration.forget(
             lambda group: self._partition_of(group) == number and not cache.of_group(group)
         )
 
-    def delete(self, request: Request, asked: DeleteGroupsRequest) -> Work[None]:
-        """Groups without members, and what they have committed (KIP-229)."""
+    def delete(self, request: Request, body: DeleteGroupsRequest) -> Work[None]:
+        """Delete groups without members, and their committed offsets (KIP-229)."""
         deleted: list[DeletedGroup] = []
-        for group in asked.groups:
+        for group in body.groups:
             number = self._partition_of(group)
             cache, error = self._cache(number)
             if cache is not None:
@@ -259,20 +272,20 @@ class GroupCoordinator:
             deleted.append(DeletedGroup(group, error))
         request.answer(DeleteGroupsResponse(deleted))
 
-    def delete_offsets(self, request: Request, asked: OffsetDeleteRequest) -> Work[None]:
-        """Of partitions that no member of the group reads (KIP-496)."""
-        number = self._partition_of(asked.group)
-        cache, error = self._cache(number) if asked.group else (None, ErrorCode.INVALID_GROUP_ID)
+    def delete_offsets(self, request: Request, body: OffsetDeleteRequest) -> Work[None]:
+        """Delete committed offsets of partitions that no member of the group reads (KIP-496)."""
+        number = self._partition_of(body.group)
+        cache, error = self._cache(number) if body.group else (None, ErrorCode.INVALID_GROUP_ID)
         if cache is None:
             request.answer(OffsetDeleteResponse(error))
             return
-        known = [key for key, _ in cache.of_group(asked.group)]
-        error, read = self.administration.may_forget(asked.group, {one.topic for one in asked.partitions})
+        known = [key for key, _ in cache.of_group(body.group)]
+        error, read = self.administration.may_forget(body.group, {one.topic for one in body.partitions})
         if error != ErrorCode.NONE:
             request.answer(OffsetDeleteResponse(error))
             return
         results: dict[TopicPartition, ErrorCode] = {}
-        for one in asked.partitions:
+        for one in body.partitions:
             topic_partition: TopicPartition = (one.topic, one.partition)
             results[topic_partition] = ErrorCode.NONE
             if topic_partition not in self._metadata.partitions:
@@ -286,25 +299,25 @@ class GroupCoordinator:
             OffsetDeleteResponse(ErrorCode.NONE, [PartitionError(*place, error) for place, error in results.items()])
         )
 
-    def _refused(self, asked: OffsetToCommit) -> ErrorCode:
-        if (asked.topic, asked.partition) not in self._metadata.partitions:
+    def _refused(self, entry: OffsetToCommit) -> ErrorCode:
+        if (entry.topic, entry.partition) not in self._metadata.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if len(asked.metadata.encode()) > self._context.settings.offset_metadata_max_bytes:
+        if len(entry.metadata.encode()) > self._context.settings.offset_metadata_max_bytes:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
         return ErrorCode.NONE
 
-    def _committed(self, asked: OffsetToCommit) -> CommittedOffset:
-        """Up to 2.0 with the time of its end (offsets.retention.minutes), which nobody looks at here."""
+    def _committed(self, entry: OffsetToCommit) -> CommittedOffset:
+        """Committed offset; up to 2.0 with its expiry (offsets.retention.minutes), unused here."""
         now_ms = int(self._context.now.wall_ms)
         if self._context.gates.offset_commit_value_version >= 3:
-            return CommittedOffset(asked.offset, asked.leader_epoch, asked.metadata, now_ms)
+            return CommittedOffset(entry.offset, entry.leader_epoch, entry.metadata, now_ms)
         expire_ms = now_ms + self._context.settings.offsets_retention_minutes * MS_PER_MINUTE
-        return CommittedOffset(asked.offset, EPOCH_UNKNOWN, asked.metadata, now_ms, expire_ms)
+        return CommittedOffset(entry.offset, EPOCH_UNKNOWN, entry.metadata, now_ms, expire_ms)
 
-    # --- questions ---
+    # --- look-ups ---
 
     def fetch(self, request: OffsetFetchRequest) -> OffsetFetchResponse:
-        """Out of the cache, whatever the partition's replicas do: a coordinator of the past answers with the past."""
+        """Respond from the cache, whatever the replicas' state; an outdated coordinator is outdated."""
         cache, error = self._cache(self._partition_of(request.group))
         if cache is None:
             return OffsetFetchResponse(error)
@@ -318,12 +331,12 @@ class GroupCoordinator:
                 ],
             )
         found: list[CommittedPartition] = []
-        for asked in request.partitions:
-            held = cache.get(OffsetKey(request.group, asked.topic, asked.partition))
+        for entry in request.partitions:
+            held = cache.get(OffsetKey(request.group, entry.topic, entry.partition))
             if held is None:
-                found.append(CommittedPartition(asked.topic, asked.partition))
+                found.append(CommittedPartition(entry.topic, entry.partition))
             else:
-                topic_partition: TopicPartition = (asked.topic, asked.partition)
+                topic_partition: TopicPartition = (entry.topic, entry.partition)
                 found.append(CommittedPartition(*topic_partition, held.offset, held.leader_epoch, held.metadata))
         return OffsetFetchResponse(ErrorCode.NONE, found)
 
@@ -331,7 +344,7 @@ class GroupCoordinator:
         return any(cache.loading for cache in self._caches.values())
 
     def _committing(self) -> set[str]:
-        """Groups that have committed something, as far as it has been read."""
+        """Groups with committed offsets, as far as loaded."""
         return {group for cache in self._caches.values() if not cache.loading for group in cache.names()}
 
     def _coordinated(self, group: str) -> ErrorCode:

@@ -1,7 +1,7 @@
-"""A rebalance of a group: it is prepared, its members join, the leader assigns, the offsets topic has it.
+"""Rebalance of a group: members join, the leader assigns, the offsets topic stores it.
 
-A generation counts when it is stored: nobody is told of an assignment before. What is under way is in memory alone:
-where the coordinator changes meanwhile, a rebalance begins again.
+A generation counts when it is stored: no member receives an assignment before. The state until then is in memory
+alone. Under another coordinator a rebalance begins again.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,28 +22,31 @@ SYNC = "group-sync"
 
 Stored = Callable[[ErrorCode], None]
 Store = Callable[[str, StoredGroup, Stored], Work[None]]
-"""Writes a group to the offsets topic; tells when it is in sync, or why not."""
+"""Writes a group to the offsets topic; calls back with the error, or NONE."""
 
 
-def _nobody_asks(error: ErrorCode) -> None:
-    """An empty generation: if it is lost, the one before it comes to life again, and its members fall silent."""
+def _ignore_outcome(error: ErrorCode) -> None:
+    """Ignore the outcome of storing an empty generation.
+
+    If it is lost, the one before it comes back, and its members' sessions expire.
+    """
 
 
 class Rebalance:
-    """`heard_of`: a member's session goes on from now."""
+    """Rebalances of groups. `renew_session`: renews a member's session from now."""
 
-    def __init__(self, context: BrokerContext, store: Store, heard_of: Callable[[Group, Member], None]) -> None:
+    def __init__(self, context: BrokerContext, store: Store, renew_session: Callable[[Group, Member], None]) -> None:
         self._context = context
         self._store = store
-        self._heard_of = heard_of
+        self._renew_session = renew_session
 
     def prepare(self, group: Group) -> None:
-        """All are to join again."""
+        """Begin a rebalance: all members must join again."""
         for member in group.members.values():
             if group.state == State.COMPLETING:
                 member.assignment = b""
             if member.syncing is not None:
-                self._heard_of(group, member)  # its session may have been over while it waited
+                self._renew_session(group, member)  # its session may have ended while it waited
                 member.syncing.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
                 member.syncing = None
         first = group.state == State.EMPTY
@@ -59,7 +62,7 @@ class Rebalance:
         self.complete_if_all_have_joined(group)
 
     def _wait_for_more(self, group: Group, wait_ms: int, left_ms: int) -> None:
-        """InitialDelayedJoin: as long as others come, once more, up to the rebalance time-out."""
+        """Wait for further members, repeatedly, up to the rebalance timeout (InitialDelayedJoin)."""
         group.newcomer = False
 
         def due() -> None:
@@ -77,7 +80,10 @@ class Rebalance:
             self._complete(group)
 
     def _complete(self, group: Group) -> None:
-        """Who has not joined again is out; a static member stays until its session ends."""
+        """Complete the joins. Dynamic members that have not joined again are removed.
+
+        A static member stays until its session ends.
+        """
         for member in [one for one in group.members.values() if one.joining is None and one.instance is None]:
             self._context.out.cancel_timer((SESSION, group.name, member.member))
             group.remove(member)
@@ -90,39 +96,39 @@ class Rebalance:
         group.begins()
         self.becomes(group, group.state)
         if group.state == State.EMPTY:
-            self.store_apart(group, {}, _nobody_asks)
+            self.store_apart(group, {}, _ignore_outcome)
         elif self._context.gates.unsynced_members_are_removed:
             group.unsynced = set(group.members)
             due = partial(self._never_synced, group)
             self._context.set_timer((SYNC, group.name), group.rebalance_timeout_ms, due)
         for member in group.members.values():
             member.new = False
-            self._heard_of(group, member)  # a static one, too, that did not join again
+            self._renew_session(group, member)  # a static one, too, that did not join again
             if member.joining is not None:
                 request, member.joining = member.joining, None
                 self.answer_join(group, member, request)
 
     def _never_synced(self, group: Group) -> None:
-        """They have joined, and did not ask for their assignment within the rebalance time-out (KAFKA-12890)."""
+        """Remove members without a SyncGroup within the rebalance timeout (KAFKA-12890)."""
         for member in [group.members[name] for name in sorted(group.unsynced) if name in group.members]:
             self._context.out.cancel_timer((SESSION, group.name, member.member))
             group.remove(member)
         self.prepare(group)
 
     def has_synced(self, group: Group, member: Member) -> None:
-        """It asks for its assignment, or has left."""
+        """Note a member's SyncGroup, or its departure."""
         if group.unsynced:
             group.unsynced.discard(member.member)
             if not group.unsynced:
                 self.all_have_synced(group)
 
     def all_have_synced(self, group: Group) -> None:
-        """Or it matters no more."""
+        """Note that no member's SyncGroup is missing, or that none matters any more."""
         group.unsynced = set()
         self._context.out.cancel_timer((SYNC, group.name))
 
     def answer_join(self, group: Group, member: Member, request: Request) -> None:
-        members = group.told_to(member) if group.state == State.COMPLETING else []
+        members = group.members_for(member) if group.state == State.COMPLETING else []
         request.answer(
             JoinGroupResponse(
                 ErrorCode.NONE, group.generation, group.protocol_type, group.protocol, group.leader, member.member,
@@ -131,7 +137,10 @@ class Rebalance:
         )  # fmt: skip
 
     def _assigned(self, group: Group, generation: int, given: Mapping[str, bytes], error: ErrorCode) -> None:
-        """The assignment is stored, or is not. Somebody may have joined meanwhile: then nobody waits for it."""
+        """Handle the stored assignment, or its failure.
+
+        After a join meanwhile no member waits for it.
+        """
         if group.state != State.COMPLETING or group.generation != generation:
             return
         failed = error != ErrorCode.NONE
@@ -142,19 +151,19 @@ class Rebalance:
         for one in group.members.values():
             if one.syncing is not None:
                 waiting, one.syncing = one.syncing, None
-                self._heard_of(group, one)
+                self._renew_session(group, one)
                 assigned = SyncGroupResponse(ErrorCode.NONE, group.protocol_type, group.protocol, one.assignment)
                 waiting.answer(SyncGroupResponse(error) if failed else assigned)
         if failed:
             self.prepare(group)
 
     def assign(self, group: Group, given: Mapping[str, bytes]) -> Work[None]:
-        """The leader's: whoever asks is answered when the offsets topic has it."""
+        """Store the leader's assignment; pending SyncGroups get their response afterwards."""
         stored = partial(self._assigned, group, group.generation, given)
         yield from self._store(group.name, group.to_store(given), stored)
 
     def store_apart(self, group: Group, assigned: Mapping[str, bytes], stored: Stored) -> None:
-        """Not in whoever's thread this is."""
+        """Store a group in a thread of its own."""
         work = self._store(group.name, group.to_store(assigned), stored)
         self._context.threads.start("group-coordinator", "store", work)
 

@@ -1,4 +1,4 @@
-"""What the coordinator writes to the offsets topic: what groups commit, who is in them, and what is forgotten."""
+"""Records of the offsets topic: commits, groups with members, and tombstones."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -22,14 +22,14 @@ COMMIT_ERRORS = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
 }
-"""What a failed append means to whoever commits; other codes (7) go out as they are."""
+"""Error of a commit for each error of its append; other codes (7) stay as they are."""
 
 STORE_ERRORS = COMMIT_ERRORS | {
     ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""And to the members of a group whose generation it was (GroupMetadataManager.storeGroup)."""
+"""Error of a group's members for a generation's append (GroupMetadataManager.storeGroup)."""
 
 
 def commit_records(commits: Iterable[tuple[OffsetKey, CommittedOffset]], gates: Gates) -> list[RecordFields]:
@@ -51,14 +51,14 @@ class GroupRecords:
     def append(
         self, number: int, records: Sequence[RecordFields], appended: Callable[[list[ProduceResult]], None]
     ) -> Work[None]:
-        """As one batch (before 0.11: one message each); in sync, or given up after `offsets.commit.timeout.ms`."""
+        """Append as one batch (before 0.11: one message each), within `offsets.commit.timeout.ms`."""
         settings = self._context.settings
         yield from self._append(
             number, records, settings.offsets_commit_required_acks, settings.offsets_commit_timeout_ms, appended
         )
 
     def forget(self, number: int, keys: Sequence[OffsetKey], groups: Sequence[str] = ()) -> Work[None]:
-        """Records without a value, whoever gets them."""
+        """Append records without a value (tombstones), with acks=0."""
         gone: list[RecordFields] = [(encode_key(key), None, ()) for key in keys]
         gone += [(encode_group_key(group), None, ()) for group in groups]
         if gone:

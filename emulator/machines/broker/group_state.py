@@ -3,7 +3,7 @@
          a member joins             all have joined             the leader has assigned
 Empty ---------------> Preparing ---------------> Completing --------------------> Stable
   ^                    ^   |  ^                       | a member joins, leaves        |
-  |    nobody is left  |   |  +-----------------------+ or is not heard of            |
+  |   no member left   |   |  +-----------------------+ or its session ends           |
   +------------------- | --+                                                          |
                        +--------------------------------------------------------------+
 """
@@ -20,7 +20,7 @@ from protocol.records.schema_fields import UnreadableRecord
 
 
 class State(StrEnum):
-    """Kafka's names."""
+    """States under Kafka's names."""
 
     EMPTY = "Empty"
     PREPARING = "PreparingRebalance"
@@ -30,21 +30,24 @@ class State(StrEnum):
 
 
 class Member:
-    """`joining`, `syncing`: its request that waits for the others. Its time-outs are those that it first came with.
-    `new`: it has come, and no generation has begun since."""
+    """One member.
+
+    `joining`, `syncing`: its pending request. Its timeouts are those of its first request. `new`: no generation has
+    begun since it came.
+    """
 
     __slots__ = (
         "assignment", "client", "instance", "joining", "member", "new", "protocols", "rebalance_timeout_ms",
         "session_timeout_ms", "syncing",
     )  # fmt: skip
 
-    def __init__(self, member: str, asked: JoinGroupRequest) -> None:
+    def __init__(self, member: str, join: JoinGroupRequest) -> None:
         self.member = member
-        self.instance = asked.instance
-        self.client = asked.client
-        self.protocols = asked.protocols
-        self.session_timeout_ms = asked.session_timeout_ms
-        self.rebalance_timeout_ms = asked.rebalance_timeout_ms
+        self.instance = join.instance
+        self.client = join.client
+        self.protocols = join.protocols
+        self.session_timeout_ms = join.session_timeout_ms
+        self.rebalance_timeout_ms = join.rebalance_timeout_ms
         self.assignment = b""
         self.joining: Request | None = None
         self.syncing: Request | None = None
@@ -55,7 +58,10 @@ class Member:
 
 
 class Group:
-    """`members`: in the order of their coming. `pending`: ids that were given out and not joined with yet (KIP-394)."""
+    """One group. `members`: in the order of their joins.
+
+    `pending`: assigned ids without a second JoinGroup yet (KIP-394).
+    """
 
     __slots__ = (
         "generation", "instances", "leader", "members", "name", "newcomer", "pending", "protocol", "protocol_type",
@@ -66,7 +72,7 @@ class Group:
         self.name = name
         self.state = State.EMPTY
         self.since_ms = -1
-        """Of its state, since 1970."""
+        """Start of its state, in ms since 1970."""
         self.generation = 0
         self.protocol_type = ""
         self.protocol = ""
@@ -76,28 +82,28 @@ class Group:
         """{group.instance.id: member}"""
         self.pending: set[str] = set()
         self.unsynced: set[str] = set()
-        """Members that have not asked for their assignment in this generation (KAFKA-12890)."""
+        """Members without a SyncGroup in this generation (KAFKA-12890)."""
         self.waits_for_more = False
-        """Its first rebalance waits a while for others to come (group.initial.rebalance.delay.ms)."""
+        """Its first rebalance waits for further members (group.initial.rebalance.delay.ms)."""
         self.newcomer = False
-        """Somebody came during that wait, before the group has had any generation."""
+        """A member joined during that wait, before the group's first generation."""
 
-    def supports(self, asked: JoinGroupRequest) -> bool:
-        """Of the group's kind, and with a strategy that everybody knows."""
-        if not asked.protocols or not asked.protocol_type:
+    def supports(self, join: JoinGroupRequest) -> bool:
+        """Whether a join has the group's protocol type, and a strategy that all members know."""
+        if not join.protocols or not join.protocol_type:
             return False
         if not self.members:
             return True
-        if asked.protocol_type != self.protocol_type:
+        if join.protocol_type != self.protocol_type:
             return False
-        return bool({one.name for one in asked.protocols} & self._common(but=asked.member))
+        return bool({one.name for one in join.protocols} & self._common(but=join.member))
 
     def _common(self, but: str = "") -> set[str]:
         sets = [{one.name for one in m.protocols} for m in self.members.values() if m.member != but]
         return set.intersection(*sets) if sets else {one.name for m in self.members.values() for one in m.protocols}
 
     def chosen(self) -> str:
-        """Each member votes for the first it knows of those that all know."""
+        """The strategy with most votes: each member votes for its first common one."""
         common = self._common()
         votes = Counter(
             next(one.name for one in member.protocols if one.name in common) for member in self.members.values()
@@ -121,7 +127,7 @@ class Group:
             self.leader = next(iter(self.members), "")
 
     def renamed(self, member: Member, name: str) -> None:
-        """A static member has come back and is given another id; it keeps its place."""
+        """Replace the id of a static member that has come back; it keeps its position."""
         self.members = {(name if key == member.member else key): one for key, one in self.members.items()}
         if member.member in self.unsynced:
             self.unsynced = self.unsynced - {member.member} | {name}
@@ -132,7 +138,7 @@ class Group:
         self.instances[member.instance] = name
 
     def begins(self) -> None:
-        """The next generation; without members it is empty."""
+        """Begin the next generation; without members it is empty."""
         self.generation += 1
         self.waits_for_more = False
         if self.members:
@@ -148,11 +154,11 @@ class Group:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest that a member wants to be waited for."""
+        """The longest rebalance timeout of the members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
-    def told_to(self, member: Member) -> list[JoinedMember]:
-        """Who is in it: to the leader alone."""
+    def members_for(self, member: Member) -> list[JoinedMember]:
+        """Members for a JoinGroup response: to the leader alone."""
         if member.member != self.leader:
             return []
         return [
@@ -160,7 +166,7 @@ class Group:
         ]
 
     def to_store(self, assigned: Mapping[str, bytes]) -> StoredGroup:
-        """What the log is told of this generation. `assigned`: {member: its assignment}; who is not there has none."""
+        """Record of this generation. `assigned`: {member: its assignment}; absent ones have none."""
         members = tuple(
             StoredMember(
                 one.member, one.client, "", one.rebalance_timeout_ms, one.session_timeout_ms,
@@ -174,16 +180,16 @@ class Group:
 
     @classmethod
     def stored(cls, name: str, stored: StoredGroup) -> "Group":
-        """As the log tells it; nobody waits for anything."""
+        """Group of a record; no request is pending."""
         group = cls(name)
         group.generation, group.since_ms = stored.generation, stored.since_ms
         group.protocol_type, group.protocol = stored.protocol_type, stored.protocol or ""
         for one in stored.members:
-            asked = JoinGroupRequest(
+            join = JoinGroupRequest(
                 name, one.member, one.session_timeout_ms, one.rebalance_timeout_ms, stored.protocol_type,
                 [GroupProtocol(group.protocol, one.subscription)], one.instance, one.client,
             )  # fmt: skip
-            member = Member(one.member, asked)
+            member = Member(one.member, join)
             member.assignment = one.assignment
             group.add(member, stored.protocol_type)
         group.leader = stored.leader or ""
@@ -191,7 +197,7 @@ class Group:
         return group
 
     def subscribes(self, topic: str) -> bool:
-        """Whether a member reads `topic`, as far as this coordinator can tell: if not, it does (KIP-496)."""
+        """Whether a member reads `topic` (KIP-496); True if this coordinator cannot tell."""
         if not self.protocol:
             return True
         try:

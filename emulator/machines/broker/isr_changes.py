@@ -1,13 +1,14 @@
-"""ISR changes: how a leader's wish becomes the partition's recorded state. Semantics 1.3, 1.4, 1.6.
+"""Recording of a leader's ISR changes. Semantics 1.3, 1.4, 1.6.
 
 Two ways, by `inter.broker.protocol.version`:
 
-* straight to the session service: a conditional write with the cached zkVersion, *holding the partition's lock*. Out of
-  reach, it waits, and with it everybody who needs the partition; other partitions' checks wait too, as
-  there is one checking task.
-* through the controller (`alter_isr`).
+- straight to ZooKeeper: a conditional write with the cached zkVersion, *holding the partition's lock*. While
+  ZooKeeper is out of reach, it waits, and with it every thread that needs the partition. Other partitions' checks
+  wait too, as there is one checking task.
+- through the controller (`alter_isr`).
 
-A leader never bumps the leader epoch."""
+A leader never bumps the leader epoch.
+"""
 
 from emulator.machines.broker.alter_isr import AlterIsr, IsrCounts
 from emulator.machines.broker.context import BrokerContext, SessionExpired
@@ -24,7 +25,7 @@ SHRINK = ("isr-shrink",)
 
 
 class IsrChanges:
-    """Of the partitions that this broker leads."""
+    """ISR changes of the partitions that this broker leads."""
 
     def __init__(
         self, context: BrokerContext, partitions: dict[TopicPartition, Partition], channel: ControllerChannel
@@ -52,10 +53,11 @@ class IsrChanges:
     # --- the periodic check (1.3) ---
 
     def _shrink(self) -> None:
-        """One run over all partitions; the next is due a period after this one was due.
+        """Run the check over all partitions; the next is due a period after this one was due.
 
-        A run that was held up leaves others overdue. They follow at once, some before those who wait for the lock that
-        has just been released: a follower that waits there still counts as silent, is removed, joins, is removed.
+        A run that was held up leaves others overdue. They follow at once, some before the threads that wait for the
+        just released lock. A follower whose fetch waits there still counts as silent: it is removed, joins, and is
+        removed again.
         """
         self._context.threads.start("isr-expiration", "shrink", self._check_all())
 
@@ -69,14 +71,16 @@ class IsrChanges:
         self._context.set_timer(SHRINK, wait_ms, self._shrink)
 
     def _overdue(self) -> bool:
-        """The next run should have begun before, and is faster than those who wait for what this one had locked."""
+        """Whether the next run is overdue, and overtakes threads that wait for the released lock."""
         if self._shrink_due_ms + self._shrink_period_ms >= self._context.now.mono_ms:
             return False
         return self._context.chance.below(2) == 0
 
     def _check_each(self) -> Work[None]:
-        """A run ends with the first write that the session does not outlive, and with the first ISR that names a
-        replica which is not assigned (KAFKA-9672)."""
+        """Check once; the run ends with the first write that outlives the session.
+
+        It also ends with the first ISR that contains an unassigned replica (KAFKA-9672).
+        """
         try:
             yield from self._shrink_each()
         except (SessionExpired, UnassignedIsrMember):
@@ -95,12 +99,14 @@ class IsrChanges:
     # --- a change (1.6) ---
 
     def expand(self, partition: Partition, broker: BrokerId) -> Work[None]:
-        """A follower caught up. Over when the change is through (direct writes) or under way (AlterIsr). Raises
-        SessionExpired."""
+        """Add a follower that caught up to the ISR. Raises SessionExpired.
+
+        Ends when the change is recorded (direct writes) or under way (AlterIsr).
+        """
         yield from self._change(partition, [*partition.isr, broker], expands=True)
 
     def _change(self, partition: Partition, isr: list[BrokerId], *, expands: bool) -> Work[None]:
-        """By whoever has the partition's lock."""
+        """Change the ISR, by the thread with the partition's lock."""
         context = self._context
         through = "controller" if context.gates.alter_isr else "session"
         change = "expand" if expands else "shrink"
@@ -147,7 +153,7 @@ class IsrChanges:
     def _write_ended(
         self, partition: Partition, isr: list[BrokerId], outcome: str, version: int, *, expands: bool
     ) -> bool:
-        """Whether the high watermark moved by it."""
+        """Handle the end of a write; whether the high watermark advanced."""
         partition.tell_isr_change_ended(isr, outcome, version)
         if outcome != "done":
             self.counts.failed += 1
@@ -158,19 +164,19 @@ class IsrChanges:
         return partition.leads and partition.advance_high_watermark()
 
     def _written(self, partition: Partition, isr: list[BrokerId]) -> Work[tuple[str, int]]:
-        """(outcome, the state's version; -1 if it was not written). Raises SessionExpired."""
+        """Write: (outcome, the state's version; -1 if it was not written). Raises SessionExpired."""
         state = Leadership(self._context.broker, partition.leader_epoch, tuple(isr), partition.controller_epoch)
         path = state_path(partition.topic, partition.partition)
-        response = yield from self._context.asked(
+        response = yield from self._context.await_session(
             SessionRequest([SetData(path, encode_state(state), partition.zk_version)])
         )
         result = response.results[0] if response.results else None
         if response.error == SessionError.OK and result is not None:
             return "done", result.version
         if response.error != SessionError.BAD_VERSION:
-            return "bad-version", -1  # the topic is gone, and Kafka's words are the same
-        # The lost answer of an earlier try of ours may be why the version differs.
-        response = yield from self._context.asked(SessionRequest([GetData(path)]))
+            return "bad-version", -1  # the topic is gone; Kafka reports the same
+            # An earlier try of this broker, whose response was lost, may explain the other version.
+        response = yield from self._context.await_session(SessionRequest([GetData(path)]))
         result = response.results[0] if response.results else None
         topic_partition = (partition.topic, partition.partition)
         if (

@@ -1,6 +1,8 @@
-"""Telling the controller of ISR changes that were written straight to the session service. Semantics 1.6.
+"""Notifications of ISR changes that were written straight to ZooKeeper. Semantics 1.6.
 
-Changes are collected and told by one notification znode, when they have been quiet for 5 s or untold for 60 s."""
+The controller reads them. One notification znode reports the collected changes, when there was none for 5 s, or no
+notification for 60 s.
+"""
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.partition import Partition
@@ -15,7 +17,7 @@ PROPAGATE_AT_LATEST_MS = 60_000.0
 
 
 class IsrNotifications:
-    """Of a broker whose ISR changes do not go through the controller."""
+    """Notifications of a broker whose ISR changes do not go through the controller."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
@@ -24,19 +26,19 @@ class IsrNotifications:
         self._last_propagation_ms = 0.0
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin the periodic check."""
         self._last_propagation_ms = self._context.now.mono_ms
         self._context.set_timer(PROPAGATE, PROPAGATE_EVERY_MS, self._propagate)
 
     def note(self, partition: Partition) -> None:
-        """A change of its ISR was written."""
+        """Note a written ISR change."""
         topic_partition = (partition.topic, partition.partition)
         if topic_partition not in self._changed:
             self._changed.append(topic_partition)
         self._last_change_ms = self._context.now.mono_ms
 
     def _propagate(self) -> None:
-        """Tell, if it is time."""
+        """Create a notification, if it is time."""
         context = self._context
         now_ms = context.now.mono_ms
         context.set_timer(PROPAGATE, PROPAGATE_EVERY_MS, self._propagate)
@@ -44,14 +46,14 @@ class IsrNotifications:
         overdue = self._last_propagation_ms + PROPAGATE_AT_LATEST_MS < now_ms
         if not self._changed or not (quiet or overdue):
             return
-        told, self._changed = self._changed, []
+        batch, self._changed = self._changed, []
         self._last_propagation_ms = now_ms
-        create = Create(f"{ISR_CHANGE_NOTIFICATION}/{ISR_CHANGE_PREFIX}", encode_partitions(told), sequential=True)
+        create = Create(f"{ISR_CHANGE_NOTIFICATION}/{ISR_CHANGE_PREFIX}", encode_partitions(batch), sequential=True)
 
         def created(response: SessionResponse) -> None:
             if response.error != SessionError.OK:
-                self._changed = told + [
-                    topic_partition for topic_partition in self._changed if topic_partition not in told
+                self._changed = batch + [
+                    topic_partition for topic_partition in self._changed if topic_partition not in batch
                 ]
 
         context.ask_session(SessionRequest([create]), created)

@@ -1,7 +1,8 @@
-"""Leader epochs of one replica: where each epoch's records begin.
+"""Leader epochs of one replica: the start offset of each epoch.
 
-A list of (epoch, start offset), growing in both. It answers the question on which truncation rests: where does epoch
-E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrites the file `leader-epoch-checkpoint`.
+A list of (epoch, start offset), growing in both. Truncation rests on its answer to this question: where does epoch
+E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrites the file
+`leader-epoch-checkpoint`.
 
     epochs     0        1            3
     offsets    0 1 2 3  4 5 6 7 8 9  10 11 ...      end_offset_for(2) = (1, 10)
@@ -14,16 +15,16 @@ from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
 from protocol.versions import Gates
 
 UNDEFINED = (EPOCH_UNKNOWN, NO_OFFSET)
-"""(epoch, end offset) that says: I cannot tell."""
+"""(epoch, end offset) of an undefined answer."""
 
 Noted = tuple[LeaderEpoch, Offset, LeaderEpoch, Offset, int, str]
-"""(epoch, its start, the entry before: epoch, start, how many there were, all of them now as text)"""
+"""(epoch, its start, the previous entry: epoch, start; number of entries, their text)"""
 
 
 class LeaderEpochCache:
     """Epoch entries of one replica, mirrored in `path`."""
 
-    __slots__ = ("_files", "_gates", "_path", "_writes", "entries", "untold")
+    __slots__ = ("_files", "_gates", "_path", "_writes", "entries", "unreported")
 
     def __init__(self, files: Files, path: str, gates: Gates, entries: LeaderEpochs) -> None:
         self._files = files
@@ -31,26 +32,26 @@ class LeaderEpochCache:
         self._gates = gates
         self._writes = gates.has_epoch_cache
         self.entries = entries
-        self.untold: list[Noted] = []
-        """Noted since the last `tell`."""
+        self.unreported: list[Noted] = []
+        """Entries noted since the last `tell`."""
 
     def tell(self) -> list[Noted]:
-        """What was noted since the last time: for events."""
-        told, self.untold = self.untold, []
-        return told
+        """Take the entries noted since the last call, for events."""
+        reported, self.unreported = self.unreported, []
+        return reported
 
     @property
     def text(self) -> str:
-        """The newest entries, as events tell them: "0:0 2:57"."""
+        """The newest entries, in the text of events: "0:0 2:57"."""
         return " ".join(f"{epoch}:{start}" for epoch, start in self.entries[-EPOCHS_TOLD_MAX:])
 
     @property
     def latest(self) -> LeaderEpoch:
-        """-1 when empty."""
+        """The newest epoch; -1 when empty."""
         return self.entries[-1][0] if self.entries else EPOCH_UNKNOWN
 
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> None:
-        """Epoch `epoch` begins at `start_offset`, unless that is known already."""
+        """Note that `epoch` begins at `start_offset`, unless that is known already."""
         entries = self.entries
         if not self._writes:
             return
@@ -65,13 +66,14 @@ class LeaderEpochCache:
                 return
         before_epoch, before_start = entries[-1] if entries else UNDEFINED
         entries.append((epoch, start_offset))
-        self.untold.append((epoch, start_offset, before_epoch, before_start, len(entries) - 1, self.text))
+        self.unreported.append((epoch, start_offset, before_epoch, before_start, len(entries) - 1, self.text))
         self._flush()
 
     def end_offset_for(self, epoch: LeaderEpoch, log_end: Offset) -> tuple[LeaderEpoch, Offset]:
-        """(largest epoch <= `epoch`, where it ends); who asks by version 0 is not told the epoch.
+        """(largest epoch <= `epoch`, its end); version 0 of the request omits the epoch.
 
-        UNDEFINED by the table of semantics 2.1."""
+        UNDEFINED by the table of semantics 2.1.
+        """
         entries = self.entries
         if epoch == -1 or not entries:
             at_end = epoch == -1 and not entries and self._gates.no_epochs_end_at_log_end
@@ -97,7 +99,7 @@ class LeaderEpochCache:
             self._flush()
 
     def truncate_from_start(self, offset: Offset) -> None:
-        """The log begins at `offset` now: the epoch in force there keeps one entry, moved to `offset`."""
+        """Move the log's begin to `offset`: the epoch in force there keeps one entry, moved to it."""
         if self.entries and self.entries[0][1] < offset:
             older = [entry for entry in self.entries if entry[1] <= offset]
             self.entries = [(older[-1][0], offset)] + [entry for entry in self.entries if entry[1] > offset]

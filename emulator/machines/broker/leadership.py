@@ -1,8 +1,7 @@
-"""The controller's orders: LeaderAndIsr, StopReplica, UpdateMetadata. Semantics 1.7.
+"""Requests of the controller: LeaderAndIsr, StopReplica, UpdateMetadata. Semantics 1.7.
 
-One order at a time, as Kafka's replicaStateChangeLock makes it; an order waits for partitions that are locked, and for
-topic configurations that a new log needs from the session service. `replica_transitions` carries out what it says of
-one replica.
+One request at a time, by Kafka's replicaStateChangeLock. A request waits for locked partitions, and for topic
+configurations from ZooKeeper that a new log needs. `replica_transitions` executes the changes of one replica.
 """
 
 from emulator.machines.broker.context import BrokerContext, SessionExpired
@@ -30,7 +29,7 @@ HIGH_WATERMARK_CHECKPOINT = ("high-watermark-checkpoint",)
 
 
 class Leadership:
-    """Carries out LeaderAndIsr, StopReplica and UpdateMetadata."""
+    """Executes LeaderAndIsr, StopReplica and UpdateMetadata."""
 
     def __init__(
         self, context: BrokerContext, replicas: Replicas, fetchers: Fetchers, transitions: ReplicaTransitions
@@ -44,8 +43,10 @@ class Leadership:
         self._turns = Turns("its turn among the controller's orders", context.threads)
 
     def _refusal(self, broker_epoch: int) -> ErrorCode:
-        """Of an order that is for another registration of this broker than the one it knows (KafkaApis.
-        isBrokerEpochStale). A newer one is that of an answer of the session service which is under way."""
+        """Error of a request for another registration of this broker than its known one.
+
+        KafkaApis.isBrokerEpochStale. A newer one comes from a registration whose response is under way.
+        """
         context = self._context
         if not context.gates.broker_epochs or broker_epoch < 0:
             return ErrorCode.NONE
@@ -55,7 +56,7 @@ class Leadership:
         fails = newer and context.gates.newer_broker_epoch_fails_orders
         return ErrorCode.UNKNOWN_SERVER_ERROR if fails else ErrorCode.NONE
 
-    def _is_of_the_past(self, controller_epoch: ControllerEpoch) -> bool:
+    def _is_outdated(self, controller_epoch: ControllerEpoch) -> bool:
         if controller_epoch < self.controller_epoch:
             return True
         self.controller_epoch = controller_epoch
@@ -69,7 +70,7 @@ class Leadership:
             request.answer(UpdateMetadataResponse(refusal))
             return
         yield from self._turns.take()
-        if self._is_of_the_past(update.controller_epoch):
+        if self._is_outdated(update.controller_epoch):
             request.answer(UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
         else:
             yield from self._transitions.forget(self._replicas.metadata.update(update))
@@ -92,7 +93,7 @@ class Leadership:
         self._turns.pass_on()
 
     def _refused(self, orders: LeaderAndIsrRequest, correlation: int) -> None:
-        """An event for each partition of an order for a registration that is not known yet (KAFKA-9839)."""
+        """Emit an event for each partition of a request for an unknown registration (KAFKA-9839)."""
         orderer = (orders.controller, orders.controller_epoch, correlation)
         for state in orders.partitions:
             known = self._replicas.partitions.get((state.topic, state.partition))
@@ -100,8 +101,11 @@ class Leadership:
             self._transitions.ignored(state, current, IgnoredReason.NEWER_REGISTRATION, orderer)
 
     def _leader_and_isr(self, orders: LeaderAndIsrRequest, correlation: int) -> Work[LeaderAndIsrResponse]:
-        """KAFKA_STORAGE_ERROR of a partition: its log directory failed, before or by this order."""
-        if self._is_of_the_past(orders.controller_epoch):
+        """Execute LeaderAndIsr.
+
+        A partition's KAFKA_STORAGE_ERROR: its log directory failed, now or before.
+        """
+        if self._is_outdated(orders.controller_epoch):
             sender = (orders.controller_epoch, IgnoredReason.OLD_CONTROLLER, orders.controller, correlation)
             self._context.emit(LeaderAndIsrIgnored("", -1, -1, self.controller_epoch, *sender))
             return LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
@@ -149,7 +153,7 @@ class Leadership:
         return LeaderAndIsrResponse(ErrorCode.NONE, results)
 
     def _checkpoint(self) -> None:
-        """Begins with the first LeaderAndIsr: at once, then periodically."""
+        """Checkpoint at the first LeaderAndIsr, then periodically."""
         self._replicas.checkpoint_high_watermarks()
         interval_ms = self._context.settings.replica_high_watermark_checkpoint_interval_ms
         self._context.set_timer(HIGH_WATERMARK_CHECKPOINT, interval_ms, self._checkpoint)
@@ -162,10 +166,10 @@ class Leadership:
             request.answer(StopReplicaResponse(refusal))
             return
         yield from self._turns.take()
-        if self._is_of_the_past(orders.controller_epoch):
+        if self._is_outdated(orders.controller_epoch):
             request.answer(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
         else:
             results = yield from self._transitions.stop(orders.partitions)
             request.answer(StopReplicaResponse(ErrorCode.NONE, results))
-        yield from self._fetchers.close_idle()  # whoever sent it, and when he has been told
+        yield from self._fetchers.close_idle()  # for any sender, and after the response
         self._turns.pass_on()

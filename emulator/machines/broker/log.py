@@ -4,8 +4,9 @@
         |------------------|----------------------|-----------------|
                  on disk for sure          readable by consumers    next record's offset
 
-All offsets named "end" are exclusive. The high watermark is always clamped into [log start, log end] (semantics 1.1).
-Nothing is fsynced when appended, unless settings say so; a roll to a new segment flushes the old one (semantics 3).
+All offsets named "end" are exclusive. The high watermark is always clamped into [log start, log end] (semantics
+1.1). An append does not fsync, unless settings require it; a roll to a new segment flushes the old one (semantics
+3).
 """
 
 from emulator.machines.broker.batches import LargerThanSegment, Placed, continuing, placed_at
@@ -23,19 +24,22 @@ from protocol.records.types import BatchHeader
 from protocol.versions import Gates
 
 ENTRY_HEAD_BYTES = 12
-"""Offset and size, which recovery does not count."""
+"""Size of offset and size, which recovery does not count."""
 
 
 class Log(StoredLog):
-    """One replica's log. Storage errors pass through; after one the broker takes the log directory offline."""
+    """One replica's log. Storage errors pass through.
+
+    The broker takes the log directory offline after one.
+    """
 
     __slots__ = ()
 
-    # --- beginning a life ---
+    # --- creation and loading ---
 
     @classmethod
     def create(cls, files: Files, directory: str, gates: Gates, settings: LogSettings) -> "Log":
-        """A new, empty log; its folder has been made."""
+        """Create an empty log; its folder exists."""
         log = cls(files, directory, gates, settings)
         log._add_segment(FIRST_OFFSET)
         if gates.has_epoch_cache:
@@ -47,10 +51,12 @@ class Log(StoredLog):
         cls, files: Files, directory: str, gates: Gates, settings: LogSettings, *, clean: bool, recovery_point: Offset,
         log_start: Offset = FIRST_OFFSET,
     ) -> "Log":  # fmt: skip
-        """`log_start`: the checkpoint's; the log may begin within a segment (semantics 3).
+        """Load the log from disk.
 
-        The log as found on disk. After an unclean stop everything from the recovery point's segment on is
-        validated, cut at the first bad batch, and epochs are added from the batches (semantics 3)."""
+        `log_start`: the checkpoint's; the log may begin within a segment (semantics 3). After an unclean stop the
+        segments from the recovery point on are validated, and truncated at the first bad batch. Missing epochs are
+        added from the batches (semantics 3).
+        """
         log = cls(files, directory, gates, settings)
         segments = [name for name in files.list(directory) if name.endswith(SEGMENT_SUFFIX)]
         bases = sorted(Offset(int(name.removesuffix(SEGMENT_SUFFIX))) for name in segments)
@@ -96,7 +102,7 @@ class Log(StoredLog):
         return log
 
     def _load_epochs(self, beginnings: LeaderEpochs) -> None:
-        """`beginnings`: (epoch, offset) of the first batches of epochs, to be added where they are not known."""
+        """Load the epochs; add unknown `beginnings`: (epoch, offset) of the first batches of epochs."""
         path = self.epochs_path
         if not self._gates.has_epoch_cache:
             return
@@ -116,18 +122,23 @@ class Log(StoredLog):
     # --- appending ---
 
     def place(self, records: bytes, leader_epoch: LeaderEpoch) -> Placed:
-        """What a producer sent, at the log's end. Nothing is written yet. Raises CorruptBatch, LargerThanAllowed."""
+        """Place a producer's records at the log's end; writes nothing.
+
+        Raises CorruptBatch, LargerThanAllowed.
+        """
         return placed_at(self.log_end, records, leader_epoch, self.settings.max_message_bytes)
 
     def make_room(self, placed: Placed) -> None:
-        """What a leader does before it looks who sent it, so also for what it then refuses (Log.append): epochs are
-        noted, and from 2.4 a full segment is rolled. Raises LargerThanSegment, StorageError."""
+        """Note epochs, and from 2.4 roll a full segment, before the producer's check.
+
+        So also for batches that the leader then refuses (Log.append). Raises LargerThanSegment, StorageError.
+        """
         self._note(placed)
         if self._gates.rolls_before_producers_are_checked:
             self._roll_if_full(len(placed.data))
 
     def append(self, placed: Placed) -> None:
-        """Write what has been placed. Raises StorageError."""
+        """Write placed batches. Raises StorageError."""
         self._roll_if_full(len(placed.data)).append_many(placed.data, placed.headers)
         self.log_end = placed.headers[-1].next_offset
         for header in placed.headers:
@@ -137,15 +148,17 @@ class Log(StoredLog):
             self.flush()
 
     def append_as_leader(self, records: bytes, leader_epoch: LeaderEpoch) -> BatchHeader:
-        """All three, whoever sent it. The last batch's header."""
+        """Place, make room and append, for any producer; the last batch's header."""
         placed = self.place(records, leader_epoch)
         self.make_room(placed)
         self.append(placed)
         return placed.headers[-1]
 
     def append_as_follower(self, data: bytes) -> list[BatchHeader]:
-        """Batches from the leader, as they are. Raises OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment,
-        CorruptBatch, StorageError."""
+        """Append batches from the leader, as they are.
+
+        Raises OffsetsOutOfOrder, LargerThanAllowed, LargerThanSegment, CorruptBatch, StorageError.
+        """
         largest = self.settings.max_message_bytes if self._gates.followers_refuse_large_batches else LONG_MAX
         placed = continuing(self.log_end, data, largest)
         if placed.headers:
@@ -154,7 +167,7 @@ class Log(StoredLog):
         return placed.headers
 
     def _note(self, placed: Placed) -> None:
-        """Epochs, which stay noted where the size is wrong. Raises LargerThanSegment, StorageError."""
+        """Note epochs, also of an append that is too large. Raises LargerThanSegment, StorageError."""
         for header in placed.headers:
             if header.magic >= 2 and header.leader_epoch != self.epochs.latest:
                 self.epochs.assign(header.leader_epoch, header.base_offset)
@@ -168,10 +181,10 @@ class Log(StoredLog):
             return self._add_segment(self.log_end)
         return active
 
-    # --- cutting ---
+    # --- truncation ---
 
     def truncate_to(self, offset: Offset) -> bool:
-        """Cut to `offset` (the new log end). Returns whether anything was cut."""
+        """Truncate to `offset` (the new log end). Whether any record was removed."""
         assert offset >= 0, offset
         if offset >= self.log_end:
             if self._gates.truncates_epochs_beyond_log_end:
@@ -190,7 +203,7 @@ class Log(StoredLog):
         return True
 
     def truncate_fully(self, offset: Offset) -> None:
-        """Throw everything away and begin at `offset`."""
+        """Remove all records and begin at `offset`."""
         for segment in self.segments:
             self.files.delete(segment.path)
         self.segments = []
@@ -201,7 +214,7 @@ class Log(StoredLog):
         self.high_watermark = offset
 
     def _ended_at(self, offset: Offset, deep: bool) -> None:
-        """`deep`: among what was cut were batches that are no longer in memory."""
+        """Set the ends after a truncation. `deep`: it removed batches no longer in memory."""
         self.log_end = offset
         self.recovery_point = min(self.recovery_point, offset)
         self.high_watermark = min(self.high_watermark, offset)
@@ -213,11 +226,13 @@ class Log(StoredLog):
                     self._settle(header)
         self._rebuild_producers()
 
-    # --- its beginning ---
+    # --- log start ---
 
     def increment_log_start(self, offset: Offset) -> bool:
-        """Records below `offset`, at most the high watermark, are deleted; their files stay until a segment holds none
-        else. Whether it moved. Raises StorageError."""
+        """Delete the records below `offset`, which is at most the high watermark. Whether any.
+
+        Their files stay until a segment holds no other record. Raises StorageError.
+        """
         assert offset <= self.high_watermark, (offset, self.high_watermark)
         if offset <= self.log_start:
             return False
@@ -228,7 +243,7 @@ class Log(StoredLog):
         return True
 
     def delete_segments_below_start(self) -> None:
-        """Whole ones; the last one never. Raises StorageError."""
+        """Delete whole segments below the start, but never the last one. Raises StorageError."""
         while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start:
             self.files.delete(self.segments[0].path)
             del self.segments[0]

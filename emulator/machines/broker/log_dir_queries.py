@@ -1,4 +1,4 @@
-"""Log directories of this broker, and what lies in each: DescribeLogDirs, AlterReplicaLogDirs (KIP-113)."""
+"""Log directories and their logs: DescribeLogDirs, AlterReplicaLogDirs (KIP-113)."""
 
 from emulator.machines.broker.log import Log
 from emulator.machines.broker.replicas import Replicas
@@ -16,10 +16,13 @@ from protocol.messages.placement import (
 )
 
 
-def describe_log_dirs(replicas: Replicas, asked: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """Kafka's ReplicaManager.describeLogDirs. Paths begin at the broker's disk: `/`, or `/d0` and `/d1`. The lag is
-    zero but for a log that ends below its high watermark."""
-    wanted = None if asked.partitions is None else {(one.topic, one.partition) for one in asked.partitions}
+def describe_log_dirs(replicas: Replicas, body: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+    """Handle DescribeLogDirs (ReplicaManager.describeLogDirs).
+
+    Paths begin at the broker's disk: `/`, or `/d0` and `/d1`. The lag is zero except for a log that ends below its
+    high watermark.
+    """
+    wanted = None if body.partitions is None else {(one.topic, one.partition) for one in body.partitions}
     found: list[DescribedLogDir] = []
     for name, files in replicas.directories.live.items():
         held = sorted(place for place, log in replicas.logs.items() if log.files is files)
@@ -30,17 +33,19 @@ def describe_log_dirs(replicas: Replicas, asked: DescribeLogDirsRequest) -> Desc
     return DescribeLogDirsResponse(found)
 
 
-def alter_replica_log_dirs(replicas: Replicas, asked: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
-    """Kafka's ReplicaManager.alterReplicaLogDirs, but for logs that are there: they are not moved between directories,
-    which is told by UNSUPPORTED_VERSION."""
+def alter_replica_log_dirs(replicas: Replicas, body: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    """Handle AlterReplicaLogDirs (ReplicaManager.alterReplicaLogDirs).
+
+    Existing logs do not move between directories here: the response is UNSUPPORTED_VERSION.
+    """
     return AlterReplicaLogDirsResponse(
-        [PartitionResult(one.topic, one.partition, _altered(replicas, one)) for one in asked.partitions]
+        [PartitionResult(one.topic, one.partition, _altered(replicas, one)) for one in body.partitions]
     )
 
 
-def _altered(replicas: Replicas, asked: MovedLog) -> ErrorCode:
-    directories, topic_partition = replicas.directories, (asked.topic, asked.partition)
-    name = asked.path.removeprefix("/")
+def _altered(replicas: Replicas, entry: MovedLog) -> ErrorCode:
+    directories, topic_partition = replicas.directories, (entry.topic, entry.partition)
+    name = entry.path.removeprefix("/")
     if name not in directories.live:
         there = name in directories.offline
         return ErrorCode.KAFKA_STORAGE_ERROR if there else ErrorCode.LOG_DIR_NOT_FOUND

@@ -1,7 +1,8 @@
-"""A broker's log directories (`log.dirs`): which are live, where a new log goes, whose file an error was about.
+"""Log directories of a broker (`log.dirs`).
 
-Kafka's setting lists paths; here they are folders of the node's one disk. Without it the disk is the only log
-directory."""
+The live ones, the place of a new log, and the directory of an error. Kafka's setting lists paths; here they are
+folders of the node's one disk. Without it the disk is the only log directory.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,8 +14,11 @@ from protocol.ids import TopicPartition
 
 
 class LogDirectories:
-    """`live`: {name: files}, in the setting's order. `offline`: names of those that failed in this life. `names`: all,
-    "d0,d1"."""
+    """Log directories of one life.
+
+    `live`: {name: files}, in the setting's order. `offline`: names of those that failed in this life. `names`: all,
+    "d0,d1".
+    """
 
     __slots__ = ("_preferred", "live", "names", "offline")
 
@@ -26,7 +30,7 @@ class LogDirectories:
         self.names = ",".join(self.live)
 
     def of(self, error: StorageError) -> str | None:
-        """The live directory that an error is about; None: one that is offline already."""
+        """The live directory of an error; None: one that is offline already."""
         if LOG_DIRECTORY in self.live:
             return LOG_DIRECTORY
         name = error.path.partition("/")[0]
@@ -34,7 +38,7 @@ class LogDirectories:
         return name if name in self.live else None
 
     def name_of(self, directory: Files) -> str:
-        """Of a live one."""
+        """Name of a live directory."""
         return next(name for name, files in self.live.items() if files is directory)
 
     def take_offline(self, name: str) -> None:
@@ -42,17 +46,21 @@ class LogDirectories:
         self.offline.append(name)
 
     def prefer(self, topic_partition: TopicPartition, name: str) -> None:
-        """A log that is not there yet is to be made in that directory (LogManager.maybeUpdatePreferredLogDir)."""
+        """Choose the directory of a future log (LogManager.maybeUpdatePreferredLogDir)."""
         self._preferred[topic_partition] = name
 
     def for_new_log(self, topic_partition: TopicPartition, logs: Iterable[Files]) -> list[Files]:
-        """Candidates, in the order in which they are tried: the one that was asked for alone, if it is live, else all.
-        `logs`: the directory of each log."""
+        """Candidates for a new log, in order: the chosen directory alone, if it is live, else all.
+
+        `logs`: the directory of each log.
+        """
         preferred = self._preferred.pop(topic_partition, None)
         return [self.live[preferred]] if preferred in self.live else self.by_use(logs)
 
     def by_use(self, logs: Iterable[Files]) -> list[Files]:
-        """Live directories in the order in which a new log tries them (LogManager.nextLogDirs): the one with the fewest
-        logs first, the first of equals. `logs`: the directory of each log there is."""
+        """Live directories in the order for a new log (LogManager.nextLogDirs).
+
+        The one with the fewest logs first, the first of equals. `logs`: the directory of each existing log.
+        """
         used = Counter(map(id, logs))
         return sorted(self.live.values(), key=lambda files: used[id(files)])

@@ -1,4 +1,4 @@
-"""What a log needs of its topic's configuration."""
+"""Settings of a log, from its topic's configuration."""
 
 import msgspec
 
@@ -6,8 +6,11 @@ from emulator.machines.broker.settings import LONG_MAX
 
 
 class LogSettings(msgspec.Struct, frozen=True):
-    """`flush_messages`: as many that are not synced are synced; `flush_ms`: the flusher syncs what it has not synced
-    for so long; `max_message_bytes`: of a batch."""
+    """Settings of a log.
+
+    `flush_messages`: number of unsynced messages that causes a sync. `flush_ms`: age of unsynced messages that
+    causes one. `max_message_bytes`: limit of a batch.
+    """
 
     segment_bytes: int = 1024 * 1024 * 1024
     max_message_bytes: int = 1024 * 1024 + 12

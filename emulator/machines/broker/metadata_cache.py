@@ -1,6 +1,6 @@
-"""What a broker tells clients about the cluster: the last UpdateMetadata. Semantics 1.7, 11.12.
+"""A broker's metadata for clients: the last UpdateMetadata. Semantics 1.7, 11.12.
 
-Leadership itself changes only through LeaderAndIsr, so a broker may advertise one leader and act as another.
+Only LeaderAndIsr changes leadership itself, so a broker may advertise one leader and act as another.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from protocol.messages.leadership import (
 
 
 class MetadataCache:
-    """`controller` -1: none known. `live`: brokers by id."""
+    """Metadata of a broker. `controller` -1: unknown. `live`: brokers by id."""
 
     def __init__(self, context: BrokerContext) -> None:
         self._context = context
@@ -39,11 +39,11 @@ class MetadataCache:
         self.partitions: dict[TopicPartition, PartitionState] = {}
         self._observers: set[int] = set()
         self.waiting: list[Callable[[], None]] = []
-        """Looked at after each update; who waits takes itself off."""
-        self._told: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
+        """Callbacks after each update; each removes itself when its wait ends."""
+        self._emitted: dict[TopicPartition, tuple[int, int, int, str, str]] = {}
 
     def update(self, request: UpdateMetadataRequest) -> list[TopicPartition]:
-        """Take over a controller's picture; returns the partitions being deleted."""
+        """Apply a controller's update; returns the partitions being deleted."""
         self.controller = request.controller
         self.live = {broker.broker: broker for broker in request.live_brokers}
         deleted: list[TopicPartition] = []
@@ -52,35 +52,35 @@ class MetadataCache:
             topic_partition = (state.topic, state.partition)
             if state.leader == LEADER_DURING_DELETE:
                 deleted.append(topic_partition)
-                self._told.pop(topic_partition, None)
+                self._emitted.pop(topic_partition, None)
                 if self.partitions.pop(topic_partition, None) is not None:
                     forgotten = True
                     live = ids_text(sorted(self.live))
-                    told = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
-                    self._context.emit(MetadataChanged(state.topic, state.partition, *told))
+                    fields = (self.controller, LEADER_DURING_DELETE, state.leader_epoch, ids_text(state.isr), live)
+                    self._context.emit(MetadataChanged(state.topic, state.partition, *fields))
             else:
                 self.partitions[topic_partition] = state
-        self._tell(forgotten)
+        self._report_changes(forgotten)
         for look in list(self.waiting):
             look()
         return deleted
 
-    def _tell(self, changed: bool) -> None:
-        """Who listens; `changed`: something is not told of any more."""
+    def _report_changes(self, changed: bool) -> None:
+        """Emit changes and inform observers; `changed`: a partition was removed."""
         live = ids_text(sorted(self.live))
         for topic_partition, state in self.partitions.items():
-            told = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
-            if self._told.get(topic_partition) != told:
-                self._told[topic_partition] = told
+            fields = (self.controller, state.leader, state.leader_epoch, ids_text(state.isr), live)
+            if self._emitted.get(topic_partition) != fields:
+                self._emitted[topic_partition] = fields
                 changed = True
-                self._context.emit(MetadataChanged(state.topic, state.partition, *told))
+                self._context.emit(MetadataChanged(state.topic, state.partition, *fields))
 
         if changed:
             for connection in sorted(self._observers):
                 self._push(connection)
 
     def observe(self, connection: int) -> None:
-        """An observer: told now, and from now on whenever something changes."""
+        """Add an observer: it receives the metadata now, and after each change."""
         self._observers.add(connection)
         self._push(connection)
 
@@ -92,7 +92,7 @@ class MetadataCache:
         context.out.send(connection, MetadataObserved(context.broker, self.answer(MetadataRequest())))
 
     def partition_count(self, topic: str) -> int:
-        """0: the topic is not known."""
+        """Number of a topic's partitions; 0: unknown topic."""
         return sum(known == topic for known, _ in self.partitions)
 
     def node_of(self, broker: BrokerId) -> str | None:
@@ -101,13 +101,13 @@ class MetadataCache:
         return endpoint.node if endpoint is not None else None
 
     def controller_node(self) -> str | None:
-        """The controller's node: a live broker's, or that of a dedicated controller, which is registered nowhere."""
+        """The controller's node: a live broker's, or that of a dedicated controller (unregistered)."""
         if self.controller >= DEDICATED_FROM:
             return node_name(self.controller)
         return self.node_of(self.controller)
 
     def answer(self, request: MetadataRequest) -> MetadataResponse:
-        """The metadata answer; an unknown topic asked for by name gets one entry with error 3."""
+        """Metadata response; an unknown topic requested by name gets one entry with error 3."""
         gates = self._context.gates
         partitions: list[PartitionMetadata] = []
         for (topic, partition), state in sorted(self.partitions.items()):

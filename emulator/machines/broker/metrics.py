@@ -1,15 +1,16 @@
-"""A broker's figures under Kafka's names (kafka.server: ReplicaManager, ReplicaFetcherManager; kafka.log: LogManager).
-A meter's figure is its Count: since this life began.
+"""Broker metrics under Kafka's names.
 
-The names are 2.8's, whatever version is played. IsrShrinksPerSec and IsrExpandsPerSec count what was confirmed, as from
-2.4 on; before, Kafka counted what was tried.
+kafka.server: ReplicaManager, ReplicaFetcherManager; kafka.log: LogManager. A meter's figure is its Count: since
+this life began.
+The names are 2.8's, in every version. IsrShrinksPerSec and IsrExpandsPerSec count confirmed changes, as from 2.4
+on; before, Kafka counted attempts.
 """
 
 from emulator.machines.broker.broker import Broker
 
 
 def broker_metrics(broker: Broker) -> dict[str, int]:
-    """{name: number}."""
+    """Metrics: {name: number}."""
     partitions = broker.replicas.partitions.values()
     led = [partition for partition in partitions if partition.leads]
     changes = broker.isr_changes.counts

@@ -1,9 +1,9 @@
-"""What follows from a log directory that fails while the broker lives on (KIP-112, 1.0): nothing of it is fetched any
-more, and the controller is told.
+"""Consequences of a log directory that fails while the broker lives on (KIP-112, 1.0).
 
-Kafka does this on a thread of its own, milliseconds after the operation that failed; here it is part of the same step.
-Requests that wait are not looked at again: a produce is told REQUEST_TIMED_OUT when its time is over, a fetch
-KAFKA_STORAGE_ERROR."""
+The broker stops fetching its partitions, and notifies the controller. Kafka does this on a thread of its own,
+milliseconds after the operation that failed; here it is part of the same step. Parked requests are not checked
+again: a produce gets REQUEST_TIMED_OUT at its time limit, a fetch KAFKA_STORAGE_ERROR.
+"""
 
 from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.fetchers import Fetchers
@@ -15,7 +15,10 @@ from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, LOG_DIR_EVENT_PREFIX, en
 
 
 class OfflineReplicas:
-    """`going` is told of partitions before they are taken from the broker's."""
+    """Consequences of a failed log directory.
+
+    `going` is called with partitions before the broker drops them.
+    """
 
     def __init__(self, context: BrokerContext, fetchers: Fetchers, coordinator: GroupCoordinator) -> None:
         self._context = context
@@ -29,12 +32,14 @@ class OfflineReplicas:
                 self._coordinator.going_offline(partition)
 
     def tell_controller(self) -> None:
-        """It asks, by a LeaderAndIsr for all that this broker has, which replicas are gone. What is told in a session
-        that expires is told to nobody; the next registration makes the controller ask anyway."""
+        """Notify the controller, which finds the offline replicas by a LeaderAndIsr for all of them.
+
+        A notification in a session that expires is lost. The next registration makes the controller check anyway.
+        """
         path = f"{LOG_DIR_EVENT_NOTIFICATION}/{LOG_DIR_EVENT_PREFIX}"
         event = Create(path, encode_log_dir_event(self._context.broker), sequential=True)
 
         def created(response: SessionResponse) -> None:
-            """Nobody waits for it."""
+            """Ignore the response."""
 
         self._context.ask_session(SessionRequest([event]), created)

@@ -1,7 +1,7 @@
-"""What groups have committed, as one partition of the offsets topic says it: rebuilt from its log, then kept.
+"""Committed offsets of one partition of the offsets topic: loaded from its log, and updated.
 
-The last record of a key counts, by its place in the log: answers to appends may come in another order than the
-appends (semantics 6).
+The last record of a key counts, by its offset: responses to appends may come in another order than the appends
+(semantics 6).
 """
 
 import msgspec
@@ -12,19 +12,22 @@ from protocol.records.group_metadata import StoredGroup, decode_group
 from protocol.records.offset_commits import CommittedOffset, GroupKey, OffsetKey, decode_key, decode_value
 
 KEYS_MAX = 1_000_000
-"""Offsets held per partition of the offsets topic. A commit beyond it is refused."""
+"""Bound of offsets per partition of the offsets topic; further commits are refused."""
 
 
 class _Held(msgspec.Struct, frozen=True):
-    """`at`: offset of its record in the offsets topic."""
+    """A committed offset. `at`: offset of its record in the offsets topic."""
 
     committed: CommittedOffset
     at: Offset
 
 
 class OffsetCache:
-    """`loaded_to`: the log has been read up to here (exclusive). `loading`: nothing is answered yet. `groups`: those
-    whose members the log has told, until somebody takes them."""
+    """Committed offsets of one partition.
+
+    `loaded_to`: the log has been read up to here (exclusive). `loading`: no request gets an answer yet. `groups`:
+    loaded groups with members, until the coordinator takes them.
+    """
 
     __slots__ = ("_held", "groups", "loaded_to", "loading")
 
@@ -46,22 +49,22 @@ class OffsetCache:
         return None if held is None else held.committed
 
     def of_group(self, group: str) -> list[tuple[OffsetKey, CommittedOffset]]:
-        """Whatever it has committed, by topic and partition."""
+        """All committed offsets of a group, by topic and partition."""
         keys = sorted((key for key in self._held if key.group == group), key=lambda key: (key.topic, key.partition))
         return [(key, self._held[key].committed) for key in keys]
 
     def names(self) -> set[str]:
-        """Of groups that have committed something."""
+        """Names of groups with committed offsets."""
         return {key.group for key in self._held}
 
     def committed(self, key: OffsetKey, committed: CommittedOffset, at: Offset) -> None:
-        """Its record lies at `at`, in sync. An older one that is heard of later changes nothing."""
+        """Set the committed offset of a record at `at`, in sync; an older record changes nothing."""
         held = self._held.get(key)
         if held is None or held.at < at:
             self._held[key] = _Held(committed, at)
 
     def drop(self, topic_partitions: list[TopicPartition]) -> list[OffsetKey]:
-        """Nothing is committed of these any more; returns of whom it was."""
+        """Drop the committed offsets of deleted partitions; returns their keys."""
         gone = set(topic_partitions)
         keys = [key for key in self._held if (key.topic, key.partition) in gone]
         self.drop_keys(keys)
@@ -72,8 +75,10 @@ class OffsetCache:
             del self._held[key]
 
     def load(self, data: bytes) -> None:
-        """The next entries of the log. Raises what is wrong with records that no coordinator wrote:
-        protocol.records.errors.CorruptRecord, UnreadableRecord."""
+        """Load the next entries of the log.
+
+        Raises errors of records that no coordinator wrote: protocol.records.errors.CorruptRecord, UnreadableRecord.
+        """
         for position, header in iter_headers(data):
             for record in read_records(data, position):
                 key = decode_key(record.key or b"")

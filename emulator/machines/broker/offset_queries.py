@@ -1,4 +1,4 @@
-"""Questions about a leader's log that are no fetch: where does an epoch end, where does the log begin and end.
+"""Look-ups in a leader's log: end of an epoch, begin and end of the log.
 
 OFFSET_FOR_LEADER_EPOCH: semantics 2.1, the leader's table. ListOffsets: semantics 1.9, 2.3.
 """
@@ -27,36 +27,39 @@ from protocol.messages.replication import (
 )
 from protocol.work import Work
 
-FIRST_TOLD_NOT_AVAILABLE = 5
-"""Version of LIST_OFFSETS from which on a client knows OFFSET_NOT_AVAILABLE (KIP-207)."""
+FIRST_WITH_NOT_AVAILABLE = 5
+"""First version of LIST_OFFSETS whose clients know OFFSET_NOT_AVAILABLE (KIP-207)."""
 
 
 class OffsetQueries:
-    """Answered at once, or as soon as the partition's lock is free (semantics 1.6): epochs in every version that has
-    them, offsets from 2.1."""
+    """Look-ups in logs that this broker leads.
+
+    They respond at once, or when the partition's lock is free (semantics 1.6): epochs in every version that has
+    them, offsets from 2.1.
+    """
 
     def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
         self._context = context
         self._replicas = replicas
 
-    def epoch_ends(self, request: Request, asked: OffsetForLeaderEpochRequest) -> Work[None]:
+    def epoch_ends(self, request: Request, body: OffsetForLeaderEpochRequest) -> Work[None]:
         answers: list[EpochAnswer] = []
-        for question in asked.partitions:
+        for question in body.partitions:
             yield from self._unlocked(question.topic, question.partition)
             answers.append(self._epoch_end(question, with_epoch=request.version > 0))
         request.answer(OffsetForLeaderEpochResponse(answers))
 
-    def offsets(self, request: Request, asked: ListOffsetsRequest) -> Work[None]:
+    def offsets(self, request: Request, body: ListOffsetsRequest) -> Work[None]:
         listed: list[ListedOffset] = []
-        times = Counter((one.topic, one.partition) for one in asked.partitions)
-        for one in asked.partitions:
+        times = Counter((one.topic, one.partition) for one in body.partitions)
+        for one in body.partitions:
             if times[one.topic, one.partition] > 1:  # ListOffsetsRequest.duplicatePartitions
                 listed.append(ListedOffset(one.topic, one.partition, ErrorCode.INVALID_REQUEST))
                 continue
             if self._context.gates.fetch_blocks_on_partition_lock:
                 yield from self._unlocked(one.topic, one.partition)
-            found = self._offset(one, follower=asked.replica_id >= 0)
-            if found.error == ErrorCode.OFFSET_NOT_AVAILABLE and request.version < FIRST_TOLD_NOT_AVAILABLE:
+            found = self._offset(one, follower=body.replica_id >= 0)
+            if found.error == ErrorCode.OFFSET_NOT_AVAILABLE and request.version < FIRST_WITH_NOT_AVAILABLE:
                 found.error = ErrorCode.LEADER_NOT_AVAILABLE
             if not self._context.gates.listed_offsets_have_epochs:
                 found.leader_epoch = EPOCH_UNKNOWN
@@ -69,7 +72,7 @@ class OffsetQueries:
             yield from partition.lock.reading()
 
     def _epoch_end(self, question: EpochQuestion, *, with_epoch: bool) -> EpochAnswer:
-        """By the binary's rule; whether it names an epoch is up to the request's version."""
+        """End of an epoch, by the binary's rule; the request's version decides about the epoch."""
         topic_partition = (question.topic, question.partition)
         log, error = self._leaders_log(topic_partition, question.current_leader_epoch, for_epochs=True)
         if log is None:
@@ -77,28 +80,30 @@ class OffsetQueries:
         epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
         return EpochAnswer(*topic_partition, ErrorCode.NONE, epoch if with_epoch else EPOCH_UNKNOWN, end_offset)
 
-    def _offset(self, asked: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
-        topic_partition = (asked.topic, asked.partition)
-        log, error = self._leaders_log(topic_partition, asked.current_leader_epoch)
+    def _offset(self, entry: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
+        topic_partition = (entry.topic, entry.partition)
+        log, error = self._leaders_log(topic_partition, entry.current_leader_epoch)
         if log is None:
             return ListedOffset(*topic_partition, error)
         partition = self._replicas.partitions[topic_partition]
         epoch = partition.leader_epoch
-        if asked.timestamp == EARLIEST_TIMESTAMP:
+        if entry.timestamp == EARLIEST_TIMESTAMP:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_start, log.epoch_at_start)
         if follower:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_end, epoch)
         began = partition.epoch_start
         lags = self._context.gates.offset_not_available and began is not None and log.high_watermark < began
-        if asked.timestamp != LATEST_TIMESTAMP:
-            return self._by_time(topic_partition, log, asked.timestamp, lags=lags)
+        if entry.timestamp != LATEST_TIMESTAMP:
+            return self._by_time(topic_partition, log, entry.timestamp, lags=lags)
         if lags:
             return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE)
         return ListedOffset(*topic_partition, ErrorCode.NONE, log.high_watermark, epoch)
 
     def _by_time(self, topic_partition: TopicPartition, log: Log, timestamp_ms: int, *, lags: bool) -> ListedOffset:
-        """Of what a consumer may read (KIP-79). What is not found there may come to be there while the high watermark
-        `lags` behind an election."""
+        """First offset by time among the records readable by consumers (KIP-79).
+
+        A record not found there may become readable while the high watermark `lags` behind an election.
+        """
         if self._context.gates.record_magic == 0:
             return ListedOffset(*topic_partition, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
         try:
@@ -116,7 +121,7 @@ class OffsetQueries:
     ) -> tuple[Log | None, ErrorCode]:
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None:
-            return None, self._replicas.error_of_stranger(topic_partition, asked_for_epochs=for_epochs)
+            return None, self._replicas.error_if_not_leader(topic_partition, for_epochs=for_epochs)
         error = fence(partition, current_leader_epoch)
         if error == ErrorCode.NONE and not partition.leads:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -24,12 +24,14 @@ from protocol.work import Work
 from protocol.znodes import topic_config_path
 
 FENCED_LIST_OFFSETS = 4
-"""The version of ListOffsets that carries the current leader epoch (KIP-320)."""
+"""Version of ListOffsets with the current leader epoch (KIP-320)."""
 
 
 class OutOfRange:
-    """Ask where the leader's log ends, then perhaps where it begins; one partition at a time. `go_on`: the fetcher may
-    do the next thing."""
+    """Partitions out of range of one fetcher, handled one at a time.
+
+    It requests the leader's log end, then perhaps its log start. `go_on` lets the fetcher do its next step.
+    """
 
     def __init__(self, followed: Followed, truncating: Truncating, send: Send, go_on: Callable[[], None]) -> None:
         self._followed = followed
@@ -39,37 +41,37 @@ class OutOfRange:
         self._send = send
         self._go_on = go_on
         self._found: deque[TopicPartition] = deque()
-        self._told: list[Callable[[], None]] = []
+        self._callbacks: list[Callable[[], None]] = []
         self.asks_session = False
-        """Whether it may cut: the fetcher does nothing else meanwhile."""
+        """Whether it reads the topic's setting from ZooKeeper; the fetcher waits meanwhile."""
 
     def __bool__(self) -> bool:
-        """There are some, whose next offset is not known."""
+        """Whether there is any such partition."""
         return bool(self._found)
 
     def note(self, topic_partition: TopicPartition) -> None:
-        """Its fetch offset is not in the leader's log."""
+        """Note a partition whose fetch offset is not in the leader's log."""
         if topic_partition not in self._found:
             self._found.append(topic_partition)
 
     def when_none(self, done: Callable[[], None]) -> None:
-        """`done` is called when there is none any more, answered or not."""
-        self._told.append(done)
+        """Call `done` when there is none any more, with or without a response."""
+        self._callbacks.append(done)
 
     def tell(self) -> None:
-        """Those who wait for that, if it is so."""
+        """Call the waiting callbacks, if there is none."""
         if not self._found:
-            told, self._told = self._told, []
-            for done in told:
+            callbacks, self._callbacks = self._callbacks, []
+            for done in callbacks:
                 done()
 
     def clear(self) -> None:
-        """The fetcher ends."""
+        """Drop all partitions: the fetcher ends."""
         self._found.clear()
         self.tell()
 
     def nothing_came(self, reason: str) -> None:
-        """The first waits for the back-off; the others go on, over a new connection."""
+        """Delay the first partition; the others go on, over a new connection."""
         self._followed.delay([self._found.popleft()], reason)
         self.tell()
 
@@ -138,8 +140,10 @@ class OutOfRange:
         self._followed.move_to_end(topic_partition)
 
     def _cut_if_allowed(self, topic_partition: TopicPartition, offset: Offset) -> Work[None]:
-        """The process exits where the topic does not allow unclean election, by what the session service says of it
-        now; the fetcher waits for that."""
+        """Truncate if the topic allows unclean election, by its present setting in ZooKeeper.
+
+        Otherwise the process exits. The fetcher waits for the setting.
+        """
         try:
             config = yield from self._replicas.configuration_at(topic_config_path(topic_partition[0]))
         except SessionExpired:

@@ -1,10 +1,10 @@
-"""A request that is parked, as it is told."""
+"""A parked request, for status reports."""
 
 import msgspec
 
 
 class Parked(msgspec.Struct, frozen=True):
-    """A request that is parked, for whoever looks."""
+    """A parked request, for status reports."""
 
     connection: int
     correlation_id: int

@@ -1,8 +1,9 @@
 """One partition on one broker: its role, its in-sync set as it knows it, its high watermark.
 
-The leader feeds in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
-decided here and carried out by `isr_changes`. While a change is written straight to the session service the partition
-is *locked* (semantics 1.6)."""
+The leader passes in log ends and fetches; the high watermark follows. Rules: semantics 1.1 to 1.5. ISR changes are
+decided here and executed by `isr_changes`. While a change is written straight to ZooKeeper the partition is
+*locked* (semantics 1.6).
+"""
 
 from collections.abc import Collection
 
@@ -43,18 +44,18 @@ from protocol.work import Work
 
 
 def tell_epochs(context: BrokerContext, topic_partition: TopicPartition, log: Log) -> None:
-    """Write down which epochs a log has noted since the last time."""
+    """Emit the epochs that a log has noted since the last call."""
     for began in log.epochs.tell():
         topic, partition = topic_partition
         context.emit(LeaderEpochBegan(topic, partition, *began))
 
 
 class UnassignedIsrMember(Exception):
-    """The ISR names a replica that is not assigned (Partition.getReplicaOrException)."""
+    """The ISR contains a replica that is not assigned (Partition.getReplicaOrException)."""
 
 
 class PendingIsr:
-    """An ISR change in flight. `maximal`: the set that counts for the high watermark meanwhile (E4)."""
+    """An ISR change in flight. `maximal`: the set that counts for the high watermark (E4)."""
 
     __slots__ = ("expands", "isr", "maximal")
 
@@ -65,7 +66,10 @@ class PendingIsr:
 
 
 class Partition:
-    """`leader` -1 none known; `isr` empty on a follower; `epoch_start`: log end when this broker became leader."""
+    """One partition.
+
+    `leader` -1: unknown. `isr` is empty on a follower. `epoch_start`: log end when this broker became leader.
+    """
 
     def __init__(
         self,
@@ -95,37 +99,37 @@ class Partition:
         self.epoch_start: Offset | None = None
         self.remotes: dict[BrokerId, RemoteReplica] = {}
         self.unassigned: dict[BrokerId, RemoteReplica] = {}
-        """Members of the ISR that are not assigned: the last that is known of them."""
+        """Members of the ISR that are not assigned: their last known state."""
         self.lock = PartitionLock(topic_partition_text(topic, partition), context.threads, lambda: context.chance)
         self.parked_fetches: dict[int, Delayed] = {}
         self.parked_produces: dict[int, Delayed] = {}
         self.parked_deletions: dict[int, Delayed] = {}
         self.offline = False
         self.gone = ErrorCode.NONE
-        """Its replica has been deleted, and this is what a produce is told that still waits for it."""
+        """Error of produces that wait for a deleted replica."""
 
-    # --- transitions: the only doors to what is known of it ---
+    # --- transitions: its state changes only by these ---
 
     def has_log(self, log: Log) -> None:
-        """It is there, found or made."""
+        """Set its log, found or created."""
         self.log = log
 
     def configured(self, settings: BrokerSettings) -> None:
-        """The broker's settings, or its topic's own, are others."""
+        """Set its effective settings: the broker's, or its topic's own, have changed."""
         self.settings = settings
 
     def become_leader(self, state: PartitionState, settings: BrokerSettings) -> None:
-        """1.7. A new leader never truncates."""
+        """Become leader (1.7). A new leader never truncates."""
         known = self.remotes
         self._adopt(state, settings)
         self.isr = list(state.isr)
-        strangers = [broker for broker in self.isr if broker not in state.replicas]
-        self.unassigned = {broker: known.get(broker) or RemoteReplica(broker) for broker in strangers}
+        not_assigned = [broker for broker in self.isr if broker not in state.replicas]
+        self.unassigned = {broker: known.get(broker) or RemoteReplica(broker) for broker in not_assigned}
         self.leader = self.context.broker
         self.epoch_start = self.the_log.log_end
 
     def become_follower(self, state: PartitionState, settings: BrokerSettings) -> None:
-        """1.7, of the leader that the state names."""
+        """Become follower of the state's leader (1.7)."""
         self._adopt(state, settings)
         self.isr = []
         self.unassigned = {}
@@ -133,7 +137,7 @@ class Partition:
         self.leader = state.leader
 
     def _adopt(self, state: PartitionState, settings: BrokerSettings) -> None:
-        """What leader and follower take over alike. A pending ISR change counts no more (semantics 11.5)."""
+        """Adopt the state, as leader or follower. It cancels a pending ISR change (semantics 11.5)."""
         self.controller_epoch = state.controller_epoch
         self.assignment = list(state.replicas)
         self.leader_epoch = state.leader_epoch
@@ -144,26 +148,26 @@ class Partition:
         self.remotes = {broker: self.remotes.get(broker) or RemoteReplica(broker) for broker in others}
 
     def resign(self) -> None:
-        """It is being deleted: nobody leads it any more, and no change of its ISR is under way."""
+        """Stop leading, and drop a pending ISR change: the partition is being deleted."""
         self.leader = NO_LEADER
         self.pending = None
 
-    def deleted(self, told: ErrorCode) -> None:
-        """Nothing is left of it but who waits here, who is `told` that when somebody looks."""
-        self.gone = told
+    def deleted(self, error: ErrorCode) -> None:
+        """Mark the replica as deleted; requests that still wait here get `error` when checked."""
+        self.gone = error
 
     def isr_change_begins(self, isr: list[BrokerId], *, expands: bool) -> None:
-        """Until it is confirmed, given up or overtaken, the larger of the two sets counts (E4)."""
+        """Begin an ISR change. Until its end the larger of the two sets counts (E4)."""
         self.pending = PendingIsr(isr, isr if expands else self.isr, expands=expands)
 
     def isr_confirmed(self, isr: list[BrokerId], zk_version: int) -> None:
-        """Recorded, as that version of the state."""
+        """Set the recorded ISR, with its version of the state."""
         self.isr = isr
         self.unassigned = {broker: known for broker, known in self.unassigned.items() if broker in isr}
         self.zk_version = zk_version
         self.pending = None
 
-    # --- what it is ---
+    # --- role ---
 
     @property
     def leads(self) -> bool:
@@ -174,7 +178,7 @@ class Partition:
         return self.pending.maximal if self.pending is not None else self.isr
 
     def go_offline(self) -> None:
-        """Its log directory failed: whoever still holds this object finds it out."""
+        """Mark it offline: its log directory failed. Other holders of this object see the mark."""
         self.offline = True
         if self.log is not None and self.leader_epoch >= 0:
             ends = (self.log.log_end, self.log.high_watermark)
@@ -189,8 +193,11 @@ class Partition:
     # --- high watermark (1.5) ---
 
     def advance_high_watermark(self, at_ms: float | None = None) -> bool:
-        """Leader: the smallest log end among the maximal ISR and, from 0.10.2, the recently caught up. Only forward.
-        `at_ms`: recent as of a follower's fetch (default: as of now)."""
+        """Advance the leader's high watermark to the smallest log end of the maximal ISR.
+
+        Only forward. From 0.10.2 recently caught up replicas count, too. `at_ms`: recent as of a follower's fetch
+        (default: as of now).
+        """
         log = self.the_log
         now_ms = self.context.now.mono_ms if at_ms is None else at_ms
         lag_max_ms = self.settings.replica_lag_time_max_ms
@@ -208,7 +215,7 @@ class Partition:
         return True
 
     def follow_high_watermark(self, leaders: Offset) -> None:
-        """Follower: what the leader said, clamped to the own log. May move back."""
+        """Set a follower's high watermark: the leader's, clamped to the own log. May move back."""
         log = self.the_log
         clamped = max(log.log_start, min(leaders, log.log_end))
         if clamped != log.high_watermark:
@@ -231,7 +238,10 @@ class Partition:
     # --- log changes, with their events ---
 
     def appended(self, header: BatchHeader, *, as_leader: bool) -> None:
-        """The event says the batch's own epoch: -1 where the format has none, for a follower cannot know it."""
+        """Emit an append.
+
+        The event has the batch's own epoch: -1 where the format has none, for a follower cannot know it.
+        """
         self.context.emit(
             BatchAppended(
                 self.topic,
@@ -243,11 +253,11 @@ class Partition:
                 as_leader,
             )
         )
-        if self.the_log.epochs.untold:
+        if self.the_log.epochs.unreported:
             self.tell_epochs()
 
     def answered_as_duplicate(self, sent: BatchHeader, written: RememberedBatch) -> None:
-        """A producer sent sequence numbers that `written` has."""
+        """Emit that a producer repeated the sequence numbers of `written`."""
         self.context.emit(
             DuplicateAnswered(
                 self.topic,
@@ -265,11 +275,11 @@ class Partition:
         )
 
     def tell_epochs(self) -> None:
-        """Write down which epochs the log has noted since the last time."""
+        """Emit the epochs that the log has noted since the last call."""
         tell_epochs(self.context, (self.topic, self.partition), self.the_log)
 
     def truncate_to(self, offset: Offset, reason: CutReason) -> bool:
-        """Cut, and say so even where nothing is cut (as Kafka's log does). Whether something was."""
+        """Truncate, with an event even if no record is removed (as Kafka's log). Whether any was."""
         log = self.the_log
         log_end, high_watermark = log.log_end, log.high_watermark
         effective = log.truncate_to(offset)
@@ -285,36 +295,42 @@ class Partition:
     def _tell_cut(
         self, offset: Offset, log_end: Offset, high_watermark: Offset, reason: CutReason, *, effective: bool
     ) -> None:
-        """`log_end`, `high_watermark`: before."""
+        """Emit a truncation. `log_end`, `high_watermark`: before it."""
         ends = (offset, log_end, effective, high_watermark)
         self.context.emit(LogTruncated(self.topic, self.partition, *ends, reason, self.the_log.epochs.text))
 
     def increment_log_start(self, offset: Offset, reason: str) -> bool:
-        """Records below are deleted (semantics 1.10); whether it moved. `reason`: requested, or what the leader says.
-        Raises StorageError."""
+        """Delete the records below (semantics 1.10); whether the start moved. Raises StorageError.
+
+        `reason`: requested, or the leader's log start.
+        """
         log = self.the_log
         previous = log.log_start
         if not log.increment_log_start(offset):
             return False
-        told = (offset, previous, reason, self.leader_epoch, log.epochs.text)
-        self.context.emit(LogStartMoved(self.topic, self.partition, *told))
+        fields = (offset, previous, reason, self.leader_epoch, log.epochs.text)
+        self.context.emit(LogStartMoved(self.topic, self.partition, *fields))
         return True
 
     def low_watermark(self, live: Collection[BrokerId]) -> Offset:
-        """Where the log begins on every replica whose broker lives; -1: of one it is not known."""
+        """Smallest log start of the replicas on live brokers; -1: one is unknown."""
         starts = [replica.log_start for replica in self.remotes.values() if replica.broker in live]
         return min([self.the_log.log_start, *starts])
 
-    # --- followers, as the leader sees them (1.2 to 1.4) ---
+    # --- followers in the leader's view (1.2 to 1.4) ---
 
     def follower_fetched(
         self, broker: BrokerId, fetch_offset: Offset, leader_log_end: Offset, arrived_ms: float
     ) -> None:
-        """Note a follower's fetch. It counts as of its arrival, however long it waited for the lock since."""
+        """Note a follower's fetch as of its arrival, however long it waited for the lock since."""
         self.remotes[broker].fetched(fetch_offset, leader_log_end, arrived_ms)
 
     def may_join_isr(self, replica: RemoteReplica) -> bool:
-        """1.4: not in, caught up to the high watermark (and the leader epoch's start), no change in flight."""
+        """Whether a replica may join the ISR (1.4).
+
+        It is not in, has caught up to the high watermark (and the leader epoch's start), and no change is in
+        flight.
+        """
         if self.pending is not None or replica.broker in self.isr or not self.leads:
             return False
         if replica.log_end < self.the_log.high_watermark:
@@ -328,7 +344,7 @@ class Partition:
         return self.remotes.get(broker) or self.unassigned.get(broker)
 
     def out_of_sync(self) -> list[BrokerId]:
-        """1.3: members of the ISR to be removed now. Raises UnassignedIsrMember."""
+        """Members of the ISR to be removed now (1.3). Raises UnassignedIsrMember."""
         if not self.leads or self.pending is not None:
             return []
         gates = self.context.gates
@@ -342,9 +358,9 @@ class Partition:
             if replica is None:
                 continue
             if gates.lag_by_messages:
-                # 0.8.2: by time since its last fetch (or since it was believed in sync), or by records behind.
-                heard_ms = max(replica.last_fetch_ms, replica.last_caught_up_ms)
-                stuck = now_ms - heard_ms > self.settings.replica_lag_time_max_ms
+                # 0.8.2: by time since its last fetch (or since it last counted as in sync), or by records behind.
+                last_seen_ms = max(replica.last_fetch_ms, replica.last_caught_up_ms)
+                stuck = now_ms - last_seen_ms > self.settings.replica_lag_time_max_ms
                 behind = log_end - replica.log_end if replica.log_end >= 0 else 0
                 if stuck or behind > self.settings.replica_lag_max_messages:
                     gone.append(broker)
@@ -355,19 +371,19 @@ class Partition:
         return gone
 
     def tell_isr_change_ended(self, isr: list[BrokerId], result: str, zk_version: int) -> None:
-        """See `IsrChangeEnded`."""
+        """Emit the end of an ISR change; see `IsrChangeEnded`."""
         high_watermark = self.log.high_watermark if self.log is not None else NO_OFFSET
-        told = (result, zk_version, self.leader_epoch, high_watermark, self.settings.min_insync_replicas)
-        self.context.emit(IsrChangeEnded(self.topic, self.partition, ids_text(isr), *told))
+        fields = (result, zk_version, self.leader_epoch, high_watermark, self.settings.min_insync_replicas)
+        self.context.emit(IsrChangeEnded(self.topic, self.partition, ids_text(isr), *fields))
 
     def tell_lock(self) -> None:
-        """Whether it is locked for the time of an ISR change's write."""
+        """Emit whether an ISR change's write locks it."""
         self.context.emit(PartitionBlocked(self.topic, self.partition, self.lock.held, self.lock.waiting))
 
     # --- parked requests ---
 
     def check_parked(self) -> Work[None]:
-        """The high watermark moved, or leadership changed: see who can be answered."""
+        """Check parked requests: the high watermark advanced, or leadership changed."""
         yield from self.check_parked_produces()
         yield from self.check_parked_fetches()
         yield from self.check_parked_deletions()

@@ -1,10 +1,10 @@
-"""A partition's lock (Kafka's leaderIsrUpdateLock): many read at once, one writes. Semantics 1.6.
+"""A partition's lock (Kafka's leaderIsrUpdateLock): many readers, one writer. Semantics 1.6.
 
-Only who writes ever waits while it has the lock: for the session service, which is to record an ISR change. Whoever
-comes meanwhile stands in line. Those who read and stand beside each other in it get the lock together: the first is
-woken first and wakes the next, and so is first at the log; the others meet there while it appends, and go on in any
-order (a Java monitor has no line). The lock is not fair: somebody who is running may have it before those who stand in
-line."""
+Only a writer ever waits while it has the lock: for ZooKeeper, which records an ISR change. Threads that come
+meanwhile queue. Adjacent readers in the queue get the lock together. The first wakes first and wakes the next, and
+so reaches the log first. The others meet there while it appends, and go on in any order (a Java monitor has no
+queue). The lock is not fair: a running thread may get it before the queued ones.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -13,11 +13,14 @@ from protocol.chance import Chance
 from protocol.work import Runner, Until, Work
 
 WAITING_MAX = 10_000
-"""Threads that may wait for one partition; a broker has its request handlers and a few more."""
+"""Bound of threads that wait for one partition: request handlers and a few more."""
 
 
 class PartitionLock:
-    """`held`: somebody writes, and waits meanwhile. `chance`: in which order those that are let in together go on."""
+    """Lock of one partition. `held`: a writer has it, and waits meanwhile.
+
+    `chance`: draws the order in which readers that are admitted together go on.
+    """
 
     __slots__ = ("_chance", "_let_in", "_name", "_threads", "_waiting", "held")
 
@@ -31,37 +34,42 @@ class PartitionLock:
 
     @property
     def waiting(self) -> int:
-        """How many stand in line."""
+        """Number of queued threads."""
         return len(self._waiting)
 
     def is_free(self) -> bool:
-        """Nobody writes, and nobody has been let in who has not read yet."""
+        """Whether there is no writer, and no admitted reader that has not read yet."""
         return not self.held and not self._let_in
 
     def reading(self) -> Work[None]:
-        """Until nobody writes. What is read is read before the next wait."""
+        """Wait until there is no writer. The caller reads before its next wait."""
         if self.held:
             yield Until(f"{self._name}'s lock", lambda go_on: self._wait(go_on, writes=False))
             self._let_in -= 1
             self._serve_later()
 
     def writing(self) -> Work[None]:
-        """Until nobody else has it. What takes no wait is written before the next one; what does, between `hold` and
-        `release`."""
+        """Wait until no other thread has the lock.
+
+        The caller writes before its next wait; a write that waits is between `hold` and `release`.
+        """
         if self.is_free():
             return
         yield Until(f"{self._name}'s lock", lambda go_on: self._wait(go_on, writes=True))
-        while not self.is_free():  # somebody was faster, and it is still the first in line
+        while not self.is_free():  # another thread was faster; this one stays first in the queue
             yield Until(f"{self._name}'s lock", lambda go_on: self._waiting.appendleft((True, go_on)))
         self._serve_later()
 
     def hold(self) -> None:
-        """From now on others wait."""
+        """Hold the lock: other threads wait from now on."""
         assert self.is_free()
         self.held = True
 
     def release(self) -> None:
-        """Others go on, at the end of this step; whoever takes it before has it before them."""
+        """Release the lock; queued threads go on at the end of this step.
+
+        A thread that takes it before goes first.
+        """
         assert self.held
         self.held = False
         self._serve_later()

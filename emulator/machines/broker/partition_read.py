@@ -1,4 +1,4 @@
-"""What a fetch has read of one partition."""
+"""Result of a fetch's read of one partition."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from protocol.messages.replication import FetchedPartition
 
 
 class Read(msgspec.Struct, frozen=True):
-    """Of one partition: what is answered, the leader's log end as of the read (-1 with an error), and its time."""
+    """Result of one partition: response, leader's log end at the read (-1: error), time."""
 
     result: FetchedPartition
     leader_log_end: Offset
@@ -15,5 +15,5 @@ class Read(msgspec.Struct, frozen=True):
 
     @property
     def ends_the_wait(self) -> bool:
-        """Whoever asked has to know of it at once."""
+        """Whether the response is due at once."""
         return bool(self.result.error) or self.result.diverging_epoch is not None

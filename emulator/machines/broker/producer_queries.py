@@ -1,4 +1,4 @@
-"""DescribeProducers: which producers the leader of a partition knows (KIP-664, 2.8)."""
+"""DescribeProducers: producers that a replica knows (KIP-664, 2.8)."""
 
 from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.replicas import Replicas
@@ -13,19 +13,19 @@ from protocol.messages.placement import (
 
 
 def describe_producers(
-    replicas: Replicas, metadata: MetadataCache, asked: DescribeProducersRequest
+    replicas: Replicas, metadata: MetadataCache, body: DescribeProducersRequest
 ) -> DescribeProducersResponse:
-    """Kafka's KafkaApis.handleDescribeProducersRequest. Any replica answers, not its leader alone."""
-    return DescribeProducersResponse([_described(replicas, metadata, one) for one in asked.partitions])
+    """Handle DescribeProducers (KafkaApis.handleDescribeProducersRequest), at any replica."""
+    return DescribeProducersResponse([_described(replicas, metadata, one) for one in body.partitions])
 
 
-def _described(replicas: Replicas, metadata: MetadataCache, asked: PartitionNamed) -> DescribedProducers:
-    topic_partition = (asked.topic, asked.partition)
-    if not metadata.partition_count(asked.topic):
+def _described(replicas: Replicas, metadata: MetadataCache, entry: PartitionNamed) -> DescribedProducers:
+    topic_partition = (entry.topic, entry.partition)
+    if not metadata.partition_count(entry.topic):
         return DescribedProducers(*topic_partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     partition = replicas.partitions.get(topic_partition)
     if partition is None or partition.log is None:
-        return DescribedProducers(*topic_partition, replicas.error_of_stranger(topic_partition))
+        return DescribedProducers(*topic_partition, replicas.error_if_not_leader(topic_partition))
     return DescribedProducers(
         *topic_partition,
         ErrorCode.NONE,

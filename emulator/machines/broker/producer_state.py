@@ -1,4 +1,4 @@
-"""Producer state of one replica: which sequence numbers an idempotent producer has written (KIP-98, semantics 6).
+"""Producer state of one replica: written sequence numbers (KIP-98, semantics 6).
 
 It is rebuilt from the batches' headers, so it survives a failover and disappears with truncated data.
 """
@@ -13,7 +13,7 @@ from protocol.versions import Gates
 
 SEQUENCE_BOUND = 1 << 31
 PRODUCERS_MAX = 100_000
-"""Producers remembered per replica; the one idle longest is forgotten beyond that."""
+"""Bound of producers per replica; beyond it the replica forgets the one idle longest."""
 
 
 class _Producer:
@@ -25,7 +25,7 @@ class _Producer:
 
 
 class ProducerState:
-    """`check` before an append, `appended` after it."""
+    """Producers of one replica; `check` before an append, `appended` after it."""
 
     __slots__ = ("_gates", "_producers")
 
@@ -34,7 +34,7 @@ class ProducerState:
         self._producers: dict[int, _Producer] = {}
 
     def copy(self) -> "ProducerState":
-        """One that goes its own way from here."""
+        """An independent copy."""
         other = ProducerState(self._gates)
         for producer_id, producer in self._producers.items():
             known = other._producers[producer_id] = _Producer(producer.epoch, self._gates.remembered_batches)
@@ -42,7 +42,10 @@ class ProducerState:
         return other
 
     def check(self, header: BatchHeader) -> tuple[ErrorCode, RememberedBatch | None]:
-        """(error, the batch already written). Error NONE and None: append it; NONE and a batch: a duplicate."""
+        """Check a batch: (error, the batch already written).
+
+        Error NONE and None: append it; NONE and a batch: a duplicate.
+        """
         producer = self._producers.get(header.producer_id)
         if producer is None:
             if header.base_sequence != 0 and not self._gates.unknown_producer_accepted:
@@ -60,7 +63,7 @@ class ProducerState:
                 return ErrorCode.NONE, written
         expected = (producer.batches[-1].last_sequence + 1) % SEQUENCE_BOUND
         if header.base_sequence != expected:
-            # Also for a duplicate too old to be remembered: no version's log answers DUPLICATE_SEQUENCE_NUMBER.
+            # Also for a duplicate too old to be remembered: no version's log responds DUPLICATE_SEQUENCE_NUMBER.
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
         return ErrorCode.NONE, None
 
@@ -89,7 +92,7 @@ class ProducerState:
         return [(producer_id, one.epoch, one.batches[-1]) for producer_id, one in known if one.batches]
 
     def forget_below(self, offset: Offset) -> None:
-        """Batches that end below it, and producers that have no other."""
+        """Forget batches that end below `offset`, and producers without another one."""
         for producer_id, producer in list(self._producers.items()):
             while producer.batches and producer.batches[0].last_offset < offset:
                 producer.batches.popleft()

@@ -1,9 +1,10 @@
-"""Parked requests: answers that wait (Kafka's purgatories). Semantics 1.8, 1.9.
+"""Purgatories of delayed requests, as Kafka's. Semantics 1.8, 1.9.
 
-A produce with acks=-1 waits for the high watermark; a fetch waits for data. Each has a deadline; whoever comes first,
-what it waits for or the deadline, completes it, once. To see whether it is complete, and to complete it, may take a
-partition's lock: so both are work of the thread that does it, which may have to wait (semantics 1.6). Deadlines are one
-thread's for each purgatory."""
+A produce with acks=-1 waits for the high watermark; a fetch waits for data. Each has a deadline. Its condition or
+its deadline completes it, once, whichever comes first. Checking and completing may take a partition's lock. So both
+are work of the executing thread, which may have to wait (semantics 1.6). Each purgatory has one thread for
+deadlines.
+"""
 
 from functools import partial
 
@@ -16,12 +17,18 @@ from protocol.outbox import Outbox
 from protocol.work import Work
 
 PARKED_MAX = 20_000
-"""Requests parked per broker; more is a bug or an attack, and its deadline comes at once."""
+"""Bound of parked requests per broker.
+
+Beyond it (a bug or an attack) a request expires at once.
+"""
 
 
 class Delayed:
-    """One parked request. It may be looked at by way of several partitions; `done` keeps it from being answered
-    twice, `busy` and `again` from being looked at by two threads at once."""
+    """One delayed request.
+
+    Several partitions may cause its checks: `done` prevents a second response, `busy` and `again` two concurrent
+    checks.
+    """
 
     __slots__ = ("again", "busy", "deadline_ms", "done", "number", "request")
 
@@ -35,24 +42,24 @@ class Delayed:
 
     @property
     def waits_for(self) -> str:
-        """What it lacks."""
+        """Text of its missing condition."""
         raise NotImplementedError
 
     def ready(self) -> bool | Work[bool]:
-        """Whether it can be completed; work, where that has to be waited for."""
+        """Whether it can be completed; work, where the check has to wait."""
         raise NotImplementedError
 
     def complete(self) -> Work[None] | None:
-        """Answer. It is not looked at any more."""
+        """Send the response. No check follows."""
         raise NotImplementedError
 
     def expire(self) -> Work[None] | None:
-        """Its deadline is here: answer."""
+        """Send the response at the deadline."""
         raise NotImplementedError
 
 
 class Purgatory:
-    """All parked requests of one kind on a broker, by number; the timer's key is (`name`, number)."""
+    """All delayed requests of one kind on a broker, by number; timer key (`name`, number)."""
 
     __slots__ = ("_context", "_expiry", "_next", "name", "waiting")
 
@@ -64,7 +71,7 @@ class Purgatory:
         self.waiting: dict[int, Delayed] = {}
 
     def park(self, delayed: Delayed, after_ms: float) -> bool:
-        """False: there is no room, and its deadline is now."""
+        """Park a request. False: there is no room, and it expires now."""
         if len(self.waiting) >= PARKED_MAX:
             delayed.done = True
             self._expiry.do("expire", _answered(delayed.expire()))
@@ -78,7 +85,10 @@ class Purgatory:
         return True
 
     def check(self, delayed: Delayed) -> Work[None]:
-        """Something changed: complete it if it can be. A thread that is at it looks once more."""
+        """Check a request after a change, and complete it.
+
+        A thread that is checking it repeats the check.
+        """
         delayed.again = True
         if delayed.busy:
             return
@@ -98,7 +108,7 @@ class Purgatory:
         delayed.busy = False
 
     def _due(self, number: int, now: Now, out: Outbox) -> None:
-        """A deadline is here: it is answered, when the thread of deadlines comes to it."""
+        """Queue an expired request for the thread of deadlines."""
         self._expiry.do("expire", self._expire(number))
 
     def _expire(self, number: int) -> Work[None]:
@@ -110,7 +120,7 @@ class Purgatory:
                 yield from expiring
 
     def parked(self) -> list[Parked]:
-        """Those that wait, the oldest first; of what a broker asks of itself there is no connection."""
+        """The parked requests, the oldest first; the broker's own have no connection."""
         return [
             Parked(
                 one.request.connection if one.request is not None else 0,

@@ -1,4 +1,4 @@
-"""What a fetch reads, partition by partition, and how it is answered. Semantics 1.2, 1.9."""
+"""Reads of a fetch, partition by partition, and its response. Semantics 1.2, 1.9."""
 
 from typing import Final
 
@@ -21,9 +21,9 @@ from protocol.messages.replication import (
 from protocol.work import Work
 
 FIRST_WITH_PROGRESS = 3
-"""Version of FETCH from which on a fetch brings at least one whole batch (KIP-74)."""
+"""First version of FETCH that returns at least one whole batch (KIP-74)."""
 FIRST_WITH_LOG_START = 5
-"""The same, from which on leaders and followers tell each other where their logs begin (KIP-107)."""
+"""First version of FETCH with the log starts of leader and follower (KIP-107)."""
 
 
 class Reads:
@@ -35,73 +35,76 @@ class Reads:
         self.waits_for_locks: Final = context.gates.fetch_blocks_on_partition_lock
 
     def of(self, fetch: FetchRequest, version: int) -> Work[list[Read]]:
-        """One after the other; from 2.1 each waits for its partition's lock (semantics 1.6). `version`: of the request.
-        Up to 2 each partition has its own limit, which holds for its first batch too (KIP-74)."""
+        """Read all partitions in turn; from 2.1 each waits for its lock (semantics 1.6).
+
+        `version`: of the request. Up to 2 each partition has its own limit, which holds for its first batch too
+        (KIP-74).
+        """
         reads: list[Read] = []
         limited_each = version < FIRST_WITH_PROGRESS
         left_bytes = LONG_MAX if limited_each else fetch.max_bytes
         first = not limited_each
         waits_for_locks = self.waits_for_locks
-        for asked in fetch.partitions:
+        for entry in fetch.partitions:
             at_ms = self._context.now.mono_ms
             if waits_for_locks:
-                partition = self._replicas.partitions.get((asked.topic, asked.partition))
+                partition = self._replicas.partitions.get((entry.topic, entry.partition))
                 if partition is not None and partition.lock.held:
                     yield from partition.lock.reading()
-            result, leader_log_end = self._one(fetch.replica_id, asked, left_bytes, first=first)
+            result, leader_log_end = self._one(fetch.replica_id, entry, left_bytes, first=first)
             if limited_each:
-                result.incomplete = self._nothing_whole(asked, result, fetch.replica_id)
+                result.incomplete = self._nothing_whole(entry, result, fetch.replica_id)
             elif result.records:
                 left_bytes = max(0, left_bytes - len(result.records))
                 first = False
             reads.append(Read(result, leader_log_end, at_ms))
         return reads
 
-    def _nothing_whole(self, asked: FetchPartition, result: FetchedPartition, replica_id: BrokerId) -> bool:
-        """Something is there to be read, and asked for, and its first batch does not fit."""
-        partition = self._replicas.partitions.get((asked.topic, asked.partition))
-        if partition is None or result.error != ErrorCode.NONE or result.records or not asked.max_bytes:
+    def _nothing_whole(self, entry: FetchPartition, result: FetchedPartition, replica_id: BrokerId) -> bool:
+        """Whether there are requested records, but their first batch does not fit."""
+        partition = self._replicas.partitions.get((entry.topic, entry.partition))
+        if partition is None or result.error != ErrorCode.NONE or result.records or not entry.max_bytes:
             return False
         log = partition.the_log
         stop = log.log_end if replica_id >= 0 else result.high_watermark
-        return asked.fetch_offset < stop and log.bytes_between(asked.fetch_offset, stop) > 0
+        return entry.fetch_offset < stop and log.bytes_between(entry.fetch_offset, stop) > 0
 
     def _one(
-        self, replica_id: BrokerId, asked: FetchPartition, left_bytes: int, *, first: bool
+        self, replica_id: BrokerId, entry: FetchPartition, left_bytes: int, *, first: bool
     ) -> tuple[FetchedPartition, Offset]:
-        topic_partition = (asked.topic, asked.partition)
+        topic_partition = (entry.topic, entry.partition)
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None:
-            return FetchedPartition(*topic_partition, self._replicas.error_of_stranger(topic_partition)), NO_OFFSET
-        error = fence(partition, asked.current_leader_epoch)
+            return FetchedPartition(*topic_partition, self._replicas.error_if_not_leader(topic_partition)), NO_OFFSET
+        error = fence(partition, entry.current_leader_epoch)
         log = partition.log
         if not error and (log is None or not partition.leads):
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         if error or log is None:
             return FetchedPartition(*topic_partition, error), NO_OFFSET
         high_watermark, log_end = log.high_watermark, log.log_end
-        if asked.last_fetched_epoch >= 0:
-            epoch, end = log.end_offset_for_epoch(asked.last_fetched_epoch)
+        if entry.last_fetched_epoch >= 0:
+            epoch, end = log.end_offset_for_epoch(entry.last_fetched_epoch)
             if (epoch, end) == (-1, -1):
                 return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
-            if asked.fetch_offset < log.log_start:  # whether its epoch diverges or not
+            if entry.fetch_offset < log.log_start:  # whether its epoch diverges or not
                 return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
-            if epoch < asked.last_fetched_epoch or end < asked.fetch_offset:
+            if epoch < entry.last_fetched_epoch or end < entry.fetch_offset:
                 diverging = DivergingEpoch(epoch, end)
                 return (
                     FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, diverging),
                     log_end,
                 )
-        if not log.log_start <= asked.fetch_offset <= log_end:
+        if not log.log_start <= entry.fetch_offset <= log_end:
             return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
         stop = log_end if replica_id >= 0 else high_watermark
-        above = stop < asked.fetch_offset < log_end
+        above = stop < entry.fetch_offset < log_end
         if above and self._context.gates.fetch_above_high_watermark_fails:
             return FetchedPartition(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET
         records = b""
-        if asked.fetch_offset < stop and (left_bytes > 0 or first):
+        if entry.fetch_offset < stop and (left_bytes > 0 or first):
             try:
-                records = log.read(asked.fetch_offset, stop, min(asked.max_bytes, left_bytes), at_least_one=first)
+                records = log.read(entry.fetch_offset, stop, min(entry.max_bytes, left_bytes), at_least_one=first)
             except StorageError as failure:
                 self._replicas.storage_failed(failure)
                 return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
@@ -110,7 +113,7 @@ class Reads:
     # --- answering ---
 
     def are_enough(self, fetch: FetchRequest, reads: list[Read]) -> bool:
-        """As much as was asked for, or something that whoever asked has to know of at once."""
+        """Whether a response is due: enough bytes, or a result that is due at once."""
         size_bytes = 0
         for read in reads:
             if read.ends_the_wait:
@@ -122,8 +125,10 @@ class Reads:
         request.answer(FetchResponse([read.result for read in reads]))
 
     def owe_high_watermark(self, fetch: FetchRequest, reads: list[Read]) -> bool:
-        """2.4, 2.5: what was read tells a follower a later high watermark than it was told. Asked before this fetch is
-        noted."""
+        """Whether the reads have a later high watermark than the follower last received (2.4, 2.5).
+
+        Called before this fetch is noted.
+        """
         if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
             return False
         for read in reads:
@@ -134,11 +139,11 @@ class Reads:
         return False
 
     def owed_high_watermark(self, fetch: FetchRequest) -> bool:
-        """2.4, 2.5: the follower has not been told the present high watermark (DelayedFetch, case H)."""
+        """Whether the follower lacks the present high watermark (2.4, 2.5; DelayedFetch, case H)."""
         if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
             return False
-        for asked in fetch.partitions:
-            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+        for entry in fetch.partitions:
+            partition = self._replicas.partitions.get((entry.topic, entry.partition))
             if partition is not None and partition.leads:
                 remote = partition.remotes.get(fetch.replica_id)
                 if remote is not None and remote.last_sent_high_watermark < partition.the_log.high_watermark:
@@ -147,7 +152,7 @@ class Reads:
 
 
 def fence(partition: Partition, current_leader_epoch: LeaderEpoch) -> ErrorCode:
-    """2.2: -1 is not checked."""
+    """Error of a request's leader epoch (2.2); -1 is not checked."""
     if current_leader_epoch < 0 or current_leader_epoch == partition.leader_epoch:
         return ErrorCode.NONE
     if current_leader_epoch < partition.leader_epoch:

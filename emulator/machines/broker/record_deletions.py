@@ -1,10 +1,11 @@
-"""DeleteRecords, as a partition's leader takes it (Kafka's ReplicaManager.deleteRecords, KIP-107). Semantics 1.10.
+"""DeleteRecords at a partition's leader (KIP-107). Semantics 1.10.
 
-The leader's log begins at the offset at once; followers hear of it by their fetches, and tell by the next ones. The
-answer waits until every replica whose broker lives has told, or the time is over.
+Kafka's ReplicaManager.deleteRecords. The leader's log begins at the offset at once. Followers learn of it by their
+fetches, and confirm it by the next ones. The response waits until every replica on a live broker has confirmed, or
+until the time limit.
 
-    leader      start 5 ............................. low watermark 5: answered
-    follower         hears 5 in an answer, begins there --next fetch says 5-->
+    leader      start 5 ............................. low watermark 5: response
+    follower         receives 5 in a response, begins there --next fetch has 5-->
 """
 
 from emulator.machines.broker.context import BrokerContext
@@ -25,7 +26,7 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
 
 Required = dict[int, tuple[Partition, Offset]]
-"""{place in the request: (partition, the low watermark that it waits for)}"""
+"""{index in the request: (partition, required low watermark)}"""
 
 
 class RecordDeletions:
@@ -36,17 +37,17 @@ class RecordDeletions:
         self._replicas = replicas
 
     def delete(self, request: Request, message: DeleteRecordsRequest) -> Work[None]:
-        """Each partition in turn, as soon as its lock is free."""
+        """Delete in each partition in turn, when its lock is free."""
         results: list[DeletedRecords] = []
         required: Required = {}
-        for asked in message.partitions:
-            partition = self._replicas.partitions.get((asked.topic, asked.partition))
+        for entry in message.partitions:
+            partition = self._replicas.partitions.get((entry.topic, entry.partition))
             if partition is not None and partition.lock.held:
                 yield from partition.lock.reading()
-            error, offset = self._delete(asked)
-            result = DeletedRecords(asked.topic, asked.partition, error)
+            error, offset = self._delete(entry)
+            result = DeletedRecords(entry.topic, entry.partition, error)
             if not error:
-                partition = self._replicas.partitions[asked.topic, asked.partition]
+                partition = self._replicas.partitions[entry.topic, entry.partition]
                 result.low_watermark = partition.low_watermark(self._replicas.metadata.live)
                 if result.low_watermark < offset:
                     result.error = ErrorCode.REQUEST_TIMED_OUT  # until it is settled
@@ -60,19 +61,19 @@ class RecordDeletions:
         if purgatory.park(delayed, message.timeout_ms):
             delayed.watch()
 
-    def _delete(self, asked: DeleteRecordsPartition) -> tuple[ErrorCode, Offset]:
-        """(error, where the log begins then at the latest)"""
-        if asked.topic == OFFSETS_TOPIC:
+    def _delete(self, entry: DeleteRecordsPartition) -> tuple[ErrorCode, Offset]:
+        """Delete in one partition: (error, required low watermark)."""
+        if entry.topic == OFFSETS_TOPIC:
             return ErrorCode.INVALID_TOPIC_EXCEPTION, NO_OFFSET
-        topic_partition = (asked.topic, asked.partition)
+        topic_partition = (entry.topic, entry.partition)
         partition = self._replicas.partitions.get(topic_partition)
         if partition is None or not partition.leads:
-            return self._replicas.error_of_stranger(topic_partition), NO_OFFSET
+            return self._replicas.error_if_not_leader(topic_partition), NO_OFFSET
         log, gates = partition.the_log, self._context.gates
-        policy = self._replicas.cleans_by(asked.topic)
+        policy = self._replicas.cleans_by(entry.topic)
         if DELETES not in policy and not gates.deletes_records_before_policy:
             return ErrorCode.POLICY_VIOLATION, NO_OFFSET
-        offset = log.high_watermark if asked.offset == UP_TO_HIGH_WATERMARK else asked.offset
+        offset = log.high_watermark if entry.offset == UP_TO_HIGH_WATERMARK else entry.offset
         if not 0 <= offset <= log.high_watermark:
             return ErrorCode.OFFSET_OUT_OF_RANGE, NO_OFFSET
         self._replicas.increment_log_start(partition, Offset(offset), "requested")
@@ -84,7 +85,7 @@ class RecordDeletions:
 
 
 class DelayedDeletion(Delayed):
-    """`required`: what is not settled; the others of `results` are."""
+    """A delayed deletion. `required`: partitions not settled; the others of `results` are."""
 
     __slots__ = ("_replicas", "_required", "_results")
 
@@ -102,7 +103,7 @@ class DelayedDeletion(Delayed):
         return f"low watermarks {' '.join(places)}"
 
     def watch(self) -> None:
-        """It is parked: whatever changes in one of its partitions makes somebody look."""
+        """Register with its partitions: each change there causes a check."""
         for partition, _ in self._required.values():
             partition.parked_deletions[self.number] = self
 

@@ -6,7 +6,7 @@ from protocol.ids import Offset
 
 
 class RememberedBatch(msgspec.Struct, frozen=True):
-    """Its sequences, where it lies, and its CRC."""
+    """Sequences, offsets and CRC of a batch."""
 
     first_sequence: int
     last_sequence: int

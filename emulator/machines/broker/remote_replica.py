@@ -1,13 +1,16 @@
-"""What a leader knows of one follower. Semantics 1.2."""
+"""A follower in the leader's view. Semantics 1.2."""
 
 from protocol.ids import FIRST_OFFSET, NO_OFFSET, BrokerId, Offset
 
 LONG_AGO_MS = -1e15
-"""Kafka's 0 here is 1970; a scenario's clock begins at its launch, where 0 would be recent."""
+"""A time long ago; Kafka's 0 is 1970, but a scenario's clock begins at its launch."""
 
 
 class RemoteReplica:
-    """`log_end` -1: unknown. `last_caught_up_ms`: when it last held all that the leader had."""
+    """One follower.
+
+    `log_end` -1: unknown. `last_caught_up_ms`: last time at which it held all of the leader's records.
+    """
 
     __slots__ = (
         "broker",
@@ -29,7 +32,10 @@ class RemoteReplica:
         self.last_sent_high_watermark = FIRST_OFFSET
 
     def fetched(self, fetch_offset: Offset, leader_log_end: Offset, now_ms: float) -> None:
-        """It asked for `fetch_offset`: it holds everything below. `leader_log_end` as of the read (KAFKA-4485)."""
+        """Note a fetch at `fetch_offset`: the follower holds all records below.
+
+        `leader_log_end` as of the read (KAFKA-4485).
+        """
         if fetch_offset >= leader_log_end:
             self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
         elif fetch_offset >= self.last_fetch_leader_log_end:
@@ -39,14 +45,16 @@ class RemoteReplica:
         self.last_fetch_ms = now_ms
 
     def read_failed(self, fetched_ms: float) -> None:
-        """Up to 2.3 a fetch that was answered with an error made its position unknown (KAFKA-8400). `fetched_ms`: when
-        it counts as having fetched, LONG_AGO_MS but for 0.8.2."""
+        """Note a fetch that failed: its position becomes unknown (up to 2.3, KAFKA-8400).
+
+        `fetched_ms`: time that counts as its fetch; LONG_AGO_MS except in 0.8.2.
+        """
         self.log_end = NO_OFFSET
         self.last_fetch_leader_log_end = NO_OFFSET
         self.last_fetch_ms = fetched_ms
 
     def leader_epoch_began(self, leader_log_end: Offset, now_ms: float, *, in_isr: bool, forgets: bool) -> None:
-        """Leadership began anew: members of the ISR count as caught up now."""
+        """Begin a leader epoch: members of the ISR count as caught up now."""
         self.last_caught_up_ms = now_ms if in_isr else LONG_AGO_MS
         self.last_fetch_leader_log_end = leader_log_end
         self.last_fetch_ms = now_ms

@@ -1,6 +1,7 @@
-"""Becoming leader, becoming follower, stopping: what an order of the controller does to one replica. Semantics 1.7.
+"""Transitions of one replica by the controller's requests: leader, follower, stopped.
 
-A new leader never truncates, in any era."""
+Semantics 1.7. A new leader never truncates, in any era.
+"""
 
 from emulator.machines.broker.alter_isr import AlterIsr
 from emulator.machines.broker.context import BrokerContext, SessionExpired
@@ -19,11 +20,11 @@ from protocol.work import Work
 
 Change = tuple[Partition, PartitionState]
 Orderer = tuple[BrokerId, ControllerEpoch, int]
-"""(controller, its epoch, correlation id of its order)"""
+"""(controller, its epoch, correlation id of its request)"""
 
 
 class ReplicaTransitions:
-    """Carries out what `leadership` has accepted, for partitions that are not locked."""
+    """Executes the requests that `leadership` has accepted; waits for locked partitions."""
 
     def __init__(
         self,
@@ -39,15 +40,18 @@ class ReplicaTransitions:
         self._alter_isr = alter_isr
         self._coordinator = coordinator
         self.without_log: list[TopicPartition] = []
-        """What a lost session has kept from getting a log in the present order, which went on."""
+        """Partitions without a log in the present request, because the session expired."""
 
     def take_offline_without_log(self) -> None:
-        """At an order's end (ReplicaManager.becomeLeaderOrFollower). Nobody is told, the controller neither."""
+        """Take these partitions offline at a request's end, without notifying the controller.
+
+        Source: ReplicaManager.becomeLeaderOrFollower.
+        """
         self._replicas.take_offline(self.without_log)
         self.without_log.clear()
 
     def ignored(self, state: PartitionState, current: LeaderEpoch, reason: IgnoredReason, orderer: Orderer) -> None:
-        """Tells of an order that is not followed."""
+        """Emit that a partition of a request is ignored."""
         controller, controller_epoch, correlation = orderer
         self._context.emit(
             LeaderAndIsrIgnored(
@@ -68,8 +72,10 @@ class ReplicaTransitions:
     # --- leader ---
 
     def make_leaders(self, changes: list[Change], orderer: Orderer) -> Work[None]:
-        """What has no log and can be given none is offline. Raises SessionExpired: what was taken over until then
-        stays."""
+        """Make this broker leader; a partition that can get no log is offline.
+
+        Raises SessionExpired; changes until then stay.
+        """
         yield from self._fetchers.remove([(partition.topic, partition.partition) for partition, _ in changes])
         for partition, state in changes:
             yield from self._locked(partition)
@@ -77,15 +83,17 @@ class ReplicaTransitions:
                 yield from self._make_leader(partition, state)
 
     def _locked(self, partition: Partition) -> Work[None]:
-        """Each change is made under the partition's lock."""
+        """Wait for the partition's lock, which each change needs."""
         if not partition.lock.is_free():
             yield from partition.lock.writing()
 
     def _has_log(
         self, partition: Partition, state: PartitionState, orderer: Orderer, *, skips: bool = True
     ) -> Work[bool]:
-        """False: the replica is offline, or will be when the order is done (`without_log`). Raises SessionExpired
-        where a partition is not skipped for that."""
+        """Open the log. False: the replica is offline, or will be at the end (`without_log`).
+
+        Raises SessionExpired where a partition is not skipped for that.
+        """
         try:
             yield from self._replicas.open_log(partition, is_new=state.is_new)
         except SessionExpired:
@@ -152,14 +160,17 @@ class ReplicaTransitions:
     # --- follower ---
 
     def make_followers(self, changes: list[Change], leaders: dict[BrokerId, str], orderer: Orderer) -> Work[None]:
-        """`leaders`: where each leader is to be reached. Raises SessionExpired, as `make_leaders`: then those before
-        the one that has none have their new leader and epoch, but none of the fetchers is touched (KAFKA-9307)."""
+        """Make this broker follower. `leaders`: nodes of the leaders.
+
+        Raises SessionExpired, as `make_leaders`. Then the partitions before the failed one have their new leader
+        and epoch, but no fetcher has changed (KAFKA-9307).
+        """
         restarts: list[tuple[Partition, str]] = []
         for partition, state in changes:
             node = self._node_of(state.leader, leaders)
             yield from self._locked(partition)
             try:
-                # Whose leader is not alive gets its log elsewhere, where no lost session is caught.
+                # A partition whose leader is not alive gets its log elsewhere, where no lost session is caught.
                 has_log = yield from self._has_log(partition, state, orderer, skips=node is not None)
             except SessionExpired:
                 waiting = {id(one) for one, _ in restarts}
@@ -170,7 +181,7 @@ class ReplicaTransitions:
             if not has_log:
                 continue
             if node is None:
-                # The leader is not alive as this broker knows: only the log is made sure of; even the epoch stays.
+                # The leader is not alive in this broker's view: it only opens the log; even the epoch stays.
                 self.ignored(state, partition.leader_epoch, IgnoredReason.LEADER_NOT_ALIVE, orderer)
                 continue
             previous_epoch, previous_leader = partition.leader_epoch, partition.leader
@@ -186,21 +197,21 @@ class ReplicaTransitions:
             cuts = [(one, one.the_log.high_watermark) for one, _ in restarts]
             self._replicas.truncate(cuts, CutReason.HIGH_WATERMARK)
         if self._context.gates.deposed_leader_answers_parked:
-            for partition, _ in restarts:  # nobody looks at deletions, which wait until their time is over
+            for partition, _ in restarts:  # no check of deletions, which wait until their time limit
                 yield from partition.check_parked_produces()
                 yield from partition.check_parked_fetches()
         for partition, node in restarts:
-            # Another partition of this order may have found their directory failed.
+            # Another partition of this request may have found their directory failed.
             if not partition.offline and not self._context.stopping:
                 self._fetchers.add(partition, partition.leader, leaders.get(partition.leader, node))
 
     def _node_of(self, leader: BrokerId, leaders: dict[BrokerId, str]) -> str | None:
-        """Where a leader is to be reached; None: it is not alive, as far as this broker knows."""
+        """Node of a leader; None: it is not alive, as far as this broker knows."""
         known_by_metadata = self._context.gates.leaders_known_by_metadata
         return self._replicas.metadata.node_of(leader) if known_by_metadata else leaders.get(leader)
 
     def _must_restart(self, previous_leader: BrokerId, previous_epoch: LeaderEpoch, partition: Partition) -> bool:
-        """1.7, makeFollower: when the fetcher is left alone, by era."""
+        """Whether the fetcher must restart, by era (1.7, makeFollower)."""
         if previous_leader != partition.leader:
             return True
         rule = self._context.gates.fetcher_restart
@@ -213,9 +224,11 @@ class ReplicaTransitions:
     # --- stopping ---
 
     def stop(self, orders: list[StoppedPartition]) -> Work[list[PartitionError]]:
-        """Stop fetching; where it says so, forget the replica, which takes its lock. Otherwise only its fetcher stops:
-        role, epoch and high watermark stay, for the last checkpoint of a stop. A log that cannot be deleted fails
-        all of the order up to 0.11 (KAFKA-4893): what comes behind it is left as it is."""
+        """Stop fetching; to delete, also remove the replica, under its lock.
+
+        Otherwise only its fetcher stops. Role, epoch and high watermark stay, for the last checkpoint of a stop. A
+        log that cannot be deleted fails the whole request up to 0.11 (KAFKA-4893): later partitions stay unchanged.
+        """
         results = [PartitionError(order.topic, order.partition, self._fenced(order)) for order in orders]
         stopped = [(order, result) for order, result in zip(orders, results, strict=True) if not result.error]
         yield from self._fetchers.remove([(order.topic, order.partition) for order, _ in stopped])
@@ -240,7 +253,7 @@ class ReplicaTransitions:
         return ErrorCode.NONE
 
     def forget(self, topic_partitions: list[TopicPartition]) -> Work[None]:
-        """These are being deleted, wherever they are."""
+        """Drop committed offsets of deleted partitions, on any broker."""
         if topic_partitions and self._context.gates.forgets_offsets_of_deleted_topics:
             yield from self._coordinator.partitions_deleted(topic_partitions)
 
@@ -264,8 +277,10 @@ class ReplicaTransitions:
         return ErrorCode.NONE
 
     def _deleted(self, partition: Partition) -> Work[None]:
-        """Who waits there is told so (KAFKA-9198); before that nobody looks, unless for another partition of his
-        request, and he waits until his time is over."""
+        """Complete the requests that wait for a deleted replica (KAFKA-9198).
+
+        Before that version they wait until their time limit, unless another partition of theirs causes a check.
+        """
         tells = self._context.gates.deleted_replica_answers_parked
         moved = tells and (partition.topic, partition.partition) in self._replicas.metadata.partitions
         partition.deleted(ErrorCode.NOT_LEADER_OR_FOLLOWER if moved else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

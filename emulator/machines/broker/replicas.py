@@ -1,4 +1,4 @@
-"""The replicas one broker hosts, by partition, and what is common to all of them: log directories, checkpoints."""
+"""Replicas of one broker, by partition, with their log directories and checkpoints."""
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
@@ -51,17 +51,20 @@ DELETES, COMPACTS = "delete", "compact"
 
 
 class ReplicaOffline(Exception):
-    """A partition without a log, which may be in a log directory that failed: none is made (KIP-112)."""
+    """A partition without a log that may be in a failed log directory (KIP-112): none is made."""
 
 
 class NotDeleted(Exception):
-    """A log that cannot be deleted where that fails the order (KAFKA-4893, up to 0.11)."""
+    """A log that cannot be deleted, where that fails the whole request (KAFKA-4893, up to 0.11)."""
 
 
 class Replicas:
-    """`partitions`: those the controller told us of. `logs`: found on disk or created. `offline`: partitions whose log
-    directory failed; `going_offline` is told of them while they are still there, and `tell_controller` asked to when
-    the broker lives on. `failed`: it does not."""
+    """Replicas of one broker.
+
+    `partitions`: those in the controller's requests. `logs`: found on disk or created. `offline`: partitions whose
+    log directory failed. `going_offline` is called with them before they are dropped, `tell_controller` if the
+    broker lives on. `failed`: it does not.
+    """
 
     def __init__(self, context: BrokerContext, metadata: MetadataCache) -> None:
         self.context = context
@@ -76,10 +79,10 @@ class Replicas:
         self.going_offline: Callable[[list[TopicPartition]], None] = lambda topic_partitions: None
         self.tell_controller: Callable[[], None] = lambda: None
         self.log_start_moved: Callable[[], None] = lambda: None
-        """Told when a log has another start than its first segment."""
+        """Called when a log has another start than its first segment."""
         self.topic_configs: dict[str, dict[str, str]] = {}
         self.defaults = context.settings
-        """What topics have that say nothing themselves."""
+        """Settings of topics without settings of their own."""
         self.failed = False
         self.incarnation = 0
         self._deleted_logs = 0
@@ -87,18 +90,20 @@ class Replicas:
     def _mono_ms(self) -> float:
         return self.context.now.mono_ms
 
-    # --- asked for a partition ---
+    # --- look-up of a partition ---
 
-    def error_of_stranger(self, topic_partition: TopicPartition, *, asked_for_epochs: bool = False) -> ErrorCode:
-        """For a partition this broker does not lead: 6 if it was told to have a replica, 3 if not; 56 if its log
-        directory failed. Whether it is enough to know of it by metadata is the version's (semantics 11.12); what lies
-        on disk is nothing until somebody asks for it."""
+    def error_if_not_leader(self, topic_partition: TopicPartition, *, for_epochs: bool = False) -> ErrorCode:
+        """Error for a partition that this broker does not lead.
+
+        6 if it should have a replica, 3 if not; 56 if its log directory failed. The version decides whether
+        metadata alone count (semantics 11.12). A log on disk without a partition does not count.
+        """
         gates = self.context.gates
         if topic_partition in self.offline:
             return ErrorCode.KAFKA_STORAGE_ERROR
         by_metadata = (
             gates.unknown_replica_answers_epochs_not_leader
-            if asked_for_epochs
+            if for_epochs
             else gates.unknown_replica_answers_not_leader
         )
         if topic_partition in self.partitions or (by_metadata and topic_partition in self.metadata.partitions):
@@ -106,7 +111,7 @@ class Replicas:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def partition(self, topic_partition: TopicPartition) -> Partition:
-        """The partition, created if this broker hears of it for the first time."""
+        """The partition, created at its first request."""
         partition = self.partitions.get(topic_partition)
         if partition is None:
             settings = self.settings_of(topic_partition[0])
@@ -118,12 +123,12 @@ class Replicas:
         return with_topic_overrides(self.defaults, self.topic_configs.get(topic, {}))
 
     def cleans_by(self, topic: str) -> list[str]:
-        """`cleanup.policy`, as the topic itself says it: DELETES, COMPACTS or both."""
-        said = self.topic_configs.get(topic, {}).get(CLEANUP_POLICY, DELETES)
-        return [word.strip() for word in said.split(",")]
+        """`cleanup.policy` of the topic itself: DELETES, COMPACTS or both."""
+        policy = self.topic_configs.get(topic, {}).get(CLEANUP_POLICY, DELETES)
+        return [word.strip() for word in policy.split(",")]
 
     def configure(self, topic: str, config: dict[str, str]) -> None:
-        """A topic's own settings are these from now on, for its partitions and their logs."""
+        """Set a topic's own settings, for its partitions and their logs."""
         self.topic_configs[topic] = config
         settings = self.settings_of(topic)
         for topic_partition in self.topic_partitions():
@@ -131,11 +136,11 @@ class Replicas:
                 self.configure_replica(topic_partition, settings)
 
     def topic_partitions(self) -> list[TopicPartition]:
-        """Of partitions and of logs that nobody has asked for yet."""
+        """All partitions, and logs without a partition yet."""
         return [*dict.fromkeys((*self.partitions, *self.logs))]
 
     def configure_replica(self, topic_partition: TopicPartition, settings: BrokerSettings) -> None:
-        """Of one partition and its log."""
+        """Set the effective settings of one partition and its log."""
         if topic_partition in self.partitions:
             self.partitions[topic_partition].configured(settings)
         if topic_partition in self.logs:
@@ -144,7 +149,7 @@ class Replicas:
     # --- logs ---
 
     def load_all(self, configurations: dict[str, dict[str, str]]) -> None:
-        """Find the logs on disk (semantics 3). `configurations`: topics' own settings, which hold from the start."""
+        """Load the logs on disk (semantics 3). `configurations`: topics' own settings."""
         self.topic_configs = configurations
         if self.context.gates.failing_directory_ends_start:
             self._check_directories()
@@ -159,7 +164,7 @@ class Replicas:
                 self.storage_failed(error)
 
     def _check_directories(self) -> None:
-        """The broker ends if one cannot be looked at (KAFKA-6697)."""
+        """End the broker if a log directory cannot be listed (KAFKA-6697)."""
         try:
             for files in self.directories.live.values():
                 files.list(LOG_DIRECTORY)
@@ -167,7 +172,7 @@ class Replicas:
             self.storage_failed(error, ends=True)
 
     def _load(self, files: Files) -> None:
-        """One log directory. Raises StorageError."""
+        """Load one log directory. Raises StorageError."""
         context = self.context
         clean = files.exists(CLEAN_SHUTDOWN)
         if clean and context.gates.marker_deleted_before_loading:
@@ -207,12 +212,12 @@ class Replicas:
         log_start: Offset = FIRST_OFFSET,
         checkpointed: Offset = NO_OFFSET,
     ) -> Log:
-        """The log that lies in a folder, by what checkpoints say of it. Raises StorageError."""
+        """Load the log of a folder, with its checkpointed offsets. Raises StorageError."""
         settings = _log_settings(self.settings_of(topic_partition[0]))
         log = Log.load(
             files, name, self.context.gates, settings, clean=clean, recovery_point=recovery_point, log_start=log_start
         )
-        log.tell_time(self._mono_ms)
+        log.set_clock(self._mono_ms)
         self.logs[topic_partition] = log
         tell_epochs(self.context, topic_partition, log)
         log.high_watermark = max(log.log_start, min(checkpointed, log.log_end))
@@ -223,9 +228,11 @@ class Replicas:
         return log
 
     def open_log(self, partition: Partition, *, is_new: bool) -> Work[Log]:
-        """The partition's log, created if need be; HW = min(checkpoint, log end). Raises StorageError, SessionExpired,
-        ReplicaOffline: only a partition that `is_new` surely has no log where nobody can look, and one whose name is no
-        topic's never has one."""
+        """The partition's log, created if need be; HW = min(checkpoint, log end).
+
+        Raises StorageError, SessionExpired, ReplicaOffline. Only a partition that `is_new` surely has no log in an
+        offline directory; one with an invalid topic name never has one.
+        """
         if partition.log is not None:
             return partition.log
         topic_partition = (partition.topic, partition.partition)
@@ -237,11 +244,11 @@ class Replicas:
                 raise ReplicaOffline(topic_partition_text(*topic_partition))
             name = topic_partition_text(*topic_partition)
             files = self._directory_for(topic_partition)
-            if files.list(name):  # what an order that failed has left there (KAFKA-4893)
+            if files.list(name):  # left by a failed request (KAFKA-4893)
                 log = self._load_log(files, name, topic_partition, clean=False)
             else:
                 log = Log.create(files, name, self.context.gates, _log_settings(self.settings_of(partition.topic)))
-                log.tell_time(self._mono_ms)
+                log.set_clock(self._mono_ms)
                 self.logs[topic_partition] = log
                 self.context.emit(LogCreated(*topic_partition, self.directories.name_of(files)))
         else:
@@ -251,8 +258,10 @@ class Replicas:
         return log
 
     def _directory_for(self, topic_partition: TopicPartition) -> Files:
-        """The log directory in which the folder of a new log could be made (LogManager.createLogDirectory). Up to 2.3
-        only the first candidate is tried (KAFKA-8526). Raises StorageError, ReplicaOffline."""
+        """Make the folder of a new log (LogManager.createLogDirectory); its log directory.
+
+        Up to 2.3 only the first candidate is tried (KAFKA-8526). Raises StorageError, ReplicaOffline.
+        """
         name = topic_partition_text(*topic_partition)
         for files in self.directories.for_new_log(topic_partition, (one.files for one in self.logs.values())):
             try:
@@ -268,7 +277,7 @@ class Replicas:
         raise ReplicaOffline(name)
 
     def _configured(self, partition: Partition) -> Work[None]:
-        """The topic's configuration, from the session service, by whoever has the partition's lock."""
+        """Read the topic's configuration from ZooKeeper, holding the partition's lock."""
         partition.lock.hold()
         try:
             found = yield from self.configuration_at(topic_config_path(partition.topic))
@@ -278,22 +287,25 @@ class Replicas:
             self.topic_configs[partition.topic] = found
 
     def configuration_at(self, path: str) -> Work[dict[str, str]]:
-        """A topic's or a broker's settings as the session service has them. Raises SessionExpired."""
-        response = yield from self.context.asked(SessionRequest([GetData(path)]))
+        """Settings of a topic or broker in ZooKeeper. Raises SessionExpired."""
+        response = yield from self.context.await_session(SessionRequest([GetData(path)]))
         result = response.results[0] if response.results else OpResult(response.error)
         if result.error != SessionError.OK:
             return {}
         try:
             return decode_config(path, result.data)
-        except UnreadableZnode as error:  # whoever may write there can write anything: it counts as no setting
+        except UnreadableZnode as error:  # other clients can write anything there: it counts as no setting
             self.context.emit(FrameRefused(connection="", peer="session", reason=str(error)))
             return {}
 
     def delete(self, topic_partition: TopicPartition) -> None:
-        """Forget a partition and remove its files, also from its directory's checkpoints: a log made anew under that
-        name would begin where this one did. What is renamed is gone, whatever becomes of this life: Kafka leaves it on
-        disk for a while (file.delete.delay.ms), here it goes at once. A replica that is not known and has no log is
-        deleted, also where a log directory that failed may hold it. Raises StorageError, ReplicaOffline, NotDeleted."""
+        """Remove a partition with its files and its checkpoint entries.
+
+        A new log of that name would otherwise begin where this one did. A renamed log is gone, even after a crash.
+        Kafka leaves it on disk for a while (file.delete.delay.ms); here it is removed at once. An unknown replica
+        without a log counts as deleted, even where a failed log directory may hold it. Raises StorageError,
+        ReplicaOffline, NotDeleted.
+        """
         if topic_partition in self.offline:
             if self.context.gates.refused_deletion_forgets_offline:
                 self.offline.discard(topic_partition)
@@ -315,7 +327,7 @@ class Replicas:
             self.context.emit(LogDeleted(*topic_partition, log.log_end, reason, self.directories.name_of(log.files)))
 
     def _check_deleted_name(self, log: Log) -> None:
-        """Raises StorageError, NotDeleted: the folder cannot be renamed, and stays as it is."""
+        """Raises StorageError, NotDeleted if the folder's new name is too long; it stays as it is."""
         gates = self.context.gates
         if gates.long_names_fail_deletion and is_too_long_to_delete(log.directory):
             if not gates.failed_deletion_fails_directory:
@@ -326,8 +338,10 @@ class Replicas:
     # --- checkpoints: a file of each kind in each log directory ---
 
     def checkpoint_high_watermarks(self) -> None:
-        """Only of partitions the controller told us of: a checkpoint forgets the rest (KAFKA-7235), but in a directory
-        where there is none of them it leaves the file as it is."""
+        """Write high watermarks, only of partitions in the controller's requests.
+
+        The checkpoint forgets the rest (KAFKA-7235), but a directory without such a partition keeps its file.
+        """
         held = [(topic_partition, p.log) for topic_partition, p in self.partitions.items() if p.log is not None]
         self._everywhere(
             lambda files: write_high_watermarks(files, [one for one in held if one[1].files is files]),
@@ -335,7 +349,7 @@ class Replicas:
         )
 
     def flush_dirty_logs(self) -> None:
-        """What has not been synced for as long as its topic allows (log.flush.interval.ms)."""
+        """Sync logs with messages unsynced for their topic's limit (log.flush.interval.ms)."""
         now_ms = self.context.now.mono_ms
 
         def flush(files: Files) -> None:
@@ -349,7 +363,7 @@ class Replicas:
         self._everywhere(self._checkpoint_recovery_points)
 
     def increment_log_start(self, partition: Partition, offset: Offset, reason: str) -> None:
-        """Records below are deleted. The partition may be offline then."""
+        """Delete the records below `offset`. The partition may be offline afterwards."""
         try:
             moved = partition.increment_log_start(offset, reason)
         except StorageError as error:
@@ -360,7 +374,7 @@ class Replicas:
 
     @property
     def some_start_within(self) -> bool:
-        """A log has deleted records in its first segment."""
+        """Whether a log has deleted records in its first segment."""
         return any(log.starts_within for log in self.logs.values())
 
     def checkpoint_log_starts(self) -> None:
@@ -377,8 +391,11 @@ class Replicas:
         self._everywhere(delete)
 
     def truncate(self, cuts: Sequence[tuple[Partition, Offset]], reason: CutReason) -> None:
-        """Cut each to its offset, then write recovery points (semantics 2.1): one that stayed beyond a cut would keep
-        a start from looking at what was written there since. A partition may be offline then."""
+        """Truncate each to its offset, then write recovery points (semantics 2.1).
+
+        A recovery point beyond a truncation would exempt later records from validation at the next start. A
+        partition may be offline afterwards.
+        """
         cut: list[Files] = []
         for partition, offset in cuts:
             try:
@@ -393,7 +410,7 @@ class Replicas:
             self._everywhere(self._checkpoint_recovery_points, only=cut)
 
     def truncate_fully(self, partition: Partition, offset: Offset) -> None:
-        """Throw the log away and begin at `offset`; else as `truncate`."""
+        """Remove all records and begin at `offset`; else as `truncate`."""
         files = partition.the_log.files
         try:
             partition.truncate_fully(offset)
@@ -406,8 +423,11 @@ class Replicas:
         write_recovery_points(files, self._logs_in(files), self.context.gates)
 
     def close_cleanly(self) -> None:
-        """Flush, checkpoint, leave the marker (semantics 3). Up to 2.7 a log directory that cannot be flushed keeps
-        those that come after it from being closed: the order is that of a hash table (KAFKA-10723)."""
+        """Flush, checkpoint, write the marker (semantics 3).
+
+        Up to 2.7 a log directory that cannot be flushed keeps later ones from being closed; the order is that of a
+        hash table (KAFKA-10723).
+        """
 
         def flush(files: Files) -> None:
             for _, log in self._logs_in(files):
@@ -431,7 +451,7 @@ class Replicas:
         self._everywhere(mark, only=[files for name, files in self.directories.live.items() if name in closed])
 
     def _everywhere(self, what: Callable[[Files], None], only: Sequence[Files] | None = None) -> None:
-        """In every live directory, or in those of them that are named; one that fails is none any more."""
+        """Apply `what` in every live directory, or in those of `only`; a failing one goes offline."""
         for files in list(self.directories.live.values()):
             if only is not None and not any(files is one for one in only):
                 continue
@@ -448,8 +468,11 @@ class Replicas:
     # --- a disk that fails (KIP-112) ---
 
     def storage_failed(self, error: StorageError, *, ends: bool = False) -> None:
-        """A log directory is offline, and what is in it. The broker lives on if others are left, and its version knows
-        how (1.0); it `ends` where that fails its start (KAFKA-6697)."""
+        """Take a failed log directory offline, with its replicas.
+
+        The broker lives on if others are left, and its version supports that (1.0). `ends`: it ends, because its
+        start failed (KAFKA-6697).
+        """
         name = self.directories.of(error)
         if self.failed or name is None:
             return
@@ -467,7 +490,7 @@ class Replicas:
             self.tell_controller()
 
     def take_offline(self, topic_partitions: list[TopicPartition]) -> None:
-        """Nobody is served from these, and nothing of them is known, until another life."""
+        """Take partitions offline for the rest of this life: not served, and without state."""
         for topic_partition in topic_partitions:
             self.offline.add(topic_partition)
             self.logs.pop(topic_partition, None)
@@ -477,7 +500,7 @@ class Replicas:
 
 
 def _remove(files: Files, directory: str) -> None:
-    """Raises StorageError."""
+    """Remove a folder with its files. Raises StorageError."""
     for name in files.list(directory):
         files.delete(f"{directory}/{name}")
     files.delete(directory)

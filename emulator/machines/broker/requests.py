@@ -1,11 +1,12 @@
-"""Requests: where they come from, who serves them, where their answers go.
+"""Request channel: connections, request handlers, responses.
 
-    connection --one at a time--> queue --> request handlers (num.io.threads) --> answer, or a purgatory
+    connection --one at a time--> queue --> request handlers (num.io.threads) --> response, or a purgatory
 
-Kafka mutes a connection while it works on a request of it, so a connection's requests are answered one at a time and in
-order; those of different connections have no order. A handler that has to wait (for a partition's lock, the session
-service, another handler's turn) is occupied; when all are, requests stand in line, whatever they ask for, and the
-broker answers nobody. A request that is parked occupies none."""
+Kafka mutes a connection while it handles one of its requests. So a connection's requests are answered one at a time
+and in order; those of different connections have no order. A handler that has to wait (for a partition's lock,
+ZooKeeper, another handler's turn) is occupied. When all are, requests of any kind queue, and the broker responds to
+none. A parked request occupies no handler.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -21,26 +22,26 @@ from protocol.work import Work
 
 BETWEEN_BROKERS = (FETCHER, CONTROLLER, TO_CONTROLLER)
 PIPELINED_MAX = 500
-"""Requests that one connection may have in line behind the one that is under way; with more it is closed."""
+"""Bound of one connection's requests behind the one under way; beyond it it is closed."""
 
 
 class _Connection:
-    """One that was accepted: whether a request of it is under way, and what came meanwhile."""
+    """An accepted connection: its request under way, and the later ones."""
 
     __slots__ = ("busy", "number", "observes", "peer", "pipelined")
 
     def __init__(self, number: int, peer: str, observes: bool) -> None:
         self.number = number
         self.observes = observes
-        """It only looks on, and Kafka knows nothing of it."""
+        """It only observes, and does not exist in Kafka."""
         self.peer = peer
-        """The broker or controller that opened it; "": somebody else."""
+        """The broker or controller that opened it; "": another client."""
         self.busy = False
         self.pipelined: deque[MessageReceived] = deque()
 
 
 class Request:
-    """One request, and where its answer goes. It is answered once, or its connection is closed."""
+    """One request, with the way of its response. It gets one response, or its connection ends."""
 
     __slots__ = ("_channel", "_connection", "answered", "correlation_id", "message", "version")
 
@@ -58,17 +59,17 @@ class Request:
 
     @property
     def name(self) -> str:
-        """For whoever looks at what waits."""
+        """Name of the request, for status reports."""
         return _name_of(type(self.message))
 
     def answer(self, message: Message | None) -> None:
-        """None: there is none (acks=0), and the connection is free for its next request."""
+        """Send the response. None: there is none (acks=0), and the connection is free."""
         assert not self.answered, f"{self.name} is answered twice"
         self.answered = True
         self._channel.answered(self._connection, self, message)
 
     def hang_up(self) -> None:
-        """The answer is the end of its connection."""
+        """Close the connection instead of a response."""
         self._channel.hang_up(self._connection.number)
 
 
@@ -78,7 +79,7 @@ def _name_of(kind: type[Message]) -> str:
 
 
 class RequestChannel:
-    """`serve` makes a handler's work of a request; None: it is done."""
+    """Requests of one broker. `serve` returns a handler's work; None: it is done."""
 
     def __init__(
         self,
@@ -86,17 +87,17 @@ class RequestChannel:
         serve: Callable[[Request], Work[None] | None],
         lost: Callable[[int], None] = lambda connection: None,
     ) -> None:
-        """`lost` is told of every connection that is gone."""
+        """Create the channel. `lost` is called with every lost connection."""
         self._context = context
         self._serve = serve
-        self._tell_lost = lost
+        self._on_lost = lost
         self._connections: dict[int, _Connection] = {}
         self._queue: deque[Request] = deque()
         self._occupied = 0
 
     @property
     def occupied(self) -> int:
-        """Request handlers that wait for something in the midst of a request."""
+        """Request handlers that wait in the midst of a request."""
         return self._occupied
 
     @property
@@ -106,7 +107,7 @@ class RequestChannel:
 
     @property
     def pipelined(self) -> int:
-        """Requests that stand behind one of their own connection."""
+        """Requests that wait behind another of their own connection."""
         return sum(len(connection.pipelined) for connection in self._connections.values())
 
     # --- connections ---
@@ -115,31 +116,34 @@ class RequestChannel:
         accepted = _Connection(connection, peer if purpose in BETWEEN_BROKERS else "", purpose == OBSERVE)
         self._connections[connection] = accepted
 
-        def heard(now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        def on_event(now: Now, event: ConnectionEvent, out: Outbox) -> None:
             if isinstance(event, MessageReceived):
                 self._received(accepted, event)
             elif isinstance(event, ConnectionLost):
                 self._lost(connection)
 
-        self._context.out.own(connection, heard)
+        self._context.out.own(connection, on_event)
 
     def _lost(self, connection: int) -> None:
-        """What was under way goes on, and is answered to nobody."""
+        """Forget a lost connection; its request goes on, without a response."""
         del self._connections[connection]
-        self._tell_lost(connection)
+        self._on_lost(connection)
 
     def hang_up(self, connection: int) -> None:
         if self._connections.pop(connection, None) is not None:
             self._context.out.close(connection)
 
     def shut(self) -> None:
-        """The processors end, and with them every connection (SocketServer.shutdown, stopProcessingRequests)."""
+        """Close every connection: the processors end.
+
+        Source: SocketServer.shutdown, stopProcessingRequests.
+        """
         for connection in [one.number for one in self._connections.values() if not one.observes]:
             self.hang_up(connection)
 
     def _received(self, connection: _Connection, event: MessageReceived) -> None:
         if connection.peer and not self._context.gates.understands(event.message.API_KEY, event.version):
-            # Kafka cannot parse it, and closes the connection (SocketServer, semantics 4.6); who sent it tries again.
+            # Kafka cannot parse it, and closes the connection (SocketServer, semantics 4.6); the sender tries again.
             self._context.emit(RequestNotUnderstood(connection.peer, event.message.API_NAME, event.version))
             self.hang_up(connection.number)
         elif not connection.busy:
@@ -171,7 +175,7 @@ class RequestChannel:
             self._context.threads.ready.append(self._take)
 
     def resized(self) -> None:
-        """There may be more handlers (num.io.threads), or fewer."""
+        """Use the changed number of handlers (num.io.threads)."""
         if self._queue:
             self._context.threads.ready.append(self._take)
 

@@ -1,14 +1,15 @@
-"""One segment of a log: a file of consecutive batches and the index that finds them.
+"""One segment of a log: a file of consecutive batches, and its index.
 
-The file is named after its base offset. Memory knows where a batch begins every INDEX_INTERVAL_BYTES, as Kafka's
-offset index does, and the newest batches in full: replication and most consumers ask for nothing else. What is older
-is found by reading on in the file. So a log of a gigabyte takes a few megabytes of memory, however small its batches.
+The file is named after its base offset. Memory holds the position of a batch every INDEX_INTERVAL_BYTES, as Kafka's
+offset index, and the newest batches in full: replication and most consumers read only these. Older ones are found
+by reading on in the file. So a log of a gigabyte takes a few megabytes of memory, however small its batches.
 
     index    o         o         o         o         o          one entry per 4 KiB: last offset, position
     file     |b|b| b |b|b|b|  b  |b|b| b |b|b|b|  b  |b|b| b |
     recent                                     [b|  b  |b|b| b ]    headers, positions, last offsets
 
-The index is rebuilt from the file's headers when a broker starts."""
+A broker's start rebuilds the index from the file's headers.
+"""
 
 import sys
 from array import array
@@ -25,22 +26,25 @@ INDEX_INTERVAL_BYTES = 4096
 """Kafka's index.interval.bytes."""
 RECENT_MIN = 256
 RECENT_MAX = 2 * RECENT_MIN
-"""Batches known in full: when there are so many, all but RECENT_MIN are forgotten."""
+"""Bound of batches held in full: at this number all but RECENT_MIN are dropped."""
 WINDOW_BYTES = 1 << 16
-"""Read at a time where the file is gone through; more if a batch is larger."""
+"""Size of a read during a scan; more if a batch is larger."""
 
 Found = tuple[int, BatchHeader, bytes]
-"""A batch: its position, its header, and data that begins with it and holds it whole."""
+"""A batch: its position, its header, and data that begins with it and contains all of it."""
 
 
 def segment_path(directory: str, base_offset: Offset) -> str:
-    """`t-0/00000000000000000042.log`"""
+    """Path of a segment: `t-0/00000000000000000042.log`"""
     return f"{directory}/{segment_name(base_offset)}"
 
 
 class Segment:
-    """Batches from `base_offset` on; the next one gets `next_offset`. `lasts[i]`, `positions[i]`, `headers[i]` describe
-    the i-th of the recent ones. `forgotten` is told of each that is not recent any more, in order."""
+    """Batches from `base_offset` on; the next one gets `next_offset`.
+
+    `lasts[i]`, `positions[i]`, `headers[i]` describe the i-th of the recent ones. `forgotten` is called with each
+    that is not recent any more, in order.
+    """
 
     __slots__ = (
         "_forgotten", "_index_lasts", "_index_positions", "_old_last", "base_offset", "files", "headers", "lasts",
@@ -64,16 +68,16 @@ class Segment:
         self._forgotten = forgotten
 
     def create(self) -> None:
-        """An empty file, so that the log's end survives a restart."""
+        """Create an empty file, so that the log's end survives a restart."""
         self.size_bytes = self.files.append(self.path, b"")
 
     def append(self, data: bytes, header: BatchHeader) -> None:
-        """One batch at the end. Raises StorageError; then nothing has changed."""
+        """Append one batch. Raises StorageError; then nothing has changed."""
         self.files.append(self.path, data)
         self._index(self.size_bytes, header)
 
     def append_many(self, data: bytes, headers: list[BatchHeader]) -> None:
-        """Several batches that lie one after the other in `data`, in one write."""
+        """Append several adjacent batches of `data`, in one write."""
         self.files.append(self.path, data)
         for header in headers:
             self._index(self.size_bytes, header)
@@ -92,7 +96,7 @@ class Segment:
             self.forget(RECENT_MIN)
 
     def forget(self, keep: int = 0) -> None:
-        """From now on only the newest `keep` batches are known in full."""
+        """Keep only the newest `keep` batches in full."""
         count = len(self.headers) - keep
         if count <= 0:
             return
@@ -105,11 +109,10 @@ class Segment:
     def load(
         self, *, validate: bool, seen: Callable[[BatchHeader], None] | None = None, largest_bytes: int = sys.maxsize
     ) -> bool:
-        """Rebuild the index from the file; `seen` is told of every batch. A torn or damaged tail is cut off; returns
-        whether the file was whole.
+        """Rebuild the index from the file, without a torn or damaged tail; whether it was whole.
 
-        `validate`: check every batch's CRC too, and take one that is larger than `largest_bytes` for damage (recovery
-        after an unclean stop; semantics 3).
+        `seen` is called with every batch. `validate`: check every batch's CRC too, and count one larger than
+        `largest_bytes` as damaged (recovery after an unclean stop; semantics 3).
         """
         size = self.files.size(self.path)
         whole = True
@@ -147,8 +150,11 @@ class Segment:
     # --- reading ---
 
     def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool) -> bytes:
-        """Whole batches from the one that holds `offset` on, up to where the one that holds `stop_offset` begins, at
-        most `max_bytes` (or one batch). Empty when `offset` lies beyond the last (LogSegment.read's maxPosition)."""
+        """Whole batches from the one with `offset` up to the one with `stop_offset`, exclusive.
+
+        At most `max_bytes` (or one batch). Empty when `offset` lies beyond the last (LogSegment.read's
+        maxPosition).
+        """
         if offset >= self.next_offset:
             return b""
         if offset <= self._old_last:
@@ -183,7 +189,7 @@ class Segment:
         return self.files.read(self.path, start, end - start) if end > 0 else b""
 
     def position_of(self, offset: Offset) -> int:
-        """Where the first batch that ends at or after `offset` begins; the file's size if there is none."""
+        """Position of the first batch that ends at or after `offset`; else the file's size."""
         if offset >= self.next_offset:
             return self.size_bytes
         if offset > self._old_last:
@@ -193,10 +199,10 @@ class Segment:
                 return position
         raise AssertionError(f"{self.path}: its batches end before {offset}, and it says {self.next_offset}")
 
-    # --- cutting ---
+    # --- truncation ---
 
     def truncate_to(self, offset: Offset) -> bool:
-        """Remove the batch that holds `offset` and all after it. Whether any of them was not recent."""
+        """Remove the batch with `offset` and all after it. Whether any of them was not recent."""
         cut = self.position_of(offset)
         if cut == self.size_bytes:
             return False
@@ -215,15 +221,15 @@ class Segment:
         self._old_last = self.next_offset - 1
         return True
 
-    # --- what is not recent ---
+    # --- batches that are not recent ---
 
     def _mark_before(self, offset: Offset) -> int:
-        """A position from which on `offset` is found: the last mark whose batch ends before it, or the file's start."""
+        """Position to scan from for `offset`: the last mark before it, or the file's start."""
         mark = bisect_left(self._index_lasts, offset) - 1
         return self._index_positions[mark] if mark >= 0 else 0
 
     def _scan(self, position: int, stop: int) -> Iterator[Found]:
-        """The batches that begin in [position, stop), read from the file a window at a time. Raises CorruptRecord."""
+        """Batches that begin in [position, stop), read a window at a time. Raises CorruptRecord."""
         window = WINDOW_BYTES
         while position < stop:
             data = self.files.read(self.path, position, min(window, self.files.size(self.path) - position))

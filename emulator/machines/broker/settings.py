@@ -1,4 +1,4 @@
-"""What a broker itself needs of its settings, typed. Names are Kafka's with dots as underscores, units included."""
+"""Typed settings of a broker: Kafka's names, with dots as underscores and units."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 LONG_MAX = 2**63 - 1
-"""Kafka's word for never."""
+"""Kafka's value for never."""
 INT_MAX = 2**31 - 1
 
 
@@ -62,7 +62,7 @@ class BrokerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> "BrokerSettings":
-        """From Kafka's names (`replica.lag.time.max.ms`). Names that a broker does not use are left to others."""
+        """Settings for Kafka's names (`replica.lag.time.max.ms`); other names are ignored."""
         known = {
             name: settings[name.replace("_", ".")]
             for name in cls.__struct_fields__
@@ -93,10 +93,13 @@ def with_topic_overrides(settings: BrokerSettings, config: Mapping[str, str]) ->
 
 
 def can_resize(threads: int, wanted: int) -> bool:
-    """DynamicThreadPool.validateReconfiguration: at least half as many, at most twice, and one in any case."""
+    """Whether a number of handlers is valid: half to twice the present one, and at least one.
+
+    Source: DynamicThreadPool.validateReconfiguration.
+    """
     return wanted == threads or max(1, threads // 2) <= wanted <= threads * 2
 
 
 def shown(config: Mapping[str, str]) -> str:
-    """As events have it: `name=value` one after the other."""
+    """Text of settings in events: `name=value`, separated by blanks."""
     return " ".join(f"{name}={config[name]}" for name in sorted(config))

@@ -1,7 +1,7 @@
 """A fetcher's connection to its source: one, with one request in flight. Semantics 2.
 
-replica.socket.timeout.ms bounds connecting alone; an answer may take request.timeout.ms (2.4), in 0.8.2 as long as
-connecting.
+replica.socket.timeout.ms bounds connecting alone. The limit for a response is request.timeout.ms (2.4), in 0.8.2
+that for connecting.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,10 @@ from protocol.purposes import FETCHER
 
 
 class SourceConnection:
-    """To `node`. `ready`: the next request can be sent; `failed`: what was waited for will not come, why."""
+    """Connection to `node`.
+
+    `ready`: the next request can be sent. `failed`: the connection or response will not come, with the reason.
+    """
 
     def __init__(
         self,
@@ -38,15 +41,15 @@ class SourceConnection:
 
     @property
     def waits(self) -> bool:
-        """For a connection or an answer."""
+        """Whether it waits for a connection or a response."""
         return self._awaiting is not None or self._connecting
 
     def send(self, message: Message, version: int, handle: Callable[[Message], None]) -> None:
-        """When connected, and `handle` gets the answer; otherwise it connects first, and is `ready` then."""
+        """Send if connected, and `handle` gets the response; otherwise connect first, then `ready`."""
         out, settings = self._context.out, self._context.settings
         if not self._connection:
             out.set_timer(self._timeout, settings.replica_socket_timeout_ms, self._timed_out)
-            self._connection = out.open(self._node, FETCHER, self._heard)
+            self._connection = out.open(self._node, FETCHER, self._on_connection_event)
             self._connecting = True
             return
         of_request = self._context.gates.fetcher_answer_within_request_timeout
@@ -57,7 +60,7 @@ class SourceConnection:
         out.send(self._connection, message, self._correlation, version)
 
     def end(self, ended: Callable[[], None]) -> None:
-        """It ends with what it waits for (KAFKA-6051), and tells."""
+        """End with the present wait (KAFKA-6051); then call `ended`."""
         assert self.waits and self._ended is None
         self._ended = ended
 
@@ -67,9 +70,9 @@ class SourceConnection:
         self._context.out.cancel_timer(self._timeout)
         self._connection = 0
 
-    # --- what becomes of it ---
+    # --- events ---
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, MessageReceived):
             self._received(event)
         elif isinstance(event, ConnectionOpened):
@@ -80,7 +83,7 @@ class SourceConnection:
     def _opened(self) -> None:
         self._connecting = False
         self._context.out.cancel_timer(self._timeout)
-        if not self._end_if_asked():
+        if not self._end_if_requested():
             self._ready()
 
     def _received(self, event: MessageReceived) -> None:
@@ -88,7 +91,7 @@ class SourceConnection:
             return
         handle, self._awaiting = self._awaiting, None
         self._context.out.cancel_timer(self._timeout)
-        if not self._end_if_asked():
+        if not self._end_if_requested():
             handle(event.message)
             self._ready()
 
@@ -102,15 +105,15 @@ class SourceConnection:
         self._nothing_comes("timed out")
 
     def _nothing_comes(self, reason: str) -> None:
-        if self._end_if_asked():
+        if self._end_if_requested():
             return
         waited = self.waits
         self._awaiting, self._connecting = None, False
         self._context.out.cancel_timer(self._timeout)
-        if waited:  # an idle connection that ends is noticed with the next request
+        if waited:  # the next request notices the end of an idle connection
             self._failed(reason)
 
-    def _end_if_asked(self) -> bool:
+    def _end_if_requested(self) -> bool:
         if self._ended is None:
             return False
         ended, self._ended = self._ended, None

@@ -1,4 +1,4 @@
-"""A log as it lies in its files: segments, ends, epochs, producers; what is read from it, and what is synced.
+"""A log in its files: segments, ends, epochs, producers; reads and syncs.
 
 All offsets named "end" are exclusive. Nothing here makes the log longer or shorter: see `log`.
 """
@@ -18,7 +18,7 @@ from protocol.versions import Gates
 
 
 class StoredLog:
-    """What `Log` rests on. Storage errors pass through."""
+    """Base of `Log`. Storage errors pass through."""
 
     __slots__ = (
         "_clock", "_gates", "_settled", "corrupted", "directory", "epochs", "files", "flushed_ms", "high_watermark",
@@ -36,19 +36,19 @@ class StoredLog:
         self.high_watermark = FIRST_OFFSET
         self.recovery_point = FIRST_OFFSET
         self.flushed_ms = 0.0
-        """When it was last synced; its creation and its loading count as that."""
+        """Time of the last sync; creation and loading count as one."""
         self._clock: Callable[[], float] = lambda: 0.0
         self.recovered: list[Offset] = []
-        """Base offsets of the segments that were validated when the log was loaded."""
+        """Base offsets of the segments that loading validated."""
         self.corrupted = NO_OFFSET
-        """Base offset of the segment that had to be cut then; -1: none."""
+        """Base offset of the segment that loading had to truncate; -1: none."""
         self.producers = ProducerState(gates)
         self._settled = ProducerState(gates)
-        """As it was before the first recent batch of the last segment: Kafka's producer snapshot."""
+        """Producers before the first recent batch of the last segment: Kafka's producer snapshot."""
         self.epochs = LeaderEpochCache(files, f"{directory}/{LEADER_EPOCHS}", gates, [])
 
-    def tell_time(self, clock: Callable[[], float]) -> None:
-        """`clock` says what time it is (ms, monotonic), from now on."""
+    def set_clock(self, clock: Callable[[], float]) -> None:
+        """Set the clock (ms, monotonic)."""
         self._clock = clock
         self.flushed_ms = clock()
 
@@ -64,8 +64,7 @@ class StoredLog:
         return segment
 
     def flush(self) -> None:
-        """Everything appended so far survives a power loss, if the recovery point does not say that it does
-        (Log.flush)."""
+        """Sync all appended records, if the recovery point does not cover them (Log.flush)."""
         if self.log_end <= self.recovery_point:
             return
         for segment in self.segments:
@@ -77,10 +76,11 @@ class StoredLog:
     # --- reading ---
 
     def read(self, offset: Offset, stop_offset: Offset, max_bytes: int, *, at_least_one: bool = True) -> bytes:
-        """Whole batches from the one that holds `offset`, up to where the one that holds `stop_offset` begins, from one
-        segment. So a high watermark within a batch lets nobody read it (semantics 1.9).
+        """Whole batches from the one with `offset` up to the one with `stop_offset`, of one segment.
 
-        `offset` must be within [log_start, log_end]."""
+        So a high watermark within a batch makes the whole batch unreadable (semantics 1.9). `offset` must be within
+        [log_start, log_end].
+        """
         assert self.log_start <= offset <= self.log_end, (offset, self.log_start, self.log_end)
         for segment in self._segments_from(offset):
             if offset < segment.next_offset:
@@ -88,8 +88,10 @@ class StoredLog:
         return b""
 
     def find_by_time(self, timestamp_ms: int, stop_offset: Offset) -> tuple[Record, LeaderEpoch] | None:
-        """The first record below `stop_offset` whose timestamp is `timestamp_ms` or later, and its leader epoch. Raises
-        StorageError."""
+        """First record below `stop_offset` at or after `timestamp_ms`, and its leader epoch.
+
+        Raises StorageError.
+        """
         for segment in self.segments:
             for header in segment.batches():
                 if header.base_offset >= stop_offset:
@@ -103,7 +105,7 @@ class StoredLog:
         return None
 
     def bytes_between(self, offset: Offset, stop_offset: Offset) -> int:
-        """Size of the batches from the one that holds `offset` up to `stop_offset`, within one segment."""
+        """Size of the batches from the one with `offset` up to `stop_offset`, within one segment."""
         for segment in self._segments_from(offset):
             if offset < segment.next_offset:
                 return max(0, segment.position_of(stop_offset) - segment.position_of(offset))
@@ -118,16 +120,16 @@ class StoredLog:
                 start = index
         return self.segments[start:]
 
-    # --- where it begins ---
+    # --- log start ---
 
     @property
     def starts_within(self) -> bool:
-        """Not where its first segment does: what a checkpoint of log starts is about."""
+        """Whether the log begins within its first segment: then the checkpoint of log starts has it."""
         return self.log_start > self.segments[0].base_offset
 
     @property
     def epoch_at_start(self) -> LeaderEpoch:
-        """That of the first entry, if it is there already where the log begins; -1 where older records name none."""
+        """Epoch of the first entry, if it begins at or before the log start; -1 for older records."""
         entries = self.epochs.entries
         return entries[0][0] if entries and entries[0][1] <= self.log_start else EPOCH_UNKNOWN
 
@@ -135,7 +137,7 @@ class StoredLog:
         """See LeaderEpochCache.end_offset_for."""
         return self.epochs.end_offset_for(epoch, self.log_end)
 
-    # --- producers: sequence numbers live in the batches; what was cut is forgotten (semantics 6) ---
+    # --- producers: batches contain the sequence numbers; truncated ones are forgotten (semantics 6) ---
 
     def _rebuild_producers(self) -> None:
         self.producers = self._settled.copy()
@@ -145,12 +147,12 @@ class StoredLog:
         self._forget_deleted_producers()
 
     def _settle(self, header: BatchHeader) -> None:
-        """A batch is no longer recent."""
+        """Settle a batch that is no longer recent."""
         if header.producer_id >= 0:
             self._settled.appended(header)
 
     def _settle_last(self) -> None:
-        """The last segment will not be appended to any more: nothing of it is recent."""
+        """Settle the last segment: it gets no further append."""
         if self.segments:
             self.segments[-1].forget()
 

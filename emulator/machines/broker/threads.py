@@ -1,10 +1,11 @@
-"""Kafka's threads, as far as they get into each other's way. Semantics 1.6.
+"""Kafka's threads, as far as they block each other. Semantics 1.6.
 
-What a thread does is *work* (protocol/work.py): a generator that reads like Kafka's blocking code, and yields what it
-has to wait for: a partition's lock, the session service, a turn. All threads of a broker are one runner's
-(`BrokerContext.threads`). What was waited for only notes that a thread can go on; the step that is under way lets all
-of them go on at its end. A thread that waits does nothing else meanwhile: a request handler serves nobody, the one that
-expires parked fetches expires none."""
+A thread executes *work* (protocol/work.py): a generator that reads like Kafka's blocking code, and yields its
+waits: a partition's lock, ZooKeeper, a turn. All threads of a broker belong to one runner
+(`BrokerContext.threads`). The end of a wait only notes that a thread can go on; all of them go on at the end of the
+current step. A waiting thread does nothing else: a waiting request handler serves no request, a waiting expiry
+thread expires no fetch.
+"""
 
 from collections import deque
 
@@ -12,7 +13,7 @@ from protocol.work import Runner, Work
 
 
 class SingleThread:
-    """A thread of its own with a queue of work, each piece done when the one before is over."""
+    """A thread with a queue of work, each piece done after the one before."""
 
     __slots__ = ("_busy", "_name", "_queue", "_threads")
 
@@ -23,7 +24,7 @@ class SingleThread:
         self._busy = False
 
     def do(self, does: str, work: Work[None]) -> None:
-        """Now, or when its turn comes. Whoever asks bounds how much is queued."""
+        """Execute work now, or in its turn. The caller bounds the queue."""
         if self._busy:
             self._queue.append((does, work))
             return

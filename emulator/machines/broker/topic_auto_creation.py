@@ -1,7 +1,7 @@
-"""Topics that are made because somebody asked for their metadata (`auto.create.topics.enable`). Semantics 4.4.
+"""Automatic creation of topics by metadata requests. Semantics 4.4.
 
-Whichever broker is asked makes them, by its own picture of what there is; the answer does not wait until they have a
-leader. Kafka's KafkaApis.getTopicMetadata.
+Setting `auto.create.topics.enable`. The broker that serves the request creates them, by its own metadata. The
+response does not wait until they have a leader. Kafka's KafkaApis.getTopicMetadata.
 """
 
 from typing import Final
@@ -18,29 +18,29 @@ from protocol.messages.leadership import MetadataRequest
 from protocol.work import Until, Work
 
 MADE_MAX: Final = 100
-"""For one request; further topics are unknown to it, and made when they are asked for again."""
+"""Bound of new topics per request; further ones are unknown to it, until the next request."""
 
 
 class TopicAutoCreation:
-    """`create_topic` writes a topic into the session service."""
+    """Automatic creation. `create_topic` writes a topic into ZooKeeper."""
 
     def __init__(self, context: BrokerContext, metadata: MetadataCache, create_topic: CreateTopic) -> None:
         self._context = context
         self._metadata = metadata
         self._create_topic = create_topic
 
-    def makes(self, asked: MetadataRequest) -> bool:
-        """Whether a topic is missing that this request would have made."""
-        wanted = asked.allow_auto_topic_creation and self._context.settings.auto_create_topics_enable
-        return wanted and any(not self._metadata.partition_count(topic) for topic in asked.topics)
+    def makes(self, body: MetadataRequest) -> bool:
+        """Whether a request would create a missing topic."""
+        wanted = body.allow_auto_topic_creation and self._context.settings.auto_create_topics_enable
+        return wanted and any(not self._metadata.partition_count(topic) for topic in body.topics)
 
-    def metadata(self, request: Request, asked: MetadataRequest) -> Work[None]:
-        """Answers once what is missing has been made: each has no leader yet, or there is a reason why it is not."""
-        missing = [topic for topic in dict.fromkeys(asked.topics) if not self._metadata.partition_count(topic)]
+    def metadata(self, request: Request, body: MetadataRequest) -> Work[None]:
+        """Respond once the missing topics exist (without a leader yet), or with the error of each."""
+        missing = [topic for topic in dict.fromkeys(body.topics) if not self._metadata.partition_count(topic)]
         errors: dict[str, ErrorCode] = {}
         for topic in missing[:MADE_MAX]:
             errors[topic] = (yield from self._made(topic))
-        answer = self._metadata.answer(asked)
+        answer = self._metadata.answer(body)
         answer.partitions = [
             msgspec.structs.replace(one, error=errors[one.topic]) if one.partition < 0 and one.topic in errors else one
             for one in answer.partitions
@@ -55,6 +55,6 @@ class TopicAutoCreation:
         error: ErrorCode = yield Until(
             f"the topic {topic}", lambda made: self._create_topic(topic, partitions, factor, {}, made)
         )
-        # Somebody else was faster: it is there.
+        # Another broker was faster: the topic exists.
         there = error in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
         return ErrorCode.LEADER_NOT_AVAILABLE if there else error

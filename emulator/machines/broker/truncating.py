@@ -1,4 +1,4 @@
-"""How a follower finds out where its log and its leader's part, and cuts. Semantics 2.1, 2.2."""
+"""Truncation of a follower to the history shared with its leader. Semantics 2.1, 2.2."""
 
 from collections.abc import Callable
 
@@ -19,39 +19,47 @@ from protocol.messages.replication import (
 )
 
 Send = Callable[[Message, int, Callable[[Message], None]], None]
-"""(request, its version, who gets the answer)"""
+"""(request, its version, handler of the response)"""
 
 
 class Truncating:
-    """The truncate phase of a fetcher's loop, and every cut. `has_asked`: this turn's questions have been answered.
-    `without_epochs`: partitions of this turn that are cut without a question, when the others have been asked about."""
+    """Truncate phase of a fetcher's loop, and every truncation.
+
+    `has_responses`: this turn's epoch requests have their responses. `without_epochs`: partitions of this turn to
+    truncate without a request, after the responses for the others.
+    """
 
     def __init__(self, followed: Followed, send: Send) -> None:
         self._followed = followed
         self._context = followed.context
         self._replicas = followed.replicas
         self._send = send
-        self.has_asked = False
+        self.has_responses = False
         self.without_epochs: list[TopicPartition] = []
 
     def questions(self, ready: list[tuple[TopicPartition, FetchState]]) -> list[tuple[TopicPartition, FetchState]]:
-        """Partitions that a question is needed for; the others that are to be cut become `without_epochs`
-        (AbstractFetcherThread.fetchTruncatingPartitions)."""
+        """Partitions that need an epoch request; the others to truncate become `without_epochs`.
+
+        Source: AbstractFetcherThread.fetchTruncatingPartitions.
+        """
         self.without_epochs = []
-        asked = []
+        requested = []
         for topic_partition, state in ready:
             if not state.truncating:
                 continue
             known = self._replicas.partitions[topic_partition].the_log.epochs.latest >= 0
             if known or not self._context.gates.cuts_without_asking:
-                asked.append((topic_partition, state))
+                requested.append((topic_partition, state))
             else:
                 self.without_epochs.append(topic_partition)
-        return asked
+        return requested
 
     def cut_without_epochs(self) -> TopicPartition | None:
-        """Cut to the fetch offset, which is the high watermark, what no epoch is known of. A partition that was removed
-        while the others were asked about is left out; in 2.1 it ends the fetcher, and is returned (KAFKA-8012)."""
+        """Truncate partitions without known epochs to the fetch offset, the high watermark.
+
+        A partition removed since the epoch requests is left out; in 2.1 it ends the fetcher, and is returned
+        (KAFKA-8012).
+        """
         removed = None
         for topic_partition in self.without_epochs:
             state = self._followed.states.get(topic_partition)
@@ -66,10 +74,10 @@ class Truncating:
 
     def ask_epochs(self, questions: list[tuple[TopicPartition, FetchState]]) -> None:
         gates = self._context.gates
-        self._followed.asked = {
+        self._followed.requested = {
             topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in questions
         }
-        asked = [
+        requested = [
             EpochQuestion(
                 *topic_partition,
                 self._replicas.partitions[topic_partition].the_log.epochs.latest,
@@ -78,33 +86,33 @@ class Truncating:
             for topic_partition, state in questions
         ]
         replica = self._context.broker if gates.epoch_request_version >= 3 else UNSAID_REPLICA_ID
-        self._send(OffsetForLeaderEpochRequest(asked, replica), gates.epoch_request_version, self._epochs_answered)
+        self._send(OffsetForLeaderEpochRequest(requested, replica), gates.epoch_request_version, self._epochs_answered)
 
     def unanswered(self, reason: str) -> None:
-        """Those that were asked about wait, if they still stand there; there will be no other round in this turn."""
-        self.has_asked = True
+        """Delay unchanged partitions of a request without a response; this turn has no other round."""
+        self.has_responses = True
         still = self._context.gates.drops_answers_of_older_epochs
-        for topic_partition, (_, leader_epoch) in self._followed.asked.items():
+        for topic_partition, (_, leader_epoch) in self._followed.requested.items():
             state = self._followed.states.get(topic_partition)
             if state is not None and (not still or state.leader_epoch == leader_epoch):
                 self._followed.delay([topic_partition], reason)
 
     def _epochs_answered(self, message: Message) -> None:
         assert isinstance(message, OffsetForLeaderEpochResponse), message
-        self.has_asked = True
+        self.has_responses = True
         for answer in message.partitions:
             self._epoch_answered(answer)
 
     def _epoch_answered(self, answer: EpochAnswer) -> None:
         topic_partition = (answer.topic, answer.partition)
         state = self._followed.states.get(topic_partition)
-        asked = self._followed.asked.get(topic_partition)
-        if state is None or asked is None or not state.truncating:
+        requested = self._followed.requested.get(topic_partition)
+        if state is None or requested is None or not state.truncating:
             return
-        if self._context.gates.drops_answers_of_older_epochs and asked[1] != state.leader_epoch:
+        if self._context.gates.drops_answers_of_older_epochs and requested[1] != state.leader_epoch:
             return
         if answer.error == ErrorCode.FENCED_LEADER_EPOCH:
-            self._followed.fenced(topic_partition, asked[1])
+            self._followed.fenced(topic_partition, requested[1])
         elif answer.error != ErrorCode.NONE:
             self._followed.delay([topic_partition], ErrorCode(answer.error).name)
         else:
@@ -117,7 +125,7 @@ class Truncating:
             self.cut(partition, topic_partition, cut.offset, CutReason.EPOCH, complete=cut.complete)
 
     def _cut_by_first_rule(self, partition: Partition, topic_partition: TopicPartition, end_offset: Offset) -> None:
-        """E1: one round; an undefined answer means the own high watermark."""
+        """Truncate by E1's rule: one round; an undefined answer means the own high watermark."""
         log = partition.the_log
         undefined = end_offset == -1
         offset = log.high_watermark if undefined else min(end_offset, log.log_end)

@@ -1,9 +1,9 @@
-"""Where a follower must cut its log, given what its leader answered. Pure arithmetic; semantics 2.1.
+"""Truncation offset of a follower for its leader's response. Pure arithmetic; semantics 2.1.
 
 answer undefined            -> the fetch offset (the own high watermark in round one)
 epoch undefined (v0)        -> min(answer, log end)
 leader's epoch e is ours    -> min(our end of e, leader's end of e, log end), done
-we have only older than e   -> our end of the older one, and ask again
+we have only older than e   -> our end of the older one, and a further request
 """
 
 import msgspec
@@ -13,14 +13,14 @@ from protocol.ids import LeaderEpoch, Offset
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """Cut to `offset`; `complete`: no further question is needed."""
+    """Truncate to `offset`; `complete`: no further request is needed."""
 
     offset: Offset
     complete: bool
 
 
 def cut_for(log: Log, fetch_offset: Offset, epoch: LeaderEpoch, end_offset: Offset) -> Cut:
-    """The follower's action for the leader's answer (`epoch`, `end_offset`)."""
+    """The follower's truncation for the leader's response (`epoch`, `end_offset`)."""
     if end_offset == -1:
         return Cut(fetch_offset, complete=True)
     if epoch == -1:

@@ -1,4 +1,4 @@
-"""One at a time: whoever comes while somebody has the turn waits for it, in order (a monitor of Java's)."""
+"""FIFO mutex of a broker's threads (a Java monitor, but with a queue)."""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from protocol.work import Runner, Until, Work
 
 
 class Turns:
-    """`name`: for whoever looks at what waits. How many wait is bounded by how many threads there are."""
+    """FIFO mutex. `name`: for status reports. The number of threads bounds its waiters."""
 
     __slots__ = ("_name", "_taken", "_threads", "_waiting")
 
@@ -18,13 +18,13 @@ class Turns:
         self._waiting: deque[Callable[[], None]] = deque()
 
     def take(self) -> Work[None]:
-        """It is this thread's until it passes it on."""
+        """Take the mutex, or wait for it; `pass_on` releases it."""
         if self._taken:
             yield Until(self._name, self._waiting.append)
         self._taken = True
 
     def pass_on(self) -> None:
-        """To the first of those who wait."""
+        """Pass the mutex on to the first waiter, if any."""
         assert self._taken
         if self._waiting:
             self._waiting.popleft()()

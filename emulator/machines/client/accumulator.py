@@ -1,7 +1,7 @@
-"""Where a producer's records wait: per partition a queue of batches, all within `buffer.memory`.
+"""Queues of a producer's batches, one per partition, all within `buffer.memory`.
 
-A batch may leave when it is full, has waited `linger.ms`, has others behind it, or when senders wait for
-memory; after a failure when `retry.backoff.ms` is over. Only the first of a queue may leave, so one that
+A batch may leave when it is full, has waited `linger.ms`, has others behind it, or when senders wait for memory.
+After a failure it may leave when `retry.backoff.ms` is over. Only the first of a queue may leave, so a batch that
 backs off holds up those behind it.
 """
 
@@ -19,8 +19,9 @@ from protocol.records.types import NO_SEQUENCE
 
 
 class Accumulator:
-    """Queues by partition. `muted` partitions give nothing out (they have a batch under way and order
-    matters).
+    """Queues of batches by partition.
+
+    No batch of a `muted` partition leaves: it has a batch under way, and order matters.
     """
 
     def __init__(self, settings: ProducerSettings) -> None:
@@ -29,10 +30,13 @@ class Accumulator:
         self.memory_used_bytes = 0
         self.muted: set[TopicPartition] = set()
         self.exhausted = False
-        """Senders wait for memory: nothing lingers."""
+        """Senders wait for memory: no batch lingers."""
 
     def join(self, now: Now, key: TopicPartition, value: bytes, operation: Operation, done: Done) -> bool:
-        """Add a record to the batch that waits, if it has room and does not become full: then nothing else changes."""
+        """Add a record to the waiting batch, if it has room and does not become full.
+
+        Then nothing else changes.
+        """
         queue = self._queues.get(key)
         if not queue:
             return False
@@ -57,7 +61,7 @@ class Accumulator:
         done: Done,
         record_key: bytes | None = None,
     ) -> bool:
-        """Take a record in; False if a new batch is needed and there is no memory for one."""
+        """Add a record; False if a new batch is needed and there is no memory for one."""
         settings = self._settings
         queue = self._queues.setdefault(key, deque())
         if queue and queue[-1].has_room(value, settings.batch_size, record_key):
@@ -77,19 +81,22 @@ class Accumulator:
         return True
 
     def free(self, batch: ProducerBatch) -> None:
-        """The batch has ended: its memory is there for others."""
+        """Free the memory of a batch that has ended."""
         self.memory_used_bytes -= batch.memory_bytes
         batch.memory_bytes = 0
 
     def waiting(self) -> list[TopicPartition]:
-        """Partitions with something in their queue, in the order in which they first had."""
+        """Partitions with a non-empty queue, in the order in which their queues began."""
         return [key for key, queue in self._queues.items() if queue]
 
     def first(self, key: TopicPartition) -> ProducerBatch:
         return self._queues[key][0]
 
     def sendable_at_ms(self, key: TopicPartition) -> float:
-        """When the first batch of a non-empty queue may leave (mono_ms); NEVER while the partition is muted."""
+        """Time at which the first batch of a non-empty queue may leave (mono_ms).
+
+        NEVER while the partition is muted.
+        """
         if key in self.muted:
             return NEVER
         queue = self._queues[key]
@@ -101,20 +108,20 @@ class Accumulator:
         return batch.waiting_since_ms + self._settings.linger_ms
 
     def take(self, key: TopicPartition) -> ProducerBatch:
-        """The first batch, to be sent."""
+        """Remove the first batch, to send it."""
         return self._queues[key].popleft()
 
     def take_all(self) -> list[ProducerBatch]:
-        """Everything, queue by queue, taken out."""
+        """Remove and return all batches, queue by queue."""
         batches = [batch for queue in self._queues.values() for batch in queue]
         self._queues.clear()
         return batches
 
     def put_back(self, now: Now, batch: ProducerBatch) -> None:
-        """For a retry: in front, or by its sequence if it has one.
+        """Queue a batch for a retry: in front, or by its sequence if it has one.
 
-        Without sequences each goes in front, as in Kafka: of two that fail together the second is then ahead
-        of the first (semantics 6, "Reordering").
+        Without sequences each goes in front, as in Kafka. Of two that fail together the second is then ahead of the
+        first (semantics 6, "Reordering").
         """
         batch.waiting_since_ms = now.mono_ms
         queue = self._queues[batch.key]
@@ -127,11 +134,11 @@ class Accumulator:
         queue.insert(index, batch)
 
     def expired(self, now: Now) -> list[ProducerBatch]:
-        """Batches that waited too long, taken out.
+        """Remove and return the batches that waited too long.
 
-        Since 2.1 `delivery.timeout.ms` after they were created. Before, `request.timeout.ms` after they had lingered,
-        or after the last record of a full one, if that is earlier, or after a failed attempt and its pause; and not in
-        muted partitions. In 0.8.2 never.
+        Since 2.1 `delivery.timeout.ms` after their creation. Before, `request.timeout.ms` after they had lingered,
+        or after the last record of a full one, if that is earlier. After a failed attempt the time counts from the
+        end of its pause. Batches of muted partitions do not expire then. In 0.8.2 batches never expire.
         """
         result = []
         for key, queue in self._queues.items():
@@ -140,7 +147,7 @@ class Accumulator:
         return result
 
     def next_expiry_ms(self) -> float:
-        """When `expired` will next give something (mono_ms)."""
+        """Time of the next expiry (mono_ms)."""
         expiries: Iterable[float] = (self._expires_at_ms(key, queue) for key, queue in self._queues.items() if queue)
         return min(expiries, default=NEVER)
 
@@ -159,5 +166,5 @@ class Accumulator:
         return since_ms + settings.request_timeout_ms
 
     def _is_full(self, queue: deque[ProducerBatch]) -> bool:
-        """Whether the first batch takes in nobody any more."""
+        """Whether the first batch accepts no further record."""
         return len(queue) > 1 or queue[0].size_bytes >= self._settings.batch_size

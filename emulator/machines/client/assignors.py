@@ -1,9 +1,12 @@
-"""Who reads which partitions: the strategies of Kafka's consumers, by the leader of a group. Pure.
+"""Assignment strategies of Kafka's consumers, run by a group's leader. Pure.
 
-range (0.9 on) goes topic by topic and gives each member a stretch, roundrobin one partition after the other to each in
-turn. cooperative-sticky (2.4 on, KIP-429) leaves members what they have as far as all get equally many, and gives what
-has to move to nobody until its owner has let it go. It balances where all members read the same topics; where they do
-not, what is left goes to whoever has least, which Kafka's search may better.
+- range (0.9 on): topic by topic, each member gets a contiguous range.
+- roundrobin: each member in turn gets one partition.
+- cooperative-sticky (2.4 on, KIP-429): members keep their partitions as far as all get equally many. A partition
+  that has to move stays unassigned until its owner has revoked it.
+
+cooperative-sticky balances where all members read the same topics. Elsewhere the rest goes to the member with the
+fewest partitions, which Kafka's search may improve.
 """
 
 import difflib
@@ -18,11 +21,11 @@ from protocol.records.consumer_protocol import Subscription
 from protocol.versions import since
 
 Assignment = dict[str, list[TopicPartition]]
-"""{member: its partitions}; everybody is in it."""
+"""{member: its partitions}; contains every member."""
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A member as its leader sees it. `instance`: of a static member."""
+    """A member in its leader's view. `instance`: of a static member."""
 
     member: str
     subscription: Subscription
@@ -30,17 +33,19 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> tuple[bool, str]:
-        """Static members come first, by their instances, the others by the ids that they were given
-        (AbstractPartitionAssignor.MemberInfo)."""
+        """Sort key: static members first, by instance, then the others by member id.
+
+        Source: AbstractPartitionAssignor.MemberInfo.
+        """
         return (False, self.instance) if self.instance is not None else (True, self.member)
 
 
 Assign = Callable[[Sequence[Candidate], Mapping[str, int]], Assignment]
-"""Of members, and how many partitions topics have: those that the leader knows of."""
+"""Strategy: assignment of (members, {topic: number of partitions known to the leader})."""
 
 
 class Assignor(msgspec.Struct, frozen=True):
-    """`setting`: its class, as in `partition.assignment.strategy`; `name`: as members say it."""
+    """`setting`: its class, as in `partition.assignment.strategy`; `name`: in members' requests."""
 
     setting: str
     name: str
@@ -50,7 +55,7 @@ class Assignor(msgspec.Struct, frozen=True):
 
 
 def assign_ranges(candidates: Sequence[Candidate], counts: Mapping[str, int]) -> Assignment:
-    """Of each topic everybody gets as many, in a row; the first ones one more."""
+    """Assign a range of each topic to every member; the first ones get one partition more."""
     assigned, members = _nothing(candidates)
     for topic in _topics(members, counts):
         readers = [one for one in members if topic in one.subscription.topics]
@@ -64,7 +69,7 @@ def assign_ranges(candidates: Sequence[Candidate], counts: Mapping[str, int]) ->
 
 
 def assign_in_turn(candidates: Sequence[Candidate], counts: Mapping[str, int]) -> Assignment:
-    """All partitions of all topics, one after the other; who does not read a topic is passed over."""
+    """Assign all partitions in turn; skip members that do not read the topic."""
     assigned, members = _nothing(candidates)
     turn = 0
     for topic in _topics(members, counts):
@@ -77,8 +82,10 @@ def assign_in_turn(candidates: Sequence[Candidate], counts: Mapping[str, int]) -
 
 
 def assign_cooperatively(candidates: Sequence[Candidate], counts: Mapping[str, int]) -> Assignment:
-    """What members have they keep, up to their share. Who is to get what another one has gets it in the next
-    generation (CooperativeStickyAssignor.adjustAssignment)."""
+    """Let members keep their partitions, up to their share; the next generation moves the rest.
+
+    Source: CooperativeStickyAssignor.adjustAssignment.
+    """
     assigned, members = _nothing(candidates)
     everything = [(topic, number) for topic in _topics(members, counts) for number in range(counts[topic])]
     owners = _owners(members, set(everything))
@@ -103,7 +110,7 @@ def assign_cooperatively(candidates: Sequence[Candidate], counts: Mapping[str, i
 
 
 def _nothing(candidates: Sequence[Candidate]) -> tuple[Assignment, list[Candidate]]:
-    """Nothing for everybody, and the order in which members get something."""
+    """An empty assignment, and the members in the order of assignment."""
     members = sorted(candidates, key=lambda one: one.place)
     return {one.member: [] for one in members}, members
 
@@ -113,7 +120,7 @@ def _topics(members: Sequence[Candidate], counts: Mapping[str, int]) -> list[str
 
 
 def _owners(members: Sequence[Candidate], everything: set[TopicPartition]) -> dict[TopicPartition, str]:
-    """Who has what; what two say that they have, nobody has."""
+    """Owner of each partition; a partition that two members claim has none."""
     owners: dict[TopicPartition, str] = {}
     doubtful: set[TopicPartition] = set()
     for one in members:
@@ -133,9 +140,10 @@ ASSIGNORS: Final = (
 
 
 def assignors_named(setting: str, version: str) -> tuple[Assignor, ...]:
-    """Those of `partition.assignment.strategy`, the preferred first, with or without their package.
+    """Assignors of `partition.assignment.strategy`, preferred first, with or without package.
 
-    Raises ValueError for one that is not there, or not in `version` yet."""
+    Raises ValueError for an unknown one, or one that is not in `version` yet.
+    """
     found: list[Assignor] = []
     known = {one.setting: one for one in ASSIGNORS}
     for given in filter(None, (part.strip() for part in setting.split(","))):

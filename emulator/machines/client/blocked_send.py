@@ -1,4 +1,4 @@
-"""One record that cannot join a batch yet, and the error where too many cannot."""
+"""A record that cannot join a batch yet, and the error of too many of them."""
 
 import msgspec
 
@@ -10,11 +10,14 @@ from protocol.outbox import Outbox
 
 
 class ProducerFull(RuntimeError):
-    """More sends wait than BLOCKED_MAX (`blocked_sends`): the caller did not heed `blocked`."""
+    """More sends wait than BLOCKED_MAX (`blocked_sends`): the caller ignored `blocked`."""
 
 
 class BlockedSend(msgspec.Struct, frozen=True):
-    """A record before it joins a batch. `key`: where it goes; the partition is ANY_PARTITION until it is chosen."""
+    """A record before it joins a batch.
+
+    `key`: its destination; the partition is ANY_PARTITION until it is chosen.
+    """
 
     key: TopicPartition
     value: bytes
@@ -24,7 +27,7 @@ class BlockedSend(msgspec.Struct, frozen=True):
     record_key: bytes | None = None
 
     def refuse(self, now: Now, out: Outbox, error: int | str) -> None:
-        """End it: it never left, so it certainly was not stored."""
+        """End the send: it never left, so it certainly was not stored."""
         outcome = self.operation.end(out, error=error if isinstance(error, int) else NO_ANSWER)
         sent = Sent(self.operation.identifier, *self.key, self.value, error, None, outcome)
         self.done(now, out, sent)

@@ -1,7 +1,7 @@
-"""Sends that cannot join a batch yet: no memory, or no metadata of their partition. First come, first served.
+"""Sends that cannot join a batch yet (no memory, or no metadata), in their order.
 
-Kafka blocks the calling thread for `max.block.ms`; here the call returns and the record waits in this queue. The
-queue's own bound is hit only by a caller who goes on sending although it is told that the producer is blocked.
+Kafka blocks the calling thread for `max.block.ms`; here the call returns and the record waits in this queue. Only a
+caller that ignores `blocked` reaches the queue's bound.
 """
 
 from collections import deque
@@ -16,15 +16,15 @@ from emulator.machines.client.partitioner import Partitioner
 from protocol.machine import Now
 
 ANY_PARTITION = -1
-"""Which one the partitioner says."""
+"""Partition that the partitioner chooses."""
 BLOCKED_MAX = 10_000
-"""Sends waiting at a time."""
+"""Bound of waiting sends."""
 
 
 def _placed(
     send: BlockedSend, metadata: MetadataCache, accumulator: Accumulator, partitioner: Partitioner
 ) -> BlockedSend:
-    """With its partition, once the topic is known."""
+    """The send with its partition, once the topic is known."""
     topic = send.key[0]
     choices = metadata.choices(topic)
     if choices is None:
@@ -37,7 +37,7 @@ def _placed(
 
 
 class BlockedSends:
-    """The queue. `owner` names it in the error."""
+    """Queue of blocked sends. `owner` names it in the error."""
 
     def __init__(self, owner: str) -> None:
         self._owner = owner
@@ -47,15 +47,15 @@ class BlockedSends:
         return len(self._queue)
 
     def require_room(self) -> None:
-        """Raises ProducerFull if not one more may wait."""
+        """Raises ProducerFull if the queue is full."""
         if len(self._queue) >= BLOCKED_MAX:
-            raise ProducerFull(f"{self._owner}: {BLOCKED_MAX} sends are blocked already")
+            raise ProducerFull(f"{self._owner}: {BLOCKED_MAX} sends are blocked; wait while `blocked`")
 
     def add(self, send: BlockedSend) -> None:
         self._queue.append(send)
 
     def admit(self, now: Now, metadata: MetadataCache, accumulator: Accumulator, partitioner: Partitioner) -> None:
-        """Let in what can be let in, in order; while the first waits for memory, nothing lingers."""
+        """Admit sends in order; while the first waits for memory, no batch lingers."""
         accumulator.exhausted = False
         while self._queue:
             if self._queue[0].key[1] == ANY_PARTITION:
@@ -70,18 +70,18 @@ class BlockedSends:
             self._queue.popleft()
 
     def expired(self, now: Now) -> list[BlockedSend]:
-        """Those that waited `max.block.ms`, taken out."""
+        """Remove and return the sends that waited `max.block.ms`."""
         result = []
         while self._queue and is_due(now, self._queue[0].deadline_ms):
             result.append(self._queue.popleft())
         return result
 
     def take_all(self) -> list[BlockedSend]:
-        """Everything, taken out."""
+        """Remove and return all sends."""
         result = list(self._queue)
         self._queue.clear()
         return result
 
     def next_at_ms(self) -> float:
-        """When `expired` will next give something (mono_ms)."""
+        """Time of the next expiry (mono_ms)."""
         return self._queue[0].deadline_ms if self._queue else NEVER

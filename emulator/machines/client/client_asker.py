@@ -1,7 +1,7 @@
-"""The player's side of a client process's errands: a connection per request, closed when it is answered.
+"""The player's requests to client processes: a connection per request, closed at its end.
 
-The client always answers, so there is no time-out here: work takes as long as it takes. Only the client's
-death ends a request otherwise.
+The client always responds, so there is no timeout here: work takes as long as it takes. Only the client's death
+ends a request otherwise.
 """
 
 from collections.abc import Callable
@@ -13,47 +13,51 @@ from protocol.messages.workload import ClientAttempt, ToldAttempt
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 
-ASKED_MAX = 256
+REQUESTS_MAX = 256
 
 Answered = Callable[[Now, Outbox, Message | Failure], None]
-Told = Callable[[Now, Outbox, ToldAttempt], None]
+OnAttempt = Callable[[Now, Outbox, ToldAttempt], None]
 
 
-class _Asked:
-    __slots__ = ("answered", "request", "told")
+class _PendingRequest:
+    __slots__ = ("answered", "attempted", "request")
 
-    def __init__(self, request: Message, answered: Answered, told: Told | None) -> None:
+    def __init__(self, request: Message, answered: Answered, attempted: OnAttempt | None) -> None:
         self.request = request
         self.answered = answered
-        self.told = told
+        self.attempted = attempted
 
 
 class ClientAsker:
     """Requests of one player to client processes."""
 
     def __init__(self) -> None:
-        self._asked: dict[int, _Asked] = {}
+        self._pending: dict[int, _PendingRequest] = {}
 
-    def ask(self, out: Outbox, client: str, request: Message, answered: Answered, told: Told | None = None) -> None:
-        """Ask node `client`. `told` hears of attempts as they end, `answered` of the end.
+    def ask(
+        self, out: Outbox, client: str, request: Message, answered: Answered, attempted: OnAttempt | None = None
+    ) -> None:
+        """Send `request` to node `client`.
 
-        Raises TooManyAsked.
+        `attempted` is called with each attempt as it ends, `answered` at the end. Raises TooManyAsked.
         """
-        if len(self._asked) >= ASKED_MAX:
-            raise TooManyAsked(f"{ASKED_MAX} requests to clients are under way, no more at a time")
-        self._asked[out.open(client, CLIENT, self._heard)] = _Asked(request, answered, told)
+        if len(self._pending) >= REQUESTS_MAX:
+            raise TooManyAsked(f"clients: {REQUESTS_MAX} requests are under way; wait until one ends")
+        self._pending[out.open(client, CLIENT, self._on_connection_event)] = _PendingRequest(
+            request, answered, attempted
+        )
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        asked = self._asked[event.connection]
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        pending = self._pending[event.connection]
         if isinstance(event, ConnectionOpened):
-            out.send(event.connection, asked.request, 1)
+            out.send(event.connection, pending.request, 1)
         elif isinstance(event, ConnectionLost):
-            del self._asked[event.connection]
-            asked.answered(now, out, Failure("ConnectionResetError", event.reason, True))
+            del self._pending[event.connection]
+            pending.answered(now, out, Failure("ConnectionResetError", event.reason, True))
         elif isinstance(event.message, ClientAttempt):
-            if asked.told is not None:
-                asked.told(now, out, event.message.attempt)
+            if pending.attempted is not None:
+                pending.attempted(now, out, event.message.attempt)
         else:
-            del self._asked[event.connection]
+            del self._pending[event.connection]
             out.close(event.connection)
-            asked.answered(now, out, event.message)
+            pending.answered(now, out, event.message)

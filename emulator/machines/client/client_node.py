@@ -1,8 +1,8 @@
-"""The machine of a client process: it stands in an AZ and does what the player asks, and workloads by itself.
+"""Machine of a client process in an AZ: the player's commands, and workloads of its own.
 
-Whoever connects to it is the player; each request is answered on its connection. Answers for a connection
-that is gone are dropped, the work goes on. What cannot be begun (too much at once, an unusable setting) is
-answered with the problem, and nothing was done.
+Every connection to it is a player's; each response goes to its request's connection. The node drops responses for a
+closed connection; the work goes on. If work cannot begin (too much at once, an unusable setting), the response has
+the problem, and nothing was done.
 """
 
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ from protocol.outbox import Outbox
 from protocol.versions import gates_for
 
 WORKLOADS_MAX = 64
-"""Workloads of one life, stopped ones included: their reports stay."""
+"""Bound of workloads of one life, stopped ones included: their reports stay."""
 PARTITIONS_MAX = 1_000
 
 _CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, TooManyErrands, ValueError)
@@ -64,10 +64,10 @@ Workload = ProduceWorkload | ConsumeWorkload
 
 
 class ClientNode:
-    """One life of a client process. `brokers` are the nodes its libraries ask first, `session_servers` those that
-    old consumers keep their offsets at; `kafka_version` is the libraries'.
+    """One life of a client process.
 
-    Raises protocol.versions.UnknownVersion.
+    `brokers`: bootstrap nodes of its libraries. `session_servers`: ZooKeeper servers with the old consumers'
+    offsets. `kafka_version`: the libraries'. Raises protocol.versions.UnknownVersion.
     """
 
     HEARD = HEARD_BY_CLIENT
@@ -80,7 +80,7 @@ class ClientNode:
         kafka_version: str,
         kept: KeptOperations | None = None,
     ) -> None:
-        """`kept`: see OperationLog."""
+        """Create a client that has not started. `kept`: see OperationLog."""
         self.name = name
         self._session_servers = list(session_servers)
         self._kept = kept
@@ -95,7 +95,7 @@ class ClientNode:
         self._errands: Errands | None = None
         self._groups: GroupErrands | None = None
         self._begins: dict[type[Message], tuple[Callable[..., None], Callable[..., Message]]] = {}
-        """{request of a player: (what begins it, the answer that names why it cannot be)}."""
+        """{request of a player: (its handler, the response for a request that cannot begin)}."""
         self._chance = Chance(0)
 
     def step(self, now: Now, event: Input) -> list[Effect]:
@@ -119,29 +119,29 @@ class ClientNode:
                 }
             case ConnectionAccepted(connection=connection):
                 self._players.add(connection)
-                out.own(connection, self._heard)
+                out.own(connection, self._on_connection_event)
             case StopRequested():
                 self._stop(now, out)
             case _:
-                out.route(now, event)  # to nobody, if its connection was closed in the same instant
+                out.route(now, event)  # no owner if its connection was closed in the same instant
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
-        """How its workloads get on. Asking changes nothing."""
+        """Progress of its workloads. Reading changes nothing."""
         return NodeStatus(workloads={name: _counts(work.report) for name, work in sorted(self._workloads.items())})
 
     def report(self, name: str) -> WorkloadReport:
         """A workload's counts so far. Raises KeyError."""
         return self._workloads[name].report
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        """From a player."""
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Handle a player's request, or its lost connection."""
         if isinstance(event, MessageReceived):
-            self._asked(now, out, event)
+            self._on_request(now, out, event)
         else:
             self._players.discard(event.connection)
 
-    def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+    def _on_request(self, now: Now, out: Outbox, event: MessageReceived) -> None:
         connection, correlation = event.connection, event.correlation_id
         assert self._begins, "a request before Started"
 
@@ -174,12 +174,12 @@ class ClientNode:
                 except _CANNOT_BEGIN as problem:
                     reply(out, refused(problem=str(problem)))
             case _:
-                # Not a request of ours: the peer does not know whom it talks to.
+                # No request for a client: the peer has mistaken this node for another.
                 out.close(connection)
                 self._players.discard(connection)
 
     def _start_workload(self, now: Now, out: Outbox, spec: WorkloadSpec) -> str:
-        """Empty, or why it cannot be."""
+        """Start a workload; "" or the reason why it cannot start."""
         assert self._operations is not None
         before = self._workloads.get(spec.name)
         if before is not None and before.report.running:
@@ -187,7 +187,7 @@ class ClientNode:
         if before is None and len(self._workloads) >= WORKLOADS_MAX:
             self._forget_ended()
         if len(self._workloads) >= WORKLOADS_MAX:
-            return f"{WORKLOADS_MAX} workloads, no more"
+            return f"workload {spec.name!r}: {WORKLOADS_MAX} workloads are running; stop one first"
         if not 0 < len(spec.partitions) <= PARTITIONS_MAX:
             return f"{len(spec.partitions)} partitions; allowed are 1 to {PARTITIONS_MAX}"
         kind = ProduceWorkload if spec.kind == "produce" else ConsumeWorkload
@@ -203,13 +203,13 @@ class ClientNode:
         return ""
 
     def _forget_ended(self) -> None:
-        """Room for another workload: the first that ended is told about no more."""
+        """Make room for a workload: drop the report of the first that ended."""
         ended = [name for name, workload in self._workloads.items() if not workload.report.running]
         for name in ended[:1]:
             del self._workloads[name]
 
     def _stop(self, now: Now, out: Outbox) -> None:
-        """What libraries have under way ends here, so that every operation has an end."""
+        """Stop; operations of libraries under way end here, so that every operation has an end."""
         for workload in self._workloads.values():
             if workload.report.running:
                 workload.stop(now, out, lambda now, out, report: None, at_once=True)

@@ -1,8 +1,7 @@
 """Settings of producers and consumers: Kafka's names, and the defaults of each version.
 
-The names that users write are Kafka's (`request.timeout.ms`); fields are the same with underscores. Where a
-version changed a default, the table says since when (semantics 7). An unknown name is an error that names the
-nearest one.
+Users write Kafka's names (`request.timeout.ms`); fields are the same with underscores. Where a version changed a
+default, the table has the version (semantics 7). An unknown name is an error that names the nearest one.
 """
 
 import difflib
@@ -20,7 +19,7 @@ from protocol.versions import gates_for, since
 RETRIES_MAX = (1 << 31) - 1
 
 SequenceRecovery = Literal["reset", "retry", "bump"]
-"""What an idempotent producer does about errors 45 and 59.
+"""Reaction of an idempotent producer to errors 45 and 59.
 
 - reset (0.11): takes a new producer id, the batch fails.
 - retry (1.0 to 2.4): retries what is not next in line or was reset, else as above.
@@ -33,7 +32,7 @@ class UnusableSetting(ValueError):
 
 
 class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What producers and consumers share. All of the names end with their unit."""
+    """Settings shared by producers and consumers. All names end with their unit."""
 
     request_timeout_ms: float = 30_000.0
     retry_backoff_ms: float = 100.0
@@ -41,10 +40,13 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     reconnect_backoff_ms: float = 50.0
     reconnect_backoff_max_ms: float = 1_000.0
     socket_connection_setup_timeout_ms: float = 136_000.0
-    """Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later."""
+    """Limit for connecting.
+
+    Before 2.7 there is none: the operating system gives up first, ten SYNs and 133.2 to 135.4 s later.
+    """
     socket_connection_setup_timeout_max_ms: float = 136_000.0
-    # What clients of a version do (semantics 6), no settings of Kafka's: whom to ask, pauses, then metadata.
-    asks_connected_first: bool = True
+    # Behaviour of a version's clients (semantics 6), no settings of Kafka's: choice of node, pauses, then metadata.
+    prefers_connected: bool = True
     connects_to_least_recent: bool = True
     pause_counts_from_attempt: bool = False
     pauses_grow: bool = True
@@ -57,14 +59,17 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A producer's. `acks` -1 is all."""
+    """Settings of a producer. `acks` -1 is all."""
 
     acks: int = 1
     retries: int = 0
     delivery_timeout_ms: float | None = None
-    """From append to the end, all retries included; None before 2.1, which had no such bound."""
+    """Limit from append to the end, all retries included; None before 2.1, which had none."""
     batches_expire: bool = True
-    """Without that bound `request.timeout.ms` bounds each wait in the queue (gate `client_batches_expire`)."""
+    """Without that limit `request.timeout.ms` bounds each wait in the queue.
+
+    Gate `client_batches_expire`.
+    """
     max_in_flight_requests_per_connection: int = 5
     linger_ms: float = 0.0
     batch_size: int = 16_384
@@ -77,25 +82,27 @@ class ProducerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """Record format written. Not a setting of Kafka's: it follows the client's version."""
     sequence_recovery: SequenceRecovery = "bump"
     ignores_failures_of_old_epochs: bool = False
-    """With `bump`: what fails of an epoch of the past asks for no new one (gate of this name)."""
+    """With `bump`: a failure of an earlier epoch raises no new one (gate of this name)."""
     numbers_idle_partitions_on: bool = False
-    """With `bump`: a new epoch begins at 0 only where something was under way (gate of this name)."""
+    """With `bump`: a new epoch begins at 0 only if batches were under way (gate of this name)."""
     keyless: Keyless = "sticky"
-    """How the default partitioner spreads records without a key. Not a setting of Kafka's either."""
+    """Distribution of records without a key by the default partitioner. Not a setting either."""
     answer_timeout_ms: float | None = None
-    """How long to wait for an answer; None: `request.timeout.ms`, which also goes to the broker. librdkafka
-    keeps them apart (`socket.timeout.ms`), so that it sees error 7 where the Java client disconnects.
+    """Limit for a response; None: `request.timeout.ms`, which also goes to the broker.
+
+    librdkafka separates them (`socket.timeout.ms`), so that it sees error 7 where the Java client disconnects.
     """
 
     @property
     def wait_ms(self) -> float:
-        """How long an answer may take before the connection is given up."""
+        """Time after which a request without a response costs the connection."""
         return self.request_timeout_ms if self.answer_timeout_ms is None else self.answer_timeout_ms
 
 
 class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A consumer's. `auto_offset_reset`: smallest and largest are the old consumer's names for earliest and
-    latest.
+    """Settings of a consumer.
+
+    `auto_offset_reset`: smallest and largest are the old consumer's names for earliest and latest.
     """
 
     fetch_max_wait_ms: int = 500
@@ -103,13 +110,16 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
     fetch_version: int = 12
-    """Of its FETCH; below 3 a message that is larger than max.partition.fetch.bytes cannot be read. Not a setting."""
+    """Version of its FETCH. Not a setting.
+
+    Below 3 it cannot read a message that is larger than max.partition.fetch.bytes.
+    """
     group_id: str = ""
-    """Empty: the consumer commits nothing, and starts where its policy says."""
+    """Empty: the consumer commits nothing, and begins at its reset policy's offset."""
     enable_auto_commit: bool = True
     auto_commit_interval_ms: float = 5_000.0
     default_api_timeout_ms: float | None = None
-    """How long a commit that is waited for is tried (KIP-266); None before 2.0, which had no such bound."""
+    """Limit of a synchronous commit with retries (KIP-266); None before 2.0, which had none."""
     offsets_storage: Literal["kafka", "zookeeper"] = "kafka"
     """zookeeper: the old consumer (up to 1.1), through a session of its own."""
     zookeeper_session_timeout_ms: float = 6_000.0
@@ -117,14 +127,14 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     session_timeout_ms: int = 10_000
     heartbeat_interval_ms: int = 3_000
     max_poll_interval_ms: int = 300_000
-    """How long the group waits for this member to join again, too."""
+    """Time that the group waits for this member to join again, too."""
     group_instance_id: str = ""
-    """Of a static member (KIP-345, 2.3 on); empty: none."""
+    """Id of a static member (KIP-345, 2.3 on); empty: none."""
     partition_assignment_strategy: str = "RangeAssignor"
     """Classes, with commas, the preferred first: `assignors`."""
-    # How a member of a group behaves: what clients of a version do, no settings of Kafka's (gates of these names).
+    # Behaviour of a version's members of groups, no settings of Kafka's (gates of these names).
     join_version: int = 7
-    """Of its JOIN_GROUP; from 4 on a new member is told its id first."""
+    """Version of its JOIN_GROUP; from 4 on a new member first receives its id."""
     disconnects_lost_coordinator: bool = True
     join_waits_for_rebalance: bool = True
     stays_member_when_commit_meets_rebalance: bool = True
@@ -135,7 +145,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     ignores_refusals_of_old_generations: bool = True
     retries_commits_to_unknown_topics: bool = True
     subscription_version: int = 1
-    """Of what it says to the group's leader; 1 with what it owns (2.4 on)."""
+    """Version of its subscription for the group's leader; 1 has its owned partitions (2.4 on)."""
     list_offsets_version: int = 5
     gives_what_precedes_damage: bool = True
     tells_of_truncation: bool = True
@@ -154,13 +164,13 @@ LIBRDKAFKA_NAMES = {
     "message.timeout.ms": "delivery.timeout.ms",
     "socket.timeout.ms": "request.timeout.ms",
 }
-"""Names that `librdkafka_settings` takes, and the Kafka producer's setting whose values each has."""
+"""Names for `librdkafka_settings`, with the Kafka producer's setting of equal values."""
 
 S = TypeVar("S", bound=ClientSettings)
 
 
 def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ProducerSettings:
-    """Settings of a Java producer of `version`, with Kafka's names for what differs from the defaults.
+    """Settings of a Java producer of `version`, explicit ones by Kafka's names.
 
     Raises UnusableSetting, protocol.versions.UnknownVersion.
     """
@@ -194,7 +204,7 @@ def producer_settings(version: str, settings: Mapping[str, Any] | None = None) -
 def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSettings:
     """Settings of a librdkafka producer (2.x), as the recording retry-idempotent uses one.
 
-    `message.timeout.ms` is its name for delivery.timeout.ms, `socket.timeout.ms` for the wait for an answer.
+    `message.timeout.ms` is its name for delivery.timeout.ms, `socket.timeout.ms` for the wait for a response.
     """
     given = _fields(ProducerSettings, settings or {}, RENAMED_BY_LIBRDKAFKA)
     if "acks" in given:
@@ -215,9 +225,12 @@ def librdkafka_settings(settings: Mapping[str, Any] | None = None) -> ProducerSe
 
 
 def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
-    """Settings of a Java consumer of `version`. Raises UnusableSetting, protocol.versions.UnknownVersion."""
+    """Settings of a Java consumer of `version`.
+
+    Raises UnusableSetting, protocol.versions.UnknownVersion.
+    """
     values = _common_defaults(version)
-    values |= _members_ways(version)
+    values |= _behaviour(version)
     if since(version, "2.0.0"):
         values["default_api_timeout_ms"] = 60_000.0
     else:
@@ -236,13 +249,13 @@ def consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -
             assignors_named(made.partition_assignment_strategy, version)
         except ValueError as problem:
             raise UnusableSetting(f"partition.assignment.strategy: {problem}") from problem
-        if told := too_rare_heartbeats(made.session_timeout_ms, made.heartbeat_interval_ms):
-            raise UnusableSetting(told)
+        if problem_text := too_rare_heartbeats(made.session_timeout_ms, made.heartbeat_interval_ms):
+            raise UnusableSetting(problem_text)
     return made
 
 
-def _members_ways(version: str) -> dict[str, Any]:
-    """How a consumer of `version` goes about positions and its group."""
+def _behaviour(version: str) -> dict[str, Any]:
+    """Behaviour of a version's consumer with positions and its group."""
     gates = gates_for(version)
     return {
         "gives_what_precedes_damage": gates.client_gives_what_precedes_damage,
@@ -264,7 +277,7 @@ def _members_ways(version: str) -> dict[str, Any]:
 
 
 def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = None) -> ConsumerSettings:
-    """Settings of the old (Scala) consumer of `version`, which keeps its offsets in the session service.
+    """Settings of the old (Scala) consumer of `version`, which keeps its offsets in ZooKeeper.
 
     Its own names: `auto.commit.enable`; smallest and largest. Raises UnusableSetting, UnknownVersion.
     """
@@ -288,7 +301,7 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
 def _common_defaults(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     values: dict[str, Any] = {
-        "asks_connected_first": gates.client_asks_connected_first,
+        "prefers_connected": gates.client_asks_connected_first,
         "connects_to_least_recent": gates.client_connects_to_least_recent,
         "pause_counts_from_attempt": gates.client_pause_counts_from_attempt,
         "pauses_grow": gates.client_pauses_grow,
@@ -308,14 +321,17 @@ def _common_defaults(version: str) -> dict[str, Any]:
 
 
 def _one_pause(given: dict[str, Any]) -> dict[str, Any]:
-    """Whoever sets the shortest pause alone has set the longest, too (CommonClientConfigs of Java clients)."""
+    """Set the longest pause to the shortest, if only that is explicit.
+
+    Source: CommonClientConfigs of Java clients.
+    """
     if "reconnect_backoff_ms" in given and "reconnect_backoff_max_ms" not in given:
         return given | {"reconnect_backoff_max_ms": given["reconnect_backoff_ms"]}
     return given
 
 
 def _acks(given: object) -> int:
-    """Raises UnusableSetting."""
+    """Number of an `acks` value. Raises UnusableSetting."""
     numbers = {"all": -1, "-1": -1, "0": 0, "1": 1}
     if isinstance(given, bool) or str(given) not in numbers:
         raise UnusableSetting(f"acks: expected all, -1, 0 or 1, got {given!r}")
@@ -323,7 +339,7 @@ def _acks(given: object) -> int:
 
 
 def _fields(kind: type[S], settings: Mapping[str, Any], renamed: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Kafka's names as our fields'. `renamed`: what a library calls otherwise."""
+    """Values by field for values by Kafka's name. `renamed`: a library's other names."""
     known = {field.replace("_", "."): field for field in kind.__struct_fields__}
     values = {}
     for given, value in settings.items():
@@ -336,7 +352,7 @@ def _fields(kind: type[S], settings: Mapping[str, Any], renamed: Mapping[str, st
 
 
 def _named(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Our fields by Kafka's names."""
+    """Values by Kafka's name for values by field."""
     return {field.replace("_", "."): value for field, value in fields.items()}
 
 

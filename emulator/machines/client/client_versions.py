@@ -1,8 +1,9 @@
-"""Versions of Kafka's Java clients: the ladder's, and newer ones, which differ from its last in defaults alone (here).
+"""Versions of Kafka's Java clients: the ladder's, and newer ones with other defaults.
 
-A client has a version of its own. A workload or a producer may name it (`client_version`): its defaults and its ways
-are that version's then, as far as the brokers' record format lets it. Where none is named, defaults are the newest
-client's (KIP-679, Kafka 3.0: acks=all, enable.idempotence=true), and its ways those of the cluster's version.
+A client has a version of its own. A workload or a producer may name it (`client_version`). Defaults and behaviour
+are that version's then, as far as the brokers' record format permits. Otherwise the defaults are the newest
+client's (KIP-679, Kafka 3.0: acks=all, enable.idempotence=true), and the behaviour is that of the cluster's
+version.
 """
 
 import re
@@ -21,7 +22,10 @@ IDEMPOTENCE: Final = "enable.idempotence"
 
 
 def client_version_named(version: str) -> str:
-    """As CLIENT_VERSIONS has it; patch releases are their minor release's. Raises UnknownVersion."""
+    """The version's name in CLIENT_VERSIONS; patch releases are their minor release's.
+
+    Raises UnknownVersion.
+    """
     newer = _NEWER.fullmatch(version)
     if newer and newer[1] in NEWER:
         return newer[1]
@@ -34,7 +38,7 @@ def client_version_named(version: str) -> str:
 
 
 def ways_of(client_version: str, kafka_version: str) -> str:
-    """The version on the ladder whose client behaves so. Raises UnknownVersion."""
+    """The ladder's version whose client behaves alike. Raises UnknownVersion."""
     if not client_version:
         return kafka_version
     named = client_version_named(client_version)
@@ -42,7 +46,10 @@ def ways_of(client_version: str, kafka_version: str) -> str:
 
 
 def producer_defaults(kafka_version: str, client_version: str) -> dict[str, Any]:
-    """Defaults of a producer that those of `ways_of` do not have, but idempotence. Raises UnknownVersion."""
+    """Defaults of a producer beyond those of `ways_of`, idempotence excepted.
+
+    Raises UnknownVersion.
+    """
     if client_version and client_version_named(client_version) not in NEWER:
         return {}
     defaults: dict[str, Any] = {"acks": "all"}
@@ -52,8 +59,11 @@ def producer_defaults(kafka_version: str, client_version: str) -> dict[str, Any]
 
 
 def idempotent_by_default(kafka_version: str, client_version: str, given: Mapping[str, Any]) -> bool:
-    """Whether a producer is idempotent that does not say so. `given`: its own settings, by Kafka's names, which switch
-    it off where they contradict it (ProducerConfig.postProcessAndValidateIdempotenceConfigs). Raises UnknownVersion."""
+    """Whether a producer without an explicit setting is idempotent. Raises UnknownVersion.
+
+    `given`: its explicit settings, by Kafka's names; contradicting ones disable it
+    (ProducerConfig.postProcessAndValidateIdempotenceConfigs).
+    """
     if client_version and client_version_named(client_version) not in NEWER:
         return False
     in_flight = int(given.get("max.in.flight.requests.per.connection", 1))

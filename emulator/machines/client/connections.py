@@ -1,9 +1,8 @@
-"""Connections that a client keeps: one per broker, several requests under way on each, reconnected with
-growing pauses.
+"""Lasting connections of a client: one per broker, with pipelining and reconnect backoff.
 
-What Kafka's NetworkClient does. A request that is not answered in its time costs the connection: everything
-under way on it fails, because answers come in order and nobody knows what became of them. Whoever wants to
-send asks `ready` first; it opens a connection where there is none. Time-outs come by `poll`, at `next_at_ms`.
+Kafka's NetworkClient. A request without a response in its time costs the connection. Then all requests under way on
+it fail: responses come in order, so their outcome is unknown. A sender calls `ready` first, which opens a missing
+connection. Timeouts come by `poll`, at `next_at_ms`.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,8 +29,11 @@ class _Request:
 
 
 class _Channel:
-    """One broker's connection. `connection` 0: there is none; `open` false: it is being opened. In a row: `failures`,
-    and `failed_attempts`, connections that did not come about."""
+    """One broker's connection.
+
+    `connection` 0: there is none; `open` false: it is being opened. In a row: `failures`, and `failed_attempts`,
+    connections that were not established.
+    """
 
     __slots__ = (
         "attempted_at_ms", "backoff_until_ms", "connection", "failed_attempts", "failures", "in_flight", "node", "open",
@@ -54,8 +56,8 @@ class _Channel:
 class BrokerConnections:
     """The connections of one client. `in_flight_max` bounds the requests under way on each.
 
-    `lost` hears of every connection that was lost or could not be made. `handled` is called when something has become
-    of one: what can be done now may be another thing.
+    `lost` is called for every lost or failed connection. `handled` is called after each event of a connection:
+    other requests may be possible then.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class BrokerConnections:
         self._settings = settings
         self._handled = handled
         self.handling = False
-        """Callers are being told what became of their requests. They may ask again at once; what comes of that waits
-        until all are told."""
+        """Callbacks of responses are running.
+
+        They may send again at once; the effects wait until all callbacks have run.
+        """
         self._chance = chance
         self._in_flight_max = in_flight_max
         self._lost = lost
@@ -79,15 +83,16 @@ class BrokerConnections:
         self._correlation = 0
 
     def ready(self, now: Now, out: Outbox, node: str) -> bool:
-        """Whether a request can be sent to `node` now. Opens a connection if none stands and the pause is
-        over.
+        """Whether a request can be sent to `node` now.
+
+        Opens a connection if there is none and the pause is over.
         """
         channel = self._channel(node)
         if channel.open:
             return len(channel.in_flight) < self._in_flight_max
         channel.wanted = True
         if not channel.connection and is_due(now, channel.backoff_until_ms):
-            channel.connection = out.open(node, CLIENT, self._heard)
+            channel.connection = out.open(node, CLIENT, self._on_connection_event)
             channel.attempted_at_ms = now.mono_ms
             channel.open_deadline_ms = now.mono_ms + self._setup_timeout_ms(channel.failed_attempts)
             self._by_connection[channel.connection] = channel
@@ -104,7 +109,7 @@ class BrokerConnections:
         answered: Answered | None,
         version: int | None = None,
     ) -> None:
-        """Send to a node that is `ready`. `answered` None: no answer is awaited."""
+        """Send to a node that is `ready`. `answered` None: no response is expected."""
         channel = self._channel(node)
         assert channel.open and len(channel.in_flight) < self._in_flight_max, node
         self._correlation += 1
@@ -114,18 +119,21 @@ class BrokerConnections:
         out.send(channel.connection, request, self._correlation, chosen)
 
     def least_loaded(self, now: Now, nodes: Sequence[str]) -> str | None:
-        """The node to ask what any can answer (NetworkClient.leastLoadedNode). None if there is none now."""
+        """The node for a request that any node can serve; None if there is none now.
+
+        Source: NetworkClient.leastLoadedNode.
+        """
         start = self._chance.below(len(nodes)) if nodes else 0
         channels = [self._channel(nodes[(start + index) % len(nodes)]) for index in range(len(nodes))]
         for channel in channels:
             if self._is_pausing(now, channel):
                 channel.wanted = True
         usable = [channel for channel in channels if not self._is_pausing(now, channel)]
-        best = (self._connected_first if self._settings.asks_connected_first else _idle_first)(usable)
+        best = (self._connected_first if self._settings.prefers_connected else _idle_first)(usable)
         return None if best is None else best.node
 
     def _connected_first(self, usable: list[_Channel]) -> _Channel | None:
-        """Connected with least under way and room for more, else being connected, else to be connected."""
+        """A connected node with the fewest requests and room, else a connecting one, else a new one."""
         ready = [channel for channel in usable if channel.open and len(channel.in_flight) < self._in_flight_max]
         if ready:
             return min(ready, key=lambda channel: len(channel.in_flight))
@@ -138,8 +146,10 @@ class BrokerConnections:
         return others[-1] if others else None
 
     def waits_for_another(self, node: str) -> bool:
-        """Whether nothing can be sent to `node` now and some connection is being made, so that none is begun for it
-        (NetworkClient.DefaultMetadataUpdater.maybeUpdate, isAnyNodeConnecting)."""
+        """Whether a new connection to `node` must wait for another that is being made.
+
+        Source: NetworkClient.DefaultMetadataUpdater.maybeUpdate, isAnyNodeConnecting.
+        """
         channel = self._channel(node)
         can_send = channel.open and len(channel.in_flight) < self._in_flight_max
         return not can_send and any(other.connection and not other.open for other in self._channels.values())
@@ -149,10 +159,10 @@ class BrokerConnections:
         return len(self._channel(node).in_flight)
 
     def is_unavailable(self, now: Now, node: str) -> bool:
-        """Whether the connection was lost, or could not be made, and the pause is not over."""
+        """Whether the connection was lost, or failed, and the pause is not over."""
         return self._is_pausing(now, self._channel(node))
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         self.handling = True
         self._handle(now, event, out)
         self.handling = False
@@ -178,17 +188,17 @@ class BrokerConnections:
                 request.answered(now, out, message)
 
     def poll(self, now: Now, out: Outbox) -> None:
-        """Give up what has waited too long."""
+        """Give up connections and requests that have waited too long."""
         for channel in list(self._channels.values()):
             if channel.connection and is_due(now, self._deadline_ms(channel)):
                 out.close(channel.connection)
                 waited = "an answer" if channel.open else "the connection"
                 self._give_up(now, out, channel, f"waited too long for {waited}")
             if channel.wanted and not channel.connection and is_due(now, channel.backoff_until_ms):
-                channel.wanted = False  # whoever still wants it asks again now
+                channel.wanted = False  # a caller that still needs it calls `ready` again now
 
     def next_at_ms(self) -> float:
-        """When `poll` has something to do next (mono_ms)."""
+        """Time of the next work for `poll` (mono_ms)."""
         at = NEVER
         for channel in self._channels.values():
             if channel.connection:
@@ -198,14 +208,14 @@ class BrokerConnections:
         return at
 
     def give_up(self, now: Now, out: Outbox, node: str, reason: str) -> None:
-        """The owner wants no answers of that node any more: its connection is closed, what is under way has failed."""
+        """Close a node's connection; its requests under way fail."""
         channel = self._channel(node)
         if channel.connection:
             out.close(channel.connection)
             self._give_up(now, out, channel, reason)
 
     def close(self, out: Outbox) -> None:
-        """Close everything. What is under way is forgotten: no `answered` follows."""
+        """Close everything. Requests under way are forgotten: no `answered` follows."""
         for channel in self._channels.values():
             if channel.connection:
                 out.close(channel.connection)
@@ -224,11 +234,11 @@ class BrokerConnections:
     def _deadline_ms(self, channel: _Channel) -> float:
         if not channel.open:
             return channel.open_deadline_ms
-        # Requests differ in how long they may take, so the first is not always the first to be due.
+        # Requests differ in their time limits, so the first is not always the first to be due.
         return min((request.deadline_ms for request in channel.in_flight.values()), default=NEVER)
 
     def _give_up(self, now: Now, out: Outbox, channel: _Channel, reason: str) -> None:
-        """The connection is gone."""
+        """Handle a connection that is gone."""
         del self._by_connection[channel.connection]
         channel.failed_attempts = 0 if channel.open else channel.failed_attempts + 1
         channel.connection, channel.open, channel.open_deadline_ms = 0, False, NEVER
@@ -242,26 +252,32 @@ class BrokerConnections:
             request.answered(now, out, Failure("NetworkException", reason, True))
 
     def _pause_ms(self, failures: int) -> float:
-        """Before connecting again."""
+        """Pause before connecting again."""
         settings = self._settings
         shortest, longest = settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms
         return self._grown_ms(shortest, longest, failures if settings.pauses_grow else 0)
 
     def _setup_timeout_ms(self, failed_attempts: int) -> float:
-        """How long a connection may take to come about (from 2.7)."""
+        """Limit for establishing a connection (from 2.7)."""
         settings = self._settings
         shortest, longest = settings.socket_connection_setup_timeout_ms, settings.socket_connection_setup_timeout_max_ms
         return self._grown_ms(shortest, longest, failed_attempts)
 
     def _grown_ms(self, shortest: float, longest: float, times: int) -> float:
-        """What may grow doubles each time, and varies, so that clients do not march (ExponentialBackoff)."""
+        """A duration that doubles each time, with jitter, against synchronised clients.
+
+        Source: ExponentialBackoff.
+        """
         if longest <= shortest:
             return shortest
         return min(longest, shortest * (1 << min(times, 20))) * self._chance.between(0.8, 1.2)
 
 
 def _idle_first(usable: list[_Channel]) -> _Channel | None:
-    """Connected with nothing under way, else least under way: one that is not connected goes before a busy one."""
+    """A connected idle node, else the node with the fewest requests.
+
+    A node that is not connected goes before a busy one.
+    """
     for channel in usable:
         if channel.open and not channel.in_flight:
             return channel

@@ -1,14 +1,14 @@
-"""A consumer as Kafka's Java client, with partitions assigned to it: it reads what leaders let consumers
-see.
+"""Kafka's Java consumer with assigned partitions: it reads what leaders expose to consumers.
 
-One fetch at a time goes to each leader, for all partitions that can be read there. Errors follow semantics 6
-("Consumer"): a wrong leader leads to new metadata, an offset out of range to `auto.offset.reset`, and from
-2.3 a new leader is asked whether it has the history that was read. Without a policy reading stops with the
-problem that Java would throw. With a group it begins at what the group has committed (`group_position`). The
-old consumer differs in its settings (no epochs, other names for the policy) and in where it keeps its offsets.
+One fetch at a time goes to each leader, for all readable partitions. Errors follow semantics 6 ("Consumer"):
 
-A departure from Kafka: after an error a partition waits `retry.backoff.ms`, where Java asks again at once
-until the metadata come.
+- a wrong leader leads to new metadata;
+- an offset out of range leads to `auto.offset.reset`; without a policy reading stops with Java's exception;
+- from 2.3 the consumer asks a new leader whether it has the history that was read.
+
+With a group it begins at the committed offset (`group_position`). The old consumer differs in its settings (no
+epochs, other names for the policy) and in the place of its offsets. A departure from Kafka: after an error a
+partition waits `retry.backoff.ms`, where Java repeats the request at once until the metadata come.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,14 +31,15 @@ from protocol.machine import Now
 from protocol.outbox import Due, Outbox
 
 PARTITIONS_MAX = 10_000
-"""Partitions of one consumer."""
+"""Bound of one consumer's partitions."""
 
 _IN_FLIGHT_MAX = 100
 
 
 class Consumer:
-    """One consumer. `on_records` is given entries in the order of their offsets; `on_problem` hears why a partition
-    stopped.
+    """One consumer.
+
+    `on_records` receives entries in the order of their offsets; `on_problem` the reason why a partition stopped.
     """
 
     def __init__(
@@ -55,9 +56,11 @@ class Consumer:
         handled: Due = lambda now, out: None,
         may_read: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`on_reset` hears of positions that were wrong and, by the policy, are left for others; `store`: of the group
-        in the settings, which has one if it is named; `handled` is called when an input was handled, by either;
-        `may_read`: whether poll() comes as far as that (`look_again` when it does again).
+        """Create a consumer without partitions.
+
+        `on_reset`: receives wrong positions that the policy replaces. `store`: the group's, if the settings name a
+        group. `handled`: called after each input, of either. `may_read`: whether poll() reaches reading
+        (`look_again` when it does again).
         """
         assert (store is not None) == bool(settings.group_id), "a group has a store, and only a group"
         self._operations = operations
@@ -81,7 +84,7 @@ class Consumer:
         self._closed = False
 
     def assign(self, now: Now, out: Outbox, offsets: Mapping[TopicPartition, Offset | None]) -> None:
-        """Read these partitions too, each from its offset; None: from where the group was, or the policy says.
+        """Read further partitions, each from its offset; None: from the committed offset or policy.
 
         Raises ValueError beyond PARTITIONS_MAX, or for a partition that is being read.
         """
@@ -100,7 +103,7 @@ class Consumer:
         self._run(now, out)
 
     def unassign(self, now: Now, out: Outbox, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Read these no more; what is under way is for nobody. Raises KeyError."""
+        """Stop reading partitions; responses under way are ignored. Raises KeyError."""
         for key in topic_partitions:
             position = self._positions.pop(key)
             position.hold()
@@ -110,27 +113,27 @@ class Consumer:
 
     @property
     def assigned(self) -> list[TopicPartition]:
-        """What it reads, stopped or not."""
+        """Assigned partitions, stopped or not."""
         return list(self._positions)
 
     def want_topic(self, now: Now, out: Outbox, topic: str) -> None:
-        """Ask for metadata of it, though nothing of it is assigned yet."""
+        """Request a topic's metadata, though none of its partitions is assigned yet."""
         self._metadata.want_topic(topic)
         self._run(now, out)
 
     def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
-        """How many partitions these have; those that metadata do not tell of, which are asked for, are left out."""
+        """Numbers of partitions by topic; unknown topics are left out and requested."""
         for topic in topics:
             self._metadata.want_topic(topic)
         choices = {topic: self._metadata.choices(topic) for topic in topics}
         return {topic: known[0] for topic, known in choices.items() if known is not None}
 
     def look_again(self, now: Now, out: Outbox) -> None:
-        """It may read again."""
+        """Read again, as far as `may_read` permits."""
         self._run(now, out)
 
     def hold(self) -> None:
-        """Stay where it is: answers under way are for nobody."""
+        """Keep all positions: responses under way are ignored."""
         for position in self._positions.values():
             position.hold()
 
@@ -139,26 +142,35 @@ class Consumer:
         return self._positions[topic, partition].offset
 
     def high_watermark(self, topic: str, partition: int) -> int:
-        """As the last answer had it; -1 before. Raises KeyError."""
+        """High watermark of the last response; -1 before. Raises KeyError."""
         return self._positions[topic, partition].high_watermark
 
     def committed(self, topic: str, partition: int) -> Offset | None:
-        """What the group had committed when reading began; None: nothing, or not known yet. Raises KeyError."""
+        """The group's committed offset at the start. Raises KeyError.
+
+        None: there was none, or it is not known yet.
+        """
         return self._positions[topic, partition].committed
 
     def is_at_end(self, topic: str, partition: int) -> bool:
-        """All is read that its leader showed in its last answer, or reading has stopped. Raises KeyError."""
+        """Whether all is read up to the last high watermark, or reading has stopped.
+
+        Raises KeyError.
+        """
         position = self._positions[topic, partition]
         return position.state == "stopped" or (
             position.state == "fetching" and position.offset == position.high_watermark
         )
 
     def pause(self, topic: str, partition: int) -> None:
-        """Fetch no more from it for now (backpressure). What is under way still arrives. Raises KeyError."""
+        """Stop fetching a partition for now (backpressure); a response under way still arrives.
+
+        Raises KeyError.
+        """
         self._positions[topic, partition].paused = True
 
     def resume(self, now: Now, out: Outbox, topic: str, partition: int) -> None:
-        """Raises KeyError."""
+        """Fetch a partition again. Raises KeyError."""
         self._positions[topic, partition].paused = False
         self._run(now, out)
 
@@ -175,17 +187,17 @@ class Consumer:
         self._run(now, out)
 
     def commit(self, now: Now, out: Outbox, ended: CommitEnded, timeout_ms: float) -> None:
-        """How far it has come, for its group; tried for as long."""
+        """Commit the positions for the group, with retries up to `timeout_ms`."""
         assert self._group is not None, "it has no group"
         self._group.commit(now, out, ended, timeout_ms)
 
     def restart_commits(self, now: Now) -> None:
-        """The time to the next automatic commit begins anew."""
+        """Restart the time to the next automatic commit."""
         if self._group is not None:
             self._group.start(now, anew=True)
 
     def commit_last(self, now: Now, out: Outbox, ended: CommitEnded) -> None:
-        """Read no more, and commit for the last time, if commits are automatic."""
+        """Stop reading; commit for the last time, if commits are automatic."""
         self.hold()
         if self._group is None:
             ended(now, out, ErrorCode.NONE)
@@ -193,7 +205,7 @@ class Consumer:
             self._group.leave(now, out, ended)
 
     def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
-        """`commit_last`, then close. `left` hears what became of the commit."""
+        """`commit_last`, then close. `left` receives the commit's error."""
 
         def ended(now: Now, out: Outbox, error: int | str) -> None:
             self.close(now, out)
@@ -217,7 +229,7 @@ class Consumer:
 
     @property
     def closed(self) -> bool:
-        """Nothing more is to be handled."""
+        """Whether no further event is to be handled."""
         return self._closed and (self._store is None or self._store.closed)
 
     def _due(self, now: Now, out: Outbox) -> None:
@@ -227,7 +239,7 @@ class Consumer:
     # --- one round --------------------------------------------------------------------------------------------
 
     def _run(self, now: Now, out: Outbox) -> None:
-        """Ask everything that can be asked now."""
+        """Send all requests that are possible now."""
         if self._closed:
             return
         if self._running or self._connections.handling:
@@ -252,19 +264,22 @@ class Consumer:
             self._set_timer(now, out)
 
     def _may_fetch(self) -> bool:
-        """Whether poll() comes as far as to give records, and to ask for more."""
+        """Whether poll() reaches returning records and fetching."""
         if not self._may_read() or self._is_placing():
             return False
         waits = not self._settings.reads_while_it_joins
         return not (waits and any(position.state == "looking-up" for position in self._positions.values()))
 
     def _is_placing(self) -> bool:
-        """Up to 1.0 a position that the policy is to give blocks poll()."""
+        """Up to 1.0 a position that awaits the reset policy blocks poll()."""
         blocks = self._settings.resets_block_poll
         return blocks and any(position.state == "resetting" for position in self._positions.values())
 
     def _may_place(self) -> bool:
-        """Where positions block poll() they are asked for together: not before all have a leader."""
+        """Whether positions may be requested.
+
+        Where positions block poll() the requests go together: not before all partitions have a leader.
+        """
         return not self._settings.resets_block_poll or not any(
             position.state == "resetting" and self._metadata.current_leader(*key) is None
             for key, position in self._positions.items()

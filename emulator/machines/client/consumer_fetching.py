@@ -1,7 +1,7 @@
-"""Fetches of a consumer: one at a time to each leader, and what becomes of its answer.
+"""Fetches of a consumer: one at a time to each leader, and the handling of responses.
 
-Records go to the owner in the order of their offsets. What an error leads to is `Trouble`'s, save for an offset out
-of range, which the policy decides (semantics 6).
+Records go to the owner in the order of their offsets. `Trouble` handles errors, except an offset out of range,
+which the policy decides (semantics 6).
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,10 @@ _EXPECTED = frozenset(
         ErrorCode.OFFSET_NOT_AVAILABLE,
     )
 )
-"""After these it asks for metadata, and again. (Versions that do not know all of these are never told the others.)"""
+"""Errors that lead to fresh metadata and a retry.
+
+(Brokers never send errors that are unknown to the request's version.)
+"""
 
 _WITHOUT_METADATA = frozenset((ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.UNKNOWN_LEADER_EPOCH))
 
@@ -46,8 +49,10 @@ OnRecords = Callable[[Now, Outbox, TopicPartition, list[FetchedEntry]], None]
 
 
 class Fetching:
-    """`on_records` is given the entries of each partition that has any. While it may not read (`may_read`) answers are
-    kept until `take_kept`: what the client has received, and poll() does not come to."""
+    """Fetches of one consumer; `on_records` receives each partition's entries, if any.
+
+    While `may_read` is false, responses are kept until `take_kept`: received, but not reached by poll().
+    """
 
     def __init__(
         self,
@@ -66,16 +71,16 @@ class Fetching:
         self._under_way: set[str] = set()
 
     def is_under_way(self, node: str) -> bool:
-        """Whether that leader has been asked, and has not answered."""
+        """Whether a fetch to that leader is under way."""
         return node in self._under_way
 
     def ask(self, now: Now, out: Outbox, leader: Leader, positions: Mapping[TopicPartition, Position]) -> None:
-        """One fetch for all of `positions`, whose `leader` is ready to be asked."""
+        """Send one fetch for all of `positions`, whose `leader` is ready."""
         settings = self._settings
-        asked = {}
+        requested = {}
         for key, position in positions.items():
             position.busy = True
-            asked[key] = (position, position.generation)
+            requested[key] = (position, position.generation)
         self._under_way.add(leader.node)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -89,7 +94,7 @@ class Fetching:
             results: dict[TopicPartition, FetchedPartition] = {}
             if isinstance(answer, FetchResponse):
                 results = {(result.topic, result.partition): result for result in answer.partitions}
-            for key, (position, generation) in asked.items():
+            for key, (position, generation) in requested.items():
                 if position.generation != generation:
                     continue
                 position.busy = False
@@ -111,14 +116,14 @@ class Fetching:
                     settings.max_partition_fetch_bytes,
                     current_leader_epoch=position.leader_epoch if settings.validates_epochs else EPOCH_UNKNOWN,
                 )
-                for key, (position, _) in asked.items()
+                for key, (position, _) in requested.items()
             ],
         )
         wait_ms, version = settings.request_timeout_ms, settings.fetch_version
         self._connections.send(now, out, leader.node, request, wait_ms=wait_ms, answered=answered, version=version)
 
     def take_kept(self, now: Now, out: Outbox) -> None:
-        """It may read again: what has come meanwhile, in its order, as far as it is still wanted."""
+        """Handle the kept responses in their order, as far as their positions are unchanged."""
         kept, self._kept = self._kept, []
         for take in kept:
             take(now, out)
@@ -143,7 +148,7 @@ class Fetching:
         if result.error != ErrorCode.NONE:
             self._refused(now, out, key, position, result.error)
             return
-        position.operation.heard(now.mono_ms)
+        position.operation.fetch_answered(now.mono_ms)
         position.high_watermark = result.high_watermark
         if result.incomplete:
             self._trouble.stop(now, out, key, position, "MessageSizeTooLargeException")
@@ -159,15 +164,17 @@ class Fetching:
             generation = position.generation
             self._on_records(now, out, key, entries)
             if position.generation != generation:
-                return  # whoever was given them wants to be elsewhere
+                return  # the owner has moved the position
         if damaged:
             old = settings.offsets_storage == "zookeeper"
             name = "InvalidMessageException" if old else "KafkaException"
             self._trouble.stop(now, out, key, position, name, error=int(ErrorCode.CORRUPT_MESSAGE))
 
     def _refused(self, now: Now, out: Outbox, key: TopicPartition, position: Position, error: int) -> None:
-        """Fetcher.initializeCompletedFetch, before 2.4 parseCompletedFetch: what it expects, and what it throws. The
-        old consumer tries again after any error (ConsumerFetcherThread.handlePartitionsWithErrors)."""
+        """Handle a fetch error: Fetcher.initializeCompletedFetch, before 2.4 parseCompletedFetch.
+
+        The old consumer retries after any error (ConsumerFetcherThread.handlePartitionsWithErrors).
+        """
         if error in _WITHOUT_METADATA:
             self._trouble.wait(now, position)
         elif error in _EXPECTED or self._settings.offsets_storage == "zookeeper":

@@ -1,4 +1,4 @@
-"""Where a consumer stands in one partition, and what must be known before it may read on.
+"""Position of a consumer in one partition, and its states.
 
     looking-up  --committed--> fetching; --nothing committed--> resetting      (of a group: ask its coordinator)
     resetting   --offset listed--> fetching          (no position: ask the leader for the log's begin or end)
@@ -7,8 +7,8 @@
     fetching    --offset out of range--> resetting, or stopped without a policy
     truncated   is fetching from the point of divergence with a policy, stopped without one
 
-Positions carry two epochs: that of the last record read (whose history is it?) and the newest of a leader it
-was checked with.
+Positions carry two epochs: that of the last record read (the history's), and the newest of a leader that has
+validated the position.
 """
 
 from typing import Literal
@@ -24,15 +24,15 @@ State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
 
 
 class ReadProblem(msgspec.Struct, frozen=True):
-    """Why reading a partition stopped; Java throws an exception of this name.
+    """Reason why reading a partition stopped; Java throws an exception of this name.
 
     - NoOffsetForPartitionException: no position, and `auto.offset.reset` is none.
     - OffsetOutOfRangeException: `offset` is not in the log, and the policy is none.
-    - LogTruncationException: the log was cut below `offset`; `diverging_offset` is where the common history
-      ends, -1 if the leader knows none.
+    - LogTruncationException: the log was truncated below `offset`; `diverging_offset` is the end of the common
+      history, -1 if the leader knows none.
     - KafkaException, of the old consumer InvalidMessageException: a record or batch at `offset` is damaged.
-    - IllegalStateException: an answer to a fetch with an error that no consumer expects.
-    - UNKNOWN or a code's name: another answer with such an error.
+    - IllegalStateException: a fetch response with an error that no consumer expects.
+    - UNKNOWN or a code's name: another response with such an error.
     """
 
     topic: str
@@ -43,11 +43,11 @@ class ReadProblem(msgspec.Struct, frozen=True):
 
 
 class Position(msgspec.Struct):
-    """`offset` is the next to read, -1 while resetting. Epochs -1: unknown.
+    """Position in one partition. `offset` is the next to read, -1 while resetting.
 
-    `committed`: what the group had committed when this one began, None if nothing, or not looked up.
-    `busy`: a request about this partition is under way, or, of where to read, was sent at `asked_ms`; `generation`
-    tells its answer whether it is still wanted.
+    Epochs -1: unknown. `committed`: the group's committed offset when this position began, None if there was none,
+    or it was not looked up. `busy`: a request about this partition is under way, or, for a position, was sent at
+    `sent_ms`. `generation` shows whether its response is still wanted.
     """
 
     operation: Operation
@@ -58,13 +58,13 @@ class Position(msgspec.Struct):
     high_watermark: Offset = NO_OFFSET
     committed: Offset | None = None
     busy: bool = False
-    asked_ms: float = 0.0
+    sent_ms: float = 0.0
     generation: int = 0
     not_before_ms: float = 0.0
     paused: bool = False
 
     def seek(self, offset: Offset, epoch: LeaderEpoch = EPOCH_UNKNOWN) -> None:
-        """Read on from `offset`; answers under way are for the old position."""
+        """Read on from `offset`; responses under way are for the old position."""
         self.offset = offset
         self.offset_epoch = epoch
         self.state = "fetching"
@@ -72,7 +72,7 @@ class Position(msgspec.Struct):
         self.busy = False
 
     def restart(self) -> None:
-        """Ask where to begin."""
+        """Begin again: request the offset to read from."""
         self.offset, self.offset_epoch = NO_OFFSET, EPOCH_UNKNOWN
         self.state = "resetting"
         self.generation += 1
@@ -84,15 +84,13 @@ class Position(msgspec.Struct):
         self.busy = False
 
     def hold(self) -> None:
-        """Stay there: answers under way are for nobody."""
+        """Keep the position: responses under way are ignored."""
         self.paused = True
         self.generation += 1
         self.busy = False
 
     def meet_leader(self, epoch: LeaderEpoch) -> None:
-        """The metadata names a leader of `epoch`: one newer than checked with must be asked whether it has
-        our history.
-        """
+        """Note the metadata's leader epoch; a newer leader has to validate the position."""
         if epoch <= self.leader_epoch:
             return
         self.leader_epoch = epoch
@@ -101,12 +99,12 @@ class Position(msgspec.Struct):
             self.busy = False
             if self.state == "validating":
                 self.not_before_ms = 0.0  # SubscriptionState.validatePosition: nextRetryTimeMs = null
-            # Without a record read there is no epoch to compare, and nothing to have been cut off.
+            # Without a record read there is no epoch to compare, and no history to be truncated.
             self.state = "validating" if self.offset_epoch >= 0 else "fetching"
 
 
 def reset_timestamp(settings: ConsumerSettings) -> int | None:
-    """What to ask ListOffsets for; None: the policy is none."""
+    """Timestamp for ListOffsets by the reset policy; None: the policy is none."""
     match settings.auto_offset_reset:
         case "earliest" | "smallest":
             return EARLIEST_TIMESTAMP

@@ -1,7 +1,6 @@
-"""How a consumer finds out where to read: by asking a leader for offsets, and whether it still has the
-history that was read.
+"""Positioning of a consumer: offset look-up, and validation of the history at a leader.
 
-Also what it does about errors, which is the same for these questions as for fetches (`Trouble`).
+`Trouble` handles the errors of these requests and of fetches.
 """
 
 from collections.abc import Callable
@@ -32,7 +31,7 @@ OnProblem = Callable[[Now, Outbox, ReadProblem], None]
 
 
 class Trouble:
-    """What errors lead to: a pause and fresh metadata, or the end of reading a partition."""
+    """Handling of errors: a pause and fresh metadata, or the end of reading a partition."""
 
     def __init__(
         self,
@@ -47,7 +46,7 @@ class Trouble:
         self._on_reset = on_reset
 
     def again(self, now: Now, position: Position) -> None:
-        """Try again, with fresh metadata."""
+        """Retry with fresh metadata."""
         self._metadata.request_update()
         self.wait(now, position)
 
@@ -60,14 +59,14 @@ class Trouble:
         name: str,
         diverging_offset: Offset = NO_OFFSET,
     ) -> None:
-        """The position is wrong; the caller is about to leave it for another, by the policy."""
+        """Report a wrong position; the caller is about to replace it, by the policy."""
         position.operation.position_left(out, position.offset, name, stopped=False, diverging_offset=diverging_offset)
         if self._on_reset is not None:
             self._on_reset(now, out, ReadProblem(*key, name, position.offset, diverging_offset))
 
-    def heard_of(self, key: TopicPartition, epoch: LeaderEpoch) -> None:
-        """An offset came with an epoch (-1: none), which may be newer than what metadata told."""
-        self._metadata.heard_of(*key, epoch)
+    def note_epoch(self, key: TopicPartition, epoch: LeaderEpoch) -> None:
+        """Note the epoch of an offset (-1: none), which may be newer than the metadata's."""
+        self._metadata.note_epoch(*key, epoch)
 
     def wait(self, now: Now, position: Position) -> None:
         position.not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
@@ -82,7 +81,7 @@ class Trouble:
         diverging_offset: Offset = NO_OFFSET,
         error: int = NO_ANSWER,
     ) -> None:
-        """Read no more; the owner hears why, and may `seek`."""
+        """Stop reading; the owner receives the reason, and may `seek`."""
         problem = ReadProblem(*key, name, position.offset, diverging_offset)
         position.stop()
         position.operation.position_left(out, position.offset, name, stopped=True, diverging_offset=diverging_offset)
@@ -91,7 +90,7 @@ class Trouble:
 
 
 class Positioning:
-    """Asks for partitions that cannot be fetched yet. One request per partition."""
+    """Requests for partitions that cannot be fetched yet. One request per partition."""
 
     def __init__(self, settings: ConsumerSettings, connections: BrokerConnections, trouble: Trouble) -> None:
         self._settings = settings
@@ -99,7 +98,7 @@ class Positioning:
         self._trouble = trouble
 
     def ask(self, now: Now, out: Outbox, key: TopicPartition, position: Position, leader: Leader) -> None:
-        """Ask what the position's state needs; `leader` is ready to be asked."""
+        """Send the request of the position's state; `leader` is ready."""
         if position.state == "validating":
             question = EpochQuestion(*key, position.offset_epoch, position.leader_epoch)
             self._send(now, out, key, position, leader, OffsetForLeaderEpochRequest([question], CONSUMER_REPLICA_ID))
@@ -110,8 +109,8 @@ class Positioning:
             self._trouble.stop(now, out, key, position, "NoOffsetForPartitionException")
             return
         epoch = leader.epoch if self._settings.validates_epochs else EPOCH_UNKNOWN
-        asked = ListOffsetsPartition(*key, timestamp, epoch)
-        request = ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked])
+        wanted = ListOffsetsPartition(*key, timestamp, epoch)
+        request = ListOffsetsRequest(CONSUMER_REPLICA_ID, [wanted])
         self._send(now, out, key, position, leader, request, self._settings.list_offsets_version)
 
     def _send(
@@ -125,7 +124,7 @@ class Positioning:
         version: int | None = None,
     ) -> None:
         position.busy = True
-        position.asked_ms = now.mono_ms
+        position.sent_ms = now.mono_ms
         generation = position.generation
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -149,7 +148,7 @@ class Positioning:
                     if (each.topic, each.partition) == key:
                         error = each.error
                         if error == ErrorCode.NONE:
-                            self._trouble.heard_of(key, each.leader_epoch)
+                            self._trouble.note_epoch(key, each.leader_epoch)
                             position.seek(each.offset)  # no record was read: there is no history to compare
             case OffsetForLeaderEpochResponse(partitions=ends):
                 for end in ends:
@@ -164,7 +163,7 @@ class Positioning:
     def _compare(
         self, now: Now, out: Outbox, key: TopicPartition, position: Position, epoch: LeaderEpoch, end_offset: Offset
     ) -> None:
-        """Semantics 6: an undefined answer, or an end below the position, means that what was read is gone."""
+        """Validate a position: an undefined epoch, or a lower end, means truncation (semantics 6)."""
         undefined = epoch < 0 or end_offset < 0
         if not undefined and end_offset >= position.offset:
             position.state = "fetching"
@@ -172,8 +171,8 @@ class Positioning:
         diverging = NO_OFFSET if undefined else end_offset
         if reset_timestamp(self._settings) is None:
             if not self._settings.tells_of_truncation:
-                # AsyncClient catches what its listener throws: the partition stays so until it may be asked again.
-                position.not_before_ms = position.asked_ms + self._settings.request_timeout_ms
+                # AsyncClient catches the listener's exception: the partition stays so until its next request is due.
+                position.not_before_ms = position.sent_ms + self._settings.request_timeout_ms
                 return
             self._trouble.stop(now, out, key, position, "LogTruncationException", diverging)
             return

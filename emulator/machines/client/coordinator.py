@@ -1,9 +1,9 @@
-"""A group's coordinator, as its clients know it: who it is, and the connection to it. Semantics 6.
+"""A group's coordinator in its client's view: look-up and connection. Semantics 6.
 
-    unknown --FindCoordinator--> known --connection lost or not to be had, or what it answers--> unknown
+    unknown --FindCoordinator--> known --connection lost or failed, or an error of its response--> unknown
 
-Any broker names one, by its own metadata. Committed offsets and membership of one consumer ask over one connection, as
-in Kafka; what a broker does not answer yet holds up what comes behind it.
+Any broker names one, by its own metadata. Committed offsets and membership of one consumer share one connection, as
+in Kafka. A pending response holds up those behind it.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResp
 from protocol.outbox import Due, Outbox
 
 IN_FLIGHT_MAX = 100
-"""Of one consumer: heartbeats that nobody answers, a commit, a question."""
+"""Bound of one consumer's requests: unanswered heartbeats, a commit, a look-up."""
 
 ELSEWHERE = frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR})
-"""After these the coordinator is looked for again."""
+"""Errors after which the client looks up the coordinator again."""
 _LOOK_AGAIN = ELSEWHERE | {
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
 }  # fmt: skip
@@ -33,8 +33,11 @@ Refused = Callable[[Now, Outbox, int], None]
 
 
 class Coordinator:
-    """Of one group. `brokers`: whom to ask. Whoever uses it is told in `users` when something may be possible that was
-    not, in `refused` of an error with which looking for it makes no sense, in `found` that there is one."""
+    """Coordinator of one group. `brokers`: nodes for the look-up.
+
+    Callbacks: `users` when further requests may be possible, `refused` with an error that ends the look-up, `found`
+    after a successful look-up.
+    """
 
     def __init__(self, brokers: list[str], settings: ConsumerSettings, chance: Chance) -> None:
         self._brokers = brokers
@@ -50,7 +53,7 @@ class Coordinator:
 
     @property
     def broker(self) -> BrokerId | None:
-        """None: unknown."""
+        """The coordinator; None: unknown."""
         return None if self._known is None else self._known[0]
 
     @property
@@ -59,16 +62,16 @@ class Coordinator:
         return self._connections.handling
 
     def poll(self, now: Now, out: Outbox) -> None:
-        """Give up what has waited too long."""
+        """Give up requests that have waited too long."""
         self._connections.poll(now, out)
 
     def ready(self, now: Now, out: Outbox) -> bool:
-        """Whether it can be asked now. If not, what is needed for that is begun: a look for it, a connection."""
+        """Whether a request can be sent now. If not, begin the look-up or the connection."""
         if self._known is None:
             self._look(now, out)
             return False
         if self._connections.is_unavailable(now, self._known[1]):
-            # Whoever is asked next may name the same one again: not at once.
+            # The next look-up may name the same broker again: not at once.
             self._known = None
             self.later(now)
             return False
@@ -77,40 +80,43 @@ class Coordinator:
     def ask(
         self, now: Now, out: Outbox, request: Message, answered: Answered, *, wait_ms: float, version: int | None = None
     ) -> None:
-        """It is `ready`. A connection that is lost makes it unknown; `answered` hears of that as of an answer."""
-        assert self._known is not None, "asked before it was known"
+        """Send a request to the coordinator, which is `ready`.
+
+        A lost connection makes it unknown; `answered` receives that as a Failure.
+        """
+        assert self._known is not None, "a request before the coordinator was known"
         _, node = self._known
         found = self._times_found
 
-        def heard(now: Now, out: Outbox, answer: Message | Failure) -> None:
-            if isinstance(answer, Failure) and self._times_found == found:  # it has not been looked for again
+        def on_response(now: Now, out: Outbox, answer: Message | Failure) -> None:
+            if isinstance(answer, Failure) and self._times_found == found:  # no other look-up has succeeded since
                 self._known = None
             answered(now, out, answer)
 
-        self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=heard, version=version)
+        self._connections.send(now, out, node, request, wait_ms=wait_ms, answered=on_response, version=version)
 
     def later(self, now: Now) -> None:
-        """Look for it no sooner than in retry.backoff.ms."""
+        """Look it up no sooner than in retry.backoff.ms."""
         self._not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
 
     def is_none(self) -> None:
-        """It has said that it is not, or cannot be: it is looked for again."""
+        """Look it up again: the broker responded that it is not, or cannot be, the coordinator."""
         self._known = None
 
     def is_silent(self, now: Now, out: Outbox) -> None:
-        """It has not answered for too long. From 1.0 on the connection is given up, with all that is under way."""
+        """Handle a silent coordinator; from 1.0 on give up its connection, with all requests."""
         if self._known is not None:
             node, self._known = self._known[1], None
             if self._settings.disconnects_lost_coordinator:
                 self._connections.give_up(now, out, node, "the coordinator is silent")
 
     def deadlines_ms(self, *, wanted: bool) -> list[float]:
-        """When there may be something to do (mono_ms). `wanted`: somebody has something to ask."""
+        """Times of possible work (mono_ms). `wanted`: the client has requests."""
         looks = wanted and self._known is None and not self._looking
         return [self._connections.next_at_ms(), self._not_before_ms if looks else NEVER]
 
     def close(self, out: Outbox) -> None:
-        """What is under way is forgotten."""
+        """Close the connection; requests under way are forgotten."""
         self._connections.close(out)
 
     def _handled(self, now: Now, out: Outbox) -> None:
@@ -120,7 +126,7 @@ class Coordinator:
     def _look(self, now: Now, out: Outbox) -> None:
         if self._looking or not is_due(now, self._not_before_ms):
             return
-        # Whoever owes answers is asked last (NetworkClient.leastLoadedNode).
+        # A node with pending responses comes last (NetworkClient.leastLoadedNode).
         idle = [node for node in self._brokers if not self._connections.in_flight(node)]
         node = self._connections.least_loaded(now, idle or self._brokers)
         if node is None or not self._connections.ready(now, out, node):

@@ -1,8 +1,8 @@
-"""Committed offsets of the new consumer: it asks its group's coordinator. Semantics 6.
+"""Committed offsets of the new consumer, at its group's coordinator. Semantics 6.
 
-One question at a time, over a connection of its own, so that no fetch that is parked holds a commit up. A coordinator
-that is lost, or answers 15, 16 or 7, is looked for again. A member of the group commits with its generation, and with
-none it does not commit at all: what it had is another's by now.
+One request at a time, over a connection of its own, so that no parked fetch holds a commit up. The client looks up
+the coordinator again after a lost connection, or error 15, 16 or 7. A member of the group commits with its
+generation. Without one it does not commit at all: its partitions may belong to another member.
 """
 
 from collections import deque
@@ -13,9 +13,9 @@ from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import PollTimer, is_due
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.member_identity import NOBODY, Identity
+from emulator.machines.client.member_identity import NO_MEMBER, Identity
 from emulator.machines.client.offset_store import (
-    ASKED_MAX,
+    CALLS_MAX,
     TIMED_OUT,
     CommitEnded,
     Committed,
@@ -40,23 +40,23 @@ from protocol.messages.groups import (
 from protocol.outbox import Due, Outbox
 
 _ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}
-"""After these the coordinator is looked for again."""
+"""Errors after which the client looks up the coordinator again."""
 _LATER = _ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-"""What may succeed when it is tried again."""
+"""Errors after which a retry may succeed."""
 
 DISCONNECTED = "DisconnectException"
-"""The error of a commit that was not answered, as Java's exception."""
+"""Error of a commit without a response, as Java's exception."""
 
 
 class Membership(Protocol):
-    """What a commit has to do with being a member."""
+    """A consumer's group membership, as commits need it."""
 
     def identity(self) -> Identity | str:
-        """Or why it must not commit now, as Java's exception."""
+        """Identity to commit with, or Java's exception if it must not commit now."""
         ...
 
-    def commit_refused(self, now: Now, out: Outbox, error: int, said: Identity) -> None:
-        """The coordinator does not take it as said."""
+    def commit_refused(self, now: Now, out: Outbox, error: int, identity: Identity) -> None:
+        """Handle a refused commit; `identity`: of the commit."""
         ...
 
 
@@ -70,10 +70,12 @@ class _Look:
 
 
 class _Commit:
-    """`deadline_ms` None: it is tried once. `over`: its time was, while it was under way; what is answered is
-    nobody's."""
+    """A commit. `deadline_ms` None: a single try.
 
-    __slots__ = ("deadline_ms", "ended", "offsets", "operations", "over", "said")
+    `over`: its time ended while it was under way; the response is ignored.
+    """
+
+    __slots__ = ("deadline_ms", "ended", "identity", "offsets", "operations", "over")
 
     def __init__(
         self,
@@ -87,12 +89,15 @@ class _Commit:
         self.operations = operations
         self.deadline_ms = deadline_ms
         self.over = False
-        self.said = NOBODY
+        self.identity = NO_MEMBER
 
 
 class CoordinatorOffsets:
-    """Of one group. `key` begins the names of its timer; it is this owner's alone on its node. `membership`: of the
-    consumer whose offsets these are, if it is a member."""
+    """Committed offsets of one group.
+
+    `key` begins the name of its timer; it is unique on its node. `membership`: of the consumer whose offsets these
+    are, if it is a member.
+    """
 
     def __init__(
         self,
@@ -109,7 +114,7 @@ class CoordinatorOffsets:
         self.coordinator.users.append(self._due)
         self.coordinator.refused.append(self._not_to_be_found)
         self.membership: Membership | None = None
-        self._asked: deque[_Look | _Commit] = deque()
+        self._calls: deque[_Look | _Commit] = deque()
         self._under_way = False
         self._not_before_ms = 0.0
         self._timer = PollTimer(key, self._due)
@@ -146,7 +151,7 @@ class CoordinatorOffsets:
         self.handled(now, out)
 
     def poll(self, now: Now, out: Outbox) -> None:
-        """Do what can be done now: somebody else has used the coordinator."""
+        """Send what is possible now: another user of the coordinator has changed its state."""
         self._run(now, out)
 
     def close(self, now: Now, out: Outbox) -> None:
@@ -154,10 +159,10 @@ class CoordinatorOffsets:
         self._closed = True
         self.coordinator.close(out)
         self._timer.cancel(out)
-        for asked in self._asked:
-            if isinstance(asked, _Look) or not asked.over:
-                self._give_up(out, asked, "the consumer was closed", "KafkaException")
-        self._asked.clear()
+        for call in self._calls:
+            if isinstance(call, _Look) or not call.over:
+                self._give_up(out, call, "the consumer was closed", "KafkaException")
+        self._calls.clear()
 
     @property
     def closed(self) -> bool:
@@ -166,9 +171,9 @@ class CoordinatorOffsets:
 
     # --- one round ------------------------------------------------------------------------------------------
 
-    def _ask(self, now: Now, out: Outbox, asked: _Look | _Commit) -> None:
-        assert len(self._asked) < ASKED_MAX and not self._closed, f"{self._key}: {len(self._asked)} questions wait"
-        self._asked.append(asked)
+    def _ask(self, now: Now, out: Outbox, call: _Look | _Commit) -> None:
+        assert len(self._calls) < CALLS_MAX and not self._closed, f"{self._key}: {len(self._calls)} calls wait"
+        self._calls.append(call)
         self._run(now, out)
 
     def _run(self, now: Now, out: Outbox) -> None:
@@ -177,7 +182,7 @@ class CoordinatorOffsets:
         self._running = True
         self.coordinator.poll(now, out)
         self._end_expired(now, out)
-        while self._asked and not self._under_way and not self._closed:
+        while self._calls and not self._under_way and not self._closed:
             if not is_due(now, self._not_before_ms) or not self._send(now, out):
                 break
         self._running = False
@@ -185,76 +190,76 @@ class CoordinatorOffsets:
             self._set_timer(now, out)
 
     def _end_expired(self, now: Now, out: Outbox) -> None:
-        """Commits whose time is over end, whether they wait for an answer, their turn or a coordinator."""
-        for asked in list(self._asked):
-            if not isinstance(asked, _Commit) or asked.over or self._closed:
+        """End commits whose time is over, waiting or under way."""
+        for call in list(self._calls):
+            if not isinstance(call, _Commit) or call.over or self._closed:
                 continue
-            if asked.deadline_ms is None or not is_due(now, asked.deadline_ms):
+            if call.deadline_ms is None or not is_due(now, call.deadline_ms):
                 continue
-            self._give_up(out, asked, "its time is over", TIMED_OUT)
-            if self._under_way and asked is self._asked[0]:
-                asked.over = True
+            self._give_up(out, call, "its time is over", TIMED_OUT)
+            if self._under_way and call is self._calls[0]:
+                call.over = True
             else:
-                self._asked.remove(asked)
-            asked.ended(now, out, TIMED_OUT)
+                self._calls.remove(call)
+            call.ended(now, out, TIMED_OUT)
 
-    def _give_up(self, out: Outbox, asked: _Look | _Commit, why: str, error: str) -> None:
-        """End its operations: an attempt that was not answered may have been done."""
-        if self._under_way and asked is self._asked[0]:
-            asked.operations.attempt_ended(out, NO_ANSWER, why)
-        asked.operations.end(out, error)
+    def _give_up(self, out: Outbox, call: _Look | _Commit, why: str, error: str) -> None:
+        """End a call's operations: an attempt without a response may have been done."""
+        if self._under_way and call is self._calls[0]:
+            call.operations.attempt_ended(out, NO_ANSWER, why)
+        call.operations.end(out, error)
 
     def _send(self, now: Now, out: Outbox) -> bool:
-        """The first question."""
+        """Send the first call."""
         if not self.coordinator.ready(now, out):
             return False
-        first, wait_ms = self._asked[0], self._settings.request_timeout_ms
+        first, wait_ms = self._calls[0], self._settings.request_timeout_ms
         if isinstance(first, _Commit) and self.membership is not None:
-            said = self.membership.identity()
-            if isinstance(said, str):
-                self._commit_ended(now, out, said)
+            identity = self.membership.identity()
+            if isinstance(identity, str):
+                self._commit_ended(now, out, identity)
                 return True
-            first.said = said
+            first.identity = identity
         broker = self.coordinator.broker
         first.operations.sent(out, NO_BROKER if broker is None else broker, wait_ms)
         self._under_way = True
         self.coordinator.ask(now, out, self._request(first), self._answered, wait_ms=wait_ms)
         return True
 
-    def _request(self, asked: _Look | _Commit) -> Message:
+    def _request(self, call: _Look | _Commit) -> Message:
         group = self._settings.group_id
-        if isinstance(asked, _Look):
-            return OffsetFetchRequest(group, [GroupPartition(*topic_partition) for topic_partition in asked.partitions])
+        if isinstance(call, _Look):
+            return OffsetFetchRequest(group, [GroupPartition(*topic_partition) for topic_partition in call.partitions])
         partitions = [
             OffsetToCommit(*topic_partition, each.offset, each.leader_epoch)
-            for topic_partition, each in asked.offsets.items()
+            for topic_partition, each in call.offsets.items()
         ]
-        said = asked.said
-        return OffsetCommitRequest(group, partitions, said.generation, said.member, said.instance)
+        identity = call.identity
+        return OffsetCommitRequest(group, partitions, identity.generation, identity.member, identity.instance)
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
-        deadlines_ms = self.coordinator.deadlines_ms(wanted=bool(self._asked))
-        if self._asked and not self._under_way:
+        deadlines_ms = self.coordinator.deadlines_ms(wanted=bool(self._calls))
+        if self._calls and not self._under_way:
             deadlines_ms.append(self._not_before_ms)
-        for asked in self._asked:
-            if isinstance(asked, _Commit) and asked.deadline_ms is not None and not asked.over:
-                deadlines_ms.append(asked.deadline_ms)
+        for call in self._calls:
+            if isinstance(call, _Commit) and call.deadline_ms is not None and not call.over:
+                deadlines_ms.append(call.deadline_ms)
         self._timer.set(now, out, deadlines_ms)
 
     # --- answers --------------------------------------------------------------------------------------------
 
     def _not_to_be_found(self, now: Now, out: Outbox, error: int) -> None:
-        """Nobody coordinates such a group. Nothing was asked of whoever it would have been."""
-        if self._asked and not self._under_way and not self._closed:
+        """Fail the first call: the group has no coordinator, and no broker received the call."""
+        if self._calls and not self._under_way and not self._closed:
             self._failed(now, out, error, again=False)
 
     def _answered(self, now: Now, out: Outbox, answer: Message | Failure) -> None:
         if self._closed:
             return
         self._under_way = False
-        first = self._asked[0]
+        first = self._calls[0]
         if isinstance(first, _Commit) and first.over:
-            self._asked.popleft()
+            self._calls.popleft()
             if isinstance(answer, Failure):
                 self._later(now)
             return
@@ -264,7 +269,7 @@ class CoordinatorOffsets:
                 self._failed(now, out, DISCONNECTED, again=True)
             case OffsetFetchResponse(error=ErrorCode.NONE, partitions=partitions):
                 assert isinstance(first, _Look), first
-                self._asked.popleft()
+                self._calls.popleft()
                 first.operations.attempt_ended(out, ErrorCode.NONE)
                 found = {(each.topic, each.partition): Committed(each.offset, each.leader_epoch) for each in partitions}
                 first.operations.end(out, ErrorCode.NONE, found)
@@ -284,20 +289,20 @@ class CoordinatorOffsets:
                 raise AssertionError(answer)
 
     def _refused(self, now: Now, out: Outbox, error: int) -> None:
-        """By a broker that was taken for the coordinator."""
+        """Handle an error of the presumed coordinator."""
         if error in _ELSEWHERE:
             self.coordinator.is_none()
-        first = self._asked[0]
+        first = self._calls[0]
         if isinstance(first, _Commit) and self.membership is not None:
-            self.membership.commit_refused(now, out, error, first.said)
+            self.membership.commit_refused(now, out, error, first.identity)
         self._failed(now, out, error, again=self.may_pass(error))
 
     def _failed(self, now: Now, out: Outbox, error: int | str, *, again: bool) -> None:
-        first = self._asked[0]
+        first = self._calls[0]
         if again and (isinstance(first, _Look) or first.deadline_ms is not None):
             self._later(now)
         elif isinstance(first, _Look):
-            self._asked.popleft()
+            self._calls.popleft()
             first.operations.end(out, error)
             first.looked(now, out, {}, error)
         else:
@@ -309,7 +314,7 @@ class CoordinatorOffsets:
             self.coordinator.later(now)
 
     def _commit_ended(self, now: Now, out: Outbox, error: int | str) -> None:
-        first = self._asked.popleft()
+        first = self._calls.popleft()
         assert isinstance(first, _Commit), first
         first.operations.end(out, error)
         first.ended(now, out, error)

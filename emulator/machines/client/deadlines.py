@@ -1,4 +1,4 @@
-"""Deadlines of a client: when one has come, and the one timer that watches all of them."""
+"""Deadlines of a client: the due ones, and the one timer for all of them."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from protocol.outbox import Due, Outbox
 NEVER = float("inf")
 
 DUE_SLACK_MS = 0.001
-"""A deadline this near has come: sums of floats may miss it by an ulp."""
+"""Tolerance: sums of floats may miss a deadline by an ulp."""
 
 
 def is_due(now: Now, at_ms: float) -> bool:
@@ -17,8 +17,10 @@ def is_due(now: Now, at_ms: float) -> bool:
 
 
 class PollTimer:
-    """The only timer of a component that does all it can whenever it runs. `owner` begins the timer's key; `due` is
-    called when it has fired."""
+    """The only timer of a component that does all possible work whenever it runs.
+
+    `owner` begins the timer's key; `due` is called when it has fired.
+    """
 
     def __init__(self, owner: str, due: Due) -> None:
         self._key: TimerKey = (owner, "poll")
@@ -30,8 +32,9 @@ class PollTimer:
         self._due(now, out)
 
     def set(self, now: Now, out: Outbox, deadlines_ms: Iterable[float]) -> None:
-        """Fire at the first of these (mono_ms) that is still to come: what is due and still there waits for
-        something else than time.
+        """Fire at the first of these (mono_ms) that is still to come.
+
+        A past deadline that is still there waits for another event than time.
         """
         at_ms = min((at_ms for at_ms in deadlines_ms if not is_due(now, at_ms)), default=NEVER)
         if at_ms == self._at_ms:
@@ -43,7 +46,7 @@ class PollTimer:
             out.set_timer(self._key, at_ms - now.mono_ms, self._fired)
 
     def cancel(self, out: Outbox) -> None:
-        """Fire no more."""
+        """Cancel the timer."""
         if self._at_ms != NEVER:
             self._at_ms = NEVER
             out.cancel_timer(self._key)

@@ -1,9 +1,9 @@
-"""A client that asks the broker it is told to ask: no look-up, a fresh connection for each attempt.
+"""A client that sends to a named broker: no look-up, a fresh connection for each attempt.
 
-This is what the recordings' client does (tests/golden/README.md), and the right tool to find out what one
-broker thinks. Values are written one after the other, one batch each (or all in one batch); the next begins
-when the one before was acknowledged or has used up its retries, whatever the error was. Retries are
-immediate. An attempt ends with the broker's code, or with the name of an exception (`exchange`).
+The recordings' client works this way (tests/golden/README.md); it shows one broker's view. It writes values one
+after the other, one batch each (or all in one batch). The next begins when the previous one was acknowledged or has
+used up its retries, whatever the error. Retries are immediate. An attempt ends with the broker's code, or with the
+name of an exception (`exchange`).
 """
 
 from collections.abc import Callable, Sequence
@@ -28,23 +28,23 @@ from protocol.records.compression import Compression
 from protocol.records.errors import CorruptRecord
 
 VALUES_MAX = 10_000
-"""Values of one produce call."""
+"""Bound of the values of one produce call."""
 ATTEMPTS_MAX = 100_000
-"""Of one produce call, retries included: each is written down, and told in the answer."""
+"""Bound of the attempts of one produce call: each is recorded and part of the response."""
 
 SOCKET_TIMEOUT_MS = 10_000.0
-"""The recordings' client gives up on a produce after this long, unless its script says otherwise."""
+"""Default limit of a produce, as of the recordings' client."""
 FETCH_SOCKET_TIMEOUT_MS = 5_000.0
 METADATA_SOCKET_TIMEOUT_MS = 5_000.0
 FETCH_MAX_WAIT_MS = 500
-"""`fetch.max.wait.ms`: how long a broker waits for a first byte (recordings: 0.5 s at the log's end)."""
+"""`fetch.max.wait.ms`: a broker's wait for a first byte (recordings: 0.5 s at the end)."""
 FETCH_MAX_BYTES = 1_048_576
 
 
 class DirectClient:
-    """Produce, fetch, offsets and metadata at a named broker. Raises TooManyExchanges beyond the bound.
+    """Produce, fetch, offsets and metadata at a named broker. Raises TooManyExchanges.
 
-    `key` is its alone on its node; `magic` the record format it writes (2; 1 for 0.10, 0 before).
+    `key` is unique on its node; `magic`: the record format it writes (2; 1 for 0.10, 0 before).
     """
 
     def __init__(self, key: str, operations: OperationLog, magic: int = 2) -> None:
@@ -54,7 +54,7 @@ class DirectClient:
 
     @property
     def idle(self) -> bool:
-        """Nothing is under way."""
+        """Whether no request is under way."""
         return len(self._exchanges) == 0
 
     def produce(
@@ -75,9 +75,9 @@ class DirectClient:
         batch: bool = False,
         compression: Compression = "none",
     ) -> None:
-        """Write `values` in order, each with up to `retries` more attempts; with `batch` all as one batch.
+        """Write `values` in order, each with up to `retries` retries; with `batch` as one batch.
 
-        `timeout_ms` goes to the broker. `attempted` hears of every attempt as it ends, `done` after the last.
+        `timeout_ms` goes to the broker. `attempted` is called with every attempt as it ends, `done` after the last.
         """
         if not 0 < len(values) <= VALUES_MAX:
             raise ValueError(f"produce of {len(values)} values; allowed are 1 to {VALUES_MAX}")
@@ -114,7 +114,7 @@ class DirectClient:
         max_wait_ms: int = FETCH_MAX_WAIT_MS,
         max_bytes: int = FETCH_MAX_BYTES,
     ) -> None:
-        """Read once, as a consumer, from `offset` on; at the log's end the answer takes `max_wait_ms`."""
+        """Read once, as a consumer, from `offset` on; at the log's end it takes `max_wait_ms`."""
         self._exchanges.require_room()
         operation = self._operations.invoke(
             out, kind="fetch", topic=topic, partition=partition, broker=broker, offset=offset
@@ -149,7 +149,7 @@ class DirectClient:
         partition: int,
         done: Callable[[Now, Outbox, Listed], None],
     ) -> None:
-        """Where it begins and ends for a consumer, as `broker` answers."""
+        """List the first and the end offset for consumers, as `broker` responds."""
         self._exchanges.require_room()
         DirectOffsets(self._exchanges, self._operations, broker, topic, partition, done).begin(out)
 
@@ -163,7 +163,7 @@ class DirectClient:
         topics: Sequence[str] = (),
         socket_timeout_ms: float = METADATA_SOCKET_TIMEOUT_MS,
     ) -> None:
-        """What `broker` believes of `topics`; none named: of all."""
+        """Request `broker`'s metadata of `topics`; none given: of all."""
         self._exchanges.require_room()
         operation = self._operations.invoke(
             out, kind="metadata", topic=",".join(topics), partition=-1, broker=broker
@@ -191,7 +191,7 @@ class DirectClient:
 def _read(
     operation: Operation, out: Outbox, broker: BrokerId, offset: Offset, answer: Message | Failure | None
 ) -> Fetched:
-    """Writes down what was read. Reading changes nothing, so a failure is always definite."""
+    """Record a fetch's result. Reading changes nothing, so a failure is always definite."""
     if isinstance(answer, Failure):
         reason, _ = failure_terms(answer)
         operation.attempt_ended(out, error=NO_ANSWER, reason=reason, definite=True)

@@ -1,5 +1,7 @@
-"""Where a partition begins and ends for a consumer, as one broker answers: earliest, then latest, as GetOffsetShell
-asks (ListOffsets, semantics 1.9)."""
+"""First and end offset of a partition for consumers, as one broker responds.
+
+Earliest, then latest, as GetOffsetShell requests them (ListOffsets, semantics 1.9).
+"""
 
 from collections.abc import Callable
 
@@ -25,13 +27,13 @@ from protocol.outbox import Outbox
 
 SOCKET_TIMEOUT_MS = 5_000.0
 TIMEOUT_MS = 2 * WAITS * SOCKET_TIMEOUT_MS
-"""Of both questions."""
+"""Limit of both requests."""
 
 Done = Callable[[Now, Outbox, Listed], None]
 
 
 class DirectOffsets:
-    """One look at (`topic`, `partition`) of `broker`. The first error ends it."""
+    """One look-up of (`topic`, `partition`) at `broker`. The first error ends it."""
 
     def __init__(
         self, exchanges: Exchanges, operations: OperationLog, broker: BrokerId, topic: str, partition: int, done: Done
@@ -50,7 +52,7 @@ class DirectOffsets:
         self._operation.attempt_sent(out, broker=self._broker, timeout_ms=TIMEOUT_MS)
         self._ask(out, EARLIEST_TIMESTAMP, self._earliest)
 
-    def _ask(self, out: Outbox, timestamp: int, told: Callable[[Now, Outbox, ListedOffset], None]) -> None:
+    def _ask(self, out: Outbox, timestamp: int, on_listed: Callable[[Now, Outbox, ListedOffset], None]) -> None:
         def answered(now: Now, out: Outbox, answer: Message | Failure | None) -> None:
             if isinstance(answer, Failure):
                 self._end(now, out, answer.error, failure_terms(answer)[0])
@@ -62,7 +64,7 @@ class DirectOffsets:
             elif listed[0].error:
                 self._end(now, out, int(listed[0].error))
             else:
-                told(now, out, listed[0])
+                on_listed(now, out, listed[0])
 
         self._exchanges.ask(
             out,

@@ -1,4 +1,4 @@
-"""What the direct client tells its caller."""
+"""Results of the direct client."""
 
 import msgspec
 
@@ -9,14 +9,14 @@ from protocol.messages.base import Message
 from protocol.messages.leadership import MetadataResponse
 
 ErrorOrName = int | str
-"""Kafka's code, or the name of an exception when no answer came (`exchange`)."""
+"""Kafka's code, or the name of an exception without a response (`exchange`)."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
     """One try of a produce. `value` is its first record's.
 
-    `offset` is None without an answer, -1 if the answer had none. With `acks` 0 error is 0 and offset -1 as
-    soon as the request has left.
+    `offset` is None without a response, -1 if the response had none. With `acks` 0 error is 0 and offset -1 as soon
+    as the request has left.
     """
 
     operation: str
@@ -29,7 +29,7 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """What a fetch gave. Without an answer `high_watermark` and `records` are None."""
+    """Result of a fetch. Without a response `high_watermark` and `records` are None."""
 
     operation: str
     broker: BrokerId
@@ -39,7 +39,7 @@ class Fetched(msgspec.Struct, frozen=True):
 
 
 class Described(msgspec.Struct, frozen=True):
-    """What a broker believes. `metadata` is None without an answer."""
+    """A broker's metadata. `metadata` is None without a response."""
 
     operation: str
     broker: BrokerId
@@ -48,8 +48,10 @@ class Described(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """Where a partition begins and ends for consumers; None: what was answered instead is `error`. `leader_epoch` -1:
-    not said."""
+    """First and end offset of a partition for consumers; None: `error` has the reason.
+
+    `leader_epoch` -1: not in the response.
+    """
 
     operation: str
     broker: BrokerId
@@ -60,7 +62,7 @@ class Listed(msgspec.Struct, frozen=True):
 
 
 def failure_terms(answer: Message | Failure | None) -> tuple[str, bool | None]:
-    """Reason and definiteness of an attempt; where there was an answer both are its code's own matter."""
+    """Reason and definiteness of an attempt; a response's code decides both by itself."""
     if not isinstance(answer, Failure):
         return "", None
     return f"{answer.error}: {answer.reason}", not answer.sent

@@ -1,6 +1,6 @@
 """One produce call of the direct client: values in order, each with its attempts.
 
-Retries are immediate and carry the same bytes, so without idempotence each attempt may leave its own copy
+Retries are immediate and carry the same bytes. So without idempotence each attempt may leave its own copy
 (semantics 6, "Producer").
 """
 
@@ -23,7 +23,7 @@ from protocol.records.format import encode
 
 
 class DirectWrite:
-    """Carries out one order. `attempted` hears of every attempt as it ends, `done` after the last."""
+    """Executes one order. `attempted` is called after each attempt, `done` after the last."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class DirectWrite:
         self._digests: list[int] = []
 
     def begin_batch(self, now: Now, out: Outbox) -> None:
-        """Start on the next batch, or say that all are done."""
+        """Begin the next batch, or call `done` after the last."""
         order = self._order
         if self._next == len(order.batches):
             self._on_done(now, out)

@@ -1,7 +1,7 @@
-"""Single errands of a client process: the player asks, the client does it from where it stands and answers.
+"""Single commands of the player at a client process: produce, fetch, metadata.
 
-Directly at a named broker, or with a library's producer that finds the leader by itself. A produce by a
-library has a producer of its own, which is closed when its last record has ended.
+They go directly to a named broker, or through a library's producer that finds the leader by itself. A produce by a
+library has a producer of its own, closed when its last record has ended.
 """
 
 from collections import deque
@@ -33,7 +33,7 @@ from protocol.messages.workload import (
 from protocol.outbox import Outbox
 
 PRODUCERS_MAX = 64
-"""Library producers at a time."""
+"""Bound of library producers at a time."""
 
 PACE = "errand-pace"
 
@@ -45,7 +45,7 @@ class TooManyProducers(RuntimeError):
 
 
 class _Pace(msgspec.Struct, frozen=True):
-    """A library's produce whose values are not all sent yet. `waiting`: (value, key)."""
+    """A library's produce with values that are not sent yet. `waiting`: (value, key)."""
 
     producer: Producer
     request: ClientProduceRequest
@@ -54,7 +54,7 @@ class _Pace(msgspec.Struct, frozen=True):
 
 
 class Errands:
-    """What is under way for the player."""
+    """Commands under way for the player."""
 
     def __init__(
         self, brokers: list[str], operations: OperationLog, kafka_version: str, magic: int, chance: Chance
@@ -69,7 +69,7 @@ class Errands:
         self._count = 0
 
     def close(self, now: Now, out: Outbox) -> None:
-        """End what libraries have under way. Direct errands end with the process."""
+        """End the libraries' operations under way. Direct ones end with the process."""
         for number in self._pacing:
             out.cancel_timer((PACE, number))
         self._pacing.clear()
@@ -77,14 +77,14 @@ class Errands:
             producer.close(now, out)
 
     def produce(self, now: Now, out: Outbox, request: ClientProduceRequest, reply: Reply) -> None:
-        """Raises what the direct client and settings raise, and TooManyProducers."""
+        """Execute a produce. Raises TooManyProducers, and errors of direct client and settings."""
         if request.broker < 0:
             self._produce_by_library(now, out, request, reply)
             return
-        told: list[ToldAttempt] = []
+        attempts: list[ToldAttempt] = []
 
         def attempted(now: Now, out: Outbox, attempt: Attempt) -> None:
-            told.append(
+            attempts.append(
                 ToldAttempt(
                     operation=attempt.operation,
                     broker=attempt.broker,
@@ -95,7 +95,7 @@ class Errands:
                     offset=attempt.offset,
                 )
             )
-            reply(out, ClientAttempt(told[-1]))
+            reply(out, ClientAttempt(attempts[-1]))
 
         self._direct.produce(
             now,
@@ -111,7 +111,7 @@ class Errands:
             batch=request.batch,
             compression=request.compression,
             attempted=attempted,
-            done=lambda now, out: reply(out, ClientProduceResponse(told)),
+            done=lambda now, out: reply(out, ClientProduceResponse(attempts)),
         )
 
     def _produce_by_library(self, now: Now, out: Outbox, request: ClientProduceRequest, reply: Reply) -> None:
@@ -125,15 +125,15 @@ class Errands:
             request.library, self._kafka_version, request.settings, request.client_version
         )
         if len(self._producers) >= PRODUCERS_MAX:
-            raise TooManyProducers(f"{PRODUCERS_MAX} producers are at work already")
+            raise TooManyProducers(f"produce: {PRODUCERS_MAX} producers are active; wait until one ends")
         self._count += 1
         chance = Chance(self._chance.below(1 << 62))
         producer = Producer(f"errand-{self._count}", self._brokers, self._operations, settings, chance)
         self._producers.append(producer)
-        told: list[ToldAttempt] = []
+        attempts: list[ToldAttempt] = []
 
         def sent(now: Now, out: Outbox, result: Sent) -> None:
-            told.append(
+            attempts.append(
                 ToldAttempt(
                     operation=result.operation,
                     broker=NO_BROKER,
@@ -146,10 +146,10 @@ class Errands:
                     partition=result.partition,
                 )
             )
-            reply(out, ClientAttempt(told[-1]))
-            if len(told) == len(request.values):
+            reply(out, ClientAttempt(attempts[-1]))
+            if len(attempts) == len(request.values):
                 self._producers.remove(producer)
-                reply(out, ClientProduceResponse(told))
+                reply(out, ClientProduceResponse(attempts))
                 producer.close(now, out)
 
         keys: list[bytes | None] = [*request.keys] if request.keys else [None] * len(request.values)
@@ -158,7 +158,7 @@ class Errands:
         self._send_next(now, out, self._count)
 
     def _send_next(self, now: Now, out: Outbox, number: int) -> None:
-        """All values, or one and the next after a pause."""
+        """Send all values, or one and the next after a pause."""
         pace = self._pacing[number]
         request = pace.request
         while pace.waiting:
@@ -171,7 +171,7 @@ class Errands:
         del self._pacing[number]
 
     def fetch(self, now: Now, out: Outbox, request: ClientFetchRequest, reply: Reply) -> None:
-        """Raises TooManyExchanges."""
+        """Execute a fetch. Raises TooManyExchanges."""
 
         def done(now: Now, out: Outbox, fetched: Fetched) -> None:
             records = None
@@ -193,7 +193,7 @@ class Errands:
         )
 
     def metadata(self, now: Now, out: Outbox, request: ClientMetadataRequest, reply: Reply) -> None:
-        """Raises TooManyExchanges."""
+        """Execute a metadata request. Raises TooManyExchanges."""
 
         def done(now: Now, out: Outbox, described: Described) -> None:
             reply(out, ClientMetadataResponse(described.error, described.metadata))

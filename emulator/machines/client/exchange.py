@@ -1,12 +1,12 @@
-"""One request, one answer, over a connection of its own: what a script with a plain socket does.
+"""One request and its response over a connection of its own, as with a plain socket.
 
-A fresh connection per request, closed after it. The socket time-out bounds each wait by itself, as a socket's
-does: for the connection, then for the answer. What can go wrong carries the name of the exception such a
-script would see:
+A fresh connection per request, closed after it. The socket timeout bounds each wait by itself, as a socket's does:
+for the connection, then for the response. Failures carry the name of the exception a script with a plain socket
+would see:
 
 - `TimeoutError`: nothing came in time (a cut link, a paused or blocked broker), or TCP gave up;
-- `ConnectionRefusedError`: nobody listens there;
-- `ConnectionResetError`: the connection stood and was lost, or the broker closed it.
+- `ConnectionRefusedError`: no process listens there;
+- `ConnectionResetError`: the connection was established and lost, or the broker closed it.
 """
 
 from collections.abc import Callable
@@ -18,28 +18,31 @@ from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 
 EXCHANGES_MAX = 256
-"""Exchanges of one owner at a time."""
+"""Bound of one owner's exchanges at a time."""
 
 WAITS = 2
-"""Of an exchange, each for as long as its time-out: for the connection, and for the answer."""
+"""Waits of an exchange, each with the timeout: for the connection, and for the response."""
 
 EXCEPTIONS = {
     Loss.REFUSED: "ConnectionRefusedError",
     Loss.TIMED_OUT: "TimeoutError",
     Loss.CLOSED: "ConnectionResetError",
 }
-"""What a plain socket raises where its connection is lost so."""
+"""Exception of a plain socket for each kind of loss."""
 
 CORRELATION = 1
-"""Each connection carries one request."""
+"""Correlation id; each connection carries one request."""
 
 
 Answered = Callable[[Now, Outbox, Message | Failure | None], None]
-"""Told the answer, or why there is none; None where no answer was awaited and the request has left."""
+"""Callback with the response, or the failure.
+
+None: no response was expected, and the request has left.
+"""
 
 
 class _Exchange:
-    """One that is under way."""
+    """An exchange under way."""
 
     __slots__ = ("answered", "awaits_answer", "connection", "number", "request", "sent", "timeout_ms", "version")
 
@@ -58,7 +61,7 @@ class _Exchange:
 
 
 class Exchanges:
-    """Exchanges in progress. `key` begins the timers' keys; it is this owner's alone on its node."""
+    """Exchanges in progress. `key` begins the timers' keys; it is unique on its node."""
 
     def __init__(self, key: str, purpose: str = CLIENT) -> None:
         self._key = key
@@ -70,9 +73,9 @@ class Exchanges:
         return len(self._under_way)
 
     def require_room(self) -> None:
-        """Raises TooManyExchanges if none may begin now: to be asked before anything is written down."""
+        """Raises TooManyExchanges if none may begin now; call it before recording an operation."""
         if len(self._under_way) >= EXCHANGES_MAX:
-            raise TooManyExchanges(f"{self._key}: {EXCHANGES_MAX} requests are under way, no more at a time")
+            raise TooManyExchanges(f"{self._key}: {EXCHANGES_MAX} requests are under way; wait until one ends")
 
     def ask(
         self,
@@ -91,7 +94,7 @@ class Exchanges:
         """
         self.require_room()
         self._count += 1
-        connection = out.open(node, self._purpose, self._heard)
+        connection = out.open(node, self._purpose, self._on_connection_event)
         chosen = request.VERSIONS[1] if version is None else version
         exchange = _Exchange(
             self._count, connection, request, chosen, timeout_ms, awaits_answer=awaits_answer, answered=answered
@@ -103,7 +106,7 @@ class Exchanges:
         key = (self._key, "socket", exchange.number)
         out.set_timer(key, exchange.timeout_ms, lambda now, out: self._late(now, exchange, out))
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         exchange = self._under_way[event.connection]
         if isinstance(event, ConnectionOpened):
             self._opened(now, exchange, out)

@@ -1,11 +1,12 @@
-"""Why a request was not answered, or may not begin."""
+"""Failures of requests: no response, or too many at once."""
 
 import msgspec
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """No answer came. `error`: the exception's name; `sent`: whether the request had left (and may have been
-    done).
+    """No response came. `error`: the exception's name.
+
+    `sent`: whether the request had left (and may have been executed).
     """
 
     error: str
@@ -14,8 +15,8 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class TooManyExchanges(RuntimeError):
-    """The owner asks for more at once than EXCHANGES_MAX (`exchange`)."""
+    """More exchanges of one owner at once than EXCHANGES_MAX (`exchange`)."""
 
 
 class TooManyAsked(RuntimeError):
-    """More requests at once than ASKED_MAX (`client_asker`)."""
+    """More requests at once than REQUESTS_MAX (`client_asker`)."""

@@ -1,8 +1,8 @@
-"""What a fetch answer's bytes hold, as a consumer sees it.
+"""Entries in a fetch response's bytes, as a consumer receives them.
 
-A consumer is given whole entries (batches, message sets' wrappers): the first may begin before the offset it
-asked for and the last may be cut off where the answer's size ended. Records before the asked offset and a
-cut-off tail are not for it.
+A consumer receives whole entries (batches, message sets' wrappers). The first may begin before the requested
+offset, and the last may be cut off at the response's size limit. Records before the requested offset and a cut-off
+tail do not count.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from protocol.records.format import iter_headers, read_records
 
 
 def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:
-    """Entries of a fetch at `from_offset`, in the order in which they lie.
+    """Entries of a fetch at `from_offset`, in the order of the log.
 
     Raises protocol.records.errors.CorruptRecord if an entry is damaged.
     """
@@ -22,7 +22,7 @@ def read_entries(data: bytes, from_offset: Offset) -> list[FetchedEntry]:
 
 
 def read_undamaged(data: bytes, from_offset: Offset) -> tuple[list[FetchedEntry], bool]:
-    """The same as far as the first damaged entry; whether there is one."""
+    """Entries up to the first damaged one; whether there is one."""
     entries: list[FetchedEntry] = []
     try:
         for entry in _entries(data, from_offset):
@@ -44,7 +44,7 @@ def _entries(data: bytes, from_offset: Offset) -> Iterator[FetchedEntry]:
 
 
 def digests(data: bytes, count: int) -> list[int]:
-    """The digest of the entry that holds each of the `count` records in `data`, as encoded to be sent."""
+    """Digest of the entry of each of the `count` records in `data`, as encoded to be sent."""
     of_records: list[int] = []
     for _, header in iter_headers(data):
         of_records += [header.crc] * header.record_count

@@ -1,4 +1,4 @@
-"""One entry of a log, and one record, as a consumer is given them."""
+"""One entry of a log, and one record, as a consumer receives them."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ class FetchedRecord(msgspec.Struct, frozen=True):
 
 
 class FetchedEntry(msgspec.Struct, frozen=True):
-    """One entry of the log and those of its records that were asked for; `records` is never empty."""
+    """One entry of the log with its requested records; `records` is never empty."""
 
     leader_epoch: LeaderEpoch
     digest: int

@@ -1,6 +1,6 @@
-"""Single errands with a group's name: consume from where it was, commit an offset, look what is committed.
+"""Single commands with a group's name: consume from its offsets, commit, look up a commit.
 
-Each has a consumer or a store of its own, which is closed when the errand is done.
+Each has a consumer or a store of its own, which is closed at the command's end.
 """
 
 from collections.abc import Callable
@@ -32,30 +32,33 @@ from protocol.messages.workload import SettingValue, ToldRecord
 from protocol.outbox import Outbox
 
 ERRANDS_MAX = 64
-"""At a time."""
+"""Bound of commands at a time."""
 RECORDS_MAX = 10_000
-"""Records that one errand tells of; reading then ends."""
+"""Bound of one command's records in its response; reading then ends."""
 
 Reply = Callable[[Outbox, Message], None]
 
 
 class TooManyErrands(RuntimeError):
-    """More errands of groups at once than ERRANDS_MAX."""
+    """More commands of groups at once than ERRANDS_MAX."""
 
 
 class _Reading(msgspec.Struct):
-    """A consume under way. `leaving`: its last commit is."""
+    """A consume under way. `leaving`: its last commit is under way."""
 
     request: ClientConsumeRequest
     reply: Reply
-    told: dict[TopicPartition, ToldReading]
+    readings: dict[TopicPartition, ToldReading]
     began_ms: float
     leaving: bool = False
     consumer: Consumer | None = None
 
 
 class GroupErrands:
-    """`brokers` and `session_servers`: whom consumers ask first. `name`: the node's, for its sessions."""
+    """Commands under way.
+
+    `brokers` and `session_servers`: bootstrap nodes of consumers. `name`: the node's, for its sessions.
+    """
 
     def __init__(
         self,
@@ -78,28 +81,28 @@ class GroupErrands:
         self._timed: dict[int, Callable[[Now, Outbox], None]] = {}
 
     def close(self, now: Now, out: Outbox) -> None:
-        """End all of it, now."""
+        """End all commands now."""
         for one in self._working.values():
             one.close(now, out)
 
     # --- consume --------------------------------------------------------------------------------------------
 
     def consume(self, now: Now, out: Outbox, request: ClientConsumeRequest, reply: Reply) -> None:
-        """Raises UnusableSetting, TooManyErrands."""
+        """Execute a consume. Raises UnusableSetting, TooManyErrands."""
         settings = self._settings(request.group, request.settings, old=request.old)
         number = self._next()
-        told = {(p.topic, p.partition): ToldReading(p.topic, p.partition, NO_OFFSET) for p in request.partitions}
-        reading = _Reading(request, reply, told, now.mono_ms)
+        readings = {(p.topic, p.partition): ToldReading(p.topic, p.partition, NO_OFFSET) for p in request.partitions}
+        reading = _Reading(request, reply, readings, now.mono_ms)
 
         def read(now: Now, out: Outbox, key: TopicPartition, entries: list[FetchedEntry]) -> None:
             records = [ToldRecord(r.offset, r.leader_epoch, r.value) for entry in entries for r in entry.records]
-            told[key].records += records[: RECORDS_MAX - len(told[key].records)]
+            readings[key].records += records[: RECORDS_MAX - len(readings[key].records)]
 
         def stopped(now: Now, out: Outbox, problem: ReadProblem) -> None:
-            told[problem.topic, problem.partition].error = problem.error
+            readings[problem.topic, problem.partition].error = problem.error
 
         def reset(now: Now, out: Outbox, problem: ReadProblem) -> None:
-            told[problem.topic, problem.partition].resets.append(problem.error)
+            readings[problem.topic, problem.partition].resets.append(problem.error)
 
         store = self._store(number, settings)
         chance = Chance(self._chance.below(1 << 62))
@@ -117,16 +120,16 @@ class GroupErrands:
         out.set_timer(
             ("group-errand", number), float(request.at_most_ms), lambda now, out: self._time_is_over(now, out, number)
         )
-        consumer.assign(now, out, dict.fromkeys(told))
+        consumer.assign(now, out, dict.fromkeys(readings))
 
     def _look_whether_read(self, now: Now, out: Outbox, number: int) -> None:
         reading = self._readings[number]
         assert reading.consumer is not None
         over_ms = reading.began_ms + reading.request.at_least_ms
-        full = any(len(told.records) >= RECORDS_MAX for told in reading.told.values())
+        full = any(len(each.records) >= RECORDS_MAX for each in reading.readings.values())
         if reading.leaving or (now.mono_ms < over_ms and not full):
             return
-        if full or all(reading.consumer.is_at_end(*key) for key in reading.told):
+        if full or all(reading.consumer.is_at_end(*key) for key in reading.readings):
             out.cancel_timer(("group-errand", number))
             self._leave(now, out, number)
 
@@ -135,19 +138,19 @@ class GroupErrands:
         consumer = reading.consumer
         assert consumer is not None
         reading.leaving = True
-        for key, told in reading.told.items():
-            told.committed, told.position = consumer.committed(*key), consumer.position(*key)
+        for key, each in reading.readings.items():
+            each.committed, each.position = consumer.committed(*key), consumer.position(*key)
 
         def left(now: Now, out: Outbox, error: int | str) -> None:
             del self._readings[number]
-            reading.reply(out, ClientConsumeResponse(list(reading.told.values()), error))
+            reading.reply(out, ClientConsumeResponse(list(reading.readings.values()), error))
 
         consumer.leave(now, out, left)
 
-    # --- commit and look ------------------------------------------------------------------------------------
+    # --- commit and look-up ---------------------------------------------------------------------------------
 
     def commit(self, now: Now, out: Outbox, request: ClientCommitRequest, reply: Reply) -> None:
-        """Raises UnusableSetting, TooManyErrands."""
+        """Execute a commit. Raises UnusableSetting, TooManyErrands."""
         settings = self._settings(request.group, request.settings, old=request.old)
         number = self._next()
         store = self._working[number] = self._store(number, settings)
@@ -165,7 +168,7 @@ class GroupErrands:
         store.commit(now, out, offsets, answer, timeout_ms)
 
     def committed(self, now: Now, out: Outbox, request: ClientCommittedRequest, reply: Reply) -> None:
-        """Raises UnusableSetting, TooManyErrands."""
+        """Execute a look-up of a commit. Raises UnusableSetting, TooManyErrands."""
         settings = self._settings(request.group, request.settings, old=request.old)
         number = self._next()
         store = self._working[number] = self._store(number, settings)
@@ -188,18 +191,18 @@ class GroupErrands:
     # --- private --------------------------------------------------------------------------------------------
 
     def _time_is_over(self, now: Now, out: Outbox, number: int) -> None:
-        """Of a consume."""
+        """End a consume at its time limit."""
         reading = self._readings[number]
         assert reading.consumer is not None
-        for key, told in reading.told.items():
-            if reading.consumer.position(*key) < 0 and not told.error:
-                told.error = TIMED_OUT  # no coordinator, or nobody who knows an offset
+        for key, each in reading.readings.items():
+            if reading.consumer.position(*key) < 0 and not each.error:
+                each.error = TIMED_OUT  # no coordinator, or no broker that knows an offset
         self._leave(now, out, number)
 
     def _next(self) -> int:
         self._working = {number: one for number, one in self._working.items() if not one.closed}
         if len(self._working) >= ERRANDS_MAX:
-            raise TooManyErrands(f"{ERRANDS_MAX} consumers are at work already")
+            raise TooManyErrands(f"groups: {ERRANDS_MAX} consumers are active; wait until one ends")
         self._count += 1
         return self._count
 
@@ -228,7 +231,7 @@ def offset_store(
     settings: ConsumerSettings,
     chance: Chance,
 ) -> OffsetStore:
-    """Where a consumer of these settings keeps its offsets."""
+    """The store of a consumer with these settings."""
     if settings.offsets_storage == "kafka":
         return CoordinatorOffsets(key, brokers, operations, settings, chance)
     timeout_ms = settings.zookeeper_session_timeout_ms

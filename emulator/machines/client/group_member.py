@@ -1,12 +1,13 @@
-"""A member of a group, as Kafka's Java consumer is one (AbstractCoordinator): it joins, is given its partitions, and is
-heard of. Semantics 6 ("Members of a group").
+"""A member of a group, as Kafka's Java consumer (AbstractCoordinator). Semantics 6.
+
+It joins, receives its partitions, and sends heartbeats ("Members of a group").
 
     out --JoinGroup--> joining --answered--> syncing --SyncGroup answered--> stable --REBALANCE_IN_PROGRESS--> out
-                                                                             --refused: it is a stranger--> out
+                                                                             --refused: unknown member--> out
 
-Before it joins again its consumer commits and lets its partitions go (`Owner.prepare`); a stranger has lost them. The
-member whom the coordinator calls the leader assigns (`assignors`). Nobody tells a member that is cut off: it goes on
-with what it has until somebody answers.
+Before it joins again its consumer commits and releases its partitions (`Owner.prepare`); an unknown member has lost
+them. The group's leader, which the coordinator names, assigns (`assignors`). A partitioned member learns of
+nothing: it keeps its partitions until a response comes.
 """
 
 from collections.abc import Sequence
@@ -48,50 +49,55 @@ from protocol.records.consumer_protocol import (
 from protocol.records.schema_fields import UnreadableRecord
 
 JOIN_LAPSE_MS = 5_000.0
-"""How much longer than a rebalance may take a member waits for the answer to its JoinGroup."""
+"""Time beyond the rebalance timeout for the response to JoinGroup."""
 TOPICS_MAX = 1_000
-"""Of what a whole group reads: what is beyond is given to nobody."""
+"""Bound of the topics that a whole group reads; later ones stay unassigned."""
 LEAVE_WAIT_MS = 30_000.0
-"""For the answer to LeaveGroup, at most; Java's close()."""
+"""Limit for the response to LeaveGroup; Java's close()."""
 
 State = Literal["out", "joining", "syncing", "stable"]
 
-_STRANGER = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
-"""After these it is a member no more, and joins as a new one."""
-_AGAIN = _STRANGER | {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS}
-"""It joins again at once."""
+_UNKNOWN_MEMBER = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION})
+"""Errors after which the membership is lost; it joins as a new member."""
+_AGAIN = _UNKNOWN_MEMBER | {ErrorCode.MEMBER_ID_REQUIRED, ErrorCode.REBALANCE_IN_PROGRESS}
+"""Errors after which it joins again at once."""
 _LATER = ELSEWHERE | {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
-"""It joins again in retry.backoff.ms."""
+"""Errors after which it joins again in retry.backoff.ms."""
 
 
 class Owner(Protocol):
-    """The consumer, to its member."""
+    """The consumer, as its member uses it."""
 
     def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
-        """How many partitions each has, as far as its metadata tell, which they will of those that they do not yet."""
+        """Numbers of partitions by topic; requests metadata of unknown topics."""
         ...
 
     def owned(self) -> list[TopicPartition]:
-        """What it reads."""
+        """Partitions that it reads."""
         ...
 
     def prepare(self, now: Now, out: Outbox, *, commit: bool, give_up: bool, prepared: Due) -> None:
-        """Before the group is joined again: commit, if that is automatic and it is still a member, and let go of what
-        it has, if it is to `give_up`; then say `prepared`."""
+        """Prepare to join again: commit, if automatic and still a member; then `prepared`.
+
+        `give_up`: also release its partitions.
+        """
         ...
 
     def assigned(self, now: Now, out: Outbox, added: list[TopicPartition], revoked: list[TopicPartition]) -> None:
-        """These are its own from now on, and those not any more."""
+        """Begin reading `added`, stop reading `revoked`."""
         ...
 
     def member_failed(self, now: Now, out: Outbox, error: str) -> None:
-        """It will not be a member again: Java's poll() throws."""
+        """Handle the end of membership: Java's poll() throws."""
         ...
 
 
 class GroupMember:
-    """Of the group in the settings. `key` begins the name of its timer; it is this owner's alone on its node. `client`:
-    part of the id that it is given. `handled` is called when an input has been handled."""
+    """Member of the group in the settings.
+
+    `key` begins the name of its timer; it is unique on its node. `client`: part of its member id. `handled` is
+    called after each input.
+    """
 
     def __init__(
         self,
@@ -116,7 +122,7 @@ class GroupMember:
         self._protocol = ""
         self._read: list[str] = []
         self._counts: dict[str, int] | None = None
-        """How many partitions the topics had that the group reads, when this one assigned; None: it does not lead."""
+        """Partitions of the group's topics at the last assignment; None: it is not the leader."""
         self._rejoin = self._prepare = False
         self._preparing = self._under_way = False
         self._not_before_ms = 0.0
@@ -127,16 +133,16 @@ class GroupMember:
         self._running = self._closed = self._leaving = False
         self.handled: Due = lambda now, out: None
         self.joined = 0
-        """How often it was given an assignment."""
+        """Count of assignments."""
         self.lost = 0
-        """Partitions that were another's before it knew."""
+        """Partitions that belonged to another member before this one knew."""
         self.refused_commits = 0
-        """Commits that the coordinator did not take from it."""
+        """Commits that the coordinator refused."""
         coordinator.users.append(self._due)
         coordinator.refused.append(self._fail)
         coordinator.found.append(self._found)
 
-    # --- what its consumer asks of it -----------------------------------------------------------------------
+    # --- operations for its consumer ------------------------------------------------------------------------
 
     def subscribe(self, now: Now, out: Outbox, topics: Sequence[str]) -> None:
         """Join, and stay."""
@@ -145,7 +151,7 @@ class GroupMember:
         self.poll(now, out)
 
     def poll(self, now: Now, out: Outbox) -> None:
-        """Do what can be done now."""
+        """Do the work that is possible now."""
         if self._running or self._closed or self._coordinator.handling:
             return
         self._running = True
@@ -155,18 +161,21 @@ class GroupMember:
                 self._has_left(now, out)
         elif self._topics:
             self._look_at_metadata()
-            self._be_heard_of(now, out)
+            self._heartbeat(now, out)
             self._join(now, out)
         self._running = False
         if not self._closed:
             self._set_timer(now, out)
 
     def begin_to_leave(self) -> None:
-        """It is heard of while its consumer commits for the last time, and joins no more."""
+        """Send heartbeats while its consumer commits for the last time, but join no more."""
         self._leaving = True
 
     def leave(self, now: Now, out: Outbox, left: Due) -> None:
-        """Say so, if it is a member and no static one, and wait for the answer. Positions are the consumer's matter."""
+        """Send LeaveGroup, if it is a dynamic member, and wait for the response.
+
+        Positions are the consumer's matter.
+        """
         coordinator, member = self._coordinator, self._member
         if self._state == "out" or not member or self._instance is not None or not coordinator.ready(now, out):
             if member:
@@ -184,28 +193,28 @@ class GroupMember:
         self._set_timer(now, out)
 
     def close(self, out: Outbox) -> None:
-        """Without a word to the coordinator."""
+        """Close without a request to the coordinator."""
         self._closed = True
         self._timer.cancel(out)
 
     def identity(self) -> Identity | str:
-        """As whom it commits now, or why it must not (Membership)."""
+        """Identity to commit with now, or the exception if it must not (Membership)."""
         if self._state == "stable":
-            return self._said()
+            return self._own_identity()
         known = self._settings.stays_member_when_commit_meets_rebalance and self._state != "out"
         return "RebalanceInProgressException" if known else "CommitFailedException"
 
-    def commit_refused(self, now: Now, out: Outbox, error: int, said: Identity) -> None:
+    def commit_refused(self, now: Now, out: Outbox, error: int, identity: Identity) -> None:
         """See Membership."""
-        if error in _STRANGER or error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID):
+        if error in _UNKNOWN_MEMBER or error in (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.FENCED_INSTANCE_ID):
             self.refused_commits += 1
         if error == ErrorCode.REBALANCE_IN_PROGRESS:
             if self._settings.stays_member_when_commit_meets_rebalance:
                 self._rejoin = True
             else:
-                self._is_stranger(out, error, said)
-        elif error in _STRANGER:
-            self._is_stranger(out, error, said)
+                self._lose_membership(out, error, identity)
+        elif error in _UNKNOWN_MEMBER:
+            self._lose_membership(out, error, identity)
         elif error == ErrorCode.FENCED_INSTANCE_ID:
             self._fail(now, out, error)
 
@@ -215,32 +224,32 @@ class GroupMember:
 
     @property
     def is_settled(self) -> bool:
-        """It has its assignment, nothing asks it to join again, and its coordinator is known."""
+        """Whether it is stable, has no reason to join again, and knows its coordinator."""
         return self._state == "stable" and not self._rejoin and self._coordinator.broker is not None
 
-    # --- being heard of -------------------------------------------------------------------------------------
+    # --- heartbeats -----------------------------------------------------------------------------------------
 
-    def _is_heard_of(self) -> bool:
+    def _sends_heartbeats(self) -> bool:
         return self._state == "stable" or (self._state == "syncing" and self._settings.heartbeats_while_rebalancing)
 
-    def _be_heard_of(self, now: Now, out: Outbox) -> None:
-        if not self._is_heard_of():
+    def _heartbeat(self, now: Now, out: Outbox) -> None:
+        if not self._sends_heartbeats():
             return
         if is_due(now, self._session_ends_ms) and self._coordinator.broker is not None:
-            # Nobody has answered for as long: the coordinator may be another by now. It stays a member meanwhile.
+            # No response for the session's time: the coordinator may be another by now. It stays a member meanwhile.
             self._coordinator.is_silent(now, out)
         if not self._coordinator.ready(now, out) or not is_due(now, self._heartbeat_at_ms):
             return
         self._heartbeat_at_ms = now.mono_ms + self._settings.heartbeat_interval_ms
-        said = self._said()
-        request = HeartbeatRequest(self._settings.group_id, said.generation, said.member, said.instance)
+        identity = self._own_identity()
+        request = HeartbeatRequest(self._settings.group_id, identity.generation, identity.member, identity.instance)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
-            self._heartbeat_answered(now, out, said, answer)
+            self._heartbeat_answered(now, out, identity, answer)
 
         self._coordinator.ask(now, out, request, answered, wait_ms=self._settings.request_timeout_ms)
 
-    def _heartbeat_answered(self, now: Now, out: Outbox, said: Identity, answer: Message | Failure) -> None:
+    def _heartbeat_answered(self, now: Now, out: Outbox, identity: Identity, answer: Message | Failure) -> None:
         if self._closed:
             return
         if isinstance(answer, Failure):
@@ -256,33 +265,33 @@ class GroupMember:
         self._heartbeat_again(now)
         if error in ELSEWHERE:
             self._coordinator.is_none()
-        elif error in _STRANGER:
-            self._is_stranger(out, error, said)
+        elif error in _UNKNOWN_MEMBER:
+            self._lose_membership(out, error, identity)
         else:
             self._fail(now, out, error)
 
     def _found(self, now: Now, out: Outbox) -> None:
-        """There is a coordinator: it has a session's time to answer."""
+        """Give a new coordinator a session's time to respond."""
         self._session_begins(now)
 
     def _session_begins(self, now: Now) -> None:
         self._session_ends_ms = now.mono_ms + self._settings.session_timeout_ms
 
-    def _is_told_of(self, now: Now) -> None:
-        """JoinGroup or SyncGroup was answered: as good as a heartbeat."""
+    def _note_response(self, now: Now) -> None:
+        """Count a response to JoinGroup or SyncGroup as a heartbeat's."""
         self._session_begins(now)
         self._heartbeat_at_ms = now.mono_ms + self._settings.heartbeat_interval_ms
 
     def _heartbeat_again(self, now: Now) -> None:
-        """Sooner than it would be time for one."""
+        """Send the next heartbeat sooner than by the interval."""
         self._heartbeat_at_ms = min(self._heartbeat_at_ms, now.mono_ms + self._settings.retry_backoff_ms)
 
-    def _said(self) -> Identity:
+    def _own_identity(self) -> Identity:
         return Identity(self._generation, self._member, self._instance)
 
-    def _is_stranger(self, out: Outbox, error: int, said: Identity) -> None:
-        """The coordinator knows nobody of that name, or of that generation."""
-        if self._settings.ignores_refusals_of_old_generations and said != self._said():
+    def _lose_membership(self, out: Outbox, error: int, identity: Identity) -> None:
+        """Lose the membership: the coordinator does not know the member, or the generation."""
+        if self._settings.ignores_refusals_of_old_generations and identity != self._own_identity():
             return
         if self._member:
             self._change(out, "refused", (), error_name(error))
@@ -293,7 +302,7 @@ class GroupMember:
     # --- joining --------------------------------------------------------------------------------------------
 
     def _look_at_metadata(self) -> None:
-        """The leader sees to it that partitions that came later, or that it has heard of later, are assigned."""
+        """As leader, join again for partitions that were added, or learned of, later."""
         if self._state == "stable" and self._counts is not None and not self._rejoin:
             self._rejoin = self._owner.partition_counts(self._read) != self._counts
 
@@ -306,10 +315,10 @@ class GroupMember:
         if not self._coordinator.ready(now, out):
             return
         if self._prepare:
-            self._let_go(now, out)
+            self._release(now, out)
         if self._preparing or self._closed or not self._coordinator.ready(now, out):
             return
-        settings, said = self._settings, self._said()
+        settings, identity = self._settings, self._own_identity()
         subscription = Subscription(self._topics, tuple(self._owner.owned()) if self._cooperative else ())
         metadata = encode_subscription(subscription, settings.subscription_version)
         request = JoinGroupRequest(
@@ -334,33 +343,33 @@ class GroupMember:
                 self._not_before_ms = now.mono_ms + settings.retry_backoff_ms
             elif not self._closed and self._left is None:
                 assert isinstance(answer, JoinGroupResponse), answer
-                self._join_answered(now, out, said, answer)
+                self._join_answered(now, out, identity, answer)
 
         self._coordinator.ask(now, out, request, answered, wait_ms=wait_ms, version=settings.join_version)
 
-    def _let_go(self, now: Now, out: Outbox) -> None:
-        """What the consumer has is let go of, once; a stranger has lost it, however members share."""
-        stranger = self._generation == NO_GENERATION and not self._member
+    def _release(self, now: Now, out: Outbox) -> None:
+        """Release the consumer's partitions, once; an unknown member has lost them."""
+        unknown = self._generation == NO_GENERATION and not self._member
         owned = self._owner.owned()
-        gives_up = stranger or not self._cooperative
+        gives_up = unknown or not self._cooperative
         self._prepare, self._preparing = False, True
 
         def prepared(now: Now, out: Outbox) -> None:
             self._preparing = False
             if gives_up and owned:
-                self.lost += len(owned) if stranger else 0
-                told = stranger and self._settings.tells_lost_partitions
-                self._change(out, "lost" if told else "revoked", owned)
+                self.lost += len(owned) if unknown else 0
+                reports_lost = unknown and self._settings.tells_lost_partitions
+                self._change(out, "lost" if reports_lost else "revoked", owned)
             self.poll(now, out)
 
         self._owner.prepare(now, out, commit=self._state == "stable", give_up=gives_up, prepared=prepared)
 
-    def _join_answered(self, now: Now, out: Outbox, said: Identity, answer: JoinGroupResponse) -> None:
+    def _join_answered(self, now: Now, out: Outbox, identity: Identity, answer: JoinGroupResponse) -> None:
         error = answer.error
         if error == ErrorCode.NONE and self._state == "joining":
             self._generation, self._member, self._protocol = answer.generation, answer.member, answer.protocol
             self._state = "syncing"
-            self._is_told_of(now)
+            self._note_response(now)
             leads = answer.leader == answer.member
             self._counts = None
             self._change(out, "joined", (), "leader" if leads else "")
@@ -368,10 +377,10 @@ class GroupMember:
         elif error == ErrorCode.MEMBER_ID_REQUIRED:
             self._member = answer.member
         else:
-            self._refused(now, out, error, said)
+            self._refused(now, out, error, identity)
 
     def _assignments(self, answer: JoinGroupResponse) -> list[MemberAssignment]:
-        """By this member, who leads: of everybody, as far as what they say can be read."""
+        """Assignments by this member as leader; an unreadable subscription counts as empty."""
         assignor = next(one for one in self._assignors if one.name == answer.protocol)
         candidates: list[Candidate] = []
         for one in answer.members:
@@ -386,8 +395,10 @@ class GroupMember:
         return [MemberAssignment(member, encode_assignment(its, version)) for member, its in assigned.items()]
 
     def _sync(self, now: Now, out: Outbox, assignments: list[MemberAssignment]) -> None:
-        said = self._said()
-        request = SyncGroupRequest(self._settings.group_id, said.generation, said.member, assignments, said.instance)
+        identity = self._own_identity()
+        request = SyncGroupRequest(
+            self._settings.group_id, identity.generation, identity.member, assignments, identity.instance
+        )
         if not self._coordinator.ready(now, out):
             self._not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
             return
@@ -399,10 +410,10 @@ class GroupMember:
                 self._not_before_ms = now.mono_ms + self._settings.retry_backoff_ms
             elif not self._closed and self._left is None:
                 assert isinstance(answer, SyncGroupResponse), answer
-                if answer.error == ErrorCode.NONE and self._state == "syncing" and said == self._said():
+                if answer.error == ErrorCode.NONE and self._state == "syncing" and identity == self._own_identity():
                     self._synced(now, out, answer)
                 else:
-                    self._refused(now, out, answer.error, said)
+                    self._refused(now, out, answer.error, identity)
 
         self._coordinator.ask(now, out, request, answered, wait_ms=self._settings.request_timeout_ms)
 
@@ -413,21 +424,21 @@ class GroupMember:
             self._fail(now, out, str(problem))
             return
         self._state, self._rejoin, self._prepare = "stable", False, True
-        self._is_told_of(now)
+        self._note_response(now)
         self.joined += 1
         owned = set(self._owner.owned())
         added, revoked = sorted(given - owned), sorted(owned - given)
         if revoked:
-            # Of a cooperative strategy: what this member lets go of is assigned in the generation after this one.
+            # With a cooperative strategy the next generation assigns the partitions that this member releases.
             self._change(out, "revoked", revoked)
             self._rejoin = True
         self._change(out, "assigned", added)
         self._owner.assigned(now, out, added, revoked)
 
-    def _refused(self, now: Now, out: Outbox, error: int, said: Identity) -> None:
-        """JoinGroup, or SyncGroup; or what was answered is of no use any more."""
-        if error in _STRANGER:
-            self._is_stranger(out, error, said)
+    def _refused(self, now: Now, out: Outbox, error: int, identity: Identity) -> None:
+        """Handle an error of JoinGroup or SyncGroup, or an outdated response."""
+        if error in _UNKNOWN_MEMBER:
+            self._lose_membership(out, error, identity)
         elif error in _LATER:
             if error in ELSEWHERE:
                 self._coordinator.is_none()
@@ -436,7 +447,7 @@ class GroupMember:
             self._fail(now, out, error)
 
     def _fail(self, now: Now, out: Outbox, error: int | str) -> None:
-        """No member again: another has come with its group.instance.id, the group shares in another way, ..."""
+        """End the membership for good: a fenced group.instance.id, an incompatible strategy, ..."""
         if self._closed or not self._topics:
             return
         name = error_name(error) if isinstance(error, int) else error
@@ -466,13 +477,13 @@ class GroupMember:
         self.handled(now, out)
 
     def _set_timer(self, now: Now, out: Outbox) -> None:
-        joins, heard = self._joins(), self._is_heard_of()
-        deadlines_ms = self._coordinator.deadlines_ms(wanted=bool(self._topics) and (joins or heard))
+        joins, heartbeats = self._joins(), self._sends_heartbeats()
+        deadlines_ms = self._coordinator.deadlines_ms(wanted=bool(self._topics) and (joins or heartbeats))
         if self._left is not None:
             deadlines_ms.append(self._leave_by_ms)
         elif self._topics:
             if joins:
                 deadlines_ms.append(self._not_before_ms)
-            if heard:
+            if heartbeats:
                 deadlines_ms += [self._heartbeat_at_ms, self._session_ends_ms]
         self._timer.set(now, out, deadlines_ms)

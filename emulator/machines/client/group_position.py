@@ -1,8 +1,8 @@
-"""What a consumer does with its group's committed offsets: begins there, and commits how far it has come.
+"""A consumer's use of its group's committed offsets: start positions, and commits.
 
-With `enable.auto.commit` every `auto.commit.interval.ms`, after a failure that may pass `retry.backoff.ms` later,
-and once more before it leaves. What is refused for good waits for the next interval. What is committed is every
-position that is known, whether it moved or not.
+With `enable.auto.commit` it commits every `auto.commit.interval.ms`, after a retriable failure `retry.backoff.ms`
+later, and once more before it leaves. A final refusal waits for the next interval. It commits every known position,
+whether it moved or not.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,11 +18,14 @@ from protocol.machine import Now
 from protocol.outbox import Outbox
 
 LEAVE_TIMEOUT_MS = 30_000.0
-"""For the last commit of a consumer that leaves, as Java's close()."""
+"""Limit of the last commit of a consumer that leaves, as Java's close()."""
 
 
 class GroupPosition:
-    """`changed`: positions have become known; the consumer's next round may use them."""
+    """Committed offsets of one consumer.
+
+    `changed`: positions have become known; the consumer's next round may use them.
+    """
 
     def __init__(
         self,
@@ -42,16 +45,16 @@ class GroupPosition:
         self._leaving = False
 
     def look_up(self, now: Now, out: Outbox) -> None:
-        """Ask for every position that is to begin where the group was; one question for all of them."""
+        """Look up the committed offsets of all positions without one, in one request."""
         sought = [key for key, p in self._positions.items() if p.state == "looking-up" and not p.busy]
         if not sought:
             return
-        asked = {key: self._positions[key] for key in sought}
-        for position in asked.values():
+        pending = {key: self._positions[key] for key in sought}
+        for position in pending.values():
             position.busy = True
 
         def looked(now: Now, out: Outbox, found: dict[TopicPartition, Committed], error: int | str) -> None:
-            for key, position in asked.items():
+            for key, position in pending.items():
                 if self._positions.get(key) is not position or position.state != "looking-up":
                     continue
                 if error:
@@ -64,23 +67,23 @@ class GroupPosition:
         self._store.look(now, out, sought, looked)
 
     def _begin(self, key: TopicPartition, position: Position, committed: Committed) -> None:
-        """At the committed offset. Its epoch, if it has one, is checked with the leader (2.3 and later)."""
+        """Begin at the committed offset; the leader validates its epoch, if any (2.3 and later)."""
         if committed.offset < 0:
             position.restart()
             return
         position.committed = committed.offset
-        self._trouble.heard_of(key, committed.leader_epoch)
+        self._trouble.note_epoch(key, committed.leader_epoch)
         position.seek(committed.offset, committed.leader_epoch if self._settings.validates_epochs else EPOCH_UNKNOWN)
 
     # --- committing -----------------------------------------------------------------------------------------
 
     def start(self, now: Now, *, anew: bool = False) -> None:
-        """The time to the first automatic commit begins, or `anew` that to the next."""
+        """Start the time to the first automatic commit, or `anew` to the next."""
         if self._settings.enable_auto_commit and (anew or self._commit_at_ms == NEVER) and not self._leaving:
             self._commit_at_ms = now.mono_ms + self._settings.auto_commit_interval_ms
 
     def poll(self, now: Now, out: Outbox) -> None:
-        """Commit if it is time to, without trying again."""
+        """Commit if it is time to, without retries."""
         if self._committing or not is_due(now, self._commit_at_ms):
             return
         self._commit_at_ms = now.mono_ms + self._settings.auto_commit_interval_ms
@@ -95,11 +98,11 @@ class GroupPosition:
         self.commit(now, out, ended, None)
 
     def next_at_ms(self) -> float:
-        """When `poll` has something to do (mono_ms)."""
+        """Time of the next work for `poll` (mono_ms)."""
         return NEVER if self._committing else self._commit_at_ms
 
     def commit(self, now: Now, out: Outbox, ended: CommitEnded, timeout_ms: float | None) -> None:
-        """Commit what is known; with nothing known that is a success."""
+        """Commit the known positions; without any it succeeds at once."""
         known = {
             key: Committed(position.offset, position.offset_epoch if self._settings.validates_epochs else EPOCH_UNKNOWN)
             for key, position in self._positions.items()
@@ -111,7 +114,7 @@ class GroupPosition:
             ended(now, out, ErrorCode.NONE)
 
     def leave(self, now: Now, out: Outbox, ended: CommitEnded) -> None:
-        """The last commit, if they are automatic."""
+        """Commit for the last time, if commits are automatic."""
         self._commit_at_ms = NEVER
         self._leaving = True
         if self._settings.enable_auto_commit:

@@ -1,4 +1,4 @@
-"""Operations that are kept for whoever asks about them later, and what is kept of each."""
+"""Operations kept in memory for later queries, and the kept part of each."""
 
 from typing import TypeVar
 
@@ -8,8 +8,10 @@ Operation = TypeVar("Operation")
 
 
 class Read(msgspec.Struct, frozen=True):
-    """One entry of a log as a consumer was given it: records [base_offset, last_offset], the high watermark that came
-    with it, and who gave it. `ended`: how many of the operations that are kept had ended by then."""
+    """One entry of a log as a consumer received it: records [base_offset, last_offset].
+
+    `high_watermark` came with it, from `broker`. `ended`: number of the kept operations that had ended by then.
+    """
 
     base_offset: int
     last_offset: int
@@ -21,7 +23,10 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """A consumer left the position `offset` (see `PositionLeft`), having been given as many entries as `reads` says."""
+    """A consumer left the position `offset` (see `PositionLeft`).
+
+    `reads`: number of entries it had received.
+    """
 
     reads: int
     offset: int
@@ -29,8 +34,10 @@ class Left(msgspec.Struct, frozen=True):
 
 
 class Requested(msgspec.Struct):
-    """One try of an operation, of those that are kept. `timeout_ms` as in `AttemptSent`. `sent_ms`, `ended_ms`: noted
-    by whoever looks on, None until then; `ended`: it was answered, or was given up."""
+    """One try of a kept operation. `timeout_ms` as in `AttemptSent`.
+
+    `sent_ms`, `ended_ms`: set by an observer, None until then. `ended`: a response came, or the client gave up.
+    """
 
     operation: str
     attempt: int
@@ -42,9 +49,11 @@ class Requested(msgspec.Struct):
 
 
 class Kept(list[Operation]):
-    """Operations (`operations.KeptOperations`) in the order in which they began; `ended`: those that did, in the order
-    in which they did. `requested`: all their tries, in the order in which they left; `news`: those that left or ended
-    since somebody looked."""
+    """Operations (`operations.KeptOperations`) in the order in which they began.
+
+    `ended`: ended ones, in the order of their ends. `requested`: all their tries, in the order of sending. `news`:
+    tries that left or ended since the last `noted`.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,12 +62,12 @@ class Kept(list[Operation]):
         self.news: list[Requested] = []
 
     def tried(self, requested: Requested) -> None:
-        """It is about to leave."""
+        """Add a try that is about to leave."""
         self.requested.append(requested)
         self.news.append(requested)
 
     def noted(self, at_ms: float) -> None:
-        """What is new has left, or ended, by now."""
+        """Set the time of the new tries: they have left, or ended, by now."""
         for requested in self.news:
             if requested.sent_ms is None:
                 requested.sent_ms = at_ms

@@ -1,4 +1,4 @@
-"""Who leads a partition, to a client."""
+"""A partition's leader in a client's view."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from protocol.ids import BrokerId, LeaderEpoch
 
 
 class Leader(msgspec.Struct, frozen=True):
-    """Who leads a partition, as far as the client knows. `epoch` -1: the broker did not say."""
+    """A partition's leader, as far as the client knows. `epoch` -1: not in the response."""
 
     broker: BrokerId
     node: str

@@ -1,4 +1,4 @@
-"""As whom a member of a group commits."""
+"""Identity with which a member of a group commits."""
 
 import msgspec
 
@@ -6,12 +6,12 @@ from protocol.messages.membership import NO_GENERATION
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """As whom a member commits."""
+    """Generation and ids with which a member commits."""
 
     generation: int = NO_GENERATION
     member: str = ""
     instance: str | None = None
 
 
-NOBODY = Identity()
-"""Whoever was given its partitions."""
+NO_MEMBER = Identity()
+"""Identity of a client that is no member."""

@@ -1,7 +1,7 @@
-"""Where a consumer keeps how far it has come: what both places for it have in common.
+"""Storage of a consumer's committed offsets: interface and shared parts.
 
-The new consumer asks its group's coordinator (`coordinator_offsets`), the old one writes into the session service
-(`znode_offsets`). Whoever uses a group's name uses its offsets; as one of its members, if it has subscribed.
+The new consumer uses its group's coordinator (`coordinator_offsets`), the old one writes into ZooKeeper
+(`znode_offsets`). A client that uses a group's name uses its offsets; after subscribing, as one of its members.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,15 +14,18 @@ from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.outbox import Due, Outbox
 
-ASKED_MAX = 1_000
-"""Looks and commits of one consumer that wait. A caller that piles up more has a bug."""
+CALLS_MAX = 1_000
+"""Bound of one consumer's waiting look-ups and commits. A caller that exceeds it has a bug."""
 
 TIMED_OUT = "TimeoutException"
-"""The error of a commit that was tried until its time was over, as Java's exception."""
+"""Error of a commit that was retried until its time was over, as Java's exception."""
 
 
 class Committed(msgspec.Struct, frozen=True):
-    """`offset`: the next to read, -1: nothing is committed. `leader_epoch`: of the last record read, -1 unknown."""
+    """A committed offset. `offset`: the next to read, -1: none committed.
+
+    `leader_epoch`: of the last record read, -1 unknown.
+    """
 
     offset: Offset
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
@@ -31,18 +34,18 @@ class Committed(msgspec.Struct, frozen=True):
 NOTHING = Committed(NO_OFFSET)
 
 Looked = Callable[[Now, Outbox, dict[TopicPartition, Committed], int | str], None]
-"""What is committed for each partition asked for, or (with an error other than 0) nothing."""
+"""Callback: committed offsets by requested partition; none with an error other than 0."""
 CommitEnded = Callable[[Now, Outbox, int | str], None]
-"""0, a broker's code, or the name of an exception."""
+"""Callback: 0, a broker's code, or the name of an exception."""
 
 
 class OffsetStore(Protocol):
-    """`handled` is called when an input has been handled."""
+    """Committed offsets of one group. `handled` is called after each input."""
 
     handled: Due
 
     def look(self, now: Now, out: Outbox, partitions: list[TopicPartition], looked: Looked) -> None:
-        """Asks until it is answered."""
+        """Look up committed offsets; retries until a response comes."""
         ...
 
     def commit(
@@ -53,26 +56,28 @@ class OffsetStore(Protocol):
         ended: CommitEnded,
         timeout_ms: float | None,
     ) -> None:
-        """Tries again what can succeed later, for `timeout_ms`; None: tries once."""
+        """Commit with retries for `timeout_ms`; None: a single try."""
         ...
 
     def may_pass(self, error: int | str) -> bool:
-        """Whether a commit that ended so may succeed when it is tried again (Java's RetriableException)."""
+        """Whether a retry after this error may succeed (Java's RetriableException)."""
         ...
 
     @property
     def closed(self) -> bool:
-        """Nothing more is to be handled after `close`."""
+        """Whether no further event is to be handled after `close`."""
         ...
 
     def close(self, now: Now, out: Outbox) -> None:
-        """What is under way is forgotten: nobody is told, its operations end as unknown."""
+        """Close: no callbacks follow; operations under way end as unknown."""
         ...
 
 
 class GroupOperations:
-    """The operations of one question about a group's offsets, one for each partition: all of them are asked, tried and
-    answered together. `kind`: commit or committed."""
+    """Operations of one request about a group's offsets, one for each partition.
+
+    All are sent, tried and answered together. `kind`: commit or committed.
+    """
 
     def __init__(
         self,
@@ -89,7 +94,7 @@ class GroupOperations:
             for (topic, partition), committed in offsets.items()
         ]
         self._offsets = offsets
-        # To look changes nothing.
+        # A look-up changes nothing.
         self._definite = True if kind == "committed" else None
 
     def sent(self, out: Outbox, broker: BrokerId, timeout_ms: float) -> None:
@@ -101,7 +106,7 @@ class GroupOperations:
             operation.attempt_ended(out, error=error, reason=reason, definite=self._definite)
 
     def end(self, out: Outbox, error: int | str, found: Mapping[TopicPartition, Committed] | None = None) -> None:
-        """`found`: what is committed, of those that asked."""
+        """End the operations. `found`: committed offsets, of a look-up."""
         code = error if isinstance(error, int) else NO_ANSWER
         offsets = self._offsets if found is None else found
         for operation in self._operations:
@@ -112,5 +117,5 @@ class GroupOperations:
 def look_operations(
     operations: OperationLog, out: Outbox, group: str, partitions: Sequence[TopicPartition]
 ) -> GroupOperations:
-    """Of a question what is committed."""
+    """Operations of a look-up of committed offsets."""
     return GroupOperations(operations, out, "committed", group, dict.fromkeys(partitions, NOTHING))

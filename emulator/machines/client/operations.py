@@ -1,8 +1,8 @@
-"""What clients write down about their operations: invoked, sent, answered, ended.
+"""Recorded operations of clients: invoked, sent, answered, ended.
 
-An operation is one thing a caller wants (a record stored, records read); an attempt is one try of it. An
-operation ends exactly once: ok, failed (certainly not done) or unknown. One indefinite attempt is enough to
-make a failure unknown: a request that timed out may lie in the log although the retry was refused.
+An operation is one thing a caller wants (a record stored, records read); an attempt is one try of it. An operation
+ends exactly once: ok, failed (certainly not done) or unknown. One indefinite attempt makes a failure unknown: a
+request that timed out may be in the log although the retry was refused.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET, BrokerId, LeaderEp
 from protocol.outbox import Outbox
 
 KeptOperations: TypeAlias = Kept["Operation"]
-"""For whoever asks about them later."""
+"""Operations kept for later queries."""
 NO_ANSWER = -2
-"""`AttemptEnded.error` when no answer came: refused, lost or timed out."""
+"""`AttemptEnded.error` without a response: refused, lost or timed out."""
 
 
 def is_definite(error: int) -> bool:
-    """Whether an answer with `error` proves that nothing was done. Codes we do not know prove nothing."""
+    """Whether a response with `error` proves that nothing was done; unknown codes prove nothing."""
     try:
         return TRAITS[ErrorCode(error)].definite
     except ValueError:
@@ -31,14 +31,22 @@ def is_definite(error: int) -> bool:
 
 
 class Operation:
-    """One operation. `identifier` is unique in the run; `attempts` counts from 1 once something was sent.
+    """One operation. `identifier` is unique in the run; `attempts` counts sent attempts from 1.
 
-    What the caller knows in the end: `outcome` ("" until then), `offset` and `digest` of the record written (until then
-    `digest` is what was sent last), or the entries it was given (`reads`, and the positions that it `left`; only if
-    `kept`, for a consumer may read for ever). `asked`: the offset that it was invoked with. `broker`: the last that was
-    asked. `over`: how many of those that are kept had begun when it ended. Of a consumer's, by its node's clock:
-    `heard_ms`, when fetches were answered without an error, the first and the last of them; `silent_ms`: the longest
-    time between two.
+    The caller's knowledge at the end:
+
+    - `outcome` ("" until then), `offset` and `digest` of the record written (until then `digest` is of the last one
+      sent);
+    - `reads`, the entries received, and the positions that it `left`; only if `kept`, for a consumer may read for
+      ever.
+
+    `asked`: the offset of the invocation. `broker`: the last attempt's. `over`: number of kept operations that had
+    begun when it ended.
+
+    Of a consumer's, by its node's clock:
+
+    - `heard_ms`: times of the first and the last fetch response without an error;
+    - `silent_ms`: the longest time between two.
     """
 
     __slots__ = (
@@ -56,7 +64,7 @@ class Operation:
         acks: int,
         value: str,
         *,
-        asked: int = NO_OFFSET,
+        requested_offset: int = NO_OFFSET,
         kept: KeptOperations | None = None,
         records: int = 1,
     ) -> None:
@@ -66,7 +74,7 @@ class Operation:
         self.partition = partition
         self.acks = acks
         self.value = value
-        self.asked = asked
+        self.asked = requested_offset
         self.kept = kept
         self.records = records
         self.attempts = 0
@@ -87,8 +95,10 @@ class Operation:
     def attempt_sent(
         self, out: Outbox, *, broker: BrokerId, timeout_ms: float, digest: int = 0, idempotent: bool = False
     ) -> None:
-        """A new try is about to leave. `digest`, `timeout_ms`: see `AttemptSent`; `idempotent`: of its producer (see
-        `OperationEnded`)."""
+        """Record a new try that is about to leave.
+
+        `digest`, `timeout_ms`: see `AttemptSent`; `idempotent`: of its producer (see `OperationEnded`).
+        """
         assert not self.ended, f"{self.identifier} ended before this attempt"
         self.attempts += 1
         self.broker, self.idempotent, self.digest = broker, idempotent, digest
@@ -100,7 +110,7 @@ class Operation:
     def attempt_ended(
         self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "", definite: bool | None = None
     ) -> None:
-        """The try ended with Kafka's code, or NO_ANSWER and a `reason`.
+        """Record the end of a try: Kafka's code, or NO_ANSWER and a `reason`.
 
         `definite` overrides the code's own trait: a refused connection carried nothing, a lost one may have.
         """
@@ -112,14 +122,14 @@ class Operation:
             self.kept.news.append(self.requested)
         out.emit(AttemptEnded(self.identifier, self.attempts, error, offset, reason))
 
-    def heard(self, now_ms: float) -> None:
-        """A fetch was answered, maybe with nothing new."""
+    def fetch_answered(self, now_ms: float) -> None:
+        """Note a fetch response, maybe without new records."""
         first, last = self.heard_ms or (now_ms, now_ms)
         self.silent_ms = max(self.silent_ms, now_ms - last)
         self.heard_ms = first, now_ms
 
     def given(self, out: Outbox, entry: FetchedEntry, *, high_watermark: int, broker: int) -> None:
-        """A consumer was given what it wanted of one entry."""
+        """Record an entry that a consumer received."""
         first, last = entry.records[0].offset, entry.records[-1].offset
         if self.kept is not None:
             ended = len(self.kept.ended)
@@ -141,7 +151,7 @@ class Operation:
     def position_left(
         self, out: Outbox, offset: Offset, reason: str, *, stopped: bool, diverging_offset: Offset = NO_OFFSET
     ) -> None:
-        """A consumer does not read on at `offset` (see `PositionLeft`)."""
+        """Record that a consumer does not read on at `offset` (see `PositionLeft`)."""
         if self.kept is not None:
             self.left.append(Left(len(self.reads), offset, reason))
         out.emit(PositionLeft(self.identifier, self.topic, self.partition, offset, reason, stopped, diverging_offset))
@@ -155,7 +165,7 @@ class Operation:
         leader_epoch: LeaderEpoch = EPOCH_UNKNOWN,
         digest: int = 0,
     ) -> str:
-        """Ends the operation; returns its outcome: ok with error 0, else failed or unknown."""
+        """End the operation; returns its outcome: ok with error 0, else failed or unknown."""
         assert not self.ended, f"{self.identifier} ended twice"
         self.ended = True
         outcome = "ok" if error == ErrorCode.NONE else "unknown" if self.doubtful else "failed"
@@ -185,9 +195,9 @@ class Operation:
 
 
 class OperationLog:
-    """Names a node's operations. All clients of a node share one, so that no two operations share a name.
+    """Creates a node's operations. All clients of a node share one, so that names are unique.
 
-    `kept`: every operation is added to it, for an owner whose operations are few and who is asked about them later.
+    `kept`: every operation is added to it, for an owner with few operations and later queries.
     """
 
     __slots__ = ("_count", "_kept", "_prefix", "node")
@@ -213,15 +223,18 @@ class OperationLog:
         values: Sequence[bytes] = (),
         records: int = 1,
     ) -> Operation:
-        """Written before anything leaves. `kind`: see `OperationInvoked`; `offset` of a fetch, or what is committed;
-        `client`: of Kafka, that it is somebody else's; `values`: instead of `value`, of so many `records` of one batch,
-        none where they are not told."""
+        """Record a new operation, before a request leaves.
+
+        `kind`: see `OperationInvoked`. `offset`: of a fetch, or the committed one. `client`: a Kafka client's,
+        other than the emulator's own. `values`: instead of `value`, of so many `records` of one batch; empty if
+        unknown.
+        """
         self._count += 1
         identifier = f"{self._prefix}{self._count}"
         text = values_text(values) if values else value.decode("utf-8", "replace")
         out.emit(OperationInvoked(identifier, kind, topic, partition, acks, text, broker, offset, client, records))
         operation = Operation(
-            identifier, kind, topic, partition, acks, text, asked=offset, kept=self._kept, records=records
+            identifier, kind, topic, partition, acks, text, requested_offset=offset, kept=self._kept, records=records
         )
         if self._kept is not None:
             self._kept.append(operation)

@@ -1,7 +1,8 @@
-"""Which partition a record goes to, where its sender does not say: the Java client's default partitioner (semantics 6).
+"""Default partitioner of the Java client, for records without a partition (semantics 6).
 
-With a key: murmur2 of the key over all partitions, led or not, so that a key keeps its partition. Without: up to 2.3 in
-turn over the partitions that have a leader; from 2.4 (KIP-480) one of them at random, kept until a new batch is begun.
+With a key: murmur2 of the key over all partitions, led or not, so that a key keeps its partition. Without: up to
+2.3 in turn over the partitions that have a leader; from 2.4 (KIP-480) one of them at random, kept until a new batch
+begins.
 """
 
 from collections.abc import Sequence
@@ -39,7 +40,10 @@ def partition_of_key(key: bytes, partitions: int) -> int:
 
 
 class Partitioner:
-    """One producer's. `available`: partitions with a leader, in order of their numbers; it may be empty."""
+    """One producer's partitioner.
+
+    `available`: partitions with a leader, in order of their numbers; it may be empty.
+    """
 
     def __init__(self, keyless: Keyless, chance: Chance) -> None:
         self._keyless = keyless
@@ -48,7 +52,7 @@ class Partitioner:
         self._kept: dict[str, int] = {}
 
     def choose(self, topic: str, key: bytes | None, partitions: int, available: Sequence[int]) -> int:
-        """Where the next record goes."""
+        """Partition of the next record."""
         if key is not None:
             return partition_of_key(key, partitions)
         if self._keyless == "round-robin":
@@ -61,8 +65,10 @@ class Partitioner:
         return self._kept[topic]
 
     def batch_begins(self, topic: str, partition: int, partitions: int, available: Sequence[int]) -> int:
-        """A record without a key is about to begin a batch in `partition`: where it goes instead. So even the first
-        record goes elsewhere than was first drawn, as in Kafka."""
+        """Partition of a record without a key that would begin a batch in `partition`.
+
+        So even the first record goes elsewhere than was first drawn, as in Kafka.
+        """
         if self._keyless == "sticky" and self._kept[topic] == partition:
             self._kept[topic] = self._another(partition, partitions, available)
         return self._kept[topic] if self._keyless == "sticky" else partition

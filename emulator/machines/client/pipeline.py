@@ -1,8 +1,9 @@
-"""Several independent operations, asked one after the other without waiting, answered together.
+"""Pipelining of independent operations: sent without waiting, answered together.
 
-A session server takes one operation, or a multi, in a request. Callers that have many independent ones (a controller
-reading the states of all partitions) put them into one request; here it becomes a pipeline, as Kafka's asynchronous
-requests are. """
+A ZooKeeper server takes one operation, or a multi, in a request. Callers with many independent operations (a
+controller that reads the states of all partitions) put them into one request. Here it becomes a pipeline, as
+Kafka's asynchronous requests are.
+"""
 
 from collections.abc import Callable
 
@@ -15,7 +16,10 @@ Ask = Callable[[SessionRequest, Done], None]
 
 
 def pipelined(request: SessionRequest, ask: Ask, done: Done) -> None:
-    """`ask` sends one request. `done` gets all results in order; its `error` is the first that is not OK."""
+    """Send `request` as a pipeline; `ask` sends one request.
+
+    `done` gets all results in order; its `error` is the first that is not OK.
+    """
     if request.multi or len(request.ops) <= 1:
         ask(request, done)
         return

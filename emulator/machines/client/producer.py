@@ -1,13 +1,11 @@
-"""A producer as Kafka's Java client: batches per partition, sent to leaders, retried until their time is
-over.
+"""Kafka's Java producer: batches per partition, sent to leaders, with retries.
 
-Records wait in the accumulator (`accumulator`), leave in requests of one batch per partition, and end once:
-stored, failed or unknown. Retries follow semantics 6: which errors, after what pause, with fresh metadata or
-without. Order within a partition holds with one request in flight, or with idempotence (`sequences`);
-otherwise a retry may be overtaken, as in Kafka.
-
-A sender that finds no memory or no metadata waits, in order, up to `max.block.ms`. `blocked` tells a caller
-to stop; the queue of the blocked has a bound of its own.
+Records wait in the accumulator (`accumulator`), leave in requests of one batch per partition, and end once: stored,
+failed or unknown. Retries follow semantics 6: the retriable errors, their pauses, and their metadata refreshes.
+Order within a partition holds with one request in flight, or with idempotence (`sequences`). Otherwise another
+batch may overtake a retry, as in Kafka.
+A sender without memory or metadata waits, in order, up to `max.block.ms`. `blocked` asks a caller to stop; the
+queue of blocked sends has a bound of its own.
 """
 
 from emulator.machines.client.accumulator import Accumulator
@@ -42,8 +40,9 @@ _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.re
 
 
 class Producer:
-    """One producer. `key` is its alone on its node; `brokers` are the nodes it asks first (`bootstrap.servers`);
-    `handled` is called when it has handled an input.
+    """One producer. `key` is unique on its node; `brokers`: its `bootstrap.servers`.
+
+    `handled` is called after each input.
     """
 
     def __init__(
@@ -81,11 +80,11 @@ class Producer:
         self._running = False
         self._closed = False
         self.unfinished = 0
-        """Sends that have not ended."""
+        """Count of sends that have not ended."""
 
     @property
     def blocked(self) -> bool:
-        """Whether a send now would wait (memory, metadata, or others before it): the caller should."""
+        """Whether a send now would wait (memory, metadata, earlier sends): the caller should wait."""
         return len(self._blocked) > 0
 
     def send(
@@ -98,10 +97,9 @@ class Producer:
         done: Done,
         record_key: bytes | None = None,
     ) -> Operation:
-        """Store `value`; with ANY_PARTITION where the partitioner says. `done` is called once, possibly before this
-        returns. Not to be called after `close`.
+        """Store `value`; with ANY_PARTITION in the partitioner's choice.
 
-        Raises ProducerFull.
+        `done` is called once, possibly before this returns. Not to be called after `close`. Raises ProducerFull.
         """
         assert not self._closed, self._key
         self._blocked.require_room()
@@ -117,7 +115,7 @@ class Producer:
             return operation
         plain = record_key is None and partition != ANY_PARTITION
         if plain and not self._blocked and self._accumulator.join(now, (topic, partition), value, operation, done):
-            return operation  # a batch that waits has its timer, or its connection to wait for
+            return operation  # a waiting batch has its timer, or waits for its connection
         self._metadata.want_topic(topic)
         self._blocked.add(send)
         self._run(now, out)
@@ -128,7 +126,7 @@ class Producer:
         self._handled(now, out)
 
     def close(self, now: Now, out: Outbox) -> None:
-        """Stop at once. What has not ended ends now, under the name of Java's exception for it."""
+        """Stop at once. Unfinished sends end now, with the name of Java's exception."""
         if self._closed:
             return
         self._closed = True
@@ -143,10 +141,10 @@ class Producer:
         for send in self._blocked.take_all():
             self._refuse(now, out, send, "KafkaException")
 
-    # --- one round: what Kafka's sender thread does again and again -------------------------------------------
+    # --- one round, as of Kafka's sender thread ---------------------------------------------------------------
 
     def _run(self, now: Now, out: Outbox) -> None:
-        """Do all that can be done now. Callers told of an end may send again: the round goes on with those."""
+        """Do the work that is possible now, sends of callbacks included."""
         if self._running or self._connections.handling or self._closed:
             return
         self._running = True
@@ -180,7 +178,7 @@ class Producer:
             self._end(now, out, batch, "TimeoutException")
 
     def _send_ready(self, now: Now, out: Outbox) -> bool:
-        """Send what may leave; whether anything did."""
+        """Send the batches that may leave; whether there were any."""
         by_node: dict[str, list[TopicPartition]] = {}
         broker_of: dict[str, BrokerId] = {}
         for key in self._accumulator.waiting():
@@ -201,7 +199,10 @@ class Producer:
         return self._sequences is None or self._sequences.may_leave(self._accumulator.first(key))
 
     def _send_to(self, now: Now, out: Outbox, node: str, broker: BrokerId, keys: list[TopicPartition]) -> None:
-        """One request: a batch of each partition, as many as fit. Each turn begins with another partition."""
+        """Send one request: a batch of each partition, as many as fit.
+
+        Each turn begins with another partition.
+        """
         settings = self._settings
         self._turn += 1
         start = self._turn % len(keys)
@@ -271,7 +272,7 @@ class Producer:
             self._settle(now, out, batch, result)
 
     def _settle(self, now: Now, out: Outbox, batch: ProducerBatch, result: ProduceResult) -> None:
-        """Success, another try, or the end."""
+        """Handle a batch's result: success, a retry, or the end."""
         error = result.error
         if error in _REFRESHING:
             self._metadata.request_update()
@@ -286,7 +287,7 @@ class Producer:
         else:
             if self._sequences is not None:
                 if tries_left and error in _RETRIABLE and self._sequences.outlived(batch):
-                    error = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)  # what Java tells its caller
+                    error = int(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)  # as Java's caller sees it
                 self._sequences.failed(batch, error, may_reuse=self._may_reuse(batch))
             self._end(now, out, batch, error, result.base_offset)
 
@@ -296,7 +297,7 @@ class Producer:
         return self._sequences.can_retry(batch, result.error, result.log_start)
 
     def _late(self, batch: ProducerBatch, result: ProduceResult) -> None:
-        """An answer to a batch that was given up: too late for its caller, but the sequences learn from it."""
+        """Handle a response to a batch that was given up: only the sequences use it."""
         if self._sequences is None:
             return
         if succeeded(result.error):
@@ -305,7 +306,7 @@ class Producer:
             self._sequences.failed(batch, result.error, may_reuse=self._may_reuse(batch))
 
     def _may_reuse(self, batch: ProducerBatch) -> bool:
-        """Whether a batch that has failed leaves its numbers to others: while tries are left, Kafka does not ask."""
+        """Whether a failed batch leaves its numbers to others: as in Kafka, while tries are left."""
         return batch.attempts <= self._settings.retries
 
     def _connection_lost(self, now: Now, out: Outbox) -> None:

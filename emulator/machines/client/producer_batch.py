@@ -1,4 +1,4 @@
-"""One batch of a producer: records of one partition that travel, are retried and end together."""
+"""One batch of a producer: records of one partition that travel, retry and end together."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,11 @@ from protocol.records.types import NO_SEQUENCE, Values
 
 _BATCH_OVERHEAD_BYTES = {0: 0, 1: 0, 2: 61}
 _RECORD_OVERHEAD_BYTES = {0: 26, 1: 34, 2: 21}
-"""Kafka's own upper bounds, by magic: what a record may take beyond its value."""
+"""Kafka's upper bounds of a record's size beyond its value, by magic."""
 
 
 def size_bound_bytes(magic: int, value: bytes, record_key: bytes | None = None) -> int:
-    """What a batch of this one record takes at most."""
+    """Maximum size of a batch of this one record, in bytes."""
     return _BATCH_OVERHEAD_BYTES[magic] + _RECORD_OVERHEAD_BYTES[magic] + len(value) + len(record_key or b"")
 
 
@@ -35,12 +35,11 @@ class _Entry:
 
 
 class ProducerBatch:
-    """Records and what is known of their way.
+    """Records of a batch and the state of its sending.
 
-    `waiting_since_ms`: since when it lies in the queue (created, or put back for a retry); `appended_ms`: when its
-    last record came. `base_sequence`
-    is -1 until it is first sent by an idempotent producer; `reset` says that it was numbered anew since it
-    last left.
+    `waiting_since_ms`: start of its time in the queue (created, or put back for a retry). `appended_ms`: time of
+    its last record. `base_sequence` is -1 until an idempotent producer first sends it. `reset`: it was renumbered
+    since it last left.
     """
 
     __slots__ = (
@@ -96,7 +95,7 @@ class ProducerBatch:
         return [(entry.record_key, entry.value, ()) for entry in entries]
 
     def has_room(self, value: bytes, batch_size: int, record_key: bytes | None = None) -> bool:
-        """Whether `value` may still join. A batch that was sent once takes nobody in."""
+        """Whether `value` may still join. A batch that was sent once accepts no record."""
         grown = self.size_bytes + _RECORD_OVERHEAD_BYTES[self.magic] + len(value) + len(record_key or b"")
         return not self.attempts and not self._data and grown <= batch_size
 
@@ -106,7 +105,7 @@ class ProducerBatch:
         self._entries.append(_Entry(value, operation, done, record_key))
 
     def number(self, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
-        """Give it its place in the producer's sequence; what was encoded under another is forgotten."""
+        """Set its place in the producer's sequence; drops its encoding with another place."""
         self.reset = self.base_sequence != NO_SEQUENCE
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
@@ -114,7 +113,7 @@ class ProducerBatch:
         self._data = b""
 
     def seal(self, compression: Compression) -> bytes:
-        """Its bytes, the same for every attempt unless it was numbered anew."""
+        """Its bytes, the same for every attempt unless it was renumbered."""
         if not self._data:
             if self.magic == 2:
                 self._data = encode_batch(
@@ -134,7 +133,7 @@ class ProducerBatch:
         return self._data
 
     def attempt_sent(self, out: Outbox, broker: BrokerId, timeout_ms: float) -> None:
-        """It is about to leave for `broker`, and its answer is waited for so long."""
+        """Record a try to `broker`, with `timeout_ms` for the response."""
         self.attempts += 1
         numbered = self.producer_id >= 0
         for entry, digest in zip(self._entries, self._digests, strict=True):
@@ -143,13 +142,13 @@ class ProducerBatch:
             )
 
     def attempt_ended(self, out: Outbox, *, error: int, offset: Offset = NO_OFFSET, reason: str = "") -> None:
-        """An answer came, or (NO_ANSWER with a reason) none will."""
+        """Record the end of a try: a response, or (NO_ANSWER with a reason) none."""
         for index, entry in enumerate(self._entries):
             at = offset + index if offset >= 0 else NO_OFFSET
             entry.operation.attempt_ended(out, error=error, offset=at, reason=reason)
 
     def end(self, now: Now, out: Outbox, error: int | str, offset: Offset = NO_OFFSET) -> None:
-        """Tell every caller, in order. A second call is a bug."""
+        """End the batch and call every caller's `done`, in order. A second call is a bug."""
         assert not self.done
         self.done = True
         code = error if isinstance(error, int) else NO_ANSWER
@@ -173,5 +172,5 @@ class ProducerBatch:
 
 
 def succeeded(error: int) -> bool:
-    """46 is a success too: the batch is so old that the broker no longer knows where it lies."""
+    """Whether an error is a success; 46 is: the broker no longer knows the old batch's offset."""
     return error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)

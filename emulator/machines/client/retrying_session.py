@@ -1,12 +1,10 @@
 """Kafka's layer over a session client: calls that survive a lost connection.
 
-A call that meets CONNECTION_LOSS waits without limit for the connection and is sent again. What happens when
-the session expires meanwhile differs (semantics 1.6): from 1.1 the call fails with SESSION_EXPIRED
-(`ends_at_expiry`), before it is sent again in the new session; from 0.9 to 1.0 creates of some ephemerals
-do.
-
-The outcome of a lost write is unknown. A conditional one that was done meets BAD_VERSION when it is repeated:
-its caller reads again and compares. An ephemeral that was made meets NODE_EXISTS: its caller looks whose it is.
+A call that meets CONNECTION_LOSS waits without limit for the connection, and is sent again. Versions differ if the
+session expires meanwhile (semantics 1.6). From 1.1 the call fails with SESSION_EXPIRED (`ends_at_expiry`), before
+it would be sent again in the new session. From 0.9 to 1.0 creates of some ephemerals do.
+The outcome of a lost write is unknown. A repeated conditional write that was done meets BAD_VERSION: its caller
+reads again and compares. A repeated create of an ephemeral meets NODE_EXISTS: its caller checks the owner.
 """
 
 from bisect import insort
@@ -19,11 +17,14 @@ from protocol.messages.session import SessionError, SessionRequest, SessionRespo
 from protocol.outbox import Outbox
 
 WAITING_MAX = 10_000
-"""Calls that wait for a connection. A caller that piles up more has a bug."""
+"""Bound of calls that wait for a connection. A caller that exceeds it has a bug."""
 
 
 class RetryingSession:
-    """Takes over the client's `on_state` and `on_watch`; its own are told after it has acted."""
+    """Retrying calls of one session.
+
+    Takes over the client's `on_state` and `on_watch`; its own are called after it has acted.
+    """
 
     def __init__(self, client: SessionClient) -> None:
         self.client = client
@@ -37,11 +38,14 @@ class RetryingSession:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for a connection."""
+        """Number of calls that wait for a connection."""
         return len(self._waiting)
 
     def call(self, now: Now, out: Outbox, request: SessionRequest, done: Done, *, ends_at_expiry: bool) -> None:
-        """`done` gets the server's answer, or SESSION_EXPIRED; never CONNECTION_LOSS. Calls are sent in order."""
+        """Send a request; `done` gets the server's response, or SESSION_EXPIRED.
+
+        It never gets CONNECTION_LOSS. Calls are sent in order.
+        """
         self._calls += 1
         call = WaitingCall(self._calls, request, done, ends_at_expiry)
         state = self.client.state
@@ -53,7 +57,7 @@ class RetryingSession:
             self._wait(call)
 
     def abandon(self) -> None:
-        """The callers are gone: no call is answered any more, no watch fires. The client's states are still told."""
+        """Drop all calls and watches: their callers are gone. `on_state` is still called."""
         self._abandoned = True
         self._waiting.clear()
 

@@ -1,4 +1,4 @@
-"""What a producer tells of a record in the end."""
+"""Final result of a producer's record."""
 
 from collections.abc import Callable
 
@@ -10,9 +10,9 @@ from protocol.outbox import Outbox
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """What became of a record. `error`: Kafka's code, or the name of the producer's own exception.
+    """Final result of a record. `error`: Kafka's code, or the name of the producer's exception.
 
-    `outcome`: ok, failed (certainly not stored) or unknown. `offset` is None where none was told.
+    `outcome`: ok, failed (certainly not stored) or unknown. `offset` is None where the response had none.
     """
 
     operation: str

@@ -1,10 +1,9 @@
-"""Sequence numbers of an idempotent producer: which batch comes next in each partition, and what to do when
-one is lost.
+"""Sequence numbers of an idempotent producer: numbering, and recovery after losses.
 
-A broker takes a batch if its first sequence follows the last one it took from this (producer id, epoch), and
-knows a copy of one of the last it took by its numbers. So a batch keeps its numbers for ever once it has
-left, and those behind a failed one wait. When the order is broken for good, `SequenceRecovery` says how to go
-on. Source: KIP-98, KIP-360, semantics 6.
+A broker accepts a batch if its first sequence follows the last one accepted from this (producer id, epoch). It
+recognises a copy of one of the last batches by its numbers. So a sent batch keeps its numbers for ever, and those
+behind a failed one wait. When the order is broken for good, `SequenceRecovery` selects the recovery. Source:
+KIP-98, KIP-360, semantics 6.
 """
 
 from emulator.machines.client.client_settings import SequenceRecovery
@@ -17,7 +16,10 @@ _PRODUCER_EPOCH_MAX = 32_767
 
 
 class _Partition:
-    """`in_flight`: batches with numbers that have not ended, those waiting for a retry included, in order."""
+    """Numbering of one partition.
+
+    `in_flight`: batches with numbers that have not ended, those waiting for a retry included, in order.
+    """
 
     __slots__ = (
         "in_flight", "last_acknowledged", "last_acknowledged_offset", "next_sequence", "producer_epoch", "producer_id",
@@ -35,7 +37,7 @@ class _Partition:
 
 
 class Sequences:
-    """The producer's identity and its place in every partition. Without an id nothing can leave."""
+    """The producer's identity and its numbering of partitions. Without an id no batch leaves."""
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Sequences:
         self._bump_for: set[TopicPartition] = set()
 
     def take_identity(self, producer_id: int, producer_epoch: int) -> None:
-        """A broker's answer to InitProducerId."""
+        """Take the id of an InitProducerId response."""
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
 
@@ -68,7 +70,7 @@ class Sequences:
                 self.producer_epoch,
             )
             return partition.unresolved_next is None and not (stale and partition.in_flight)
-        # A retry waits for those before it: what is behind a failed batch goes one by one.
+        # A retry waits for those before it: batches behind a failed one go one by one.
         return not partition.in_flight or partition.in_flight[0].base_sequence == batch.base_sequence
 
     def number(self, batch: ProducerBatch) -> None:
@@ -86,7 +88,7 @@ class Sequences:
         partition.in_flight.append(batch)
 
     def completed(self, batch: ProducerBatch, base_offset: Offset) -> None:
-        """It is in the log (late answers to batches that were given up count too)."""
+        """Note a stored batch (late responses to batches that were given up count, too)."""
         partition = self._partition(batch.key)
         if self._is_current(batch) or self._recovery == "bump":  # a partition may be behind the producer's epoch
             partition.last_acknowledged = max(partition.last_acknowledged, _last_sequence(batch))
@@ -95,10 +97,10 @@ class Sequences:
                 partition.last_acknowledged_offset = max(partition.last_acknowledged_offset, last_offset)
         _drop(partition, batch)
         if self._numbers_idle_partitions_on and not self._is_current(batch) and not partition.in_flight:
-            self._restart(partition)  # the only moment in which Kafka looks (handleCompletedBatch)
+            self._restart(partition)  # Kafka checks only here (handleCompletedBatch)
 
     def can_retry(self, batch: ProducerBatch, error: int, log_start: Offset) -> bool:
-        """Whether to send the batch again after `error`. May ask for another epoch or number anew."""
+        """Whether to send the batch again after `error`. May schedule a new epoch, or renumber."""
         retriable = error in _RETRIABLE
         if self._recovery == "reset":
             return retriable and self._is_current(batch)
@@ -119,7 +121,7 @@ class Sequences:
         return retriable
 
     def outlived(self, batch: ProducerBatch) -> bool:
-        """Its id is one of the past: what would be tried again is not. From 2.5 on it is."""
+        """Whether the batch's id is outdated and must not be retried. From 2.5 on it is retried."""
         return self._recovery != "bump" and not self._is_current(batch)
 
     def _retries_unknown_producer(self, batch: ProducerBatch, partition: _Partition, log_start: Offset) -> bool:
@@ -129,13 +131,16 @@ class Sequences:
             self._bump_for.add(batch.key)
             return True
         if partition.last_acknowledged_offset < log_start:
-            # What the broker forgot was deleted from the log: nothing is lost, begin again.
+            # The records that the broker forgot were deleted from the log: nothing is lost, begin again.
             self._renumber(partition)
             return True
         return False
 
     def failed(self, batch: ProducerBatch, error: int | str, *, may_reuse: bool) -> None:
-        """It was given up. `may_reuse`: its numbers go to those behind it, or count as lost."""
+        """Note a batch that was given up.
+
+        `may_reuse`: its numbers go to those behind it; else they count as lost.
+        """
         if batch.base_sequence == NO_SEQUENCE:
             return  # it never left
         current = self._is_current(batch)
@@ -148,7 +153,7 @@ class Sequences:
         elif not current:
             _drop(partition, batch)
         elif error in _LOSSES:
-            # Data was lost on the broker: nothing can be promised about what came before.
+            # Data was lost on the broker: the guarantees about earlier batches are void.
             self._forget()
         else:
             _drop(partition, batch)
@@ -156,8 +161,10 @@ class Sequences:
                 self._close_gap(partition, batch)
 
     def left_unresolved(self, batch: ProducerBatch) -> None:
-        """It was given up by time after it had been sent: nobody knows whether its numbers are taken. 0.11 does not
-        wait for what others are told."""
+        """Note a sent batch that expired: whether the broker used its numbers is unknown.
+
+        0.11 does not wait for other batches' responses.
+        """
         if self._recovery == "reset":
             self._forget()
             return
@@ -166,7 +173,7 @@ class Sequences:
         partition.unresolved_next = max(after, partition.unresolved_next or 0)
 
     def resolve(self) -> None:
-        """To be called before anything is sent: settles what the last answers left open."""
+        """Settle what the last responses left open; call it before sending."""
         for key, partition in self._partitions.items():
             if partition.unresolved_next is None or partition.in_flight:
                 continue
@@ -183,12 +190,12 @@ class Sequences:
             self._bump()
 
     def _forget(self) -> None:
-        """Another id is needed, and begins everywhere at 0."""
+        """Drop the identity: another id is needed, and begins everywhere at 0."""
         self.producer_id = self.producer_epoch = -1
         self._partitions.clear()
 
     def _bump(self) -> None:
-        """KIP-360: a new epoch makes the numbers begin at 0 again."""
+        """Raise the epoch; the numbers then begin at 0 again (KIP-360)."""
         if self.producer_epoch == _PRODUCER_EPOCH_MAX:
             self.producer_id = self.producer_epoch = -1
         else:
@@ -209,14 +216,14 @@ class Sequences:
         partition.last_acknowledged = -1
 
     def _renumber(self, partition: _Partition) -> None:
-        """From 0 under the current identity, batches under way first."""
+        """Renumber from 0 under the current identity, batches under way first."""
         self._restart(partition)
         for batch in partition.in_flight:
             batch.number(self.producer_id, self.producer_epoch, partition.next_sequence)
             partition.next_sequence += len(batch)
 
     def _close_gap(self, partition: _Partition, lost: ProducerBatch) -> None:
-        """The numbers of `lost` go to the batches behind it."""
+        """Give the numbers of `lost` to the batches behind it."""
         partition.next_sequence -= len(lost)
         for batch in partition.in_flight:
             if batch.base_sequence > lost.base_sequence:
@@ -230,7 +237,7 @@ class Sequences:
 
 
 _LOSSES = frozenset((ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID))
-"""Kafka's UnknownProducerIdException is an OutOfOrderSequenceException."""
+"""Errors of lost data: Kafka's UnknownProducerIdException is an OutOfOrderSequenceException."""
 _RETRIABLE = frozenset(int(code) for code, traits in TRAITS.items() if traits.retriable)
 
 

@@ -1,17 +1,16 @@
-"""Session client: one session with the ensemble, as a part of a machine (semantics 5.2; ZooKeeper's ClientCnxn).
+"""ZooKeeper client (ClientCnxn): one session with the ensemble, as a part of a machine.
 
-It never declares its own session expired: silence only makes it try another server, and only a server's word
-ends the session. Requests go out in order; those without an answer when the connection is lost fail with
-CONNECTION_LOSS, and whether they were done is unknown.
-
+Semantics 5.2. It never declares its own session expired. Silence only makes it try another server; only a server's
+response ends the session. Requests go out in order. Those without a response when the connection is lost fail with
+CONNECTION_LOSS, and their outcome is unknown.
 States:
 
     idle --start--> connecting <--> connected      (same session, other server)
-                        |---- server says so ----> expired --restart--> connecting (a new session)
-    connected, connecting --close--> (the server's answer, or its silence) --> closed
+                        |---- server responds ---> expired --restart--> connecting (a new session)
+    connected, connecting --close--> (the server's response, or its silence) --> closed
 
-Watches are one-shot, and set again by SetWatches after reconnecting with the same session; a new session starts
-with none.
+Watches are one-shot. After reconnecting with the same session SetWatches sets them again; a new session begins with
+none.
 """
 
 from collections import Counter, deque
@@ -43,7 +42,7 @@ from protocol.purposes import SESSION
 
 PING_INTERVAL_MAX_MS = 10_000.0
 OUTSTANDING_MAX = 10_000
-"""Requests without an answer. A caller that piles up more has a bug."""
+"""Bound of requests without a response. A caller that exceeds it has a bug."""
 
 SessionState = Literal["idle", "connecting", "connected", "expired", "closed"]
 Done = Callable[[Now, Outbox, SessionResponse], None]
@@ -54,9 +53,10 @@ def _nothing(now: Now, out: Outbox, what: object) -> None:
 
 
 class SessionClient:
-    """`key` begins the names of its timers; `owner` names whose session it is in events (default: `key`).
+    """One session. `key` begins the names of its timers; `owner`: its node in events (`key`).
 
-    `on_state` hears connected, disconnected, expired and closed; `on_watch` every watch that fires. Both may submit.
+    `on_state` is called with connected, disconnected, expired and closed; `on_watch` with every watch that fires.
+    Both may submit.
     """
 
     def __init__(self, key: str, servers: Sequence[str], session_timeout_ms: float, owner: str = "") -> None:
@@ -65,26 +65,26 @@ class SessionClient:
         self.on_state: Callable[[Now, Outbox, str], None] = _nothing
         self.on_watch: Callable[[Now, Outbox, WatchFired], None] = _nothing
         self.handled: Due = lambda now, out: None
-        """Called when an input has been handled."""
+        """Callback after each input."""
         self.changes: Counter[str] = Counter()
-        """How often it became connected, disconnected, expired and closed; over all its sessions."""
+        """Counts of the states connected, disconnected, expired and closed, over all its sessions."""
         self._owner = owner or key
         self._servers = SessionServers(servers)
-        self._asked_ms = int(session_timeout_ms)
+        self._requested_timeout_ms = int(session_timeout_ms)
         self._connect_timer: TimerKey = (key, "connect")
         self._idle_timer: TimerKey = (key, "idle")
         self._chance = Chance(0)
         self._reset()
 
     def _reset(self) -> None:
-        """As before the first connection: no session."""
+        """Return to the state before the first connection: no session."""
         self.session_id = 0
         self._password = 0
         self._last_zxid = 0
-        self._agreed(self._asked_ms)
+        self._set_timeout(self._requested_timeout_ms)
         self._connection = 0
         self._sent_ms = 0.0
-        self._heard_ms = 0.0
+        self._received_ms = 0.0
         self._closing = False
         self._queued: deque[tuple[SessionRequest, Done]] = deque()
         self._pending: deque[tuple[SessionRequest, Done]] = deque()
@@ -92,23 +92,23 @@ class SessionClient:
 
     @property
     def connection(self) -> int:
-        """To the present server; 0: there is none."""
+        """Connection to the present server; 0: there is none."""
         return self._connection
 
     @property
     def last_zxid(self) -> int:
-        """Newest zxid seen in this session; a server behind it refuses us."""
+        """Newest zxid seen in this session; a server behind it refuses the session."""
         return self._last_zxid
 
     @property
     def session_timeout_ms(self) -> float:
-        """As negotiated; as asked before that."""
+        """Negotiated timeout; the requested one before that."""
         return self._timeout_ms
 
-    # --- orders ---------------------------------------------------------------------------------------------
+    # --- operations -----------------------------------------------------------------------------------------
 
     def start(self, now: Now, out: Outbox, chance: Chance) -> None:
-        """Opens a session; the servers are tried in an order that `chance` draws."""
+        """Open a session; `chance` draws the order of the servers."""
         assert self.state == "idle", self.state
         self._chance = chance
         self._servers.draw(chance)
@@ -116,7 +116,7 @@ class SessionClient:
         self._next_server(now, out)
 
     def restart(self, now: Now, out: Outbox) -> None:
-        """A new session after the old one expired or was closed. Nothing of the old one is left."""
+        """Open a new session after the old one expired or was closed, without any of its state."""
         assert self.state in ("expired", "closed"), self.state
         self._reset()
         self._servers.draw(self._chance)
@@ -124,7 +124,10 @@ class SessionClient:
         self._next_server(now, out)
 
     def submit(self, now: Now, out: Outbox, request: SessionRequest, done: Done) -> None:
-        """In order. While connecting it waits for this attempt's end, and fails with it, as ZooKeeper's."""
+        """Send a request, in order.
+
+        While connecting it waits for the end of this attempt, and fails with it, as ZooKeeper's.
+        """
         if self.state in ("expired", "closed") or self._closing:
             done(now, out, failure(request, SessionError.SESSION_EXPIRED))
         elif self.state == "connected":
@@ -136,11 +139,12 @@ class SessionClient:
             self._queued.append((request, done))
 
     def close(self, now: Now, out: Outbox) -> None:
-        """Ends the session (ZooKeeper.close): `on_state` hears closed when the server has answered or cannot be asked.
+        """End the session (ZooKeeper.close).
 
-        An attempt to connect that is under way is waited for, and nothing is tried after it: so the wait ends at the
-        latest when a server has been silent for two thirds of the session's time-out, or an attempt for the time-out
-        divided by the number of servers."""
+        `on_state` is called with closed when the server has responded or cannot be reached. It waits for a
+        connection attempt under way, and tries no other server after it. The wait has a limit. For a silent
+        server it is two thirds of the session's timeout, for an attempt the timeout divided by the number of servers.
+        """
         if self._closing or self.state in ("expired", "closed"):
             return
         if self.state == "connected":
@@ -153,9 +157,9 @@ class SessionClient:
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, MessageReceived):
-            self._heard_ms = now.mono_ms
+            self._received_ms = now.mono_ms
             self._message(now, out, event.message)
         elif isinstance(event, ConnectionOpened):
             self._introduce(now, out)
@@ -165,7 +169,7 @@ class SessionClient:
         self.handled(now, out)
 
     def _connect_due(self, now: Now, out: Outbox) -> None:
-        """The pause before an attempt is over, or the attempt took too long."""
+        """Handle the end of the pause before an attempt, or an attempt's timeout."""
         if self._connection:
             out.close(self._connection)
             self._connection = 0
@@ -175,7 +179,7 @@ class SessionClient:
         self.handled(now, out)
 
     def _idle_due(self, now: Now, out: Outbox) -> None:
-        if now.mono_ms >= self._heard_ms + self._read_timeout_ms:
+        if now.mono_ms >= self._received_ms + self._read_timeout_ms:
             out.close(self._connection)
             self._connection = 0
             self._disconnected(now, out)
@@ -195,12 +199,14 @@ class SessionClient:
             self._connect(now, out)
 
     def _connect(self, now: Now, out: Outbox) -> None:
-        self._connection = out.open(self._servers.current, SESSION, self._heard)
+        self._connection = out.open(self._servers.current, SESSION, self._on_connection_event)
         out.set_timer(self._connect_timer, self._timeout_ms / len(self._servers), self._connect_due)
 
     def _introduce(self, now: Now, out: Outbox) -> None:
-        """Reopens the session if we have one; what waited goes out right behind."""
-        self._send(now, out, ConnectRequest(self._asked_ms, self._last_zxid, self.session_id, self._password))
+        """Reopen the session if there is one; waiting requests follow at once."""
+        self._send(
+            now, out, ConnectRequest(self._requested_timeout_ms, self._last_zxid, self.session_id, self._password)
+        )
 
     def _connected(self, now: Now, out: Outbox, response: ConnectResponse) -> None:
         if response.session_timeout_ms == 0:
@@ -211,7 +217,7 @@ class SessionClient:
         self.session_id = response.session_id
         self._password = response.password
         self._last_zxid = max(self._last_zxid, response.session_id)
-        self._agreed(response.session_timeout_ms)
+        self._set_timeout(response.session_timeout_ms)
         out.cancel_timer(self._connect_timer)
         self._emit(out, "connected")
         if self._closing:
@@ -237,8 +243,8 @@ class SessionClient:
             case PingResponse(zxid):
                 self._last_zxid = max(self._last_zxid, zxid)
             case WatchFired():
-                # Not a zxid that we have seen whole: other notices of the same transaction may still be under
-                # way, and be lost with this connection; SetWatches must ask for them again.
+                # Its zxid does not count: other notices of the same transaction may be under way, and be lost with
+                # this connection; SetWatches must request them again.
                 self._watches.fired(message)
                 self.on_watch(now, out, message)
             case ConnectResponse() if self.state == "connecting":
@@ -248,7 +254,7 @@ class SessionClient:
             case SetWatchesResponse():
                 pass
             case _:
-                # No server says this; the connection is of no use any more.
+                # No server sends this; the connection is of no use any more.
                 out.close(self._connection)
                 self._connection = 0
                 self._disconnected(now, out)
@@ -263,21 +269,21 @@ class SessionClient:
         self._sent_ms = now.mono_ms
         out.send(self._connection, message)
 
-    def _agreed(self, timeout_ms: int) -> None:
+    def _set_timeout(self, timeout_ms: int) -> None:
         self._timeout_ms = float(timeout_ms)
         self._read_timeout_ms = self._timeout_ms * 2 / 3
         self._ping_interval_ms = min(self._read_timeout_ms / 2, PING_INTERVAL_MAX_MS)
 
     def _watch_idle(self, now: Now, out: Outbox) -> None:
-        """One timer for both limits: to say something, and to have heard something."""
+        """Set the one timer of both limits: since the last request, and since the last response."""
         ping_ms = self._sent_ms + self._ping_interval_ms
-        read_ms = self._heard_ms + self._read_timeout_ms
+        read_ms = self._received_ms + self._read_timeout_ms
         out.set_timer(self._idle_timer, max(0.0, min(ping_ms, read_ms) - now.mono_ms), self._idle_due)
 
     # --- ends -----------------------------------------------------------------------------------------------
 
     def _disconnected(self, now: Now, out: Outbox) -> None:
-        """The connection is gone, or never stood: the session may live on."""
+        """Handle a lost, or failed, connection: the session may live on."""
         was_connected = self.state == "connected"
         if self._closing:
             self._end(now, out, "closed")
@@ -318,10 +324,10 @@ class SessionClient:
 
 
 def _fits(request: SessionRequest, response: SessionResponse) -> bool:
-    """Whether it can be the answer: there is a result for each operation."""
+    """Whether a response can be the request's: it has a result for each operation."""
     return len(response.results) == len(request.ops)
 
 
 def failure(request: SessionRequest, error: SessionError) -> SessionResponse:
-    """The answer that no server gave: the same error for every operation."""
+    """Response in place of a missing one: the same error for every operation."""
     return SessionResponse([OpResult(error, op.path) for op in request.ops], error)

@@ -1,8 +1,8 @@
-"""In which order, and how soon, a session client tries the servers of the ensemble (ZooKeeper's host provider).
+"""Order and delays of a session client's attempts at servers (ZooKeeper's host provider).
 
-The list is drawn once per session, then gone through round and round from wherever the client is. A random part
-of a second passes before every attempt but the first (after a tenth, for the old connection's end), and a second more
-before it tries the server again at which the round began.
+The client draws the list once per session, then goes round it from the present server. A random part of a second
+passes before every attempt but the first (after a tenth, for the old connection's end). A further second passes
+before it tries the round's first server again.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from protocol.chance import Chance
 
 CLEAN_UP_MS = 100.0
-"""ZooKeeper's client rests that long when it has closed a connection."""
+"""Pause of ZooKeeper's client after it has closed a connection."""
 RECONNECT_DELAY_MAX_MS = 1000.0
 ROUND_PAUSE_MS = 1000.0
 
 
 class SessionServers:
-    """`current`: the server of the present attempt or connection; "" before the first."""
+    """Servers of one session client.
+
+    `current`: the server of the present attempt or connection; "" before the first.
+    """
 
     def __init__(self, servers: Sequence[str]) -> None:
         assert servers, "a session client needs servers"
@@ -33,13 +36,13 @@ class SessionServers:
         return self._servers[self._place] if self._place >= 0 else ""
 
     def draw(self, chance: Chance) -> None:
-        """For a new session: another order, from its beginning."""
+        """Draw another order for a new session, and begin at its start."""
         self._chance = chance
         self._servers = chance.shuffled(self._servers)
         self._place = self._round_began = -1
 
     def advance(self) -> float:
-        """On to the next server; how many ms to wait before trying it."""
+        """Move on to the next server; returns the delay in ms before its attempt."""
         first = self._place == -1
         self._place = (self._place + 1) % len(self._servers)
         if first:
@@ -49,5 +52,5 @@ class SessionServers:
         return delay_ms + ROUND_PAUSE_MS if self._place == self._round_began else delay_ms
 
     def connected(self) -> None:
-        """A round begins here."""
+        """Begin a round at the current server."""
         self._round_began = self._place

@@ -1,4 +1,4 @@
-"""Watches that a session client holds, so that it can set them again after reconnecting (semantics 5.2)."""
+"""Watches of a session client, to be set again after reconnecting (semantics 5.2)."""
 
 from protocol.messages.session import (
     Exists,
@@ -12,11 +12,11 @@ from protocol.messages.session import (
 )
 
 READS = (GetData, Exists, GetChildren)
-"""What can leave a watch behind."""
+"""Operations that can set a watch."""
 
 
 class HeldWatches:
-    """By kind, as SetWatches wants them: of existing data, of znodes that do not exist yet, of children."""
+    """Watches by kind, as in SetWatches: of existing data, of absent znodes, of children."""
 
     def __init__(self) -> None:
         self._data: set[str] = set()
@@ -24,7 +24,7 @@ class HeldWatches:
         self._children: set[str] = set()
 
     def answered(self, request: SessionRequest, response: SessionResponse) -> None:
-        """A watch stands once its read was answered; of an exists also when there is no znode."""
+        """Note the watch of a read's response; of an exists also when there is no znode."""
         if len(request.ops) != 1 or not response.results:
             return
         op, error = request.ops[0], response.results[0].error
@@ -36,7 +36,7 @@ class HeldWatches:
             self._exists.add(op.path)
 
     def fired(self, notice: WatchFired) -> None:
-        """One-shot: what it tells of is watched no longer."""
+        """Remove a fired watch (one-shot)."""
         if notice.kind == "children":
             self._children.discard(notice.path)
             return
@@ -46,7 +46,7 @@ class HeldWatches:
             self._children.discard(notice.path)
 
     def request(self, last_zxid: int) -> SetWatchesRequest | None:
-        """What a reconnected client sends first; None: it watches nothing."""
+        """First request of a reconnected client; None: it has no watches."""
         if not (self._data or self._exists or self._children):
             return None
         return SetWatchesRequest(last_zxid, sorted(self._data), sorted(self._exists), sorted(self._children))

@@ -1,7 +1,8 @@
-"""A consumer that subscribes: its group gives it partitions, and takes them away. Kafka's ConsumerCoordinator.
+"""A consumer that subscribes: its group assigns and revokes partitions.
 
-It commits and lets go before a rebalance, begins where the group was with what it is given, and reads on meanwhile
-where members share cooperatively. Reading itself is `consumer`, membership `group_member`.
+Kafka's ConsumerCoordinator. Before a rebalance it commits and releases its partitions. It begins new ones at the
+committed offsets. With a cooperative strategy it reads on meanwhile. `consumer` reads, `group_member` keeps the
+membership.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,8 +24,10 @@ OnFailed = Callable[[Now, Outbox, str], None]
 
 
 class SubscribedConsumer:
-    """Of the group in the settings. `on_failed` hears why it is no member any more, and never will be again: the name
-    of an error. The rest as of `Consumer`."""
+    """Consumer of the group in the settings.
+
+    `on_failed` receives the error that ended its membership for good. The other arguments: see `Consumer`.
+    """
 
     def __init__(
         self,
@@ -64,14 +67,16 @@ class SubscribedConsumer:
         self._reads = False
 
     def subscribe(self, now: Now, out: Outbox, topics: Sequence[str]) -> None:
-        """Read what the group gives it of these, from now on."""
+        """Read the partitions of `topics` that the group assigns, from now on."""
         for topic in topics:
             self._consumer.want_topic(now, out, topic)
         self.member.subscribe(now, out, topics)
 
     def leave(self, now: Now, out: Outbox, left: CommitEnded) -> None:
-        """Read no more, commit for the last time, if commits are automatic, leave the group, then close. `left` hears
-        what became of the commit."""
+        """Stop reading, commit if automatic, leave the group, then close.
+
+        `left` receives the error of the commit.
+        """
         self.member.begin_to_leave()
 
         def committed(now: Now, out: Outbox, error: int | str) -> None:
@@ -84,7 +89,7 @@ class SubscribedConsumer:
         self._consumer.commit_last(now, out, committed)
 
     def close(self, now: Now, out: Outbox) -> None:
-        """At once: no commit, and not a word to the group."""
+        """Close at once, without a commit and a LeaveGroup."""
         if not self._closed:
             self._closed = True
             self.member.close(out)
@@ -92,10 +97,10 @@ class SubscribedConsumer:
 
     @property
     def closed(self) -> bool:
-        """Nothing more is to be handled."""
+        """Whether no further event is to be handled."""
         return self._closed
 
-    # --- of its member (group_member.Owner) -----------------------------------------------------------------
+    # --- callbacks of its member (group_member.Owner) -------------------------------------------------------
 
     def partition_counts(self, topics: Sequence[str]) -> dict[str, int]:
         """See Owner."""
@@ -108,7 +113,7 @@ class SubscribedConsumer:
     def prepare(self, now: Now, out: Outbox, *, commit: bool, give_up: bool, prepared: Due) -> None:
         """See Owner."""
         if give_up:
-            self._consumer.hold()  # what comes now is the next owner's
+            self._consumer.hold()  # later records are the next owner's
 
         def committed(now: Now, out: Outbox, error: int | str) -> None:
             if give_up and not self._closed:
@@ -145,7 +150,10 @@ class SubscribedConsumer:
         self._handled(now, out)
 
     def _may_read(self) -> bool:
-        """Up to 2.4 poll() comes no further than to look for the coordinator, or to wait for others to join."""
+        """Whether poll() reaches reading.
+
+        Up to 2.4 it only looks for the coordinator, or waits for other members to join, first.
+        """
         return self._settings.reads_while_it_joins or self.member.is_settled
 
     def _look_whether_it_reads(self, now: Now, out: Outbox) -> None:

@@ -7,7 +7,7 @@ from protocol.messages.session import SessionRequest
 
 
 class WaitingCall(msgspec.Struct):
-    """`number`: in the order of the calls."""
+    """A waiting call. `number`: in the order of the calls."""
 
     number: int
     request: SessionRequest

@@ -1,7 +1,6 @@
-"""Work that a client process does by itself: producing at a rate, consuming all that comes.
+"""Workloads of a client process: producing at a rate, consuming all records.
 
-Both have bounds of their own: a producer that cannot keep up skips records and counts them, rather than let
-them pile up.
+Both have bounds of their own. A producer that cannot keep up skips records and counts them, rather than queue them.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,9 +37,12 @@ from protocol.versions import UnknownVersion, gates_for
 
 PROBLEMS_MAX = 100
 CATCH_UP_MS = 1_000.0
-"""Who is late by no more (a busy machine) sends at once what was due; who is later (a paused process) lets it go."""
+"""Lateness up to which a producer sends overdue records at once (a busy machine).
+
+Beyond it (a paused process) it skips them.
+"""
 DUE_MARGIN = 1e-6
-"""Of a tick: a timer that fires when it is due must find its tick due, whatever floating point makes of it."""
+"""Tolerance, in ticks: a timer that fires on time must find its tick due despite rounding."""
 
 Stopped = Callable[[Now, Outbox, WorkloadReport], None]
 
@@ -48,8 +50,10 @@ Stopped = Callable[[Now, Outbox, WorkloadReport], None]
 def library_settings(
     library: str, kafka_version: str, settings: Mapping[str, Any], client_version: str = ""
 ) -> ProducerSettings:
-    """Settings of a producer of that library; `client_version`: of Java's, "": as the cluster's. It writes no record
-    format that the cluster does not have. Raises UnusableSetting."""
+    """Settings of a producer of that library. Raises UnusableSetting.
+
+    `client_version`: of Java's, "": as the cluster's. It writes no record format that the cluster does not have.
+    """
     if library == "librdkafka":
         return librdkafka_settings(settings)
     try:
@@ -63,7 +67,7 @@ def library_settings(
 
 
 def settings_of(spec: WorkloadSpec, kafka_version: str) -> ProducerSettings | ConsumerSettings:
-    """What that workload would go by. Raises UnusableSetting, as beginning it does."""
+    """Effective settings of a workload. Raises UnusableSetting, as starting it does."""
     return _producing(spec, kafka_version) if spec.kind == "produce" else _consuming(spec, kafka_version)
 
 
@@ -112,7 +116,7 @@ class ProduceWorkload:
         self._tick(now, out)
 
     def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
-        """`stopped` is told when nothing is under way any more."""
+        """Stop; `stopped` is called when no send is unfinished."""
         self._stopping.append(stopped)
         out.cancel_timer((self._key,))
         if at_once:
@@ -129,7 +133,7 @@ class ProduceWorkload:
             stopped(now, out, self._report)
 
     def _tick(self, now: Now, out: Outbox) -> None:
-        """Sends what is due. Paced from the start, so that lateness does not add up."""
+        """Send the due records. Paced from the start, so that lateness does not add up."""
         if self._report.sent >= self._spec.limit:
             return
         period_ms = 1000.0 / self._spec.rate_per_s
@@ -171,7 +175,10 @@ class ProduceWorkload:
 
 
 class ConsumeWorkload:
-    """Reads partitions as they grow: those it is told, or those its group gives it. Raises UnusableSetting."""
+    """Reads partitions as they grow: the spec's, or the group's assignment.
+
+    Raises UnusableSetting.
+    """
 
     def __init__(
         self,
@@ -215,7 +222,7 @@ class ConsumeWorkload:
         self._consumer.assign(now, out, {(spec.topic, partition): offset for partition in spec.partitions})
 
     def stop(self, now: Now, out: Outbox, stopped: Stopped, *, at_once: bool) -> None:
-        """Of a group it commits for the last time, and leaves it, unless it stops `at_once`."""
+        """Stop; in a group commit for the last time and leave, unless `at_once`."""
 
         def left(now: Now, out: Outbox, error: int | str) -> None:
             if error:
@@ -238,7 +245,7 @@ class ConsumeWorkload:
         )
 
     def _failed(self, now: Now, out: Outbox, error: str) -> None:
-        self._note(f"no member of {self._spec.group} any more: {error}")
+        self._note(f"group {self._spec.group}: the membership ended: {error}")
 
     def _note(self, problem: str) -> None:
         if len(self._report.problems) < PROBLEMS_MAX:

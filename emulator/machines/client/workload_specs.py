@@ -1,6 +1,6 @@
-"""What a workload is in each AZ: a producer at a rate, and a consumer of everything, as their client is told. Pure.
+"""Specs of a load in each AZ: a producer at a rate, and a consumer of everything. Pure.
 
-Live commands and steps of a scenario begin the same.
+Live commands and steps of a scenario use the same.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,21 @@ from protocol.messages.workload import WorkloadSpec
 UNBOUNDED: Final = 1_000_000_000_000
 UNFINISHED_S: Final = 60.0
 UNFINISHED_RANGE: Final = (1_000, 10_000)
-"""Records that a producer may have under way: those of UNFINISHED_S, so that it writes on through a cut."""
+"""Bounds of a producer's unfinished records.
+
+The number is that of UNFINISHED_S, so that it writes on through a partition.
+"""
 ALL_ACKS: Final = -1
 PRODUCE, CONSUME = "produce", "consume"
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """`partitions` of `topic`, written in turn; or, with `keys`, where the partitioner says by so many keys in turn.
+    """Load of a topic.
+
+    `partitions` of `topic`, written in turn; or, with `keys`, the partitioner chooses by so many keys in turn.
     `settings`, `consumer_settings`: of the clients, by Kafka's names. `client_version`: of the producers, "" the
-    newest. `group`: its consumers are its members."""
+    newest. `group`: its consumers are its members.
+    """
 
     name: str
     topic: str
@@ -49,29 +55,31 @@ def producers_settings(
     kafka_version: str,
     client_version: str,
 ) -> dict[str, Any]:
-    """The client's defaults < `given` to all producers < acks < `own` < retries, idempotence. None: as given, else as
-    the client has it by default. `kafka_version`: of the cluster; `client_version`: "" the newest. Raises
-    UnknownVersion."""
-    said: dict[str, Any] = dict(given)
+    """Settings of producers, by precedence. Raises UnknownVersion.
+
+    The client's defaults < `given` to all producers < acks < `own` < retries, idempotence. None: as given, else the
+    client's default. `kafka_version`: of the cluster; `client_version`: "" the newest.
+    """
+    settings: dict[str, Any] = dict(given)
     if acks is not None:
-        said["acks"] = "all" if acks == ALL_ACKS else str(acks)
-    said |= own
+        settings["acks"] = "all" if acks == ALL_ACKS else str(acks)
+    settings |= own
     if retries is not None:
-        said["retries"] = retries
+        settings["retries"] = retries
     if idempotent is not None:
-        said[IDEMPOTENCE] = idempotent
-    elif IDEMPOTENCE not in said and idempotent_by_default(kafka_version, client_version, said):
-        said[IDEMPOTENCE] = True
-    return {**producer_defaults(kafka_version, client_version), **said}
+        settings[IDEMPOTENCE] = idempotent
+    elif IDEMPOTENCE not in settings and idempotent_by_default(kafka_version, client_version, settings):
+        settings[IDEMPOTENCE] = True
+    return {**producer_defaults(kafka_version, client_version), **settings}
 
 
 def value_prefix(client: str, began_ms: float) -> str:
-    """How each value of a client's producer begins: no other begins so."""
+    """Prefix of the values of a client's producer; it is unique."""
     return f"{client}.{began_ms:.0f}."
 
 
 def specs_of(load: Load, prefix: str) -> list[WorkloadSpec]:
-    """The producer's, then the consumer's, of those that there are."""
+    """Specs of the producer, then the consumer, as far as the load has them."""
     producing = WorkloadSpec(
         name=f"{load.name}:{PRODUCE}",
         kind="produce",

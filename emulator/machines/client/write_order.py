@@ -1,4 +1,4 @@
-"""What the direct client is to write."""
+"""Order of a write by the direct client."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from protocol.records.compression import Compression
 
 
 class WriteOrder(msgspec.Struct, frozen=True):
-    """What to write and how. Each of `batches` is one batch of values; `timeout_ms` goes to the broker."""
+    """Values to write, and how. Each of `batches` is one batch; `timeout_ms` goes to the broker."""
 
     broker: BrokerId
     topic: str

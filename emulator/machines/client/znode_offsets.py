@@ -1,9 +1,9 @@
-"""Committed offsets of the old consumer: plain numbers under `/consumers/G/offsets/T/P` in the session service.
+"""Committed offsets of the old consumer, in ZooKeeper.
 
-They go through the client's own session. Nobody checks them against a log: what is wrong with one, the next fetch
-finds out (semantics 6). A call waits for the connection without limit, and is sent again in the next session.
-What this consumer has found or written there itself is not written again, whoever else has been there since
-(ZookeeperConsumerConnector.commitOffsetToZooKeeper).
+They are plain numbers under `/consumers/G/offsets/T/P`. They go through the client's own session. No check against
+a log takes place: the next fetch finds a wrong one (semantics 6). A call waits for the connection without limit,
+and is sent again in the next session. This consumer does not write an offset again that it has found or written
+itself, whatever other clients wrote since (ZookeeperConsumerConnector.commitOffsetToZooKeeper).
 """
 
 from collections.abc import Callable, Mapping
@@ -29,14 +29,14 @@ from protocol.outbox import Due, Outbox
 from protocol.znodes import CONSUMERS, consumer_offset_path, decode_consumer_offset, encode_consumer_offset
 
 SESSION_SERVICE = NO_BROKER
-"""The broker that an attempt is sent to: none."""
+"""Broker of an attempt to ZooKeeper: none."""
 NO_TIMEOUT_MS = 0.0
-"""It is waited for as long as the session lasts."""
+"""No limit: a call waits as long as the session lasts."""
 COMMITS_MAX = 1_000
 
 
 class ZnodeOffsets:
-    """Of one group. `key` names its session's timers; `owner` whose session it is, in events."""
+    """Offsets of one group. `key` names its session's timers; `owner`: its node in events."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ZnodeOffsets:
         self._under_way: list[GroupOperations] = []
         self._closing = False
         self._written: dict[TopicPartition, Offset] = {}
-        """As found or written last; -1: nothing was there."""
+        """Offset as found or written last; -1: there was none."""
         self.handled: Due = lambda now, out: None
         self._client.handled = self._session_handled
 
@@ -95,7 +95,7 @@ class ZnodeOffsets:
         ended: CommitEnded,
         timeout_ms: float | None,
     ) -> None:
-        """See OffsetStore. It has no time-out of its own. Of what has not moved since, nobody hears."""
+        """See OffsetStore. It has no timeout of its own, and records no unchanged offset."""
         offsets = {
             topic_partition: each
             for topic_partition, each in offsets.items()
@@ -130,7 +130,7 @@ class ZnodeOffsets:
         return False
 
     def close(self, now: Now, out: Outbox) -> None:
-        """See OffsetStore. The session is ended, if its server answers."""
+        """See OffsetStore. The session ends, if its server responds."""
         self._closing = True
         for operations in self._under_way:
             operations.attempt_ended(out, NO_ANSWER, "the consumer was closed")
@@ -166,7 +166,7 @@ class ZnodeOffsets:
         offset: Offset,
         done: Callable[[Now, Outbox], None],
     ) -> None:
-        """Set it; if it is not there, make it, parents first (ZkUtils.updatePersistentPath)."""
+        """Set the znode; if it is absent, create it, parents first (ZkUtils.updatePersistentPath)."""
         path, data = consumer_offset_path(self._group, *topic_partition), encode_consumer_offset(offset)
         missing = parents(path)
 
@@ -195,6 +195,6 @@ class ZnodeOffsets:
 
 
 def parents(path: str) -> list[str]:
-    """Of an offset's znode, those below `/consumers`, outermost first."""
+    """Parents of an offset's znode, those below `/consumers`, outermost first."""
     names = path.removeprefix(f"{CONSUMERS}/").split("/")[:-1]
     return [f"{CONSUMERS}/{'/'.join(names[: count + 1])}" for count in range(len(names))]

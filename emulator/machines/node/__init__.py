@@ -1,8 +1,10 @@
-"""How parts make a process: the machine of each kind of node. Reading order: `broker_node`, `controlled_shutdown`
-(an orderly stop's first part), `departure` (its last), `topic_creation` (by a broker itself); as clients ask:
-`administration_work` (what all have in common), `topic_administration`, `partition_administration`,
-`setting_administration`, `leader_administration`, `administration` (which takes what);
-`controller_node`, `broker_status` (what both think), `specs` (a node's machine from plain data), `restarts` (with
-another binary or other settings).
-`log_levels`: loggers of a broker.
+"""Machines of a node's process, one per kind of node, made from their parts. Reading order:
+
+- `broker_node`; `controlled_shutdown` (first part of an orderly stop), `departure` (its last part),
+  `topic_creation` (by a broker itself);
+- requests of admin clients: `administration_work` (shared), `topic_administration`, `partition_administration`,
+  `setting_administration`, `leader_administration`, `administration` (routing);
+- `controller_node`, `broker_status` (status of both), `specs` (a node's machine from plain data), `restarts` (with
+  another binary or other settings);
+- `log_levels`: loggers of a broker.
 """

@@ -1,4 +1,4 @@
-"""Requests of admin clients, by what they are about: which part of a broker's node takes each."""
+"""Routing of admin clients' requests to the parts of a broker's node."""
 
 from collections.abc import Callable, Mapping
 
@@ -25,7 +25,10 @@ def administration_of(
     file: Mapping[str, Value],
     procedures: Procedures,
 ) -> Takes:
-    """`placing`: the chance that places replicas. `file`: what the broker's server.properties says."""
+    """Return the handler of a broker's admin requests.
+
+    `placing`: the chance that places replicas. `file`: the broker's server.properties.
+    """
     context, metadata = broker.context, broker.metadata
     partitions = PartitionAdministration(
         context, metadata, lambda: controller.active, controller.is_being_deleted, procedures

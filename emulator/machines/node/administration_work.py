@@ -1,5 +1,7 @@
-"""What requests of admin clients have in common: work that talks to the session service, and an answer that waits until
-this broker's own metadata show what came of it, or the time is over."""
+"""Shared part of admin requests: work on ZooKeeper, and a response that waits for metadata.
+
+The response waits until this broker's own metadata show the result, or until the request's time limit.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,13 +15,13 @@ from protocol.machine import Now
 from protocol.outbox import Outbox
 
 WAITING_MAX = 1_000
-"""Requests that wait for metadata; more are answered at once."""
+"""Bound of requests that wait for metadata; further ones get a response at once."""
 R = TypeVar("R")
 L = TypeVar("L")
 
 
 class AdministrationWork:
-    """`name`: whose it is."""
+    """Work of one kind of admin requests. `name`: its thread's name."""
 
     def __init__(self, name: str, context: BrokerContext, metadata: MetadataCache, procedures: Procedures) -> None:
         self._name = name
@@ -29,7 +31,10 @@ class AdministrationWork:
         self._numbers = count(1)
 
     def begin(self, doing: Procedure[R], done: Callable[[R], None], lost: Callable[[], R]) -> None:
-        """`lost`: what to say when the session expired meanwhile, and nobody can say what was written."""
+        """Begin work; `done` receives its result.
+
+        `lost` makes the result if the session expired meanwhile: the outcome of the writes is unknown then.
+        """
 
         def ended(now: Now, out: Outbox, result: R) -> None:
             self._context.now = now
@@ -44,7 +49,7 @@ class AdministrationWork:
         self._procedures.task(now, out, self._name, "", doing, ended, failed).start()
 
     def wait(self, limit_ms: float, lacking: Callable[[], list[L]], answer: Callable[[list[L]], None]) -> None:
-        """`answer` is told of those that are lacking still."""
+        """Wait until nothing is lacking, at most `limit_ms`; `answer` receives the rest."""
         metadata = self._metadata
         if not lacking() or limit_ms <= 0 or len(metadata.waiting) >= WAITING_MAX:
             answer(lacking())
@@ -64,7 +69,7 @@ class AdministrationWork:
         self._context.set_timer(key, limit_ms, partial(end))
 
     def is_led(self, topic: str, partitions: int) -> bool:
-        """Each partition has a leader that lives, as far as this broker has heard."""
+        """Whether each partition has a live leader, by this broker's metadata."""
         metadata = self._metadata
         states = [metadata.partitions.get((topic, number)) for number in range(partitions)]
         return all(state is not None and state.leader in metadata.live for state in states)

@@ -1,9 +1,10 @@
-"""The machine of a broker's process: broker, controller and session client in one.
+"""Machine of a broker's process: broker, controller and session client in one.
 
     Started -> logs loaded -> session connected -> registered in /brokers/ids -> elections for the controller
     session expired -> controller resigns -> new session -> registered again -> elections
 
-The broker talks to its own controller through a socket, like to anybody's."""
+The broker reaches its own controller through a socket, like any other.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -48,14 +49,14 @@ from protocol.work import Task
 from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 
 CONNECT_LIMIT = ("session-connect-limit",)
-"""zookeeper.connection.timeout.ms: of the first connection of a life."""
+"""Timer of zookeeper.connection.timeout.ms: of the first connection of a life."""
 
 REGISTER_AGAIN = ("register-again",)
-"""0.8.2: the znode of an earlier session should be gone by then."""
+"""Timer of another registration; the earlier session's znode should be gone by then (0.8.2)."""
 
 
 class BrokerSessions:
-    """The session service for broker and controller: calls that survive lost connections."""
+    """ZooKeeper calls of broker and controller; they survive lost connections."""
 
     def __init__(self, session: RetryingSession, *, ends_at_expiry: bool) -> None:
         self._session = session
@@ -66,14 +67,14 @@ class BrokerSessions:
     ) -> None:
         ends = self._ends_at_expiry or ends_with_session
 
-        def ask(one: SessionRequest, answered: SessionDone) -> None:
+        def send(one: SessionRequest, answered: SessionDone) -> None:
             self._session.call(now, out, one, answered, ends_at_expiry=ends)
 
-        pipelined(request, ask, done)
+        pipelined(request, send, done)
 
 
 class BrokerNode:
-    """One life of a broker's process. State survives only through `files`."""
+    """One life of a broker's process. Only `files` survive it."""
 
     HEARD = HEARD_BY_BROKER
 
@@ -86,7 +87,10 @@ class BrokerNode:
         files: Files,
         given: Mapping[str, Value] | None = None,
     ) -> None:
-        """`given`: those of `settings` that somebody asked for, and what else of no bearing."""
+        """Create a node that has not started.
+
+        `given`: the explicit ones of `settings`, and explicit ones without effect.
+        """
         self.node = node
         self._gates = gates
         self._out = Outbox()
@@ -105,7 +109,7 @@ class BrokerNode:
         self._resigning = False
         self._booting = False
         self.booted = False
-        """Its logs are loaded, and it serves."""
+        """The logs are loaded, and the broker serves."""
         self._may_be_elected = "controller" in node.roles
         self._stopping = False
         self._shutdown: ControlledShutdown | None = None
@@ -115,11 +119,11 @@ class BrokerNode:
             identifier_of(node), gates, controller_settings(self._settings), sessions, broker_name, ready
         )
         self.broker = Broker(
-            self.context, self._ask_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
+            self.context, self._send_to_own_controller, self._create_topic, self._unclean_enabled, self._reconfigured
         )
         self._placing = Chance(0)
         self.file = _server_properties(node, gates, given or {}, session_servers)
-        """As its clients are told."""
+        """The broker's settings file, as DescribeConfigs reports it."""
         self.broker.administers = administration_of(
             self.broker, self.controller, lambda: self._placing, self.file, self._procedures
         )
@@ -139,29 +143,29 @@ class BrokerNode:
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
-        """What this broker thinks. Asking changes nothing."""
+        """Status as this broker knows it. Reading changes nothing."""
         return broker_status(self.node.name, self.broker, self.controller, self.session, now.mono_ms)
 
     @property
     def listens(self) -> bool:
-        """Its port takes connections: its logs are loaded (KafkaServer.startup)."""
+        """Whether its port accepts connections: its logs are loaded (KafkaServer.startup)."""
         return self.booted
 
     @property
     def reads_requests(self) -> bool:
-        """It reads what clients send: when it listens, or from 1.0 on when it has registered."""
+        """Whether it reads requests: when it listens, or from 1.0 on when it has registered."""
         return self.listens and (not self._gates.serves_after_registration or self._registered_in >= 0)
 
     @property
     def knows_cluster(self) -> bool:
-        """A controller has told it which brokers are alive: its metadata are not empty."""
+        """Whether a controller has sent it the live brokers: its metadata are not empty."""
         return bool(self.broker.metadata.live)
 
     def _handle(self, now: Now, event: Input, out: Outbox) -> None:
         match event:
             case Started(seed, incarnation):
                 self.broker.incarnation = self.broker.replicas.incarnation = incarnation
-                self.context.chance = Chance(seed + 1)  # another stream than the session's
+                self.context.chance = Chance(seed + 1)  # a stream of its own, unlike the session's
                 self._placing = Chance(seed + 2)
                 self.session.start(now, out, Chance(seed))
                 out.set_timer(CONNECT_LIMIT, self._settings.zookeeper_connection_timeout_ms, self._no_session)
@@ -191,7 +195,7 @@ class BrokerNode:
             if self.booted:
                 self.broker.configurations.session_began()
                 self._join(now, out)
-            elif not self._booting:  # up to 1.0 that goes on in the next session
+            elif not self._booting:  # up to 1.0 the boot goes on in the next session
                 self._booting = True
                 booting = _boot(self._gates)
                 self._procedures.task(now, out, "startup", "boot", booting, self._boot_ended, self._boot_failed).start()
@@ -200,12 +204,12 @@ class BrokerNode:
             if self._registering is not None:
                 self._registering.abandon()
                 self._registering = None
-            self.context.threads.go_on()  # whoever waited for the session knows before there is another
+            self.context.threads.go_on()  # threads that wait for the session resume before there is another
             self._resigning = True
             self.controller.session_expired(now, out, then=self._resigned, free=self.session.restart)
 
     def _boot_ended(self, now: Now, out: Outbox, configurations: dict[str, dict[str, str]]) -> None:
-        """The logs are loaded with their topics' settings, and requests are served."""
+        """Serve requests: the logs are loaded with their topics' settings."""
         self.context.now = now
         self.booted = True
         self.broker.start(configurations)
@@ -228,7 +232,7 @@ class BrokerNode:
             self._register(now, out)
 
     def _resigned(self, now: Now, out: Outbox) -> None:
-        """Controller no more, if it ever was."""
+        """Register, if connected: this broker is not controller any more."""
         self.context.now = now
         self._resigning = False
         after_election = self._may_be_elected and not self._gates.registers_before_election
@@ -270,7 +274,7 @@ class BrokerNode:
 
     def _registration_failed(self, now: Now, out: Outbox, error: Exception) -> None:
         if not isinstance(error, SessionLost):
-            raise error  # an expired session is begun again by its end; anything else is a bug of ours
+            raise error  # the session's expiry begins another one; any other exception is a bug
 
     def _watch_fired(self, now: Now, out: Outbox, event: WatchFired) -> None:
         self.context.now = now
@@ -281,7 +285,7 @@ class BrokerNode:
 
     # --- requests for the controller that lives here ---
 
-    def _ask_own_controller(self, request: ControllerRequest, reply: ControllerReply) -> None:
+    def _send_to_own_controller(self, request: ControllerRequest, reply: ControllerReply) -> None:
         def answered(now: Now, out: Outbox, response: Message) -> None:
             self.context.now = now
             reply(response)
@@ -330,7 +334,7 @@ class BrokerNode:
             return
         self._stopping = self.context.stopping = True
         if self._registered_in < 0 and self._gates.halts_when_stopped_while_starting:
-            # Kafka's process says 1, where it says 143 of an orderly stop: here both were asked for.
+            # Kafka's process exits with 1 here, and with 143 after an orderly stop: here both are requested stops.
             out.exit(0, "stopped while it was starting")
         elif self._settings.controlled_shutdown_enable and self._registered_in >= 0:
             self._shutdown = ControlledShutdown(self.context, self._procedures, self._finish_stop)
@@ -342,8 +346,10 @@ class BrokerNode:
         self._shut_down(0, "stopped", ExitKind.ASKED)
 
     def _shut_down(self, code: int, reason: str, kind: ExitKind) -> None:
-        """The end of KafkaServer.shutdown. Logs that were not loaded nobody has looked at: their files stay as they
-        are. Of all that there is, the session's close alone is waited for."""
+        """Shut down: the end of KafkaServer.shutdown.
+
+        The files of logs that were not loaded stay as they are. The shutdown waits only for the session's close.
+        """
         now, out = self.context.now, self._out
         if self.booted:
             self.broker.stop()
@@ -352,7 +358,7 @@ class BrokerNode:
 
 
 def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:
-    """What everything else is under exists; what topics say of themselves."""
+    """Create the persistent paths; returns the topics' own settings."""
     yield from persistent_paths(gates)
     return (yield from topic_configurations())
 
@@ -360,7 +366,7 @@ def _boot(gates: Gates) -> Procedure[dict[str, dict[str, str]]]:
 def _server_properties(
     node: Node, gates: Gates, given: Mapping[str, Value], session_servers: list[str]
 ) -> dict[str, Value]:
-    """What a broker's file would say, had it one."""
+    """Contents of the broker's server.properties, if it had one."""
     topologys: dict[str, Value] = {"broker.id": node.number, "zookeeper.connect": ",".join(session_servers)}
     if gates.registers_rack and node.az:
         topologys["broker.rack"] = node.az

@@ -1,4 +1,4 @@
-"""What a broker's or controller's node thinks, put together from its parts. Reading only: asking changes nothing."""
+"""Status of a broker's or controller's node, from its parts. Reading changes nothing."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from protocol.waiting import Waiting
 def broker_status(
     name: str, broker: Broker, controller: Controller, session: SessionClient, now_ms: float
 ) -> NodeStatus:
-    """Of a broker that may be controller."""
+    """Status of a broker that may be controller."""
     known = broker.metadata.controller
     waiting = list(_waiting(broker, controller))
     return NodeStatus(
@@ -53,7 +53,7 @@ def _waiting_thread(thread: Waiting) -> WaitingStatus:
 
 
 def controller_status(name: str, controller: Controller, session: SessionClient) -> NodeStatus:
-    """Of a dedicated controller. Who is controller instead of it, it knows only while it looks."""
+    """Status of a dedicated controller; the other controller's name is not among its state."""
     active = controller.active
     waiting = list(map(_waiting_thread, controller.who_waits()))
     return NodeStatus(
@@ -68,7 +68,10 @@ def controller_status(name: str, controller: Controller, session: SessionClient)
 
 
 def session_status(session: SessionClient) -> SessionStatus:
-    """A client that was told of its expiry tries for a new session at once; until it has one, it is expired."""
+    """Status of the session.
+
+    An expired client requests a new session at once; until it has one, its status is expired.
+    """
     if session.state == "connected":
         return SessionStatus("connected", session.session_id)
     expired = session.state == "expired" or (session.session_id == 0 and session.changes["expired"] > 0)
@@ -76,7 +79,7 @@ def session_status(session: SessionClient) -> SessionStatus:
 
 
 def session_metrics(session: SessionClient) -> dict[str, int]:
-    """kafka.server: SessionExpireListener."""
+    """Metrics of the session (kafka.server: SessionExpireListener)."""
     return {
         "ZooKeeperSyncConnectsPerSec.Count": session.changes["connected"],
         "ZooKeeperDisconnectsPerSec.Count": session.changes["disconnected"],
@@ -86,13 +89,13 @@ def session_metrics(session: SessionClient) -> dict[str, int]:
 
 def _partition_status(broker: Broker, partition: Partition, now_ms: float) -> PartitionStatus:
     topic_partition = (partition.topic, partition.partition)
-    told = broker.metadata.partitions.get(topic_partition)
+    cached = broker.metadata.partitions.get(topic_partition)
     log = partition.log
     return PartitionStatus(
         is_leader=partition.leads,
         leader=partition.leader,
         leader_epoch=partition.leader_epoch,
-        isr=list(partition.isr) if partition.leads else list(told.isr) if told is not None else [],
+        isr=list(partition.isr) if partition.leads else list(cached.isr) if cached is not None else [],
         replicas=list(partition.assignment),
         high_watermark=log.high_watermark if log is not None else NO_OFFSET,
         log_end=log.log_end if log is not None else NO_OFFSET,

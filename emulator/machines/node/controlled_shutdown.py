@@ -1,10 +1,10 @@
-"""An orderly stop's first part: the broker asks the controller to move what it leads. Semantics 4.2.
+"""Request of a controlled shutdown: first part of an orderly stop (semantics 4.2).
 
-    ask the session service who is controller -> connect -> ask it -> done
-                        ^                                         | refused, lost, late: a pause, next attempt
+    read /controller in ZooKeeper -> connect -> ControlledShutdown -> done
+              ^                                         | refused, lost, late: a pause, next attempt
 
-`controlled.shutdown.max.retries` attempts in all. Each begins with the session service and waits for it without limit,
-as every call does; each that fails is followed by a pause, also the last. Then the broker stops all the same.
+`controlled.shutdown.max.retries` attempts in all. Each begins with ZooKeeper and waits for it without limit, as
+every call does. A pause follows each failed attempt, the last one included. Then the broker stops all the same.
 """
 
 from collections.abc import Callable
@@ -24,11 +24,11 @@ from protocol.znodes import CONTROLLER, broker_path, decode_broker, decode_contr
 
 PAUSE = ("controlled-shutdown-pause",)
 LIMIT = ("controlled-shutdown-limit",)
-"""Of one attempt: until it is connected, then until it is answered."""
+"""Timer of one attempt: until it is connected, then until the response."""
 
 
 class NoController(msgspec.Struct, frozen=True):
-    """`/controller` is not there."""
+    """`/controller` is absent."""
 
 
 class NotRegistered(msgspec.Struct, frozen=True):
@@ -36,11 +36,14 @@ class NotRegistered(msgspec.Struct, frozen=True):
 
 
 Found = str | NoController | NotRegistered
-"""A node's name, or why there is none."""
+"""Name of the controller's node, or the reason why it is unknown."""
 
 
 class ControlledShutdown:
-    """`over` is called once: the controller has moved everything, or the attempts are used up."""
+    """Controlled shutdown of one broker.
+
+    `over` is called once: the controller has moved everything, or the attempts are used up.
+    """
 
     def __init__(self, context: BrokerContext, procedures: Procedures, over: Callable[[], None]) -> None:
         self._context = context
@@ -48,7 +51,7 @@ class ControlledShutdown:
         self._over = over
         self._left = context.settings.controlled_shutdown_max_retries
         self._node = ""
-        """Whom the last attempt asked; "" if it could not be reached."""
+        """Node of the last attempt; "" if the broker could not reach it."""
         self._connection = 0
         self._opened = False
         self._correlation = 0
@@ -57,10 +60,10 @@ class ControlledShutdown:
     def begin(self) -> None:
         self._attempt()
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             self._opened = True
-            self._ask()
+            self._request()
         elif isinstance(event, ConnectionLost):
             self._connection = 0
             awaited = self._awaiting or not self._opened
@@ -68,7 +71,7 @@ class ControlledShutdown:
             if awaited:
                 self._failed()
         elif isinstance(event.message, ControlledShutdownResponse) and event.correlation_id == self._correlation:
-            self._answered(event.message)  # what nobody asked for is not heard
+            self._answered(event.message)  # other messages are no responses to the request
 
     def _late(self) -> None:
         self._disconnect()
@@ -83,7 +86,7 @@ class ControlledShutdown:
         self._procedures.task(now, out, "shutdown", "find controller", find, self._found, self._session_failed).start()
 
     def _session_failed(self, now: Now, out: Outbox, error: Exception) -> None:
-        """The session has expired (from 1.1 a call ends with it): Kafka gives the whole of it up, and stops."""
+        """Give up, and stop, as Kafka: the session has expired (from 1.1 a call ends with it)."""
         self._context.now = now
         if not isinstance(error, SessionLost):
             raise error
@@ -100,13 +103,13 @@ class ControlledShutdown:
         if not self._node:
             self._failed()
         elif self._connection:
-            self._ask()
+            self._request()
         else:
             self._opened = False
-            self._connection = out.open(self._node, TO_CONTROLLER, self._heard)
+            self._connection = out.open(self._node, TO_CONTROLLER, self._on_connection_event)
             self._context.set_timer(LIMIT, self._context.settings.controller_socket_timeout_ms, self._late)
 
-    def _ask(self) -> None:
+    def _request(self) -> None:
         context = self._context
         self._correlation += 1
         self._awaiting = True
@@ -141,13 +144,13 @@ class ControlledShutdown:
 
 
 def _find_controller() -> Procedure[Found]:
-    """Who is controller, by what the session service says now."""
+    """Find the controller's node in ZooKeeper."""
     controller_znode = yield from perform(GetData(CONTROLLER))
     if controller_znode.error == SessionError.NO_NODE:
         return NoController()
     controller = decode_controller(controller_znode.data)
     if controller >= DEDICATED_FROM:
-        return node_name(controller)  # registered nowhere
+        return node_name(controller)  # a dedicated controller is not registered
     registered = yield from perform(GetData(broker_path(controller)))
     if registered.error == SessionError.NO_NODE:
         return NotRegistered()

@@ -1,10 +1,11 @@
-"""The machine of a dedicated controller's process: session client and controller, and no broker (semantics 4.1).
+"""Machine of a dedicated controller: session client and controller (semantics 4.1).
 
     Started -> session connected -> elections for the controller
     session expired -> controller resigns -> new session -> elections again
 
-Nothing of it is registered: brokers and clients know it by the id in `/controller` and in the controller's requests.
-Its ids begin above those of brokers (emulator/topology.py)."""
+It has no broker, and registers nothing. Brokers and clients know it by the id in `/controller` and in the
+controller's requests. Its ids begin above those of brokers (emulator/topology.py).
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -79,13 +80,13 @@ class ControllerNode:
                 out.close(connection)
             case ConnectionAccepted(connection):
                 self._brokers.add(connection)
-                out.own(connection, self._heard)
+                out.own(connection, self._on_connection_event)
             case _:
-                out.route(now, event)  # to nobody, if its connection was closed meanwhile
+                out.route(now, event)  # no owner if its connection was closed meanwhile
         return out.take()
 
     def status(self, now: Now) -> NodeStatus:
-        """What this controller thinks. Asking changes nothing."""
+        """Status as this controller knows it. Reading changes nothing."""
         return controller_status(self._name, self.controller, self.session)
 
     # --- the session and elections ---
@@ -105,7 +106,7 @@ class ControllerNode:
             self.controller.session_expired(now, out, then=self._resigned, free=self.session.restart)
 
     def _made_paths(self, now: Now, out: Outbox, result: None) -> None:
-        """What everything else is under exists."""
+        """Take part in elections: the persistent paths exist."""
         self._paths_made = True
         self._join(now, out)
 
@@ -123,13 +124,13 @@ class ControllerNode:
 
     # --- requests of brokers ---
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, MessageReceived):
-            self._asked(now, out, event)
+            self._on_request(now, out, event)
         else:
             self._brokers.discard(event.connection)
 
-    def _asked(self, now: Now, out: Outbox, event: MessageReceived) -> None:
+    def _on_request(self, now: Now, out: Outbox, event: MessageReceived) -> None:
         def reply(now: Now, out: Outbox, response: Message) -> None:
             if event.connection in self._brokers:
                 out.send(event.connection, response, event.correlation_id, event.version)
@@ -140,8 +141,8 @@ class ControllerNode:
             case ControlledShutdownRequest() as request:
                 self.controller.controlled_shutdown(now, out, request, reply)
             case _:
-                # A well-formed message that no controller serves, or not this binary's: the peer is told by the end of
-                # its connection.
+                # A well-formed message that no controller, or not this binary's, serves: closing its connection is the
+                # response.
                 self._brokers.discard(event.connection)
                 out.close(event.connection)
 
@@ -157,4 +158,4 @@ class ControllerNode:
 
 def _paths_failed(now: Now, out: Outbox, error: Exception) -> None:
     if not isinstance(error, SessionLost):
-        raise error  # a session that is lost is begun again by its end; anything else is a bug of ours
+        raise error  # the session's expiry begins another one; any other exception is a bug

@@ -1,10 +1,11 @@
-"""The end of an orderly stop: the session's close, which is waited for, and the process's exit.
+"""End of an orderly stop: the session's close, which is waited for, and the process's exit.
 
-    everything else is shut down -> CloseSession -> the server's answer, or its silence -> exit
+    all other parts are shut down -> CloseSession -> the server's response, or its silence -> exit
 
-ZooKeeper.close waits for the answer without a limit of its own, and so does Kafka (ZkUtils.close, KafkaZkClient.close).
-A process that ended without the answer might leave its session behind, and its ephemerals. The wait ends all the same:
-a client that is closing looks for no other server (ClientCnxn.SendThread), so the silence of its server ends it.
+ZooKeeper.close waits for the response without a limit of its own, and so does Kafka (ZkUtils.close,
+KafkaZkClient.close). A process that ended without the response might leave its session behind, and its ephemerals.
+The wait ends all the same: a client that is closing tries no other server (ClientCnxn.SendThread), so the silence
+of its server ends it.
 """
 
 from typing import Final
@@ -15,12 +16,12 @@ from protocol.machine import Exit, Now
 from protocol.outbox import Outbox
 
 SESSION: Final = "session"
-"""Begins the keys of the session client's timers."""
+"""Prefix of the keys of the session client's timers."""
 OVER: Final = ("closed", "expired")
 
 
 class Departure:
-    """Of one process, once."""
+    """Departure of one process, once."""
 
     def __init__(self, session: RetryingSession) -> None:
         self._session = session
@@ -28,11 +29,11 @@ class Departure:
 
     @property
     def begun(self) -> bool:
-        """No input but the session client's means anything any more."""
+        """Whether only the session client's inputs still have an effect."""
         return self._exit is not None
 
     def begin(self, now: Now, out: Outbox, code: int, reason: str, kind: ExitKind) -> None:
-        """The last that the node does of its own."""
+        """Begin: drop all but the session, and close that."""
         assert self._exit is None, "a process ends once"
         self._exit = Exit(code, reason, kind)
         client = self._session.client
@@ -44,6 +45,6 @@ class Departure:
             client.close(now, out)
 
     def session_state(self, out: Outbox, state: str) -> None:
-        """Of a node that departs: is that the end?"""
+        """Exit if the session of a departing node has ended."""
         if self._exit is not None and state in OVER:
             out.exit(self._exit.code, self._exit.reason, self._exit.kind)

@@ -1,7 +1,7 @@
-"""ElectLeaders, AlterPartitionReassignments and ListPartitionReassignments, as a broker takes them: the controller that
-lives in its node does them (controller/leader_requests.py, controller/reassignment_requests.py).
+"""ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, at a broker's node.
 
-Whoever was elected is told once this broker's own metadata show the new leader, or the time is over.
+The controller in its node executes them (controller/leader_requests.py, controller/reassignment_requests.py).
+ElectLeaders responds once this broker's own metadata show the new leaders, or at its time limit.
 """
 
 from collections.abc import Mapping
@@ -45,16 +45,16 @@ class LeaderAdministration:
     # --- leaders ---
 
     def elect(self, request: Request) -> None:
-        """An ElectLeaders."""
-        asked = request.message
-        assert isinstance(asked, ElectLeadersRequest), asked
+        """Handle ElectLeaders."""
+        body = request.message
+        assert isinstance(body, ElectLeadersRequest), body
         named = sorted(self._metadata.partitions)
-        if asked.partitions is not None:
-            named = [*dict.fromkeys((one.topic, one.partition) for one in asked.partitions)]
-        strategy = Strategy.UNCLEAN if asked.election == UNCLEAN else Strategy.PREFERRED
+        if body.partitions is not None:
+            named = [*dict.fromkeys((one.topic, one.partition) for one in body.partitions)]
+        strategy = Strategy.UNCLEAN if body.election == UNCLEAN else Strategy.PREFERRED
         now, out = self._context.now, self._context.out
-        deadline_ms = now.mono_ms + asked.timeout_ms
-        everything = asked.partitions is None
+        deadline_ms = now.mono_ms + body.timeout_ms
+        everything = body.partitions is None
 
         def elected(now: Now, out: Outbox, results: Elections) -> None:
             self._context.now = now
@@ -74,26 +74,26 @@ class LeaderAdministration:
     # --- reassignments ---
 
     def reassign(self, request: Request) -> None:
-        """An AlterPartitionReassignments."""
-        asked = request.message
-        assert isinstance(asked, AlterPartitionReassignmentsRequest), asked
+        """Handle AlterPartitionReassignments."""
+        body = request.message
+        assert isinstance(body, AlterPartitionReassignmentsRequest), body
         targets = {
             (one.topic, one.partition): None if one.replicas is None else tuple(one.replicas)
-            for one in asked.partitions
+            for one in body.partitions
         }
 
         def begun(now: Now, out: Outbox, results: Reassignments) -> None:
             self._context.now = now
-            told = [PartitionResult(*one, about.error, about.why) for one, about in results.begun.items()]
-            request.answer(AlterPartitionReassignmentsResponse(told, results.error))
+            entries = [PartitionResult(*one, about.error, about.why) for one, about in results.begun.items()]
+            request.answer(AlterPartitionReassignmentsResponse(entries, results.error))
 
         self._controller.alter_reassignments(self._context.now, self._context.out, targets, begun)
 
     def list_moving(self, request: Request) -> None:
-        """A ListPartitionReassignments."""
-        asked = request.message
-        assert isinstance(asked, ListPartitionReassignmentsRequest), asked
-        named = None if asked.partitions is None else [(one.topic, one.partition) for one in asked.partitions]
+        """Handle ListPartitionReassignments."""
+        body = request.message
+        assert isinstance(body, ListPartitionReassignmentsRequest), body
+        named = None if body.partitions is None else [(one.topic, one.partition) for one in body.partitions]
 
         def found(now: Now, out: Outbox, results: Reassignments) -> None:
             self._context.now = now
@@ -107,11 +107,11 @@ class LeaderAdministration:
 
 
 def _elected(results: Elections, late: list[TopicPartition], *, everything: bool) -> ElectLeadersResponse:
-    """Who asks for all partitions is not told of those where nothing was to be done."""
-    told = []
+    """Make the response; for all partitions it leaves out those without a needed election."""
+    entries = []
     for one, about in results.items():
         if one in late:
-            told.append(PartitionResult(*one, ErrorCode.REQUEST_TIMED_OUT))
+            entries.append(PartitionResult(*one, ErrorCode.REQUEST_TIMED_OUT))
         elif not everything or about.error != ErrorCode.ELECTION_NOT_NEEDED:
-            told.append(PartitionResult(*one, about.error, about.why))
-    return ElectLeadersResponse(told)
+            entries.append(PartitionResult(*one, about.error, about.why))
+    return ElectLeadersResponse(entries)

@@ -1,7 +1,7 @@
-"""Loggers of a broker, and their levels (KIP-412, 2.4): DescribeConfigs and IncrementalAlterConfigs of BROKER_LOGGER.
+"""Loggers of a broker and their levels (KIP-412, 2.4): configs of kind BROKER_LOGGER.
 
-They are those of Kafka's own log4j.properties, and last as long as the broker's process. They change nothing here: the
-emulator has events, not loggers.
+DescribeConfigs and IncrementalAlterConfigs read and change them. They are those of Kafka's own log4j.properties,
+and last as long as the broker's process. They have no effect here: the emulator has events, not loggers.
 """
 
 from collections.abc import Iterable
@@ -33,14 +33,14 @@ UNTYPED: Final = 0
 
 
 class LogLevels:
-    """Of one life of a broker."""
+    """Log levels of one life of a broker."""
 
     def __init__(self, broker: int) -> None:
         self._resource = f"ConfigResource(type=BROKER_LOGGER, name='{broker}')"
         self._levels = dict(LOG4J)
 
     def described(self, names: Iterable[str] | None) -> list[DescribedSetting]:
-        """None: all."""
+        """Describe the loggers of these names; None: all."""
         wanted = None if names is None else set(names)
         return [
             DescribedSetting(name, level, LOGGER_SOURCE, UNTYPED)
@@ -49,7 +49,7 @@ class LogLevels:
         ]
 
     def alter(self, changes: list[Change], *, validate_only: bool) -> None:
-        """All of them, or none. Raises Unalterable."""
+        """Apply all changes, or none. Raises Unalterable."""
         for change in changes:
             self._check(change)
         if not validate_only:
@@ -57,7 +57,7 @@ class LogLevels:
                 self._levels[change.name] = self._inherited(change.name) if change.value is None else change.value
 
     def _check(self, change: Change) -> None:
-        """ZkAdminManager.validateLogLevelConfigs."""
+        """Validate a change (ZkAdminManager.validateLogLevelConfigs). Raises Unalterable."""
         if change.operation not in (SET, DELETE):
             what = "APPEND" if change.operation == APPEND else "SUBTRACT"
             raise Unalterable(
@@ -67,8 +67,8 @@ class LogLevels:
             raise self._invalid(f"Logger {change.name} does not exist!")
         if change.operation == DELETE:
             if change.name == ROOT:
-                told = f"Removing the log level of the {ROOT} logger is not allowed"
-                raise Unalterable(ErrorCode.INVALID_REQUEST, told)
+                why = f"Removing the log level of the {ROOT} logger is not allowed"
+                raise Unalterable(ErrorCode.INVALID_REQUEST, why)
         elif change.value not in LEVELS:
             raise self._invalid(
                 f"Cannot set the log level of {change.name} to {change.value} as it is not a supported log level. "

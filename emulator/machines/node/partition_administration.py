@@ -1,7 +1,7 @@
-"""CreatePartitions, as the controller's broker takes it (Kafka's AdminManager.createPartitions, KIP-195).
+"""CreatePartitions at the controller's broker (AdminManager.createPartitions, KIP-195).
 
-A topic's znode is written with its new partitions, one topic after the other; the answer waits until every partition
-has a leader that this broker knows, or the time is over. Which partitions they are: controller/growth.py.
+It writes the topics' znodes with their new partitions, one topic after the other. The response waits until every
+partition has a leader that this broker knows, or until the time limit. controller/growth.py assigns the partitions.
 """
 
 from collections import Counter
@@ -39,7 +39,10 @@ from protocol.znodes import (
 
 
 class PartitionAdministration:
-    """`active`: whether this node is the controller. `deleting`: whether a topic is about to go."""
+    """Handler of CreatePartitions.
+
+    `active`: whether this node is the controller. `deleting`: whether a topic is marked for deletion.
+    """
 
     def __init__(
         self,
@@ -55,33 +58,33 @@ class PartitionAdministration:
         self._work = AdministrationWork("partition-administration", context, metadata, procedures)
 
     def takes(self, request: Request) -> None:
-        """A CreatePartitions."""
-        asked = request.message
-        assert isinstance(asked, CreatePartitionsRequest), asked
+        """Handle CreatePartitions."""
+        body = request.message
+        assert isinstance(body, CreatePartitionsRequest), body
         if not self._active():
-            refused = [TopicResult(one.topic, ErrorCode.NOT_CONTROLLER) for one in asked.topics]
+            refused = [TopicResult(one.topic, ErrorCode.NOT_CONTROLLER) for one in body.topics]
             request.answer(CreatePartitionsResponse(refused))
             return
 
         def made(results: list[TopicResult]) -> None:
-            grown = {} if asked.validate_only else {r.topic: r.partitions for r in results if not r.error}
+            grown = {} if body.validate_only else {r.topic: r.partitions for r in results if not r.error}
             self._work.wait(
-                asked.timeout_ms,
+                body.timeout_ms,
                 lambda: [topic for topic, partitions in grown.items() if not self._work.is_led(topic, partitions)],
                 lambda late: request.answer(CreatePartitionsResponse(timed_out(results, late))),
             )
 
-        self._work.begin(self._made(asked), made, lambda: [lost(one.topic) for one in asked.topics])
+        self._work.begin(self._made(body), made, lambda: [lost(one.topic) for one in body.topics])
 
-    def _made(self, asked: CreatePartitionsRequest) -> Procedure[list[TopicResult]]:
+    def _made(self, body: CreatePartitionsRequest) -> Procedure[list[TopicResult]]:
         results: list[TopicResult] = []
-        times = Counter(one.topic for one in asked.topics)
+        times = Counter(one.topic for one in body.topics)
         racks = yield from self._racks()
-        # Up to 2.3 the znode tells of any reassignment; later each topic of its own.
+        # Up to 2.3 the znode shows any reassignment; later each topic its own.
         moving = False
         if not self._gates.topic_znode_keeps_reassignment:
             moving = (yield from perform(Exists(REASSIGN_PARTITIONS))).error == SessionError.OK
-        for one in asked.topics:
+        for one in body.topics:
             if times[one.topic] > 1:
                 results.append(TopicResult(one.topic, ErrorCode.INVALID_REQUEST, "Duplicate topic in request."))
             elif self._deleting(one.topic):
@@ -91,11 +94,11 @@ class PartitionAdministration:
                 why = "A partition reassignment is in progress."
                 results.append(TopicResult(one.topic, ErrorCode.REASSIGNMENT_IN_PROGRESS, why))
             else:
-                results.append((yield from self._grow(one, racks, validate_only=asked.validate_only)))
+                results.append((yield from self._grow(one, racks, validate_only=body.validate_only)))
         return results
 
     def _racks(self) -> Procedure[dict[BrokerId, str]]:
-        """Of the brokers that are registered."""
+        """Racks of the registered brokers."""
         ids = brokers_in((yield from perform(GetChildren(BROKER_IDS))).children)
         found = yield from perform_all([GetData(broker_path(broker)) for broker in ids])
         there = [(broker, one) for broker, one in zip(ids, found, strict=True) if one.error == SessionError.OK]
@@ -104,7 +107,7 @@ class PartitionAdministration:
             try:
                 racks[broker] = decode_broker(broker, one.data, one.czxid).rack
             except UnreadableZnode:
-                continue  # somebody else's, and no broker of ours
+                continue  # written by another client: no broker's registration
         return racks
 
     def _grow(

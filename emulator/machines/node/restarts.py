@@ -1,10 +1,15 @@
-"""A node starts with another binary or other settings: what it is told from then on, and what cannot be.
+"""Start of a node with another binary or other settings: settings in force and refusals.
 
-What a server.properties said stays as it was, but for what the start itself says; defaults are the new binary's. What
-the new binary does not know is dropped, with a word. The change stays for later starts of the same node.
+Explicit settings stay as they were, except those that the start itself changes. Defaults are the new binary's. The
+start drops a setting that the new binary does not know, and reports it. The change stays for later starts of the
+same node.
+It refuses, with the reason:
 
-Refused, with the reason: what no broker is told, what Kafka would refuse to start with, and what a binary would find on
-its disk and could not read, or is not modelled here (semantics 4.6)."""
+- settings that no broker may set;
+- settings that Kafka would refuse to start with;
+- a binary that could not read its disk;
+- what is not modelled here (semantics 4.6).
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -22,15 +27,15 @@ from emulator.settings.setting import BROKER
 from protocol.versions import LADDER, UnknownVersion, UnusableProtocolVersion, gates_for, ladder_name, rank
 
 ON_DISK = "log.dirs"
-"""It says what is on a broker's disk, which no start changes."""
+"""Setting that names a broker's directories on disk, which no start changes."""
 
 
 class UnusableStart(UnusableSetting):
-    """A start with a binary or settings that cannot be: one message, which names the node."""
+    """A start with an unusable binary or unusable settings: one message, which names the node."""
 
 
 class Restarted(msgspec.Struct, frozen=True):
-    """`account`: what is to be said of the settings that this node has now."""
+    """A run's spec after the change. `account`: report of the node's settings."""
 
     spec: RunSpec
     account: Account
@@ -39,8 +44,11 @@ class Restarted(msgspec.Struct, frozen=True):
 def restarted(
     spec: RunSpec, node: str, version: str, settings: Mapping[str, Any], *, insists: Collection[str] = ()
 ) -> Restarted:
-    """`version` "": the binary stays. `settings`: by Kafka's name; None: no longer given. What the version does not
-    know is left out with a word, but refused of `insists`. Raises UnusableStart."""
+    """The spec after a start of `node` with other settings. Raises UnusableStart.
+
+    `version` "": the binary stays. `settings`: by Kafka's name; None: no longer explicit. A setting that the
+    version does not know is dropped and reported; if it is in `insists`, it is refused.
+    """
     if not version and not settings:
         return Restarted(spec, Account())
     if node not in spec.settings:
@@ -68,13 +76,13 @@ def _restarted(
     for name, value in given.items():
         setting = found(name)
         assert setting is not None, name
-        asked_now = settings.get(name) is not None
+        is_new = settings.get(name) is not None
         if not setting.exists_in(binary) and name not in insists:
             dropped.append(Dropped(name, f"Kafka {binary} does not know it: {setting.lifetime}", where))
         else:
-            kept[name] = Given(usable(name, value, binary), where if asked_now else "")
+            kept[name] = Given(usable(name, value, binary), where if is_new else "")
     if kept.get(ON_DISK, Given("", "")).value != spec.given.get(node, {}).get(ON_DISK, ""):
-        raise UnusableSetting(f"{ON_DISK} says what is on its disk, and stays as it is")
+        raise UnusableSetting(f"{ON_DISK} names the directories on its disk and cannot change; leave it out")
     everything = Everything(version=binary, cluster=kept)
     check(everything)
     in_force = {name: one.value for name, one in kept.items() if GROUP_OF[name].standing in (MODELLED, NOT_MODELLED)}
@@ -85,14 +93,14 @@ def _restarted(
         given={**spec.given, node: in_force},
     )
     _check_disk(spec, changed, node)
-    told = account(everything, Layer(), dropped)
+    report = account(everything, Layer(), dropped)
     # The format is what clients of the run write, and nothing has to be converted.
-    bearing = tuple(one for one in told.not_modelled if one.name != FORMAT)
-    return Restarted(changed, msgspec.structs.replace(told, not_modelled=bearing))
+    bearing = tuple(one for one in report.not_modelled if one.name != FORMAT)
+    return Restarted(changed, msgspec.structs.replace(report, not_modelled=bearing))
 
 
 def _check_name(name: str) -> None:
-    """Raises UnusableSetting."""
+    """Validate a setting's name. Raises UnusableSetting."""
     setting = found(name)
     if setting is None:
         raise UnusableSetting(f"unknown setting {name!r}{nearest_setting(name)}")
@@ -103,7 +111,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_disk(before: RunSpec, after: RunSpec, node: str) -> None:
-    """What this binary would find on its disk. Raises UnusableSetting, UnusableProtocolVersion."""
+    """Validate the disk for this binary. Raises UnusableSetting, UnusableProtocolVersion."""
     was, binary = before.gates(node), after.binary(node)
     if rank(was.inter_broker_protocol) > rank(binary):
         spoken = was.inter_broker_protocol
@@ -121,17 +129,17 @@ def _check_disk(before: RunSpec, after: RunSpec, node: str) -> None:
 
 
 class Roster:
-    """What a run's nodes are told as of now. Both worlds ask it before each life."""
+    """Current spec of a run's nodes. Both worlds read it before each life."""
 
     def __init__(self, spec: RunSpec) -> None:
         self.spec = spec
 
     def change(self, node: str, version: str, settings: Mapping[str, Any]) -> None:
-        """Raises UnusableStart."""
+        """Change a node's binary and settings. Raises UnusableStart."""
         self.spec = restarted(self.spec, node, version, settings).spec
 
     def told(self, node: str) -> tuple[str, str, str]:
-        """For the event of its start: binary, protocol version, settings that were asked for (`a=1 b=2`)."""
+        """Fields of its start's event: binary, protocol version, explicit settings (`a=1 b=2`)."""
         return told(self.spec, node)
 
 
@@ -144,5 +152,5 @@ def told(spec: RunSpec, node: str) -> tuple[str, str, str]:
 
 
 def plain(value: object) -> str:
-    """As Kafka's files have it."""
+    """Text of a value in Kafka's files."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,9 +1,8 @@
-"""DescribeConfigs, AlterConfigs and IncrementalAlterConfigs, as any broker takes them (Kafka's AdminManager).
-Semantics 7.
+"""DescribeConfigs, AlterConfigs, IncrementalAlterConfigs, at any broker.
 
-What is told: emulator/settings/described.py; what may be changed: emulator/settings/altered.py. A topic's settings are
-those in the session service, not those that its logs were told last. A change is written as Kafka's tools write it: the
-whole configuration, then a notification that every broker hears.
+Kafka's AdminManager; semantics 7. emulator/settings/described.py makes descriptions, emulator/settings/altered.py
+validates changes. A topic's described settings are those in ZooKeeper, not those that its logs have. The broker
+writes a change as Kafka's tools do: the whole configuration, then a notification to every broker.
 """
 
 from collections.abc import Mapping
@@ -65,7 +64,7 @@ RESOURCES = {TOPIC_RESOURCE: "TOPIC", BROKER_RESOURCE: "BROKER", BROKER_LOGGER_R
 
 
 class SettingAdministration:
-    """`file`: what the broker's server.properties says, by Kafka's names."""
+    """Handler of config requests. `file`: the broker's server.properties, by Kafka's names."""
 
     def __init__(
         self,
@@ -83,25 +82,25 @@ class SettingAdministration:
         self._log_levels = LogLevels(context.broker)
         self._work = AdministrationWork("setting-administration", context, metadata, procedures)
 
-    # --- told ---
+    # --- describe ---
 
     def of_new_topic(self, own: Mapping[str, str]) -> list[DescribedSetting]:
-        """`own`: what it was made with."""
-        return [_told(about, synonyms=False, documentation=False) for about in describe_topic(self._brokers(), own)]
+        """Describe the settings of a new topic. `own`: its own ones."""
+        return [_setting(about, synonyms=False, documentation=False) for about in describe_topic(self._brokers(), own)]
 
     def describe(self, request: Request) -> None:
-        """A DescribeConfigs."""
-        asked = request.message
-        assert isinstance(asked, DescribeConfigsRequest), asked
+        """Handle DescribeConfigs."""
+        body = request.message
+        assert isinstance(body, DescribeConfigsRequest), body
         self._work.begin(
-            self._described(asked),
+            self._described(body),
             lambda resources: request.answer(DescribeConfigsResponse(resources)),
-            lambda: [DescribedResource(one.kind, one.name, ErrorCode.REQUEST_TIMED_OUT) for one in asked.resources],
+            lambda: [DescribedResource(one.kind, one.name, ErrorCode.REQUEST_TIMED_OUT) for one in body.resources],
         )
 
-    def _described(self, asked: DescribeConfigsRequest) -> Procedure[list[DescribedResource]]:
+    def _described(self, body: DescribeConfigsRequest) -> Procedure[list[DescribedResource]]:
         resources: list[DescribedResource] = []
-        for one in asked.resources:
+        for one in body.resources:
             try:
                 if one.kind == BROKER_LOGGER_RESOURCE and self._gates.broker_loggers:
                     resources.append(DescribedResource(one.kind, one.name, settings=self._loggers(one)))
@@ -111,34 +110,34 @@ class SettingAdministration:
                 resources.append(DescribedResource(one.kind, one.name, refused.error, str(refused)))
                 continue
             every = one.names is None or (not one.names and self._gates.no_names_mean_all_settings)
-            told = [
-                _told(about, synonyms=asked.synonyms, documentation=asked.documentation)
+            described = [
+                _setting(about, synonyms=body.synonyms, documentation=body.documentation)
                 for about in found
                 if every or about.setting.name in (one.names or ())
             ]
-            resources.append(DescribedResource(one.kind, one.name, settings=told))
+            resources.append(DescribedResource(one.kind, one.name, settings=described))
         return resources
 
-    def _loggers(self, asked: ResourceAsked) -> list[DescribedSetting]:
-        """Raises Unalterable."""
-        if not asked.name:
+    def _loggers(self, body: ResourceAsked) -> list[DescribedSetting]:
+        """Describe the loggers. Raises Unalterable."""
+        if not body.name:
             raise Unalterable(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
-        self._is_this_broker(asked.name)
-        every = asked.names is None or (not asked.names and self._gates.no_names_mean_all_settings)
-        return self._log_levels.described(None if every else asked.names)
+        self._is_this_broker(body.name)
+        every = body.names is None or (not body.names and self._gates.no_names_mean_all_settings)
+        return self._log_levels.described(None if every else body.names)
 
-    def _found(self, asked: ResourceAsked) -> Procedure[list[Described]]:
-        """Raises Unalterable."""
-        if asked.kind == TOPIC_RESOURCE:
-            if not can_be_topic(asked.name):
-                raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
-            if self._gates.unknown_topics_have_no_settings and not self._metadata.partition_count(asked.name):
+    def _found(self, body: ResourceAsked) -> Procedure[list[Described]]:
+        """Describe the settings of a topic or broker. Raises Unalterable."""
+        if body.kind == TOPIC_RESOURCE:
+            if not can_be_topic(body.name):
+                raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
+            if self._gates.unknown_topics_have_no_settings and not self._metadata.partition_count(body.name):
                 raise Unalterable(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
-            own = yield from self._given_at(topic_config_path(asked.name))
+            own = yield from self._given_at(topic_config_path(body.name))
             return list(describe_topic(self._brokers(), own or {}))
-        if asked.kind != BROKER_RESOURCE:
-            raise _unsupported(asked.kind, "Unsupported resource type: {}")
-        if not self._is_this_broker(asked.name, " or empty string"):
+        if body.kind != BROKER_RESOURCE:
+            raise _unsupported(body.kind, "Unsupported resource type: {}")
+        if not self._is_this_broker(body.name, " or empty string"):
             return list(describe_every_broker(self._brokers()))
         return list(describe_broker(self._brokers()))
 
@@ -154,7 +153,7 @@ class SettingAdministration:
         )
 
     def _is_this_broker(self, name: str, other: str = "") -> bool:
-        """False: it means all of them. Raises Unalterable."""
+        """Whether a name is this broker's; False: it means all brokers. Raises Unalterable."""
         if not name and self._gates.settings_change_while_running:
             return False
         if number_in(name.removeprefix("-")) is None:
@@ -165,19 +164,19 @@ class SettingAdministration:
             raise Unalterable(ErrorCode.INVALID_REQUEST, why)
         return True
 
-    # --- changed ---
+    # --- alter ---
 
     def alter(self, request: Request) -> None:
-        """An AlterConfigs or IncrementalAlterConfigs."""
-        asked = request.message
-        assert isinstance(asked, AlterConfigsRequest | IncrementalAlterConfigsRequest), asked
-        single = isinstance(asked, IncrementalAlterConfigsRequest)
+        """Handle AlterConfigs or IncrementalAlterConfigs."""
+        body = request.message
+        assert isinstance(body, AlterConfigsRequest | IncrementalAlterConfigsRequest), body
+        single = isinstance(body, IncrementalAlterConfigsRequest)
         response = IncrementalAlterConfigsResponse if single else AlterConfigsResponse
 
         self._work.begin(
-            self._altered(asked.resources, single=single, validate_only=asked.validate_only),
+            self._altered(body.resources, single=single, validate_only=body.validate_only),
             lambda results: request.answer(response(results)),
-            lambda: [AlterResult(one.kind, one.name, ErrorCode.REQUEST_TIMED_OUT) for one in asked.resources],
+            lambda: [AlterResult(one.kind, one.name, ErrorCode.REQUEST_TIMED_OUT) for one in body.resources],
         )
 
     def _altered(
@@ -192,65 +191,65 @@ class SettingAdministration:
                 results.append(AlterResult(one.kind, one.name, refused.error, str(refused)))
         return results
 
-    def _alter_one(self, asked: AlteredResource, *, single: bool, validate_only: bool) -> Procedure[None]:
-        """Raises Unalterable."""
+    def _alter_one(self, body: AlteredResource, *, single: bool, validate_only: bool) -> Procedure[None]:
+        """Alter one resource. Raises Unalterable."""
         gates = self._gates
-        if asked.kind == BROKER_LOGGER_RESOURCE and single and gates.broker_loggers:
-            self._is_this_broker(asked.name)
-            changes = [Change(one.name, one.value, one.operation) for one in asked.settings]
+        if body.kind == BROKER_LOGGER_RESOURCE and single and gates.broker_loggers:
+            self._is_this_broker(body.name)
+            changes = [Change(one.name, one.value, one.operation) for one in body.settings]
             self._log_levels.alter(changes, validate_only=validate_only)
             return
-        if asked.kind == TOPIC_RESOURCE:
-            yield from self._check_topic(asked.name)
-            scope, kind, whose, every = TOPIC, TOPICS_CHANGED, asked.name, False
-            path = topic_config_path(asked.name)
-        elif asked.kind == BROKER_RESOURCE and gates.settings_change_while_running:
-            every = not self._is_this_broker(asked.name)
+        if body.kind == TOPIC_RESOURCE:
+            yield from self._check_topic(body.name)
+            scope, kind, whose, every = TOPIC, TOPICS_CHANGED, body.name, False
+            path = topic_config_path(body.name)
+        elif body.kind == BROKER_RESOURCE and gates.settings_change_while_running:
+            every = not self._is_this_broker(body.name)
             scope, kind, whose = BROKER, BROKERS_CHANGED, EVERY_BROKER if every else str(self._context.broker)
             path = broker_config_path(whose)
         else:
             which = "topics and brokers" if gates.settings_change_while_running else "topics"
-            raise _unsupported(asked.kind, f"AlterConfigs is only supported for {which}, but resource type is {{}}")
+            raise _unsupported(body.kind, f"AlterConfigs is only supported for {which}, but resource type is {{}}")
         where = Where(gates.binary, scope, self._file, every, gates.names_settings_without_value)
         given = yield from self._given_at(path)
         if single:
-            after = changed(where, given or {}, [Change(one.name, one.value, one.operation) for one in asked.settings])
+            after = changed(where, given or {}, [Change(one.name, one.value, one.operation) for one in body.settings])
         else:
-            after = replaced(where, {one.name: one.value for one in asked.settings})
+            after = replaced(where, {one.name: one.value for one in body.settings})
         if scope == BROKER:
             self._check_handlers(after, every=every)
         if validate_only:
             return
         content = encode_config(after)
         yield from perform(Create(path, content) if given is None else SetData(path, content))
-        told = encode_config_change(whose, gates.config_change_form, kind)
-        yield from perform(Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True))
+        notification = encode_config_change(whose, gates.config_change_form, kind)
+        yield from perform(Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", notification, sequential=True))
 
     def _check_topic(self, topic: str) -> Procedure[None]:
-        """Raises Unalterable."""
+        """Validate a topic. Raises Unalterable."""
         looked_for = self._gates.altered_topics_are_looked_for
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if looked_for else ErrorCode.UNKNOWN_SERVER_ERROR
         missing = Unalterable(error, f"The topic '{topic}' does not exist.")
         if looked_for and not self._metadata.partition_count(topic):
             raise missing
         if not can_be_topic(topic):
-            raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
+            raise Unalterable(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
         if (yield from perform(Exists(topic_path(topic)))).error != SessionError.OK:
             raise missing
 
     def _check_handlers(self, after: Mapping[str, str], *, every: bool) -> None:
-        """DynamicThreadPool.validateReconfiguration."""
+        """Validate a number of handlers (DynamicThreadPool.validateReconfiguration)."""
         given = self._dynamic.given
         layers = (given[EVERY_BROKER], after) if not every else (after, given[str(self._context.broker)])
         threads = self._context.settings.num_io_threads
         wanted = next((layer[HANDLERS] for layer in reversed(layers) if HANDLERS in layer), self._dynamic.file_handlers)
         if not can_resize(threads, int(wanted)):
             why = f"value should be at least half and at most twice the current value {threads}"
-            said = f"Dynamic thread count update validation failed for {HANDLERS}={wanted}, {why}"
-            raise Unalterable(ErrorCode.INVALID_REQUEST, said)
+            message = f"Dynamic thread count update validation failed for {HANDLERS}={wanted}, {why}"
+            raise Unalterable(ErrorCode.INVALID_REQUEST, message)
 
     def _given_at(self, path: str) -> Procedure[dict[str, str] | None]:
-        """None: nothing was ever given."""
+        """Own settings at a path; None: there were never any."""
         found = yield from perform(GetData(path))
         if found.error != SessionError.OK:
             return None
@@ -264,7 +263,7 @@ def _unsupported(kind: int, why: str) -> Unalterable:
     return Unalterable(ErrorCode.INVALID_REQUEST, why.format(RESOURCES.get(kind, "UNKNOWN")))
 
 
-def _told(about: Described, *, synonyms: bool, documentation: bool) -> DescribedSetting:
+def _setting(about: Described, *, synonyms: bool, documentation: bool) -> DescribedSetting:
     return DescribedSetting(
         about.setting.name,
         about.value,

@@ -1,6 +1,7 @@
-"""From plain data to machines: what every node of a run is told, and the machine that makes of it.
+"""Specs of a run's nodes, as plain data, and the machine made of each.
 
-The data is msgpack-able, so that a forked process can be given it; nothing is pickled."""
+The data are msgpack-able, so that a forked process can receive them; nothing is pickled.
+"""
 
 from typing import Any
 
@@ -18,10 +19,12 @@ from protocol.versions import Gates, gates_for, rank
 
 
 class RunSpec(msgspec.Struct, frozen=True):
-    """`kafka_version`: of clients always, of brokers and controllers unless `binaries` has another: {node: its own}.
-    `settings`: {broker or controller node: every setting in force}; `given`: those of them that somebody asked for,
-    from which a start with another binary begins. `harmless`: what else somebody asked for, which
-    changes nothing and is only told of. The rest is the session service's; -1: in ticks, as ZooKeeper has it.
+    """Spec of a run.
+
+    `kafka_version`: of clients always, of brokers and controllers unless `binaries` has another: {node: its own}.
+    `settings`: {broker or controller node: every setting in force}. `given`: the explicit ones of them; a start
+    with another binary begins from these. `harmless`: further explicit settings, which have no effect and are only
+    reported. The other fields are ZooKeeper's; -1: in ticks, as ZooKeeper has it.
     """
 
     topology: Topology
@@ -45,17 +48,17 @@ class RunSpec(msgspec.Struct, frozen=True):
         return str(self.settings[node].get("inter.broker.protocol.version") or self.binary(node))
 
     def gates(self, node: str) -> Gates:
-        """What a broker or controller does in its next life."""
+        """Gates of a broker's or controller's next life."""
         protocol, written = self.protocol(node), str(self.settings[node].get("log.message.format.version") or "")
         return gates_for(self.binary(node), protocol, written if written not in ("", protocol) else None)
 
     def versions(self) -> tuple[str, ...]:
-        """Every binary's among brokers and controllers, oldest first."""
+        """Versions of all brokers' and controllers' binaries, oldest first."""
         return tuple(sorted({self.binary(node) for node in self.settings} or {self.kafka_version}, key=rank))
 
 
 def machine_for(spec: RunSpec, node: Node, files: Files, kept: KeptOperations | None = None) -> Machine:
-    """The machine of one life of a node. `kept`: a client's operations are added to it."""
+    """Machine of one life of a node. `kept`: a client's operations are added to it."""
     servers = [server.name for server in spec.topology.with_role("session")]
     if "session" in node.roles:
         return SessionServer(

@@ -1,7 +1,7 @@
-"""CreateTopics and DeleteTopics, as the controller's broker takes them (Kafka's AdminManager).
+"""CreateTopics and DeleteTopics at the controller's broker (Kafka's AdminManager).
 
-Topics are written into the session service like any admin tool's, one after the other; the answer waits until this
-broker's own metadata show what came of it, or the time is over.
+It writes topics into ZooKeeper like any admin tool, one after the other. The response waits until this broker's own
+metadata show the result, or until the time limit.
 """
 
 from collections import Counter
@@ -33,12 +33,15 @@ from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.znodes import delete_topic_path
 
 FIRST_WITH_DISABLED = 3
-"""Version of DELETE_TOPICS from which on TOPIC_DELETION_DISABLED is known."""
+"""First version of DELETE_TOPICS with TOPIC_DELETION_DISABLED."""
 
 
 class TopicAdministration:
-    """`active`: whether this node is the controller. `placing`: the chance that places replicas. `described`: the
-    settings of a topic that is made with some of its own."""
+    """Handler of CreateTopics and DeleteTopics.
+
+    `active`: whether this node is the controller. `placing`: the chance that places replicas. `described`: the
+    settings of a topic with the given own ones.
+    """
 
     def __init__(
         self,
@@ -57,43 +60,43 @@ class TopicAdministration:
         self._work = AdministrationWork("topic-administration", context, metadata, procedures)
 
     def takes(self, request: Request) -> None:
-        """A CreateTopics or DeleteTopics."""
+        """Handle CreateTopics or DeleteTopics."""
         match request.message:
-            case CreateTopicsRequest() as asked:
-                self._create(request, asked)
-            case DeleteTopicsRequest() as asked:
-                self._delete(request, asked)
+            case CreateTopicsRequest() as body:
+                self._create(request, body)
+            case DeleteTopicsRequest() as body:
+                self._delete(request, body)
             case other:
                 raise AssertionError(f"{type(other).__name__} is no request about topics")
 
-    # --- making them ---
+    # --- creation ---
 
-    def _create(self, request: Request, asked: CreateTopicsRequest) -> None:
+    def _create(self, request: Request, body: CreateTopicsRequest) -> None:
         if not self._active():
-            refused = [TopicResult(one.topic, ErrorCode.NOT_CONTROLLER) for one in asked.topics]
+            refused = [TopicResult(one.topic, ErrorCode.NOT_CONTROLLER) for one in body.topics]
             request.answer(CreateTopicsResponse(refused))
             return
 
         def made(results: list[TopicResult]) -> None:
-            new = {} if asked.validate_only else {r.topic: r.partitions for r in results if not r.error}
+            new = {} if body.validate_only else {r.topic: r.partitions for r in results if not r.error}
             self._work.wait(
-                asked.timeout_ms,
+                body.timeout_ms,
                 lambda: [topic for topic, partitions in new.items() if not self._work.is_led(topic, partitions)],
                 lambda late: request.answer(CreateTopicsResponse(timed_out(results, late))),
             )
 
-        self._work.begin(self._made(asked), made, lambda: [lost(one.topic) for one in asked.topics])
+        self._work.begin(self._made(body), made, lambda: [lost(one.topic) for one in body.topics])
 
-    def _made(self, asked: CreateTopicsRequest) -> Procedure[list[TopicResult]]:
+    def _made(self, body: CreateTopicsRequest) -> Procedure[list[TopicResult]]:
         results: list[TopicResult] = []
-        times = Counter(one.topic for one in asked.topics)
-        for one in asked.topics:
+        times = Counter(one.topic for one in body.topics)
+        for one in body.topics:
             if times[one.topic] > 1:
                 results.append(TopicResult(one.topic, ErrorCode.INVALID_REQUEST, "Duplicate topic name."))
                 continue
             result = self._refused(one)
             if result is None:
-                result = yield from self._make(one, validate_only=asked.validate_only)
+                result = yield from self._make(one, validate_only=body.validate_only)
             results.append(result)
         return results
 
@@ -116,9 +119,9 @@ class TopicAdministration:
         return TopicResult(one.topic, ErrorCode.NONE, "", partitions, factor, self._described(configs))
 
     def _refused(self, one: NewTopic) -> TopicResult | None:
-        """What is wrong with it, whatever there is."""
+        """Error of a request that is invalid in any state; None if it is valid."""
         if not can_be_topic(one.topic):
-            return TopicResult(one.topic, ErrorCode.INVALID_TOPIC_EXCEPTION, "no name for a topic")
+            return TopicResult(one.topic, ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic name is invalid.")
         if one.partitions > PARTITIONS_MAX:
             why = f"{one.partitions} partitions: at most {PARTITIONS_MAX} are emulated"
             return TopicResult(one.topic, ErrorCode.INVALID_PARTITIONS, why)
@@ -138,16 +141,16 @@ class TopicAdministration:
     def _misplaced(self, one: NewTopic) -> TopicResult | None:
         numbers = sorted(each.partition for each in one.assignment)
         sizes = {len(each.brokers) for each in one.assignment}
-        strangers = {broker for each in one.assignment for broker in each.brokers} - set(self._metadata.live)
+        unknown = {broker for each in one.assignment for broker in each.brokers} - set(self._metadata.live)
         twice = any(len(set(each.brokers)) < len(each.brokers) for each in one.assignment)
-        if numbers == list(range(len(numbers))) and len(sizes) == 1 and sizes != {0} and not strangers and not twice:
+        if numbers == list(range(len(numbers))) and len(sizes) == 1 and sizes != {0} and not unknown and not twice:
             return None
-        why = "partitions are 0, 1, ..., each with as many brokers, which live, and each once"
+        why = "replica assignment: partitions must be 0, 1, ..., each with the same number of distinct live brokers"
         return TopicResult(one.topic, ErrorCode.INVALID_REPLICA_ASSIGNMENT, why)
 
-    # --- deleting them ---
+    # --- deletion ---
 
-    def _delete(self, request: Request, asked: DeleteTopicsRequest) -> None:
+    def _delete(self, request: Request, body: DeleteTopicsRequest) -> None:
         error = ErrorCode.NONE
         if not self._active():
             error = ErrorCode.NOT_CONTROLLER
@@ -155,22 +158,22 @@ class TopicAdministration:
             known = request.version >= FIRST_WITH_DISABLED
             error = ErrorCode.TOPIC_DELETION_DISABLED if known else ErrorCode.INVALID_REQUEST
         if error:
-            request.answer(DeleteTopicsResponse([TopicResult(topic, error) for topic in asked.topics]))
+            request.answer(DeleteTopicsResponse([TopicResult(topic, error) for topic in body.topics]))
             return
 
         def marked(results: list[TopicResult]) -> None:
             gone = [result.topic for result in results if not result.error]
             self._work.wait(
-                asked.timeout_ms,
+                body.timeout_ms,
                 lambda: [topic for topic in gone if self._metadata.partition_count(topic)],
                 lambda late: request.answer(DeleteTopicsResponse(timed_out(results, late))),
             )
 
-        self._work.begin(self._marked(asked), marked, lambda: [lost(topic) for topic in asked.topics])
+        self._work.begin(self._marked(body), marked, lambda: [lost(topic) for topic in body.topics])
 
-    def _marked(self, asked: DeleteTopicsRequest) -> Procedure[list[TopicResult]]:
+    def _marked(self, body: DeleteTopicsRequest) -> Procedure[list[TopicResult]]:
         results: list[TopicResult] = []
-        for topic in asked.topics:
+        for topic in body.topics:
             if topic == OFFSETS_TOPIC or not self._metadata.partition_count(topic):
                 results.append(TopicResult(topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
                 continue
@@ -185,5 +188,5 @@ def timed_out(results: list[TopicResult], late: list[str]) -> list[TopicResult]:
 
 
 def lost(topic: str) -> TopicResult:
-    """The session expired meanwhile: whether it was written, nobody can say."""
+    """Result of a topic whose outcome is unknown: the session expired meanwhile."""
     return TopicResult(topic, ErrorCode.REQUEST_TIMED_OUT)

@@ -1,8 +1,7 @@
-"""A topic made by a broker itself, as Kafka's AdminUtils does it: assigned to the brokers that are registered, then
-written into the session service (semantics 4.4).
+"""Topic creation in ZooKeeper, as Kafka's AdminUtils does it (semantics 4.4).
 
-Of one that a broker makes by itself nobody is told more than that it is over; who asks for one is told why there is
-none (`topic_administration`).
+It assigns the topic to the registered brokers, then writes the znodes. A broker that creates a topic by itself
+reports only the end of it. A client's request gets the reason of a failure (`topic_administration`).
 """
 
 from typing import NamedTuple
@@ -29,7 +28,7 @@ from protocol.znodes import (
 
 
 class Made(NamedTuple):
-    """`error` NONE: it is there. `why`: for people."""
+    """Result of a creation. `error` NONE: the topic exists. `why`: for people."""
 
     error: ErrorCode
     why: str
@@ -46,7 +45,10 @@ def create_topic(
     *,
     validate_only: bool = False,
 ) -> Procedure["Made"]:
-    """Made, or why not: it exists, or there are too few brokers. `chance` places it, unless it has an `assignment`."""
+    """Create a topic; an error if it exists, or there are too few brokers.
+
+    `chance` places it, unless it has an `assignment`.
+    """
     exists = yield from perform(Exists(topic_path(topic)))
     if exists.error == SessionError.OK:
         return Made(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic}' already exists.")

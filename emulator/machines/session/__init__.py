@@ -1,9 +1,15 @@
-"""The session service: a ZooKeeper-like ensemble as pure machines (docs/semantics.md 5).
+"""The emulator's ZooKeeper: an ensemble of servers as pure machines (docs/semantics.md 5).
 
-Reading order: `paths`, `znodes`, `open_session`, `stored_tree` and `tree` (what is replicated), `watches` (one-shot
-notices of one server's clients), `history` (transaction log, snapshot and epochs on disk), `sessions` (who is alive:
-buckets of time), `election`, `peers` and `search` (who leads), `quorum` (what a leadership term is), `leaders_word`
-(what may follow from it), `following`, then `learners`, `leading` and `broadcast` (a term from both sides),
-`one_client` and `clients` (connections of session clients, the order of their answers), `observers` (the player's
-view), `server` (the machine that joins them).
+Reading order:
+
+- `paths`, `znodes`, `open_session`, `stored_tree`, `tree`: the replicated state;
+- `watches`: one-shot notices of one server's clients;
+- `history`: transaction log, snapshot and epochs on disk;
+- `sessions`: session expiry, in buckets of time;
+- `election`, `peers`, `search`: leader election;
+- `quorum`: a leadership term; `leaders_word`: validation of a leader's messages;
+- `following`, then `learners`, `leading`, `broadcast`: a term from both sides;
+- `one_client`, `clients`: connections of session clients, and the order of their responses;
+- `observers`: the player's view;
+- `server`: the machine that joins these parts.
 """

@@ -1,8 +1,8 @@
-"""Broadcast: what an established leader does with requests (semantics 5.2, 5.3).
+"""Broadcast phase of a leader's term: proposals, commits, sessions (semantics 5.2, 5.3).
 
-Every proposal is on our disk before it is sent, and committed, in order, when a majority has acknowledged it.
-Here sessions are kept: admitted, moved, expired; a session's end is a proposal like any other, so without a
-quorum nothing expires.
+The leader writes every proposal to its disk before it sends it. It commits proposals in order, when a majority has
+acknowledged them. It also admits, moves and expires sessions. A session's end is a proposal like any other, so
+without a quorum no session expires.
 """
 
 from emulator.machines.session.learners import Learner
@@ -14,11 +14,14 @@ from protocol.outbox import Outbox
 
 EXPIRY_TIMER = ("session-expiry",)
 CATCHING_UP_MAX = 100_000
-"""Calls of `sync` behind proposals that are not committed; clients' own bounds keep it far below."""
+"""Bound of `sync` calls behind uncommitted proposals; clients' own bounds keep it far below."""
 
 
 class Broadcast:
-    """Begins when a majority has our log: all of it is committed, and every known session gets a full time-out."""
+    """Broadcast of one term; begins when a majority has the leader's log.
+
+    All of the log is then committed, and every known session gets a full timeout.
+    """
 
     def __init__(
         self,
@@ -45,8 +48,10 @@ class Broadcast:
         self._watch_expiry(now, out)
 
     def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:
-        """Sessions are checked here, by the only one who knows: expired, or moved to another server. A session's end is
-        taken from any server."""
+        """Propose a transaction, after checking its session: expired, or moved to another server.
+
+        Only the leader knows. It accepts a session's end from any server.
+        """
         if transaction.kind == "operations":
             transaction.error = self.tracker.refuses(transaction.session, transaction.origin)
         elif transaction.kind == "close":
@@ -57,14 +62,14 @@ class Broadcast:
         self._send(now, out, transaction)
 
     def _expire(self, now: Now, out: Outbox) -> None:
-        """The earliest bucket's time may have come."""
+        """Expire the sessions of the earliest bucket, if its time has come."""
         for session in self.tracker.expired(now.mono_ms):
             owner = self._replica.tree.sessions[session].owner
             self._send(now, out, Transaction(0, "close", session, owner=owner, reason="expired"))
         self._watch_expiry(now, out)
 
     def commit(self, now: Now, out: Outbox) -> None:
-        """Up to the newest zxid that a majority's disks hold."""
+        """Commit up to the newest zxid that a majority's disks hold."""
         acked = [self._replica.history.last_zxid]
         acked += [learner.acked for learner in self._learners.values()]
         if len(acked) < self._majority:
@@ -84,14 +89,17 @@ class Broadcast:
             self._caught_up(now, out, connection, request)
 
     def reopened(self, now: Now, session: int, server: int) -> bool:
-        """A client with this session came to `server`; whether the session lives. It is there from now on."""
+        """Move a reconnecting client's session to `server`; whether the session is alive."""
         alive = self.tracker.touch(session, now.mono_ms)
         if alive:
             self.tracker.moved(session, server)
         return alive
 
     def catch_up(self, now: Now, out: Outbox, connection: int, request: int) -> None:
-        """Answered behind the commits of everything proposed so far. `connection` 0: asked by our own client."""
+        """Respond after the commits of everything proposed so far.
+
+        `connection` 0: the request is of one of the leader's own clients.
+        """
         if self._replica.tree.zxid >= self._replica.history.last_zxid:
             self._caught_up(now, out, connection, request)
         else:

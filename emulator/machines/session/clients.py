@@ -1,8 +1,8 @@
-"""Clients: the connections of session clients at one server, and the order of their answers.
+"""Connections of session clients at one server, and the order of their responses.
 
-Answers leave in the order of the requests. Reads are answered from our own tree, but not before the writes that
-the same client sent earlier: so a client reads its own writes, and never goes back in time (semantics 5.3).
-Only a serving server has clients.
+Responses leave in the order of the requests. The server answers reads from its own tree, but not before the earlier
+writes of the same client. So a client reads its own writes, and never goes back in time (semantics 5.3). Only a
+serving server has clients.
 """
 
 
@@ -42,18 +42,27 @@ from protocol.messages.session import (
 from protocol.outbox import Outbox, Owner
 
 OUTSTANDING_MAX = 1000
-"""Requests of one connection that wait for the quorum (ZooKeeper's globalOutstandingLimit); beyond it is closed."""
+"""Bound of one connection's requests that wait for the quorum.
+
+Beyond it the server closes the connection. ZooKeeper's globalOutstandingLimit.
+"""
 
 CONNECTIONS_MAX = 1000
-"""Clients of one server; who comes later is turned away (ZooKeeper's maxClientCnxns is 60 for each host)."""
+"""Bound of one server's clients; it rejects later ones.
+
+ZooKeeper's maxClientCnxns is 60 for each host.
+"""
 
 _READS = (GetData, Exists, GetChildren)
 _WRITES = (Create, Delete, SetData, Check)
 
 
 class Clients:
-    """`next_request` numbers what goes to the quorum; unique over this server's lives, because old proposals
-    may yet commit."""
+    """Clients of one server.
+
+    `next_request` numbers requests to the quorum. It is unique over this server's lives, because old proposals may
+    yet commit.
+    """
 
     def __init__(self, me: int, replica: Replica, limits: SessionLimits) -> None:
         self._me = me
@@ -66,12 +75,12 @@ class Clients:
         self._next_request = 0
 
     def start(self, chance: Chance, incarnation: int) -> None:
-        """`chance` draws passwords."""
+        """Begin a life. `chance` draws passwords."""
         self._chance = chance
         self._next_request = incarnation << 40
 
     def accepted(self, out: Outbox, connection: int, peer: str, owner: Owner) -> None:
-        """`owner` is told what comes on it."""
+        """Accept a connection; `owner` receives its events."""
         if len(self._clients) >= CONNECTIONS_MAX:
             out.close(connection)
         else:
@@ -79,14 +88,14 @@ class Clients:
             out.own(connection, owner)
 
     def lost(self, connection: int) -> None:
-        """The client is gone; its session lives until it expires."""
+        """Forget a disconnected client; its session lives until it expires."""
         client = self._clients.pop(connection)
         for pending in client.pending:
             self._waiting.pop(pending.request, None)
         self._watches.forget(connection)
 
     def close_all(self, out: Outbox) -> None:
-        """We serve no longer ("not running")."""
+        """Close all connections: this server serves no longer ("not running")."""
         for connection in self._clients:
             out.close(connection)
         self._clients.clear()
@@ -100,7 +109,7 @@ class Clients:
     ) -> None:
         client = self._clients[connection]
         if client.session:
-            if not quorum.touch(now, client.session) and _only_looks(message):
+            if not quorum.touch(now, client.session) and _proposes_nothing(message):
                 self._close(out, client)
                 return
         elif not isinstance(message, ConnectRequest) or client.pending:
@@ -142,7 +151,7 @@ class Clients:
     ) -> None:
         tree = self._replica.tree
         if client.session or message.last_zxid > tree.zxid:
-            # Behind the client: it would go back in time with us, so it tries another server.
+            # This tree is older than the client's view: the client tries another server.
             self._close(out, client)
             return
         pending = Pending(correlation_id, message)
@@ -174,10 +183,13 @@ class Clients:
         self._waiting[self._next_request] = (client, pending)
         return self._next_request
 
-    # --- answers --------------------------------------------------------------------------------------------
+    # --- responses --------------------------------------------------------------------------------------------
 
     def applied(self, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]) -> None:
-        """Watches first: a notice leaves before the answer to any read that shows the change."""
+        """Send notices and response of an applied transaction, notices first.
+
+        A notice leaves before the response to any read that shows the change.
+        """
         for change in changes:
             for connection, notice in self._watches.fired(change, transaction.zxid):
                 out.send(connection, notice)
@@ -197,8 +209,9 @@ class Clients:
         elif transaction.kind == "close":
             pending.answer = CloseSessionResponse()
         elif response.error == SessionError.SESSION_MOVED and not transaction.multi:
-            # The leader takes it to be at another server, where it tried before it came here: it comes back, and so is
-            # here again (ZOOKEEPER-710). A multi is answered, up to 3.5 (FinalRequestProcessor).
+            # The leader takes the session to be at another server, which the client tried before. The client
+            # reconnects, and so moves its session here (ZOOKEEPER-710). A multi gets a response, up to 3.5
+            # (FinalRequestProcessor).
             self._close(out, client)
             return
         else:
@@ -250,7 +263,7 @@ class Clients:
                 return
 
     def _answer_here(self, out: Outbox, client: Client, pending: Pending) -> None:
-        """From our tree, as it is now."""
+        """Answer from this server's tree, as it is now."""
         message = pending.message
         tree = self._replica.tree
         answer: Message
@@ -266,13 +279,16 @@ class Clients:
                 result = self._read(client, message.ops[0])
                 answer = SessionResponse([result], result.error, tree.zxid)
             else:
-                # Several operations without `multi`, a multi that reads, or none at all.
+                # Several operations without `multi`, a multi that reads, or no operation.
                 bad = SessionError.BAD_ARGUMENTS
                 answer = SessionResponse([OpResult(bad, op.path) for op in message.ops], bad, tree.zxid)
         out.send(client.connection, answer, pending.correlation_id)
 
     def _read(self, client: Client, op: Operation) -> OpResult:
-        """A watch is set where ZooKeeper sets one: by get and children only if the znode exists, by exists always."""
+        """Execute a read, and set its watch.
+
+        As in ZooKeeper: get and children set one only if the znode exists, exists always.
+        """
         tree = self._replica.tree
         if isinstance(op, GetData):
             result = tree.get(op.path)
@@ -290,7 +306,7 @@ class Clients:
         return result
 
     def _refuse(self, out: Outbox, client: Client, correlation_id: int) -> None:
-        """The session is expired (or its password wrong): said once, then closed."""
+        """Report an expired session (or a wrong password), and close the connection."""
         out.send(client.connection, ConnectResponse(0), correlation_id)
         self._close(out, client)
 
@@ -299,8 +315,8 @@ class Clients:
         self.lost(client.connection)
 
 
-def _only_looks(message: Message) -> bool:
-    """Nothing is proposed. What is, is answered when the proposal has come back (`_answer`)."""
+def _proposes_nothing(message: Message) -> bool:
+    """Whether no proposal follows from the message; a proposal's response comes from `_answer`."""
     if isinstance(message, SessionRequest):
         return not any(isinstance(op, _WRITES) for op in message.ops)
     return isinstance(message, PingRequest | SetWatchesRequest)

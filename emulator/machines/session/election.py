@@ -1,21 +1,22 @@
-"""Leader election: which server the ensemble follows next (ZooKeeper's FastLeaderElection, semantics 5.3).
+"""Leader election (ZooKeeper's FastLeaderElection, semantics 5.3): votes in, a decision out.
 
-Votes in, a decision out. Everyone first votes for itself, adopts any better vote it sees and says so again;
-when a majority says the same, it waits 200 ms for a better one, then it is decided. Better is: newer peer
-epoch, then newer zxid, then higher server number.
-
-A server that finds others already following a leader joins them, if a majority follows and the leader itself
-says that it leads.
+A server first votes for itself. It adopts any better vote that it receives, and sends it again. When a majority
+votes alike, it waits 200 ms for a better vote, then decides. Better is: newer peer epoch, then newer zxid, then
+higher server number.
+A searching server joins a leader that others already follow, if a majority follows it and the leader itself reports
+that it leads.
 """
 
 from typing import Final, Literal, NamedTuple
 
 FINALIZE_WAIT_MS = 200.0
-"""How long a majority's choice waits for a better vote."""
+"""Time that a majority's choice waits for a better vote."""
 LAUNCH_WAIT_MS = 2000.0
-"""The same for servers that know nothing at all: an ensemble that is launched. Its processes are not up at one instant,
-and which of them leads must not depend on that; once every one is heard there is nothing to wait for. (A departure:
-ZooKeeper always waits 200 ms. The recordings' servers were started together.)"""
+"""The same for servers without any history: an ensemble that is launched.
+
+Its processes do not start at one instant, and which of them leads must not depend on that. The wait ends when every
+server has voted. (A departure: ZooKeeper always waits 200 ms. The recordings' servers were started together.)
+"""
 RESEND_FIRST_MS = 200.0
 RESEND_MAX_MS = 60_000.0
 
@@ -26,7 +27,7 @@ LEADING: Final = "leading"
 
 
 class Ballot(NamedTuple):
-    """Compared as ZooKeeper does, field by field: the greater is the better vote."""
+    """A vote, compared as ZooKeeper does, field by field: the greater is the better vote."""
 
     peer_epoch: int
     zxid: int
@@ -34,7 +35,7 @@ class Ballot(NamedTuple):
 
 
 class Election:
-    """One server's view of one search for a leader. `choice`: what it votes for at present."""
+    """One server's state of one search for a leader. `choice`: its present vote."""
 
     def __init__(self, me: int, servers: int, election_round: int, own: Ballot) -> None:
         self._me = me
@@ -47,8 +48,8 @@ class Election:
         self._settled: dict[int, tuple[int, Ballot]] = {}
         self._leading: set[int] = set()
 
-    def hear_looking(self, sender: int, election_round: int, ballot: Ballot) -> bool:
-        """A vote of a server that searches too; whether ours changed and must be told to all."""
+    def receive_looking(self, sender: int, election_round: int, ballot: Ballot) -> bool:
+        """Count the vote of a searching server; whether this server's vote changed and must be sent."""
         changed = False
         if election_round > self.election_round:
             self.election_round = election_round
@@ -64,10 +65,13 @@ class Election:
         self._looking[sender] = ballot
         return changed
 
-    def hear_settled(self, sender: int, election_round: int, ballot: Ballot, leading: bool) -> Ballot | None:
-        """The vote of a server that follows or leads; the leader to join at once, if a majority has one."""
+    def receive_settled(self, sender: int, election_round: int, ballot: Ballot, leading: bool) -> Ballot | None:
+        """Count the vote of a server that follows or leads.
+
+        Returns the vote of the leader to join at once, if a majority follows one.
+        """
         self._settled[sender] = (election_round, ballot)
-        # Who decided before us in the same round still counts as a voter of it; of another round it is none.
+        # A server that decided earlier in the same round still counts as its voter; one of another round does not.
         if election_round == self.election_round:
             self._looking[sender] = ballot
         else:
@@ -82,7 +86,7 @@ class Election:
         agreeing = sum(
             1 for _, other in self._settled.values() if other.leader == leader and other.peer_epoch == ballot.peer_epoch
         )
-        # In the same round our own vote, and those of others who still search, count too.
+        # In the same round this server's vote, and those of other searching servers, count, too.
         if election_round == self.election_round:
             agreeing = sum(1 for other in self._looking.values() if other.leader == leader)
         if agreeing < self._majority:
@@ -91,11 +95,11 @@ class Election:
         return ballot
 
     def all_agree(self) -> bool:
-        """No better vote can come: every server was heard, and votes for our choice."""
+        """Whether no better vote can come: every server has voted for this server's choice."""
         leader = self.choice.leader
         return len(self._looking) == self._servers and all(b.leader == leader for b in self._looking.values())
 
     def majority_agrees(self) -> bool:
-        """A majority of this round, ourselves included, votes for our choice."""
+        """Whether a majority of this round, this server included, votes for this server's choice."""
         leader = self.choice.leader
         return sum(1 for ballot in self._looking.values() if ballot.leader == leader) >= self._majority

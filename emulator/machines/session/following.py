@@ -1,9 +1,9 @@
-"""Following: a leadership term from a follower's side.
+"""A leadership term from a follower's side (semantics 5.2, 5.3).
 
-It opens one connection to the elected leader and keeps it for the term; its loss, or silence on it, ends the
-term. Order of events: FollowerInfo, LeaderInfo (a new epoch), AckEpoch, History and NewLeader (our log becomes
-the leader's), AckNewLeader, UpToDate: from then on we serve. Every proposal is on disk before it is
-acknowledged. Semantics 5.2, 5.3.
+The follower opens one connection to the elected leader and keeps it for the term. Its loss, or silence on it, ends
+the term. Order of events: FollowerInfo, LeaderInfo (a new epoch), AckEpoch, History and NewLeader (the log becomes
+the leader's), AckNewLeader, UpToDate. From then on the follower serves. It writes every proposal to disk before it
+acknowledges it.
 """
 
 from emulator.machines.session.leaders_word import out_of_line
@@ -35,12 +35,16 @@ from protocol.purposes import ENSEMBLE
 
 CONNECT_ATTEMPTS = 5
 CONNECT_PAUSE_MS = 1000.0
-"""ZooKeeper's follower tries its leader five times, a second apart: a leader whose port is not open yet costs
-that second."""
+"""Pause of ZooKeeper's follower between its five attempts to connect to the leader.
+
+An attempt before the leader's port is open costs this second.
+"""
 LAUNCH_ATTEMPTS = 100
 LAUNCH_PAUSE_MS = 50.0
-"""A departure: an ensemble that never had a leader is being launched, and a launch should not take that second.
-Recorded outcomes begin after it."""
+"""Pause while an ensemble is launched that never had a leader (a departure).
+
+A launch should not take that second. Recorded outcomes begin after it.
+"""
 
 CONNECT_TIMER = ("follow-connect",)
 READ_TIMER = ("follow-read",)
@@ -56,19 +60,19 @@ class Following:
         self._limits = limits
         self._connection = 0
         self._attempts = 0
-        self._heard_ms = 0.0
+        self._received_ms = 0.0
         self._epoch = 0
         self._serving = False
         self._touched: dict[int, None] = {}
         self._known_zxid = replica.history.last_zxid
 
     def start(self, now: Now, out: Outbox) -> None:
-        self._heard_ms = now.mono_ms
+        self._received_ms = now.mono_ms
         out.set_timer(READ_TIMER, self._limits.init_ms, self._read_due)
         self._connect(out)
 
     def stop(self, out: Outbox) -> None:
-        """The term has ended: nothing of it stays."""
+        """End the term: close the connection, cancel the timers."""
         if self._connection:
             out.close(self._connection)
             self._connection = 0
@@ -77,7 +81,7 @@ class Following:
 
     # --- inputs ---------------------------------------------------------------------------------------------
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, MessageReceived):
             self._message(now, out, event.message)
         elif isinstance(event, ConnectionOpened):
@@ -87,11 +91,11 @@ class Following:
 
     def _opened(self, now: Now, out: Outbox) -> None:
         out.cancel_timer(CONNECT_TIMER)
-        self._heard_ms = now.mono_ms
+        self._received_ms = now.mono_ms
         out.send(self._connection, FollowerInfo(self._replica.history.accepted_epoch))
 
     def _lost(self, out: Outbox, reason: str) -> None:
-        """The leader's port is closed, or it refused us, or it is gone."""
+        """Handle a closed leader's port, a rejected or a lost connection."""
         self._connection = 0
         if self._epoch or self._attempts >= self._attempts_max:
             raise TermEnded(f"connection to leader {self._leader}: {reason}")
@@ -106,7 +110,7 @@ class Following:
         return LAUNCH_ATTEMPTS if self._launching else CONNECT_ATTEMPTS
 
     def _connect_due(self, now: Now, out: Outbox) -> None:
-        """The pause before an attempt is over, or the attempt took too long."""
+        """Handle the end of the pause before an attempt, or an attempt's timeout."""
         if self._connection:
             out.close(self._connection)
             self._connection = 0
@@ -116,14 +120,14 @@ class Following:
 
     def _read_due(self, now: Now, out: Outbox) -> None:
         limit_ms = self._limits.sync_ms if self._serving else self._limits.init_ms
-        left_ms = self._heard_ms + limit_ms - now.mono_ms
+        left_ms = self._received_ms + limit_ms - now.mono_ms
         if left_ms <= 0:
             raise TermEnded(f"nothing from leader {self._leader} for {limit_ms:.0f} ms")
         out.set_timer(READ_TIMER, left_ms, self._read_due)
 
     def _message(self, now: Now, out: Outbox, message: Message) -> None:
-        """From the leader, in order of how often they come."""
-        self._heard_ms = now.mono_ms
+        """Handle a leader's message; cases in order of frequency."""
+        self._received_ms = now.mono_ms
         replica = self._replica
         objection = out_of_line(message, replica, self._epoch)
         if objection:
@@ -157,7 +161,7 @@ class Following:
             case _:
                 raise TermEnded(f"leader {self._leader} sent {message.API_NAME}, which leaders do not send")
 
-    # --- requests of our clients (Quorum) -------------------------------------------------------------------
+    # --- requests of this server's clients (Quorum) -----------------------------------------------------------
 
     def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:
         out.send(self._connection, Forward(transaction))
@@ -176,13 +180,15 @@ class Following:
 
     def _connect(self, out: Outbox) -> None:
         self._attempts += 1
-        self._connection = out.open(self._leader, ENSEMBLE, self._heard)
+        self._connection = out.open(self._leader, ENSEMBLE, self._on_connection_event)
         out.set_timer(CONNECT_TIMER, self._limits.sync_ms, self._connect_due)
 
     def _advance(self, now: Now, out: Outbox, committed: int) -> None:
-        """A session that is new to us counts as touched, as in ZooKeeper's learner: so a server that rejoins, and hears
-        only now of sessions opened meanwhile, gives each a full time-out from then (recorded: expiry 5 to 6 s after
-        a kill, where 3 s was agreed)."""
+        """Apply committed transactions; a session that is new here counts as touched.
+
+        As in ZooKeeper's learner: a server that rejoins, and learns of sessions opened meanwhile, gives each a full
+        timeout from then. Recorded: expiry 5 to 6 s after a kill, for a negotiated timeout of 3 s.
+        """
         for transaction in self._replica.advance(now, out, committed):
             if transaction.kind == "open" and transaction.zxid > self._known_zxid:
                 self._touched[transaction.zxid] = None

@@ -1,12 +1,15 @@
-"""History: what one session server has on disk, and the only thing that survives its death.
+"""State of one ZooKeeper server on disk; only this survives its death.
 
 Four files in its directory, as ZooKeeper's:
-- `acceptedEpoch`, `currentEpoch`: the newest epoch promised to a leader, and the newest whose leader's history is ours;
+
+- `acceptedEpoch`, `currentEpoch`: the newest epoch promised to a leader, and the newest whose leader's history this
+  is;
 - `snapshot`: a tree, at a committed zxid;
 - `log`: transactions after `base_zxid`, each as [length, CRC-32, msgpack]; its first record is the base.
 
-The log may hold transactions that are not committed; a later leader may cut them (TRUNC). A torn tail (the node
-died within an append) is cut at load: nobody was told of it, because an acknowledgement follows the fsync.
+The log may hold transactions that are not committed; a later leader may truncate them (TRUNC). A torn tail means
+that the node died within an append. Loading truncates it: no server acknowledged it, because an acknowledgement
+follows the fsync.
 """
 
 import struct
@@ -25,9 +28,12 @@ SNAPSHOT = "snapshot"
 LOG = "log"
 
 LOG_MAX_TRANSACTIONS = 20_000
-"""Then a snapshot is taken and the log is cut (ZooKeeper's snapCount: 100,000)."""
+"""Log length that triggers snapshot and truncation (ZooKeeper's snapCount: 100,000)."""
 LOG_KEPT_TRANSACTIONS = 500
-"""Left before the snapshot, so that a follower a little behind gets a DIFF (ZooKeeper's commitLogCount)."""
+"""Transactions kept before the snapshot, so that a follower slightly behind gets a DIFF.
+
+ZooKeeper's commitLogCount.
+"""
 
 _HEADER = struct.Struct(">II")
 _encode = msgspec.msgpack.Encoder().encode
@@ -36,12 +42,15 @@ _decode_base = msgspec.msgpack.Decoder(int).decode
 
 
 class HistoryDamaged(Exception):
-    """A file that our own writing cannot have left like this. The server must not start."""
+    """A file that this module's own writes cannot have produced. The server must not start."""
 
 
 class History:
-    """`zxids[i]` is of `transactions[i]`; all are above `base_zxid`. Every method that changes something is
-    durable when it returns."""
+    """Log, snapshot and epochs of one server.
+
+    `zxids[i]` is of `transactions[i]`; all are above `base_zxid`. Every method that changes state is durable when
+    it returns.
+    """
 
     def __init__(
         self, files: Files, *, log_max: int = LOG_MAX_TRANSACTIONS, log_kept: int = LOG_KEPT_TRANSACTIONS
@@ -65,7 +74,7 @@ class History:
 
     @property
     def last_zxid(self) -> int:
-        """Newest logged, committed or not; at least the snapshot's."""
+        """Newest logged zxid, committed or not; at least the snapshot's."""
         return max(self.zxids[-1] if self.zxids else self.base_zxid, self.snapshot_zxid)
 
     # --- epochs ---------------------------------------------------------------------------------------------
@@ -85,7 +94,7 @@ class History:
     # --- log ------------------------------------------------------------------------------------------------
 
     def append(self, transactions: list[Transaction]) -> None:
-        """In order of zxids, all newer than `last_zxid`; one fsync for all."""
+        """Append in order of zxids, all newer than `last_zxid`, with one fsync."""
         if not transactions:
             return
         chunks: list[bytes] = []
@@ -110,7 +119,7 @@ class History:
         return self.transactions[bisect_right(self.zxids, zxid) :]
 
     def holds(self, zxid: int) -> bool:
-        """Whether our log passes through `zxid`: what follows it can be sent as a DIFF."""
+        """Whether the log contains `zxid`: its successors can be sent as a DIFF."""
         if zxid == self.base_zxid:
             return True
         place = bisect_right(self.zxids, zxid)
@@ -124,7 +133,7 @@ class History:
         return self.zxids[place - 1] if place else self.base_zxid
 
     def cut_after(self, zxid: int) -> None:
-        """TRUNC: drops every transaction above `zxid`, which our log holds."""
+        """TRUNC: drop every transaction above `zxid`, which the log holds."""
         assert self.holds(zxid) and zxid >= self.snapshot_zxid, (
             f"cut after {zxid:#x}, {self.base_zxid:#x}..{self.last_zxid:#x}"
         )
@@ -134,10 +143,10 @@ class History:
         self._files.fsync(LOG)
 
     def replace(self, snapshot: bytes) -> Tree:
-        """SNAP: this tree instead of everything we had; the tree."""
+        """SNAP: replace all state by this snapshot; returns its tree."""
         tree = Tree.restored(snapshot)
-        # The log goes first: a server that dies in between has an empty history, which any leader can fill; the
-        # other order could leave old transactions beside a tree they do not belong to.
+        # The log goes first: a server that dies in between has an empty history, which any leader can fill. The other
+        # order could leave old transactions beside a tree that they do not belong to.
         self._rewrite_log(0, [])
         self._files.write_atomically(SNAPSHOT, snapshot)
         self.snapshot, self.snapshot_zxid = snapshot, tree.zxid
@@ -145,7 +154,7 @@ class History:
         return tree
 
     def compact(self, tree: Tree) -> bool:
-        """Bounds the log: when it is long, `tree` (committed) becomes the snapshot. Whether it did."""
+        """Bound the log: if it is long, `tree` (committed) becomes the snapshot. Whether it did."""
         if len(self.transactions) < self._log_max or tree.zxid == self.snapshot_zxid:
             return False
         snapshot = tree.snapshot()
@@ -216,7 +225,7 @@ def _record(payload: bytes) -> bytes:
 
 
 def _records(data: bytes) -> tuple[list[tuple[bytes, int]], int]:
-    """Whole records as (payload, end in the file), and where the first torn one begins."""
+    """Whole records as (payload, end in the file), and the position of the first torn one."""
     found: list[tuple[bytes, int]] = []
     position = 0
     while position + _HEADER.size <= len(data):

@@ -1,7 +1,7 @@
-"""A leader's word: whether what it says follows from what it said before, and from what its follower has.
+"""Validation of a leader's messages against its earlier ones and its follower's state.
 
-A leader that keeps the protocol never says the other. Whoever says it is none, and the leadership term ends: nothing of
-it is written, and an election decides who leads.
+A leader that keeps the protocol never contradicts them. If a message does, the leadership term ends: the follower
+writes nothing of it, and an election decides.
 """
 
 from emulator.machines.session.quorum import Replica
@@ -11,11 +11,14 @@ from protocol.messages.ensemble import History, NewLeader, Proposal, Transaction
 from protocol.undecodable import UNDECODABLE, why
 
 WEIGHED = frozenset((Proposal, NewLeader, History))
-"""What can contradict anything. Most of what a leader says is none of these."""
+"""Messages that can contradict earlier state; most of a leader's messages are none of these."""
 
 
 def out_of_line(message: Message, replica: Replica, epoch: int) -> str:
-    """Why the message cannot be obeyed; "" if it can. `epoch`: the one that was offered in this term, 0 none."""
+    """Reason why the message is invalid; "" if it is valid.
+
+    `epoch`: the one offered in this term, 0 none.
+    """
     if type(message) not in WEIGHED:
         return ""
     history = replica.history
@@ -32,7 +35,7 @@ def out_of_line(message: Message, replica: Replica, epoch: int) -> str:
 
 
 def _history(kind: str, truncate_to: int, snapshot: bytes, replica: Replica) -> tuple[str, int]:
-    """(objection, the zxid at which the log ends when this is done)."""
+    """(objection, the zxid at which the log then ends)."""
     history, applied = replica.history, replica.tree.zxid
     if kind == "diff":
         return "", history.last_zxid

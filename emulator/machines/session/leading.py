@@ -1,11 +1,14 @@
-"""Leading: a leadership term from the leader's side (semantics 5.2, 5.3).
+"""A leadership term from the leader's side (semantics 5.2, 5.3).
 
-Three stages. *Discovery*: a majority reports the epochs it has accepted, the new one is above them all.
-*Synchronisation*: each follower's log is made equal to ours; when a majority has it on disk, our whole log is
-committed. *Broadcast* (a module of its own): proposals, commits, sessions. Followers may join at any stage, and a
-leader that has lost its majority ends its term at the next tick.
+Three stages:
 
-The rule: nothing is applied anywhere before a majority has it on disk.
+- *Discovery*: a majority reports the epochs it has accepted; the new one is above them all.
+- *Synchronisation*: the leader makes each follower's log equal to its own. When a majority has it on disk, the
+  whole log is committed.
+- *Broadcast* (a module of its own): proposals, commits, sessions.
+
+Followers may join at any stage. A leader that has lost its majority ends its term at the next tick. The rule: no
+server applies a transaction before a majority has it on disk.
 """
 
 from emulator.machines.session.broadcast import EXPIRY_TIMER, Broadcast
@@ -35,12 +38,18 @@ from protocol.messages.session import SessionError
 from protocol.outbox import Outbox
 
 PORT_OPENS_MAX_MS = 2.0
-"""A new leader's port opens a few ms after its election, its follower knocks about as soon: mostly too soon, and then
-again a second later. Of the 26 recorded sessions that expired beside a lost leader 6 did so without that second (with
-a tick of 500 ms, 2.3 to 2.8 s later than by a leader that stays, of which 2 are syncLimit; the others 3.3 to 3.8 s)."""
+"""Longest time from election to an open port at a new leader, in ms.
+
+Its follower connects as soon: mostly too early, and then again a second later. Of the 26 recorded sessions that
+expired beside a lost leader 6 did so without that second. With a tick of 500 ms they expired 2.3 to 2.8 s later
+than with a leader that stays; the others 3.3 to 3.8 s. Of these delays 2 s are syncLimit.
+"""
 
 SNAPSHOT_MS = 200.0
-"""Before they serve, ZooKeeper's new leader and its followers each write a snapshot and their epochs."""
+"""Time in which ZooKeeper's new leader and its followers write snapshot and epochs, in ms.
+
+They serve only afterwards.
+"""
 
 OPEN_TIMER = ("lead-open",)
 SNAPSHOT_TIMER = ("lead-snapshot",)
@@ -49,8 +58,11 @@ LEADING_TIMERS = (OPEN_TIMER, SNAPSHOT_TIMER, TICK_TIMER, EXPIRY_TIMER)
 
 
 class Leading:
-    """Created when an election is won. `servers`: size of the ensemble. `port_opens_ms`: how long followers find its
-    port closed; 0: an ensemble that is launched, nothing to wait for."""
+    """Created when an election is won. `servers`: size of the ensemble.
+
+    `port_opens_ms`: time until the leader's port opens for followers. 0: an ensemble that is launched, without that
+    wait.
+    """
 
     def __init__(
         self,
@@ -91,7 +103,7 @@ class Leading:
         out.set_timer(TICK_TIMER, self._limits.tick_ms / 2, self._half_tick)
 
     def stop(self, out: Outbox) -> None:
-        """The term has ended: nothing of it stays."""
+        """End the term: close the connections, cancel the timers."""
         for connection in self._learners:
             out.close(connection)
         self._learners.clear()
@@ -101,29 +113,29 @@ class Leading:
     # --- inputs ---------------------------------------------------------------------------------------------
 
     def follower_came(self, now: Now, out: Outbox, connection: int, server: int, message: FollowerInfo) -> None:
-        """First message of a follower. Before our port is open it finds it closed."""
+        """Handle a follower's first message; before the port is open, close its connection."""
         if not self._open:
             out.close(connection)
             return
         if self.epoch and message.accepted_epoch > self.epoch:
-            # ZooKeeper lets such a server try in vain until somebody else calls an election; we call it at once.
+            # ZooKeeper lets such a server try until another server calls an election; here the election begins at once.
             out.close(connection)
             raise TermEnded(f"server {server} accepted epoch {message.accepted_epoch}, ours is {self.epoch}")
         for other in [c for c, learner in self._learners.items() if learner.server == server]:
             self._drop(out, other)
         learner = Learner(connection, server, message.accepted_epoch, now.mono_ms)
         self._learners[connection] = learner
-        out.own(connection, self._heard)
+        out.own(connection, self._on_connection_event)
         if self.epoch:
             out.send(connection, LeaderInfo(self.epoch))
         else:
             self._discover(now, out)
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, MessageReceived):
             self._message(now, out, event.connection, event.message)
         else:
-            # A follower is gone; whether enough are left is seen at the next tick (as ZooKeeper).
+            # The next tick checks whether enough followers are left (as ZooKeeper).
             del self._learners[event.connection]
 
     def _port_opened(self, now: Now, out: Outbox) -> None:
@@ -134,9 +146,9 @@ class Leading:
         self._establish(now, out)
 
     def _message(self, now: Now, out: Outbox, connection: int, message: Message) -> None:
-        """From a follower, in order of how often they come."""
+        """Handle a follower's message; cases in order of frequency."""
         learner = self._learners[connection]
-        learner.heard_ms = now.mono_ms
+        learner.received_ms = now.mono_ms
         broadcast = self.broadcast
         match message:
             case LearnerPong(touched):
@@ -158,10 +170,10 @@ class Leading:
             case CatchUp(request) if broadcast is not None:
                 broadcast.catch_up(now, out, connection, request)
             case _:
-                # No follower says this, or not before we have told it that it may serve.
+                # No follower sends this, or not before its UpToDate.
                 self._drop(out, connection)
 
-    # --- requests of our clients (Quorum) -------------------------------------------------------------------
+    # --- requests of this server's clients (Quorum) -----------------------------------------------------------
 
     def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:
         assert self.broadcast is not None, "clients are served by an established leader"
@@ -182,14 +194,14 @@ class Leading:
     # --- discovery ------------------------------------------------------------------------------------------
 
     def _discover(self, now: Now, out: Outbox) -> None:
-        """An epoch above all that a majority had accepted."""
+        """Choose an epoch above all that a majority had accepted."""
         if len(self._learners) + 1 < self._majority:
             return
         history = self._replica.history
         accepted = [learner.accepted_epoch for learner in self._learners.values()]
         self.epoch = max([history.accepted_epoch, *accepted]) + 1
         if self.epoch > EPOCH_MAX:
-            raise TermEnded(f"no epoch above {EPOCH_MAX}, which a follower says it has accepted")
+            raise TermEnded(f"no epoch above {EPOCH_MAX}, which a follower reports as accepted")
         self._own_place = (history.current_epoch, history.last_zxid)
         history.accept_epoch(self.epoch)
         for connection in self._learners:
@@ -220,7 +232,7 @@ class Leading:
     # --- synchronisation ------------------------------------------------------------------------------------
 
     def _synchronise(self, out: Outbox, learner: Learner) -> None:
-        """From here on this follower gets every proposal."""
+        """Send the missing history; from here on this follower gets every proposal."""
         out.send(learner.connection, history_for(self._replica.history, learner.last_zxid))
         out.send(learner.connection, NewLeader(self.epoch))
         learner.synchronised = True
@@ -233,7 +245,10 @@ class Leading:
             self.broadcast.commit(now, out)
 
     def _establish(self, now: Now, out: Outbox) -> None:
-        """A majority has our log: all of it is committed, and we serve."""
+        """Begin the broadcast when a majority has the log.
+
+        All of the log is then committed, and the leader serves.
+        """
         acked = [learner for learner in self._learners.values() if learner.acked >= 0]
         if len(acked) + 1 < self._majority:
             return
@@ -260,7 +275,7 @@ class Leading:
         self._half_ticks += 1
         ping = LeaderPing()
         for connection, learner in list(self._learners.items()):
-            silent_ms = now.mono_ms - learner.heard_ms
+            silent_ms = now.mono_ms - learner.received_ms
             if silent_ms > (self._limits.sync_ms if learner.up_to_date else self._limits.init_ms):
                 self._drop(out, connection)
             elif learner.synchronised:

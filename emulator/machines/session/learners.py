@@ -1,5 +1,4 @@
-"""Learners: what a leader knows of each follower, and how it makes a follower's log equal to its own (semantics
-5.3)."""
+"""A leader's state of its followers, and the history that equalises logs (semantics 5.3)."""
 
 import msgspec
 
@@ -8,13 +7,15 @@ from protocol.messages.ensemble import History
 
 
 class Learner(msgspec.Struct):
-    """One follower's connection. `synchronised`: it has our log's beginning and gets proposals; `acked`: newest
-    zxid on its disk."""
+    """One follower's connection.
+
+    `synchronised`: it has the beginning of the leader's log and gets proposals. `acked`: newest zxid on its disk.
+    """
 
     connection: int
     server: int
     accepted_epoch: int
-    heard_ms: float
+    received_ms: float
     last_zxid: int = -1
     synchronised: bool = False
     up_to_date: bool = False
@@ -22,10 +23,10 @@ class Learner(msgspec.Struct):
 
 
 def history_for(own: OwnHistory, theirs: int) -> History:
-    """What a follower whose newest zxid is `theirs` needs: DIFF, TRUNC or SNAP.
+    """History for a follower whose newest zxid is `theirs`: DIFF, TRUNC or SNAP.
 
-    The newest zxid of ours that is not above theirs is in their log too: within an epoch both logs are
-    beginnings of one sequence, and an epoch of theirs that we lack never had a majority, so it has no
+    The newest zxid of the leader's that is not above theirs is in their log, too. Within an epoch both logs are
+    beginnings of one sequence. An epoch of theirs that the leader lacks never had a majority, so it has no
     transactions.
     """
     common = own.newest_up_to(theirs)

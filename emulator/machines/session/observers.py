@@ -1,8 +1,8 @@
-"""Observers: the player's view of what this server has committed, without a session.
+"""Observers: the player's view of one server's committed state, without a session.
 
-Each first gets a copy of what lies under its prefixes, then every committed change in the order of the zxids,
-also what a re-synchronisation brought; `serving` says whether this server has a quorum. Emulator only:
-ZooKeeper has no such connection.
+An observer first gets a copy of the znodes under its prefixes. Then it gets every committed change in the order of
+the zxids, those of a re-synchronisation included. `serving` reports whether this server has a quorum. Emulator
+only: ZooKeeper has no such connection.
 """
 
 from emulator.machines.session.tree import Tree
@@ -13,7 +13,7 @@ from protocol.outbox import Outbox
 
 
 class Observers:
-    """`{connection: prefixes}`; a path lies under a prefix that equals it or its ancestor ("/": everything)."""
+    """{connection: prefixes}; a prefix covers its own path and all below ("/": everything)."""
 
     def __init__(self) -> None:
         self._prefixes: dict[int, tuple[str, ...]] = {}
@@ -21,7 +21,7 @@ class Observers:
     def add(self, out: Outbox, connection: int, request: ObserveRequest, tree: Tree, serving: bool) -> None:
         prefixes = tuple(request.prefixes)
         self._prefixes[connection] = prefixes
-        out.own(connection, self._heard)
+        out.own(connection, self._on_connection_event)
         copy = [
             ObservedZnode(path, znode.mzxid, znode.version, znode.data, znode.czxid)
             for path, znode in sorted(tree.znodes.items(), key=lambda entry: (entry[1].mzxid, entry[0]))
@@ -29,13 +29,13 @@ class Observers:
         ]
         out.send(connection, Observed(serving, tree.zxid, copy))
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        """Who observes has nothing more to say."""
+    def _on_connection_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Forget a disconnected observer; observers send nothing after their request."""
         if isinstance(event, ConnectionLost):
             del self._prefixes[event.connection]
 
     def changed(self, out: Outbox, serving: bool, zxid: int, changes: list[tuple[int, Change]]) -> None:
-        """`changes` with their zxids, in order; `zxid`: of the tree after them."""
+        """Send `changes` with their zxids, in order; `zxid`: of the tree after them."""
         for connection, prefixes in self._prefixes.items():
             seen = [
                 ObservedZnode(

@@ -1,4 +1,4 @@
-"""A client of one server: its connection, and what it waits for."""
+"""A session client of one server: its connection and its pending requests."""
 
 from collections import deque
 
@@ -8,8 +8,10 @@ from protocol.messages.base import Message
 
 
 class Pending(msgspec.Struct):
-    """A request in line. `request` 0: answered here, in its turn; otherwise the quorum's, `answer` once it is
-    there."""
+    """A pending request.
+
+    `request` 0: answered here, in its turn. Otherwise the quorum's; `answer` is set when it has come.
+    """
 
     correlation_id: int
     message: Message

@@ -1,10 +1,10 @@
-"""A session as the tree holds it: replicated like the znodes. Semantics 5.1."""
+"""A session in the replicated tree. Semantics 5.1."""
 
 import msgspec
 
 
 class Session(msgspec.Struct):
-    """`owner`: the node that opened it. `ephemerals`: paths that vanish with it."""
+    """A session. `owner`: the node that opened it. `ephemerals`: paths that end with it."""
 
     session: int
     timeout_ms: int

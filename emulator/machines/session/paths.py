@@ -1,4 +1,4 @@
-"""Which paths there can be. Semantics 5.1."""
+"""Validation of znode paths. Semantics 5.1."""
 
 from functools import lru_cache
 
@@ -7,7 +7,7 @@ ROOT = "/"
 
 @lru_cache(maxsize=4096)
 def valid_path(path: str) -> bool:
-    """Absolute, no empty, "." or ".." part, no trailing slash."""
+    """Whether a path is absolute, without empty, "." or ".." parts and trailing slash."""
     if path == ROOT:
         return True
     if not path.startswith("/") or "\0" in path:

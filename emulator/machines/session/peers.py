@@ -1,10 +1,11 @@
-"""Peers: the connections on which votes travel.
+"""Connections between servers of the ensemble, for votes.
 
-Each server opens one to each other, when it first has a vote to tell; votes are answered on the connection that
-they came by. There is no traffic and no timer while there is a leader. While we search, a connection that does not come
-about within five seconds (ZooKeeper's cnxTimeout) is tried anew. One that stands is waited for without limit, as
-ZooKeeper reads its votes without a time-out: after a cut the votes arrive with TCP's retransmissions, and a server that
-was alone is back only then (recorded: 28.5 s after a cut that lasted 19 s).
+Each server opens one to each other, when it first has a vote to send. The response to a vote goes out on the
+connection it came in on. There is no traffic and no timer while there is a leader.
+A searching server retries a connection that is not established within five seconds (ZooKeeper's cnxTimeout). It
+waits on an established one without limit, as ZooKeeper reads its votes without a timeout. After a partition the
+votes arrive with TCP's retransmissions, and only then does an isolated server return (recorded: 28.5 s after a
+partition of 19 s).
 """
 
 from protocol.machine import Now
@@ -14,7 +15,7 @@ from protocol.purposes import ENSEMBLE
 
 CONNECT_TIMEOUT_MS = 5000.0
 RETRY_MS = 1000.0
-"""How often a searching server looks after its connections."""
+"""Interval in which a searching server checks its connections."""
 
 RETRY_TIMER = ("vote-retry",)
 
@@ -30,7 +31,7 @@ class _Peer:
 
 
 class Peers:
-    """`names`: the ensemble; we are `me`. `owner` is told what comes on these connections."""
+    """Vote connections of server `me`. `names`: the ensemble. `owner` receives their events."""
 
     def __init__(self, me: int, names: list[str], owner: Owner) -> None:
         self._owner = owner
@@ -44,7 +45,7 @@ class Peers:
         return self._numbers.get(name)
 
     def sender(self, connection: int) -> int:
-        """Whose connection this is. Raises KeyError if it is none of ours."""
+        """Server number of a connection's peer. Raises KeyError for other connections."""
         number = self._opened.get(connection)
         return self._accepted[connection] if number is None else number
 
@@ -53,11 +54,11 @@ class Peers:
         out.own(connection, self._owner)
 
     def released(self, connection: int) -> int:
-        """It turned out to be a follower's: no longer ours."""
+        """Give up a connection that turned out to be a follower's; returns its server number."""
         return self._accepted.pop(connection)
 
     def opened(self, out: Outbox, connection: int, vote: Vote | None) -> None:
-        """`vote`: ours, if we search."""
+        """Handle an established connection. `vote`: this server's, if it searches."""
         self._peers[self._opened[connection]].open = True
         if vote is not None:
             out.send(connection, vote)
@@ -70,14 +71,14 @@ class Peers:
             self._peers[number].connection = 0
             self._peers[number].open = False
 
-    def heard(self, out: Outbox, connection: int, number: int) -> None:
-        """A vote came by `connection`; an older one that the same peer opened is dead."""
+    def voted(self, out: Outbox, connection: int, number: int) -> None:
+        """Close older connections that the same peer opened: a vote came by `connection`."""
         if connection in self._accepted:
             for other in [c for c, n in self._accepted.items() if n == number and c > connection]:
                 del self._accepted[other]
                 out.close(other)
 
-    def tell_all(self, now: Now, out: Outbox, vote: Vote) -> None:
+    def send_to_all(self, now: Now, out: Outbox, vote: Vote) -> None:
         for number, peer in self._peers.items():
             if peer.open:
                 out.send(peer.connection, vote)
@@ -85,12 +86,12 @@ class Peers:
                 self._open(now, out, number, peer)
 
     def watch(self, out: Outbox) -> None:
-        """While we search."""
+        """Check the connections periodically while this server searches."""
         if self._peers:
             out.set_timer(RETRY_TIMER, RETRY_MS, self._retry)
 
     def rest(self, out: Outbox) -> None:
-        """The search is over."""
+        """Stop checking: the search is over."""
         out.cancel_timer(RETRY_TIMER)
 
     def _retry(self, now: Now, out: Outbox) -> None:

@@ -1,7 +1,7 @@
-"""What both sides of a leadership term (`leading`, `following`) share: the replicated state, who asks whom for what.
+"""Shared parts of `leading` and `following`: replicated state, and the interfaces of a term.
 
-A leadership term is the time between two elections at one server. It ends by `TermEnded`, which the server answers with
-a new election; whatever was done until then stands.
+A leadership term is the time between two elections at one server. It ends by `TermEnded`, and the server then
+begins a new election. All that was done until then stays.
 """
 
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ EPOCH_SHIFT = 32
 
 
 class Limits(NamedTuple):
-    """The ensemble's times: tickTime, and initLimit and syncLimit as milliseconds."""
+    """The ensemble's time limits: tickTime, and initLimit and syncLimit in milliseconds."""
 
     tick_ms: int
     init_ms: float
@@ -26,47 +26,49 @@ class Limits(NamedTuple):
 
 
 class TermEnded(Exception):
-    """This server follows or leads no longer, and why."""
+    """This server no longer follows or leads; the message says why."""
 
 
 class Host(Protocol):
-    """What a term tells its server."""
+    """Callbacks of a term, implemented by its server."""
 
     def applied(
         self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]
     ) -> None:
-        """A committed transaction is in the tree."""
+        """Handle a committed transaction, which the tree contains already."""
 
     def restored(self, now: Now, out: Outbox, before: Tree) -> None:
-        """The tree is another one (SNAP)."""
+        """Handle a replaced tree (SNAP)."""
 
     def serving_changed(self, now: Now, out: Outbox, serving: bool) -> None:
-        """From now on clients are served, or not."""
+        """Begin or stop serving clients."""
 
     def revalidated(self, now: Now, out: Outbox, request: int, valid: bool) -> None:
-        """The leader's word on a session that is reopened."""
+        """Handle the leader's decision on a session that is reopened."""
 
     def caught_up(self, now: Now, out: Outbox, request: int) -> None:
-        """A `sync` is done."""
+        """Handle the completion of a `sync`."""
 
 
 class Quorum(Protocol):
-    """What the clients' side asks of a term, leading or following alike. Answers come through `Host`, perhaps
-    at once."""
+    """Operations of a term, leading or following, for the server's clients.
+
+    Responses come through `Host`, perhaps at once.
+    """
 
     def propose(self, now: Now, out: Outbox, transaction: Transaction) -> None:
-        """Let the leader give it a zxid; its `applied` names the request."""
+        """Have the leader assign a zxid; `applied` then names the request."""
 
     def revalidate(self, now: Now, out: Outbox, request: int, session: int) -> None: ...
 
     def catch_up(self, now: Now, out: Outbox, request: int) -> None: ...
 
     def touch(self, now: Now, session: int) -> bool:
-        """A sign of life of a client of ours. False: as the leader we take its session to be at another server."""
+        """Note a sign of life of a client. False: to this leader its session is at another server."""
 
 
 class Replica:
-    """The log and the tree that its committed part makes. `tree.zxid` is the newest applied."""
+    """The log, and the tree of its committed part. `tree.zxid` is the newest applied."""
 
     def __init__(self, history: History, host: Host) -> None:
         self.history = history
@@ -74,7 +76,7 @@ class Replica:
         self._host = host
 
     def advance(self, now: Now, out: Outbox, committed: int) -> list[Transaction]:
-        """Applies the log up to `committed`, inclusive; what was applied."""
+        """Apply the log up to `committed`, inclusive; returns the applied transactions."""
         tree = self.tree
         if committed <= tree.zxid:
             return []
@@ -89,12 +91,12 @@ class Replica:
         return applied
 
     def cut_after(self, zxid: int) -> None:
-        """TRUNC. What is applied was on a majority's disks, so no leader can ask to undo it."""
+        """TRUNC. Applied transactions are on a majority's disks, so no leader can undo them."""
         assert zxid >= self.tree.zxid, f"TRUNC to {zxid:#x}, applied {self.tree.zxid:#x}"
         self.history.cut_after(zxid)
 
     def replace(self, now: Now, out: Outbox, snapshot: bytes) -> None:
-        """SNAP."""
+        """SNAP: replace tree and log."""
         before = self.tree
         tree = self.history.replace(snapshot)
         assert tree.zxid >= before.zxid, f"SNAP at {tree.zxid:#x}, applied {before.zxid:#x}"

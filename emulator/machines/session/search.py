@@ -1,8 +1,8 @@
-"""Search: the election over connections and time (semantics 5.3).
+"""Leader search: the election over connections and time (semantics 5.3).
 
-Wraps `election` (whose votes count how) and `peers` (on what they travel): says our vote to all, again after
-200 ms, 400 ms and so on up to a minute, answers those who search while we do not, and waits 200 ms for a better
-vote before the decision stands.
+Wraps `election` (rules of votes) and `peers` (connections). It sends this server's vote to all, again after 200 ms,
+400 ms and so on up to a minute. While the server does not search, it answers those that do. It waits 200 ms for a
+better vote before the decision stands.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,14 @@ FINALIZE_TIMER = ("election",)
 
 
 class Search:
-    """One for a server's life. `election` is None while it follows or leads; `ballot`: the last decision. `heard`: who
-    is told what comes on connections for votes; `decided`: who is told that no better vote came in time."""
+    """Leader search of one server, for its life.
+
+    `election` is None while it follows or leads. `ballot`: the last decision. `owner` receives the events of
+    connections for votes. `decided` is called when no better vote came in time.
+    """
 
     def __init__(
-        self, me: int, servers: list[str], heard: Owner, decided: Callable[[Now, Outbox, Ballot], None]
+        self, me: int, servers: list[str], owner: Owner, decided: Callable[[Now, Outbox, Ballot], None]
     ) -> None:
         self._me = me
         self._servers = len(servers)
@@ -40,13 +43,13 @@ class Search:
         self._finalizing: Ballot | None = None
         self._round = 0
         self._launch = False
-        self.peers = Peers(me, servers, heard)
+        self.peers = Peers(me, servers, owner)
         self._decided = decided
         self.election: Election | None = None
         self.ballot = Ballot(0, 0, me)
 
     def begin(self, now: Now, out: Outbox, current_epoch: int, last_zxid: int) -> Ballot | None:
-        """A new round; a server that is alone has decided at once."""
+        """Begin a new round; a single server decides at once."""
         self._round += 1
         own = Ballot(current_epoch, last_zxid, self._me)
         self.election = Election(self._me, self._servers, self._round, own)
@@ -55,21 +58,23 @@ class Search:
         self._finalizing = None
         if self._servers == 1:
             return self._decide(out, self.election)
-        self.peers.tell_all(now, out, self._searching(self.election))
+        self.peers.send_to_all(now, out, self._searching(self.election))
         self.peers.watch(out)
-        out.set_timer(VOTE_TIMER, self._resend_ms, self._tell_again)
+        out.set_timer(VOTE_TIMER, self._resend_ms, self._send_again)
         return None
 
     def opened(self, out: Outbox, connection: int) -> None:
-        """A connection for votes stands."""
+        """Handle an established connection for votes."""
         self.peers.opened(out, connection, self._searching(self.election) if self.election else None)
 
-    def heard(
+    def vote_received(
         self, now: Now, out: Outbox, connection: int, sender: int, vote: Vote, role: Role, current_epoch: int
     ) -> Ballot | None:
-        """A vote came. Our `role` and epoch are the answer to who searches while we do not. The decision, if it
-        stands at once."""
-        self.peers.heard(out, connection, sender)
+        """Handle a vote; returns the decision, if there is one at once.
+
+        `role` and epoch of this server are the response to a searching server while this one does not search.
+        """
+        self.peers.voted(out, connection, sender)
         if not 0 <= vote.leader < self._servers:
             return None
         election = self.election
@@ -81,12 +86,12 @@ class Search:
         ballot = Ballot(vote.peer_epoch, vote.zxid, vote.leader)
         if vote.state == LOOKING:
             behind = vote.election_round < election.election_round
-            if election.hear_looking(sender, vote.election_round, ballot):
-                self.peers.tell_all(now, out, self._searching(election))
+            if election.receive_looking(sender, vote.election_round, ballot):
+                self.peers.send_to_all(now, out, self._searching(election))
             elif behind:
                 out.send(connection, self._searching(election))
         else:
-            joined = election.hear_settled(sender, vote.election_round, ballot, vote.state == LEADING)
+            joined = election.receive_settled(sender, vote.election_round, ballot, vote.state == LEADING)
             if joined is not None:
                 election.choice = joined
                 return self._decide(out, election)
@@ -105,11 +110,11 @@ class Search:
         assert self.election is not None
         self._decided(now, out, self._decide(out, self.election))
 
-    def _tell_again(self, now: Now, out: Outbox) -> None:
+    def _send_again(self, now: Now, out: Outbox) -> None:
         assert self.election is not None
-        self.peers.tell_all(now, out, self._searching(self.election))
+        self.peers.send_to_all(now, out, self._searching(self.election))
         self._resend_ms = min(2 * self._resend_ms, RESEND_MAX_MS)
-        out.set_timer(VOTE_TIMER, self._resend_ms, self._tell_again)
+        out.set_timer(VOTE_TIMER, self._resend_ms, self._send_again)
 
     def _decide(self, out: Outbox, election: Election) -> Ballot:
         self.ballot = election.choice

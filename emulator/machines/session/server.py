@@ -1,7 +1,7 @@
-"""The session server: one machine of the ensemble.
+"""ZooKeeper server: one machine of the ensemble.
 
-It searches for a leader, then follows or leads until that leadership term ends, then searches again. Clients are served
-only within a term that has a quorum; otherwise their connections are closed at once. Everything that must
+It searches for a leader, then follows or leads until that leadership term ends, then searches again. It serves
+clients only within a term that has a quorum; otherwise it closes their connections at once. All state that must
 survive is in `files`.
 """
 
@@ -42,12 +42,15 @@ from protocol.outbox import Outbox
 from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
 
 UNDECIDED_MAX = 1000
-"""Connections of observers that have not yet said what they want; the oldest is closed then."""
+"""Bound of observers' connections without a request yet; the server then closes the oldest."""
 
 
 class SessionServer:
-    """`servers`: names of the ensemble, ourselves included; the place in the list is the server number (a
-    higher one wins ties)."""
+    """One server of the ensemble.
+
+    `servers`: names of the ensemble, this one included. The index in the list is the server number (a higher one
+    wins ties).
+    """
 
     HEARD = HEARD_BY_SESSION_SERVER
 
@@ -66,7 +69,7 @@ class SessionServer:
         self._session_limits = SessionLimits(tick_time_ms, min_session_timeout_ms, max_session_timeout_ms)
         self._files = files
         self._out = Outbox()
-        self._search = Search(self._me, self._servers, self._peer_heard, self._decided)
+        self._search = Search(self._me, self._servers, self._on_peer_event, self._decided)
         self._observers = Observers()
         self._undecided: dict[int, None] = {}
         self._following: Following | None = None
@@ -75,23 +78,23 @@ class SessionServer:
         self._early: dict[int, tuple[int, FollowerInfo]] = {}
         self._started = False
         self.committed_zxid = 0
-        """Of the newest transaction in `tree`; 0 before there is one."""
+        """zxid of the newest transaction in `tree`; 0 before there is one."""
 
     def step(self, now: Now, event: Input) -> list[Effect]:
-        """One input; a full or failing disk ends the process, as ZooKeeper's does."""
+        """Handle one input; a full or failing disk ends the process, as ZooKeeper's does."""
         out = self._out
         try:
             try:
                 if not out.route(now, event):
-                    self._nobodys(now, out, event)
+                    self._unowned(now, out, event)
             except TermEnded:
                 self._look(now, out)
         except (StorageError, HistoryDamaged) as error:
             out.exit(1, f"session server {self.name}: {error}", ExitKind.STORAGE_FAILED)
         return out.take()
 
-    def _nobodys(self, now: Now, out: Outbox, event: Input) -> None:
-        """It came from outside."""
+    def _unowned(self, now: Now, out: Outbox, event: Input) -> None:
+        """Handle an input that belongs to no connection or timer of this machine's parts."""
         match event:
             case ConnectionAccepted():
                 self._accepted(out, event)
@@ -101,12 +104,12 @@ class SessionServer:
                 self._clients.close_all(out)
                 out.exit(0, "asked to stop")
             case TimerFired(key):
-                raise AssertionError(f"nobody's timer {key} while {self.role}")
+                raise AssertionError(f"timer {key} without an owner while {self.role}")
             case _:
                 pass  # of a connection that was closed meanwhile
 
     def status(self, now: Now) -> NodeStatus:
-        """What this server thinks. Asking changes nothing."""
+        """Status as this server knows it. Reading changes nothing."""
         if not self._started:
             return NodeStatus(ensemble=EnsembleStatus(self.role, self.serving))
         return NodeStatus(
@@ -117,11 +120,11 @@ class SessionServer:
 
     @property
     def tree(self) -> Tree:
-        """What is committed, as far as this server knows."""
+        """The committed tree, as far as this server knows."""
         return self._replica.tree
 
     def committed_after(self, zxid: int) -> list[Transaction] | None:
-        """What of `tree` came after that one, in order; None where our log does not pass through it."""
+        """Transactions of `tree` after `zxid`, in order; None if the log does not contain it."""
         if not self._history.holds(zxid):
             return None
         return [one for one in self._history.after(zxid) if one.zxid <= self.committed_zxid]
@@ -141,7 +144,7 @@ class SessionServer:
         self._look(now, out)
 
     def _look(self, now: Now, out: Outbox) -> None:
-        """LOOKING: the term, if there was one, leaves nothing behind."""
+        """LOOKING: end the term, if there was one, and search for a leader."""
         if self._following is not None:
             self._following.stop(out)
         if self._leading is not None:
@@ -154,9 +157,9 @@ class SessionServer:
             self._decided(now, out, ballot)
 
     def _decided(self, now: Now, out: Outbox, ballot: Ballot) -> None:
-        """The election is over, a term begins."""
+        """Begin a term: the election is over."""
         if ballot.leader == self._me:
-            # An ensemble that is launched is not slowed down by the race for the leader's port.
+            # The race for the leader's port does not slow down an ensemble that is launched.
             port_opens_ms = self._chance.between(0.0, PORT_OPENS_MAX_MS) if self._terms else 0.0
             tracker = SessionTracker(self._limits.tick_ms, self._phase_ms)
             self._leading = Leading(
@@ -193,7 +196,7 @@ class SessionServer:
     def _accepted(self, out: Outbox, event: ConnectionAccepted) -> None:
         number = self._search.peers.number_of(event.peer)
         if event.purpose == SESSION and self.serving:
-            self._clients.accepted(out, event.connection, event.peer, self._client_heard)
+            self._clients.accepted(out, event.connection, event.peer, self._on_client_event)
         elif event.purpose == ENSEMBLE and number is not None:
             self._search.peers.accepted(out, event.connection, number)
         elif event.purpose == OBSERVE:
@@ -202,11 +205,11 @@ class SessionServer:
                 del self._undecided[oldest]
                 out.close(oldest)
             self._undecided[event.connection] = None
-            out.own(event.connection, self._undecided_heard)
+            out.own(event.connection, self._on_undecided_event)
         else:
             out.close(event.connection)
 
-    def _client_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _on_client_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, MessageReceived):
             quorum = self._leading or self._following
             assert quorum is not None and self.serving, "only a serving server has clients"
@@ -214,8 +217,8 @@ class SessionServer:
         else:
             self._clients.lost(event.connection)
 
-    def _undecided_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        """From an observer, who says first what it wants to see."""
+    def _on_undecided_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Handle an observer's request, its first message."""
         del self._undecided[event.connection]
         if isinstance(event, MessageReceived):
             if isinstance(event.message, ObserveRequest):
@@ -223,8 +226,8 @@ class SessionServer:
             else:
                 out.close(event.connection)
 
-    def _peer_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        """On a connection for votes; one that was accepted may turn out to be a follower's."""
+    def _on_peer_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Handle a vote connection; an accepted one may turn out to be a follower's."""
         connection = event.connection
         if isinstance(event, ConnectionOpened):
             self._search.opened(out, connection)
@@ -237,7 +240,7 @@ class SessionServer:
         sender = self._search.peers.sender(connection)
         if isinstance(message, Vote):
             epoch = self._history.current_epoch
-            ballot = self._search.heard(now, out, connection, sender, message, self.role, epoch)
+            ballot = self._search.vote_received(now, out, connection, sender, message, self.role, epoch)
             if ballot is not None:
                 self._decided(now, out, ballot)
         elif isinstance(message, FollowerInfo):
@@ -245,21 +248,21 @@ class SessionServer:
             if self._leading is not None:
                 self._leading.follower_came(now, out, connection, sender, message)
             elif self._terms == 0:
-                # At launch: it has counted the votes before we have.
+                # At launch: it has counted the votes earlier.
                 self._early[connection] = (sender, message)
-                out.own(connection, self._early_heard)
+                out.own(connection, self._on_early_event)
             else:
                 out.close(connection)
         else:
             self._search.peers.lost(connection)
             out.close(connection)
 
-    def _early_heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
-        """It waits for our answer, or is gone."""
+    def _on_early_event(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+        """Forget a waiting follower that disconnected."""
         if isinstance(event, ConnectionLost):
             del self._early[event.connection]
 
-    # --- what a term tells (quorum.Host) -------------------------------------------------------------------
+    # --- callbacks of a term (quorum.Host) -----------------------------------------------------------------
 
     def applied(
         self, now: Now, out: Outbox, transaction: Transaction, response: SessionResponse, changes: list[Change]
@@ -267,7 +270,7 @@ class SessionServer:
         zxid = self.committed_zxid = transaction.zxid
         for change in changes:
             out.emit(_znode_changed(change, zxid))
-        # Not for what a restarted server finds in its own log: that was told before it died.
+        # Not for the entries of a restarted server's own log: it reported them before it died.
         if transaction.kind == "close" and not response.error and self.role == LEADING and zxid > self._replayed_zxid:
             out.emit(SessionEnded(transaction.session, transaction.reason, zxid, transaction.owner))
         self._clients.applied(out, transaction, response, changes)

@@ -1,7 +1,8 @@
-"""Sessions: who is alive, as the ensemble's leader counts it. Only the leader expires (semantics 5.2).
+"""Session expiry by the ensemble's leader (semantics 5.2).
 
-Picture: a row of buckets, one per tick. Each sign of life moves the session to the bucket in which its time-out
-would end, rounded up to the next tick; when a bucket's time comes, whoever is still in it has expired.
+Only the leader expires sessions. There is a bucket of sessions per tick. Each sign of life moves the session to the
+bucket in which its timeout would end, rounded up to the next tick. When a bucket's time comes, the sessions left in
+it have expired.
 """
 
 from typing import NamedTuple
@@ -25,13 +26,13 @@ class SessionLimits(NamedTuple):
     def most_ms(self) -> int:
         return 20 * self.tick_time_ms if self.max_session_timeout_ms == -1 else self.max_session_timeout_ms
 
-    def negotiated_ms(self, asked_ms: int) -> int:
-        """The time-out that a session gets."""
-        return min(max(asked_ms, self.least_ms), self.most_ms)
+    def negotiated_ms(self, requested_ms: int) -> int:
+        """The timeout that a session gets for the requested one."""
+        return min(max(requested_ms, self.least_ms), self.most_ms)
 
-    def because(self, asked_ms: int) -> str:
-        """Why it got another one."""
-        if asked_ms < self.least_ms:
+    def because(self, requested_ms: int) -> str:
+        """Reason of a negotiated timeout that differs from the requested one."""
+        if requested_ms < self.least_ms:
             set_apart, name, ticks = self.min_session_timeout_ms != -1, "minSessionTimeout", 2
         else:
             set_apart, name, ticks = self.max_session_timeout_ms != -1, "maxSessionTimeout", 20
@@ -41,7 +42,7 @@ class SessionLimits(NamedTuple):
 
 
 def bucket_ms(at_ms: float, tick_time_ms: int, phase_ms: float = 0.0) -> float:
-    """The first bucket's time strictly after `at_ms` (ZooKeeper rounds up even what is round already)."""
+    """Time of the first bucket after `at_ms` (ZooKeeper rounds up even a round time)."""
     return ((at_ms - phase_ms) // tick_time_ms + 1) * tick_time_ms + phase_ms
 
 
@@ -56,10 +57,11 @@ class _Tracked:
 
 
 class SessionTracker:
-    """`server` of a session: where its client was last accepted, -1 unknown (a new leader does not know).
+    """Sessions of a term, with their expiry.
 
-    `phase_ms`: where in a tick the buckets lie. ZooKeeper counts ticks of the machine's clock, which knows nothing of
-    the ensemble's launch; a clock that starts at launch would tie expiry to the phase of the pings.
+    `server` of a session: the server that last accepted its client, -1 unknown (a new leader does not know).
+    `phase_ms`: offset of the buckets within a tick. ZooKeeper counts ticks of the machine's clock, which does not
+    depend on the ensemble's launch. A clock that starts at launch would tie expiry to the phase of the pings.
     """
 
     def __init__(self, tick_time_ms: int, phase_ms: float = 0.0) -> None:
@@ -68,7 +70,7 @@ class SessionTracker:
         self._tracked: dict[int, _Tracked] = {}
 
     def add(self, session: Session, now_ms: float, server: int = -1) -> None:
-        """Opened, or known to a newly elected leader: a full time-out from now."""
+        """Track a session, just opened or known to a new leader: a full timeout from now."""
         expires_ms = bucket_ms(now_ms + session.timeout_ms, self._tick_time_ms, self._phase_ms)
         self._tracked[session.session] = _Tracked(session.timeout_ms, expires_ms, server)
 
@@ -76,7 +78,7 @@ class SessionTracker:
         self._tracked.pop(session, None)
 
     def touch(self, session: int, now_ms: float) -> bool:
-        """A sign of life; whether the session lives. A time only ever moves forward."""
+        """Note a sign of life; whether the session is alive. An expiry time only moves forward."""
         tracked = self._living(session)
         if tracked is None:
             return False
@@ -85,11 +87,11 @@ class SessionTracker:
         return True
 
     def moved(self, session: int, server: int) -> None:
-        """Its client is now at `server`: requests that still come from elsewhere are refused."""
+        """Set the session's server: requests through other servers are refused from now on."""
         self._tracked[session].server = server
 
     def refuses(self, session: int, server: int) -> int:
-        """For a request of `session` that came through `server`: 0, or the session error it gets."""
+        """Session error of a request of `session` that came through `server`; 0: none."""
         tracked = self._living(session)
         if tracked is None:
             return SessionError.SESSION_EXPIRED
@@ -98,7 +100,10 @@ class SessionTracker:
         return 0 if tracked.server == server else SessionError.SESSION_MOVED
 
     def refuses_to_close(self, session: int) -> int:
-        """The same for its end: whoever expires a session is not its server either (PrepRequestProcessor)."""
+        """Session error of a session's end; 0: none.
+
+        Any server may end it: its origin is not compared (PrepRequestProcessor).
+        """
         return SessionError.SESSION_EXPIRED if self._living(session) is None else 0
 
     def _living(self, session: int) -> _Tracked | None:
@@ -106,7 +111,7 @@ class SessionTracker:
         return None if tracked is None or tracked.closing else tracked
 
     def closing(self, session: int) -> None:
-        """Its end is proposed: no touch saves it any more."""
+        """Mark a session whose end is proposed: no touch extends it any more."""
         tracked = self._tracked.get(session)
         if tracked is not None:
             tracked.closing = True
@@ -119,5 +124,5 @@ class SessionTracker:
         return found
 
     def next_expiry_ms(self) -> float | None:
-        """When to look again; None: nobody to watch."""
+        """Time of the next check; None: there are no sessions."""
         return min((t.expires_ms for t in self._tracked.values() if not t.closing), default=None)

@@ -1,4 +1,4 @@
-"""A znode tree as a snapshot has it."""
+"""A znode tree in a snapshot."""
 
 import msgspec
 

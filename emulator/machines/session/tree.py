@@ -1,8 +1,8 @@
-"""The znode tree: what every server of the ensemble holds a copy of.
+"""The znode tree, replicated on every server of the ensemble. Semantics 5.1, 5.2.
 
-A transaction goes in; its results and the list of what changed come out. Application is deterministic: the same
-transactions in the same order give the same tree on every server, failures included (a failed one changes
-nothing). Semantics 5.1, 5.2.
+A transaction goes in; its results and the list of changes come out. Application is deterministic: the same
+transactions in the same order give the same tree on every server. That includes failures; a failed transaction
+changes nothing.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class _Refused(Exception):
 
 
 class Tree:
-    """`zxid`: of the last transaction applied."""
+    """The znode tree. `zxid`: of the last transaction applied."""
 
     def __init__(self) -> None:
         self.zxid = 0
@@ -46,7 +46,7 @@ class Tree:
     # --- writing --------------------------------------------------------------------------------------------
 
     def apply(self, transaction: Transaction) -> tuple[SessionResponse, list[Change]]:
-        """The answer for whoever asked, and the changes in order. `zxid` must be the newest."""
+        """Apply a transaction, which must be the newest: (its response, the changes in order)."""
         zxid = transaction.zxid
         assert zxid > self.zxid, f"transaction {zxid:#x} after {self.zxid:#x}"
         self.zxid = zxid
@@ -192,7 +192,7 @@ class Tree:
         return OpResult(0, path, b"", znode.version, znode.czxid, znode.owner)
 
     def children(self, path: str) -> OpResult:
-        """Names, sorted; NO_NODE."""
+        """Names of children, sorted; NO_NODE."""
         znode = self.znodes.get(path)
         if znode is None:
             return OpResult(SessionError.NO_NODE, path)
@@ -201,7 +201,7 @@ class Tree:
     # --- snapshots ------------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:
-        """Everything, as bytes; equal trees give equal bytes."""
+        """The whole tree as bytes; equal trees give equal bytes."""
         znodes = [
             StoredZnode(path, z.data, z.version, z.created_children, z.czxid, z.mzxid, z.pzxid, z.owner)
             for path, z in sorted(self.znodes.items())
@@ -210,7 +210,7 @@ class Tree:
 
     @classmethod
     def restored(cls, snapshot: bytes) -> "Tree":
-        """The tree that `snapshot` was taken of. Raises msgspec.MsgspecError."""
+        """The tree of a `snapshot`. Raises msgspec.MsgspecError."""
         stored = _decode(snapshot)
         tree = cls()
         tree.zxid = stored.zxid
@@ -228,8 +228,7 @@ class Tree:
         return tree
 
     def changes_to(self, other: "Tree") -> list[tuple[int, Change]]:
-        """What leads from here to `other`, as (zxid, change) in order: for whoever watched this tree and now
-        sees that one."""
+        """Changes from this tree to `other`, as (zxid, change) in order, for watches and observers."""
         found: list[tuple[int, Change]] = []
         for path, znode in self.znodes.items():
             if path not in other.znodes:
@@ -247,7 +246,10 @@ class Tree:
 
 
 def _failed(transaction: Transaction, error: SessionError, place: int, zxid: int) -> SessionResponse:
-    """A multi's results: 0 before the failing operation, its error, then RUNTIME_INCONSISTENCY (as ZooKeeper)."""
+    """Results of a failed multi, as in ZooKeeper.
+
+    0 before the failing operation, its error, then RUNTIME_INCONSISTENCY.
+    """
     after = SessionError.RUNTIME_INCONSISTENCY
     results = [
         OpResult(0 if i < place else error if i == place else after, op.path) for i, op in enumerate(transaction.ops)

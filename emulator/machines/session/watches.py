@@ -1,8 +1,8 @@
-"""Watches: one-shot notices that one server owes its own clients. They are not replicated (semantics 5.2).
+"""Watches of one server's own clients: one-shot, not replicated (semantics 5.2).
 
 Two tables, as ZooKeeper's: data watches (set by get and exists) and child watches (set by children). A change
-takes the watchers of its path out and names what each is to be told; a client that watched both ways is told of
-a deletion once.
+removes the watches of its path and makes their notices. A client that watched both ways gets one notice of a
+deletion.
 """
 
 from emulator.machines.session.tree import Tree
@@ -10,11 +10,11 @@ from emulator.machines.session.znodes import Change, parent_of
 from protocol.messages.session import SetWatchesRequest, WatchFired
 
 WATCHES_MAX = 100_000
-"""Per server: more is a client's bug, and the connection that asks for it is closed."""
+"""Bound of one server's watches; it closes the connection that exceeds it, a client's bug."""
 
 
 class Watches:
-    """`connection` identifies the client; a dict as an ordered set keeps the notices' order deterministic."""
+    """Watches by `connection`, a client's; dicts as ordered sets keep the notices' order."""
 
     def __init__(self) -> None:
         self._data: dict[str, dict[int, None]] = {}
@@ -29,7 +29,7 @@ class Watches:
         self._add(True, self._children, connection, path)
 
     def forget(self, connection: int) -> None:
-        """The client is gone."""
+        """Remove the watches of a disconnected client."""
         for children, path in sorted(self._held.pop(connection, ())):
             table = self._children if children else self._data
             del table[path][connection]
@@ -41,7 +41,7 @@ class Watches:
         self.__init__()  # type: ignore[misc]
 
     def fired(self, change: Change, zxid: int) -> list[tuple[int, WatchFired]]:
-        """(connection, notice) for everyone who watched for this change; they watch no longer."""
+        """Remove the watches of a change; their notices as (connection, notice)."""
         if not self.count:
             return []
         path = change.path
@@ -60,8 +60,10 @@ class Watches:
         return found
 
     def resume(self, connection: int, request: SetWatchesRequest, tree: Tree) -> list[WatchFired]:
-        """Watches of a client that comes back: those that missed their change fire at once, the others stand
-        again."""
+        """Set the watches of a reconnecting client again.
+
+        Watches that missed their change fire at once.
+        """
         fired: list[WatchFired] = []
         since = request.last_zxid
         for path in request.data_watches:

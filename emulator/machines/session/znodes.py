@@ -1,16 +1,19 @@
-"""What a tree is made of: znodes, and the changes that watchers and observers hear of. Semantics 5.1."""
+"""Znodes of a tree, and the changes reported to watches and observers. Semantics 5.1."""
 
 from typing import NamedTuple
 
 from emulator.machines.session.paths import ROOT
 
 DATA_MAX_BYTES = 1024 * 1024
-"""ZooKeeper's jute.maxbuffer: one znode's data."""
+"""Limit of one znode's data: ZooKeeper's jute.maxbuffer."""
 
 
 class Znode:
-    """`version` counts data changes, `created_children` names sequential ones; zxids of creation, data and
-    children."""
+    """One znode.
+
+    `version` counts data changes, `created_children` names sequential ones. czxid, mzxid, pzxid: zxids of creation,
+    data and children.
+    """
 
     __slots__ = ("children", "created_children", "czxid", "data", "mzxid", "owner", "pzxid", "version")
 
@@ -26,7 +29,10 @@ class Znode:
 
 
 class Change(NamedTuple):
-    """`kind`: created, changed or deleted. `version`, `data` and `czxid`: after it (of a deletion: before it)."""
+    """Change of a znode. `kind`: created, changed or deleted.
+
+    `version`, `data` and `czxid`: after the change (of a deletion: before it).
+    """
 
     kind: str
     path: str

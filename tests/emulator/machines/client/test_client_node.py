@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.machines.client.client_asker import ASKED_MAX, ClientAsker
+from emulator.machines.client.client_asker import REQUESTS_MAX, ClientAsker
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.failure import Failure, TooManyAsked
 from protocol.framing import decode, encode
@@ -469,9 +469,9 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
 def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
     out, asker = Outbox(), ClientAsker()
     answers: list[Message | Failure] = []
-    for _ in range(ASKED_MAX):
+    for _ in range(REQUESTS_MAX):
         asker.ask(out, "client-1", ClientMetadataRequest(BrokerId(0)), lambda now, out, answer: answers.append(answer))
-    with pytest.raises(TooManyAsked, match="256 requests to clients"):
+    with pytest.raises(TooManyAsked, match="clients: 256 requests are under way"):
         asker.ask(out, "client-1", ClientMetadataRequest(BrokerId(0)), lambda now, out, answer: answers.append(answer))
     assert out.route(Now(0, 0), ConnectionLost(1, "killed"))
     assert answers == [Failure("ConnectionResetError", "killed", True)]

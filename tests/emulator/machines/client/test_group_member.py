@@ -184,7 +184,7 @@ def test_what_is_told_to_its_former_self(version: str, joins: int) -> None:
     makes it a stranger once more, and it drops the answer to its JoinGroup: the group has it twice."""
     bench = Bench(version, heartbeat_interval_ms=1_000, enable_auto_commit=False)
     bench.subscribe()
-    said = bench.consumer.member._said()
+    said = bench.consumer.member._own_identity()
     bench.answer(HeartbeatRequest, STRANGER)
     again = JoinGroupResponse(0, 2, "consumer", "range", "other", "m-2")
     bench.answer(JoinGroupRequest, again, again)

@@ -138,9 +138,9 @@ def test_an_offset_may_bring_a_newer_epoch(version: str) -> None:
     client = Client(version)
     client.told((1, 5))
     for epoch in (-1, 4, 5):
-        client.metadata.heard_of("t", 0, LeaderEpoch(epoch))
+        client.metadata.note_epoch("t", 0, LeaderEpoch(epoch))
         assert client.current() is not None and not client.asks()
-    client.metadata.heard_of("t", 0, LeaderEpoch(6))
+    client.metadata.note_epoch("t", 0, LeaderEpoch(6))
     ignoring = version in IGNORING
     assert (client.current() is None) == ignoring and client.leader() is not None
     if ignoring:
@@ -154,7 +154,7 @@ def test_the_first_epoch_may_come_with_an_offset_up_to_2_4(version: str) -> None
     """Metadata.updateLastSeenEpochIfNewer: from 2.5 not replacing none."""
     client = Client(version)
     client.told((1, -1))
-    client.metadata.heard_of("t", 0, LeaderEpoch(3))
+    client.metadata.note_epoch("t", 0, LeaderEpoch(3))
     counts = version in ("2.2", "2.3", "2.4")
     assert client.metadata.epoch("t", 0) == (3 if counts else -1)
     assert client.current() == (None if counts else (1, -1))

@@ -58,7 +58,7 @@ def test_what_the_new_binary_does_not_know_is_dropped_with_a_word() -> None:
         ("2.6", {"replica.lag.time.max": 1}, "broker-0", "nearest: replica.lag.time.max.ms"),
         ("2.6", {"topic.min.insync.replicas": 1}, "broker-0", "a topic's setting"),
         ("2.6", {"broker.id": 7}, "broker-0", "broker.id is set here"),
-        ("2.6", {"log.dirs": "a,b"}, "broker-0", "stays as it is"),
+        ("2.6", {"log.dirs": "a,b"}, "broker-0", "cannot change; leave it out"),
         ("2.6", {PROTOCOL: "2.8"}, "broker-0", "is newer than the binary 2.6"),
         ("2.6", {"version": "2.8"}, "session-0", "neither broker nor controller"),
         ("2.8", {"version": "2.6"}, "broker-0", "no way back to 2.6"),
