@@ -11,6 +11,9 @@ from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
 
+BrokerOrTarget = BrokerId | str
+"""A broker by its number, or a target in canonical form (`emulator.faults.targets`)."""
+
 ALL_ACKS = -1
 ACKS_AS_SET = -2
 """As the setting `producer.acks` says when the scenario is played."""
@@ -25,7 +28,7 @@ class Produce(Step, frozen=True, kw_only=True):
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
     where `keys` are given. `idempotent` None: as a client of `client_version` ("": the newest) is by default."""
 
-    broker: BrokerId | None
+    broker: BrokerOrTarget | None
     values: tuple[str, ...]
     acks: int
     retries: int = 0
@@ -44,7 +47,7 @@ class Produce(Step, frozen=True, kw_only=True):
 class ProduceMessageSet(Step, frozen=True, kw_only=True):
     """All values as one message set, `compression` none or gzip, one attempt."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     values: tuple[str, ...]
     compression: str
     acks: int
@@ -98,7 +101,7 @@ class StopWorkload(Step, frozen=True, kw_only=True):
 class Fetch(Step, frozen=True, kw_only=True):
     """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     offset: Offset
     client: str = ""
     partition: str | None = None
@@ -146,14 +149,14 @@ class LookCommitted(Step, frozen=True, kw_only=True):
 class AskMetadata(Step, frozen=True, kw_only=True):
     """That broker's own metadata answer. Verb `metadata`."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     partition: str | None = None
 
 
 class ListOffsets(Step, frozen=True, kw_only=True):
     """Where a partition begins and ends for a consumer, as that broker answers. Verb `list-offsets`."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     partition: str | None = None
 
 
@@ -226,3 +229,13 @@ class ElectPreferred(Step, frozen=True, kw_only=True):
 class ElectController(Step, frozen=True, kw_only=True):
     """Deletes `/controller`, as operators do who want another one: brokers elect one at once, while the old one's
     session lives on. Does not wait."""
+
+
+OF_BROKER = (Produce, ProduceMessageSet, Fetch, AskMetadata, ListOffsets)
+"""Steps whose `broker` may be a target."""
+
+
+def numbered(broker: BrokerOrTarget) -> BrokerId:
+    """The number of a broker whose target is resolved."""
+    assert not isinstance(broker, str), f"{broker} is not resolved"
+    return broker
