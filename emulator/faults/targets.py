@@ -58,10 +58,18 @@ def candidates(topology: Topology, target: str) -> tuple[Node, ...]:
 
 def joined(words: Iterable[str]) -> list[str]:
     """The words of a command, with `leader of t-0` and `active controller` as one word each, in canonical form. Places
-    around an arrow are taken apart."""
-    parts = [part for word in words for part in _around_arrow(word)]
+    around an arrow are taken apart; options and their values stay as they are."""
+    parts: list[str] = []
+    for word in words:
+        is_value = bool(parts) and parts[-1].startswith("--") and "=" not in parts[-1]
+        parts += [word] if is_value else _around_arrow(word)
     found: list[str] = []
     while parts:
+        if parts[0].startswith("--"):
+            length = 1 if "=" in parts[0] else 2
+            found += parts[:length]
+            del parts[:length]
+            continue
         longest = 3 if parts[0].lower() in ("leader", "leader:", "active") else 1
         for length in range(longest, 0, -1):
             target = target_in(" ".join(parts[:length]))

@@ -49,6 +49,8 @@ class StepReader(Reader):
         self.partitions: set[str] = set()
         self.workloads: set[str] = set()
         """Those that have begun and not been stopped."""
+        self.waits: set[str] = set()
+        """What the waits so far are called."""
         self.num_partitions = 1
         """Of a topic whose creation does not say."""
         self.log_dirs: dict[str, str] = {}
@@ -287,13 +289,6 @@ class StepReader(Reader):
             else:
                 read.update(self.brokers_setting(name, key, value))
         return read
-
-    def links(self, node: Node) -> m.Links | None:
-        """`az-0` for short, or the keys of one kind of links."""
-        if isinstance(node, ScalarNode):
-            az = self.az(node)
-            return None if az is None else m.AzLinks(az)
-        return self.links_of(Keys(self, node, "links", LINK_KEYS), node)
 
     def links_of(self, keys: "Keys", node: Node) -> m.Links | None:
         """Links by whichever of the key sets is given."""
