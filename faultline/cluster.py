@@ -78,8 +78,10 @@ class Cluster(Lifetime):
     # --- machines ---
 
     def kill(self, *nodes: str) -> None:
-        """SIGKILL. A node, all of an AZ (`az-0`) or of a pattern (`broker-*`), a partition's leader (`leader:t-0`) or
-        the `active-controller`; here and below."""
+        """SIGKILL.
+
+        A node, all of an AZ (`az-0`) or of a pattern (`broker-*`), a partition's leader (`leader:t-0`) or the
+        `active-controller`; here and below."""
         self._do(asks.machine("kill", nodes))
 
     def stop(self, *nodes: str) -> None:

@@ -32,7 +32,9 @@ HOSTILE: Final = (
     "1_000", "0b1", DIGITS_400, f"-{DIGITS_400}", "9" * 5000, "0x" + "f" * 5000, f"0.{DIGITS_400}", "1.5e3",
     # words and texts
     "true", "false", "null", "~", "''", "' '", "yes", "any", "all", "none", "A", "broker-0", "broker-99", "az-0",
-    "az-*", "'*'", "'broker-*'", "'[a'", "leader of t-0", "leader:t-9", "leader of", "'leader: '", "Leader of x", "active controller", "session", "session-0", "client-0", "observer", "controller-0", "t-0", "t-99",
+    "az-*", "'*'", "'broker-*'", "'[a'",
+    "leader of t-0", "leader:t-9", "leader of", "'leader: '", "Leader of x", "active controller",
+    "session", "session-0", "client-0", "observer", "controller-0", "t-0", "t-99",
     "t", "x-0", "-", "'-0'", "t-0-0", "' t-0'", r'"\0"', r'"\ud800"', r'"\udfff a"', r'"\x7f\x1b[31m"', r'"a\nb"',
     r'"\uFEFF"', r'"\U0001F600"', "é", "日本語", "'" + "a" * 255 + "'", "'" + "a" * 256 + "'", "'" + "ü" * 200 + "'",
     "'" + "a" * 40_000 + "'", "../../etc/passwd", "/dev/zero", "'{}'", "'[]'", "'%s%n'", "__consumer_offsets",
@@ -218,7 +220,8 @@ GOOD_OF: Final[dict[Field, tuple[str, ...]]] = {
 """The same for one verb or subject alone; "": the key is left out."""
 LINKS: Final = (
     {"az": "az-0"}, {"link": "[0, 1]"}, {"link": "[az-0, session]"}, {"opened_by": "0", "to": "1"},
-    {"from": "1", "to": "0"}, {"link": "[leader of t-0, session]"}, {"from": "active controller", "to": "leader of t-1"},
+    {"from": "1", "to": "0"}, {"link": "[leader of t-0, session]"},
+    {"from": "active controller", "to": "leader of t-1"},
 )  # fmt: skip
 
 AROUND: Final = ("at_s", "background")

@@ -78,8 +78,9 @@ def _after(at: dict[str, float], nodes: Sequence[str], asked_ms: float, speed: f
 
 
 class LinkFaults:
-    """The rules of one cluster, those in force and the last that were healed. `node_of`: the node that a target such
-    as `leader:t-0` means now."""
+    """The rules of one cluster, those in force and the last that were healed.
+
+    `node_of`: the node that a target such as `leader:t-0` means now."""
 
     def __init__(self, cluster: Cluster, node_of: Callable[[str], str]) -> None:
         self._cluster = cluster

@@ -45,7 +45,8 @@ def machines_meant(topology: Topology, words: Iterable[str]) -> dict[str, bool]:
 
 
 def with_nodes(words: Iterable[str], node_of: Callable[[str], str]) -> tuple[list[str], dict[str, str]]:
-    """The words with nodes in the place of targets (`leader:t-0`), and {target as a person writes it: its node}.
+    """The words with nodes in the place of targets (`leader:t-0`), and {target: its node}.
+
     `node_of`: the node that a canonical target means now. Raises Refused."""
     found: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""Nodes that are named by their role at the moment of a step: a partition's leader, the active controller. Pure.
+"""Nodes that are named by their role at the moment of a step. Pure.
 
     leader of t-0        leader:t-0
     active controller    active-controller
@@ -33,8 +33,9 @@ class UnknownPartition(NoTarget):
 
 
 def target_in(word: str) -> str | None:
-    """The canonical form of a target; None: the word is a node's name, or something else. What follows `leader:` is
-    not checked."""
+    """The canonical form of a target; None: the word is something else.
+
+    What follows `leader:` is not checked."""
     if _CONTROLLER.fullmatch(word):
         return ACTIVE_CONTROLLER
     found = _LEADER.fullmatch(word)
@@ -57,8 +58,9 @@ def candidates(topology: Topology, target: str) -> tuple[Node, ...]:
 
 
 def joined(words: Iterable[str]) -> list[str]:
-    """The words of a command, with `leader of t-0` and `active controller` as one word each, in canonical form. Places
-    around an arrow are taken apart; options and their values stay as they are."""
+    """The words of a command, with each target as one word in canonical form.
+
+    Places around an arrow are taken apart; options and their values stay as they are."""
     parts: list[str] = []
     for word in words:
         is_value = bool(parts) and parts[-1].startswith("--") and "=" not in parts[-1]
@@ -88,8 +90,10 @@ def _around_arrow(word: str) -> list[str]:
 
 
 def resolved(target: str, leaders: Mapping[str, int], controller: int | None) -> str:
-    """The name of the node that a canonical target means now. `leaders`: {partition: broker id, or NO_LEADER} of the
-    partitions' states; `controller`: broker id of `/controller`. Raises NoTarget."""
+    """The name of the node that a canonical target means now.
+
+    `leaders`: {partition: broker id, or NO_LEADER} of the partitions' states; `controller`: broker id of
+    `/controller`. Raises NoTarget."""
     if target == ACTIVE_CONTROLLER:
         if controller is None:
             raise NoTarget("active controller: there is none now; wait for one first")

@@ -161,8 +161,9 @@ class ListOffsets(Step, frozen=True, kw_only=True):
 
 
 class AdminStep(Step, frozen=True, kw_only=True):
-    """Base of what an admin tool does. VERB: of scenarios. `may_fail`: that it could not be done is an outcome, which
-    is noted; otherwise it ends the scenario."""
+    """Base of the steps of an admin tool.
+
+    VERB: of scenarios. `may_fail`: a failure is an outcome, which is noted; otherwise it ends the scenario."""
 
     VERB: ClassVar[str]
 

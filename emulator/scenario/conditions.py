@@ -169,7 +169,9 @@ class CaughtUp(msgspec.Struct, frozen=True):
 
 
 class Every(msgspec.Struct, frozen=True):
-    """Of every partition that there is, or of `topic` alone: the condition, which then names none itself."""
+    """The condition holds of every partition, or of all of `topic`.
+
+    The condition names no partition itself."""
 
     condition: "Condition"
     topic: str = ""

@@ -50,7 +50,7 @@ class Standings:
                 self._do(one)
 
     def _forget(self, name: str) -> None:
-        """Nothing is known of the node any more; of a target, of none that it can mean and that may run."""
+        """Forget the node's state; of a target, the states of all nodes that it can mean."""
         target = target_in(name)
         if target is None:
             self._is.pop(name, None)

@@ -50,7 +50,7 @@ class StepReader(Reader):
         self.workloads: set[str] = set()
         """Those that have begun and not been stopped."""
         self.waits: set[str] = set()
-        """What the waits so far are called."""
+        """Names of the waits so far."""
         self.num_partitions = 1
         """Of a topic whose creation does not say."""
         self.log_dirs: dict[str, str] = {}
@@ -63,7 +63,7 @@ class StepReader(Reader):
         return self._name(node, "node", [n.name for n in self.topology.nodes if n.az], "broker-")
 
     def target(self, node: Node, *, of_brokers: bool = False) -> str | None:
-        """`leader of t-0` or `active controller`, in canonical form; None: the word is no target."""
+        """A target in canonical form; None: the word is no target."""
         return read_target(self, node, self.topology, self.partitions, of_brokers=of_brokers)
 
     def broker_or_target(self, node: Node) -> BrokerId | str | None:
@@ -81,8 +81,8 @@ class StepReader(Reader):
     def machines(
         self, node: Node, one: Callable[[Node], str | None] | None = None, with_logs: bool = False
     ) -> tuple[str, ...] | None:
-        """`broker-0` or 0, `az-0` for all of that AZ, `broker-*`, a target, or a list of such; each once. `one`:
-        reads a single name; `with_logs`: only brokers of an AZ and of a pattern."""
+        """Machines by name, number, AZ, pattern (`broker-*`) or target, or a list of such; each once.
+        `one`: reads a single name; `with_logs`: only brokers of an AZ and of a pattern."""
         if isinstance(node, ScalarNode):
             return self._machines(node, one, with_logs)
         lists = self.each(node, "machines", lambda n: self._machines(n, one, with_logs))
@@ -381,8 +381,7 @@ class Keys:
 
     def broker(self) -> BrokerId | str:
         """A broker's number, or a target in canonical form."""
-        given: BrokerId | str = self.need("broker", self.reader.broker_or_target)  # type: ignore[assignment]
-        return given
+        return self.need("broker", self.reader.broker_or_target)  # type: ignore[return-value]
 
     def partition(self) -> str | None:
         return self.need("partition", self.reader.partition) if "partition" in self.nodes else None

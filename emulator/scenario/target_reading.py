@@ -1,4 +1,4 @@
-"""Targets of a scenario file, `leader of t-0` and `active controller`: read, and held against its topics and nodes."""
+"""Reads targets of a scenario file, and checks them against its topics and nodes."""
 
 from collections.abc import Collection
 
@@ -14,8 +14,10 @@ from protocol.numbers import number_in
 def read_target(
     reader: Reader, node: Node, topology: Topology, partitions: Collection[str], *, of_brokers: bool = False
 ) -> str | None:
-    """The canonical form; None: the word is no target. `partitions`: those that steps before create. `of_brokers`: the
-    target must mean a broker. What is wrong with a target is noted."""
+    """The canonical form; None: the word is no target.
+
+    `partitions`: those that steps before create. `of_brokers`: the target must mean a broker. What is wrong with a
+    target is noted."""
     word = str(node.value) if isinstance(node, ScalarNode) else ""
     target = target_in(word)
     if target is None:

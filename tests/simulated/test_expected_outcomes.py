@@ -1,4 +1,4 @@
-"""What clients and admin commands end with can be expected, and so can a wait that may time out."""
+"""Expectations on exceptions, on failed admin commands and on waits that may time out."""
 
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,8 @@ FAILING = """
 
 def played(text: str, directory: Path) -> tuple[int | str, list[dict[str, Any]]]:
     code = outcome(text, directory)
-    told = msgspec.json.decode((directory / "run" / "verdict.json").read_bytes())
-    return code, told["expectations"]
+    verdict = msgspec.json.decode((directory / "run" / "verdict.json").read_bytes())
+    return code, verdict["expectations"]
 
 
 def test_admin_commands_that_fail(tmp_path: Path) -> None:

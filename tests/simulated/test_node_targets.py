@@ -1,4 +1,4 @@
-"""Steps that name the leader of a partition or the active controller do it to the node of that moment."""
+"""Steps that name a leader or the active controller act on the node of the moment."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def done(cluster: Cluster, verb: str) -> list[dict[str, Any]]:
     return [{k: v for k, v in e.items() if k != "t"} for e in cluster.player.timeline.entries if e.get("do") == verb]
 
 
-def steps_told(cluster: Cluster) -> list[str]:
+def step_texts(cluster: Cluster) -> list[str]:
     return [entry[5].text for entry in cluster.world.trace.entries if isinstance(entry[5], ScenarioStep)]
 
 
@@ -41,8 +41,8 @@ def test_the_leader_and_the_controller_of_the_moment(seed: int) -> None:
     assert second["targets"] == {"leader of t-0": f"broker-{second['broker']}"} and second["broker"] in (1, 2)
     (paused,) = done(cluster, "pause-node")
     assert {paused["targets"]["active controller"]} == last
-    assert 'kill broker=0 targets={"leader of t-0":"broker-0"}' in steps_told(cluster)
-    assert steps_told(cluster) == steps_told(played(TWICE, seed))  # the same seed, the same nodes
+    assert 'kill broker=0 targets={"leader of t-0":"broker-0"}' in step_texts(cluster)
+    assert step_texts(cluster) == step_texts(played(TWICE, seed))  # the same seed, the same nodes
 
 
 def test_one_node_under_two_names_is_done_to_once() -> None:

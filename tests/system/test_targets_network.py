@@ -1,12 +1,14 @@
-"""Real processes: a scenario whose steps name the leader and the controller, and expect waits and failed commands."""
+"""Real processes: steps that name the leader and the controller; waits and failed commands."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from emulator.scenario.expect import judge
+from emulator.scenario.load import load_scenario
+from emulator.scenario.observations.files import load
 from tests.patience import PATIENCE_S
 from tests.system.conftest import ROOT
 from tests.system.runs import events_of, short
@@ -41,10 +43,9 @@ def test_targets_waits_and_commands(tmp_path: Path) -> None:
         [sys.executable, "-m", "emulator", *words], cwd=ROOT, check=False, timeout=PATIENCE_S, capture_output=True
     )
     assert run.returncode == 0, run.stdout.decode() + run.stderr.decode()
-    told = [event["text"] for event in events_of(out, "scenario_step")]
-    assert 'kill broker=0 targets={"leader of t-0":"broker-0"}' in told
+    texts = [event["text"] for event in events_of(out, "scenario_step")]
+    assert 'kill broker=0 targets={"leader of t-0":"broker-0"}' in texts
     faults = [(event["what"], event["target"]) for event in events_of(out, "machine_fault")]
     assert ("kill", "broker-0") in faults
-    timeline = json.loads((out / "observations.json").read_bytes())["timeline"]
-    saw = [(e["saw"], e.get("until", e.get("error"))) for e in timeline if e.get("saw") in ("not-reached", "admin")]
-    assert saw == [("not-reached", "quick"), ("admin", 36)]
+    judged = judge(load_scenario(scenario.read_text(encoding="utf-8"), "x"), load(out / "observations.json"), {})
+    assert [(one["text"], one["held"]) for one in judged] == [("quick", True), ("full", True), ("twice", True)]

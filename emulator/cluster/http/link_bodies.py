@@ -18,7 +18,9 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 
 
 class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fault", kw_only=True):
-    """`places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, `session`,
+    """Fields of every fault on links.
+
+    `places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, `session`,
     `leader:TOPIC-N` or `active-controller`.
     `direction`: both ways, what the first sends, or connections that the first opens to the second. `only`: frames of
     these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: those of Kafka clients that call

@@ -149,8 +149,9 @@ class Player(Stage):
                     yield from self._tried(self._runner.run(step, following), step)
 
     def _resolved(self, step: m.AnyStep) -> tuple[m.AnyStep, dict[str, str]]:
-        """The step with the nodes that its targets mean now, and {target: its node}. Where a target means none, the
-        step as it is, which then fails."""
+        """The step with nodes in the place of its targets, and {target: its node}.
+
+        Where a target means no node, the step as it is, which then fails."""
         try:
             return self._runner.resolved(step)
         except NoTarget:

@@ -1,4 +1,4 @@
-"""Targets of steps (`leader of t-0`, `active controller`) become nodes, from what the session service holds now."""
+"""Resolves targets of steps (`leader of t-0`) to nodes, from what the session service holds."""
 
 from collections.abc import Mapping
 
@@ -13,9 +13,10 @@ from emulator.topology import identifier_named
 
 
 class TargetResolution:
-    """`in_force`: {rule: its links and kind} of a player's rules, which it goes on changing.
+    """Resolves the targets of one player's steps.
 
-    A heal with a target ends the rules that the same words put in force, whoever leads by now. Where there is none, the
+    `in_force`: {rule: its links and kind} of the player's rules, which it goes on changing. A heal with a target ends
+    the rules that the same words put in force, also after a change of leader. Where there is none, the
     words mean the node of the moment, as everywhere else."""
 
     def __init__(self, seen: Observing, in_force: Mapping[str, tuple[m.Links, str]]) -> None:
@@ -25,8 +26,9 @@ class TargetResolution:
         """{links as written: what they meant when a rule was put in force}"""
 
     def of_step(self, step: m.AnyStep) -> tuple[m.AnyStep, dict[str, str]]:
-        """The step with nodes in the place of its targets, and {target: its node} (a heal keeps its words, which may
-        mean several). Raises NoTarget."""
+        """The step with nodes in the place of its targets, and {target: its node}.
+
+        A heal keeps its words, which may mean several nodes. Raises NoTarget."""
         found: dict[str, str] = {}
 
         def node(name: str) -> str:
@@ -65,7 +67,7 @@ class TargetResolution:
         return step, found
 
     def links_of_heal(self, links: m.Links, kind: str) -> list[m.Links]:
-        """The links whose rules of that kind ("": every kind) a heal of `links` ends. Raises NoTarget."""
+        """The links whose rules of that kind ("": every kind) a heal ends. Raises NoTarget."""
         if not _has_target(links):
             return [links]
         in_force = [of for of, of_kind in self._in_force.values() if kind in ("", of_kind)]

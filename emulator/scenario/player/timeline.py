@@ -111,7 +111,9 @@ class Timeline:
         self.add(at_ms, {**entry, **self._where(partition)})
 
     def admin(self, at_ms: float, verb: str, topic: str, error: int | str, why: str) -> None:
-        """What became of a command that may fail. `error`: Kafka's code, or the name of the tool's exception."""
+        """Note the outcome of a command that may fail.
+
+        `error`: Kafka's code, or the name of the tool's exception."""
         self.add(at_ms, {"saw": "admin", "verb": verb, "topic": topic, "error": error, "reason": why})
 
     # --- what the session service holds ---

@@ -1,4 +1,4 @@
-"""Steps of topics: created, deleted, altered, grown, moved; elections that are asked for; brokers' settings."""
+"""Steps of an admin tool: topics, elections, brokers' settings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,9 @@ EXISTING: dict[str, int | str] = {
 
 
 class AdminFailed(StepFailed):
-    """What an admin tool could not do. `error`: Kafka's code, or the name of the tool's exception."""
+    """A command that an admin tool could not do.
+
+    `error`: Kafka's code, or the name of the tool's exception."""
 
     def __init__(self, why: str, error: int | str) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""Targets in scenario files: refused with their place, or read, written and read again as the same."""
+"""Targets in scenario files: refused with their place, or read and written as the same."""
 
 import pytest
 
