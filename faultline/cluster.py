@@ -51,9 +51,10 @@ class Cluster(Lifetime):
         self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
     ) -> str:
         """`cut("az-0")`: from all others; `cut("broker-0", "broker-1")`: the link between them; `cut("client-0", "->",
-        "broker-1")`: one way. Clients of an AZ are where its `client-N` is. `only`: frames of these APIs;
-        `client_id`: connections of Kafka clients that call themselves so; here and below. After the heal data flows
-        when TCP tries again, or at once (`recovery`). Returns the rule's name."""
+        "broker-1")`: one way. A place may be `leader:t-0` or `active-controller`, too. Clients of an AZ are where its
+        `client-N` is. `only`: frames of these APIs; `client_id`: connections of Kafka clients that call themselves so;
+        here and below. After the heal data flows when TCP tries again, or at once (`recovery`). Returns the rule's
+        name."""
         return asks.rule_of(self._do(asks.cut(places, only, client_id, recovery)))
 
     def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
@@ -77,7 +78,10 @@ class Cluster(Lifetime):
     # --- machines ---
 
     def kill(self, *nodes: str) -> None:
-        """SIGKILL. A node, all of an AZ (`az-0`) or of a pattern (`broker-*`); here and below."""
+        """SIGKILL.
+
+        A node, all of an AZ (`az-0`) or of a pattern (`broker-*`), a partition's leader (`leader:t-0`) or the
+        `active-controller`; here and below."""
         self._do(asks.machine("kill", nodes))
 
     def stop(self, *nodes: str) -> None:

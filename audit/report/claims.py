@@ -33,10 +33,10 @@ NEAR_MS = 1.0
 SAW = {
     "attempts": "attempt", "list_offsets": "list-offsets", "state": "partition-state",
     **{name: name for name in ("fetch", "consume", "commit", "committed", "workload", "metadata", "snapshot",
-                               "controller", "partitions")},
+                               "controller", "partitions", "admin")},
 }  # fmt: skip
 """{what an expectation is about: what an entry of observations.json is called}"""
-TOLD_APART_BY = ("broker", "label", "group", "name", "partition")
+TOLD_APART_BY = ("broker", "label", "group", "name", "partition", "verb", "topic")
 
 
 class Claim(msgspec.Struct):
@@ -122,7 +122,7 @@ class Claims:
             return self._of_attempts(what)
         entries = [
             entry for entry in self._entries
-            if entry.get("saw") == SAW.get(of) and all(
+            if _is_of(entry, of, what) and all(
                 entry.get(key, what[key]) == what[key] for key in TOLD_APART_BY if key in what)
         ]  # fmt: skip
         nth = what.get("nth", len(entries))
@@ -147,6 +147,12 @@ def _claim(at_ms: float | None, partition: str, events: Sequence[Event]) -> Clai
     once = {(event["node"], event.get("incarnation"), event.get("seq")): event for event in events}
     ordered = sorted(once.values(), key=lambda event: event["at_ms"])
     return Claim(at_ms, partition, ordered[:EVENTS_MAX], max(0, len(ordered) - EVENTS_MAX))
+
+
+def _is_of(entry: dict[str, Any], of: str, what: dict[str, Any]) -> bool:
+    if of == "wait":
+        return entry.get("saw") in ("reached", "not-reached") and entry.get("until") == what.get("called")
+    return entry.get("saw") == SAW.get(of)
 
 
 def _named(event: Event) -> str:

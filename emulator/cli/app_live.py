@@ -167,7 +167,7 @@ def cut(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
     Parameters
     ----------
     places
-        az-0, A B, A '->' B (one way), or opened_by A to B.
+        az-0, leader:TOPIC-N, active-controller, A B, A '->' B (one way), or opened_by A to B.
     """
     return _link_fault("cut", places, part, asked)
 

@@ -27,7 +27,10 @@ def add_to(main: App) -> None:
 
 
 Nodes = Annotated[
-    str, Parameter(help="Such as broker-0; several, all of an AZ (az-0), or of a pattern ('broker-*').")
+    str,
+    Parameter(
+        help="Such as broker-0; several, all of an AZ (az-0), 'broker-*', leader:TOPIC-N, or active-controller."
+    ),
 ]
 
 

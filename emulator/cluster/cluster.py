@@ -51,11 +51,11 @@ class LiveCluster:
         topology, version = spec.run.topology, spec.run.kafka_version
         self.roster = Roster(spec.run)
         self.mailbox = PlayerMailbox(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
-        self.links = LinkFaults(cluster)
+        self.links = LinkFaults(cluster, self._node_of)
         log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
         self.told = SettingsTold(cluster.run_dir, spec.run)
         executor = FaultExecutor(cluster, cluster.run_dir, 0, self.roster)
-        self.machines = MachineFaults(cluster, executor, log_dirs, self.told.add)
+        self.machines = MachineFaults(cluster, executor, log_dirs, self.told.add, self._node_of)
         self._returning = Returning(cluster, self.mailbox, self.roster)
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.mailbox, serves, version, spec.topics)
@@ -159,6 +159,10 @@ class LiveCluster:
     def _ended(self) -> set[str]:
         """Who began, and runs no more: nobody need wait for it."""
         return {end.node for end in self.cluster.exits} - {*self.cluster.running()}
+
+    def _node_of(self, target: str) -> str:
+        """The node that a target means now, as the session service has it. Raises NoTarget."""
+        return self.mailbox.player.seen.node_of(target)
 
     def lacking(self) -> str:
         """What is not there, as the session service has it; "" if all is."""

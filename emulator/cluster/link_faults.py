@@ -3,15 +3,16 @@
 Nothing is expected of a rule here: a person may cut a link that is idle, and an audit does not call that unknown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from emulator.cluster.requests import NotThere, Refused
 from emulator.cluster.status import LinkFault
-from emulator.cluster.words import places_in
+from emulator.cluster.words import places_in, with_nodes
 from emulator.faults.rules import KINDS, RuleError, UnknownWord, parse
+from emulator.faults.targets import joined, target_in
 from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.reports import ClusterError
 from protocol.link_rules import LinkRule
@@ -24,7 +25,7 @@ EXPECTS_NOTHING: Final = "--expects-nothing"
 
 
 class FaultLife(msgspec.Struct):
-    """One rule from its command to its heal. `places`: nodes and AZs that the command named. `in_force_ms`,
+    """One rule from its command to its heal. `places`: nodes, AZs and targets that the command named. `in_force_ms`,
     `healed_ms`: {node: since when}, of the nodes that ran and were not paused; others take the rules as they are when
     they return. `frames_stopped`: {node: so far}."""
 
@@ -77,10 +78,13 @@ def _after(at: dict[str, float], nodes: Sequence[str], asked_ms: float, speed: f
 
 
 class LinkFaults:
-    """The rules of one cluster, those in force and the last that were healed."""
+    """The rules of one cluster, those in force and the last that were healed.
 
-    def __init__(self, cluster: Cluster) -> None:
+    `node_of`: the node that a target such as `leader:t-0` means now."""
+
+    def __init__(self, cluster: Cluster, node_of: Callable[[str], str]) -> None:
         self._cluster = cluster
+        self._node_of = node_of
         self._count = 0
         self._lives: dict[str, FaultLife] = {}
 
@@ -90,8 +94,9 @@ class LinkFaults:
             raise Refused(f"a fault on links is one of {', '.join(KINDS)}")
         rule_id = f"rule-{self._count + 1}"
         topology = self._cluster.topology
+        named, targets = with_nodes(words[1:], self._node_of)
         try:
-            rule = parse([*words, EXPECTS_NOTHING], topology, rule_id)
+            rule = parse([words[0], *named, EXPECTS_NOTHING], topology, rule_id)
         except UnknownWord as error:
             raise NotThere(str(error)) from error
         except RuleError as error:
@@ -104,10 +109,16 @@ class LinkFaults:
             if same(life.rule, rule):
                 raise Refused(f"{life.rule.rule} does that already: {life.rule.what}")
         self._count += 1
-        life = self._lives[rule_id] = FaultLife(rule, places_in(topology, words[1:]), self._cluster.now_ms())
+        life = self._lives[rule_id] = FaultLife(rule, self._places(words[1:], named), self._cluster.now_ms())
         report = await self._cluster.apply(rule)
         life.in_force_ms = dict(report.in_force_ms)
-        return await self._told("applied", [life])
+        return await self._told("applied", [life]) | ({"targets": targets} if targets else {})
+
+    def _places(self, *several: Sequence[str]) -> tuple[str, ...]:
+        """Targets in canonical form, nodes and AZs that the words name, each once."""
+        parts = [part for words in several for part in joined(words)]
+        named = (target_in(part) or "".join(places_in(self._cluster.topology, [part])) for part in parts)
+        return tuple(dict.fromkeys(filter(None, named)))
 
     async def heal(self, words: Sequence[str], kind: str = "") -> dict[str, Any]:
         """Lifts what the words name: places, or a rule. Without words: everything (of that kind). Raises Refused."""
@@ -153,12 +164,14 @@ class LinkFaults:
             for life in self._lives.values()
             if life.heal_asked_ms is None and kind in ("", life.rule.kind)
         ]
-        wanted = [word for word in words if word != "->"]
+        wanted = [word for word in joined(words) if word != "->"]
         if not wanted or [word.lower() for word in wanted] == ["all"]:
             return lives
-        places = places_in(self._cluster.topology, wanted)
-        if len(places) == len([part for word in wanted for part in word.split("->") if part]):
+        places = self._places(wanted)
+        if len(places) == len(set(map(str.lower, wanted))):
             found = [life for life in lives if set(places) <= set(life.places)]
+            if not found and any(map(target_in, wanted)):  # no command named it so: the node of the moment is meant
+                found = [life for life in lives if {*with_nodes(wanted, self._node_of)[0]} <= set(life.places)]
         else:
             found = [life for life in lives if life.rule.rule in [word.lower() for word in wanted]]
         if not found:

@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from emulator.cluster.requests import Machine, Refused
-from emulator.cluster.words import machines_meant, nearest
+from emulator.cluster.words import machines_meant, nearest, with_nodes
 from emulator.faults import actions as act
 from emulator.faults.machines import LIVE_FAULTS, MachineStep
 from emulator.layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
@@ -42,7 +42,8 @@ FOR_THE_LIVING: Final = frozenset(
 
 class MachineFaults:
     """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}. `tell`: notes what
-    is to be said of a later life's settings, and returns its lines."""
+    is to be said of a later life's settings, and returns its lines. `node_of`: the node that a target such as
+    `leader:t-0` means now."""
 
     def __init__(
         self,
@@ -50,7 +51,9 @@ class MachineFaults:
         executor: FaultExecutor,
         log_dirs: Mapping[str, str],
         tell: Callable[[Account], list[str]],
+        node_of: Callable[[str], str],
     ) -> None:
+        self._node_of = node_of
         self._tell = tell
         self._roster = executor.roster
         self._cluster = cluster
@@ -77,7 +80,10 @@ class MachineFaults:
 
     async def do(self, ask: Machine) -> dict[str, Any]:
         """Carried out when this returns, at all machines at once. {"fault":, "machines": [what was done to each],
-        "left_out": {node: why}}, and where it is one machine what was done to it beside them. Raises Refused."""
+        "left_out": {node: why}, "targets": {target: its node} where a target was named}, and where it is one machine
+        what was done to it beside them. Raises Refused."""
+        words, targets = with_nodes([ask.node] if isinstance(ask.node, str) else ask.node, self._node_of)
+        ask = msgspec.structs.replace(ask, node=words)
         names, left_out = self._machines(ask)
         directories = {name: self._directory(ask, name) for name in names}
         changes = {name: self._change(ask, name) for name in names}
@@ -99,7 +105,7 @@ class MachineFaults:
             raise Refused("; ".join(sorted(refused)) + done)
         told.sort(key=lambda each: names.index(each["node"]))
         alone = told[0] if len(told) == 1 else {"fault": ask.fault}
-        return {**alone, "machines": told, "left_out": left_out}
+        return {**alone, "machines": told, "left_out": left_out, **({"targets": targets} if targets else {})}
 
     def _machines(self, ask: Machine) -> tuple[list[str], dict[str, str]]:
         """Which are meant. One that was named must be fit for it; of an AZ or a pattern those that are not are left

@@ -44,7 +44,8 @@ Int = Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)]
 Broker = Annotated[BrokerId, msgspec.Meta(ge=0, le=INT_MAX)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 TopicName = Annotated[str, msgspec.Meta(max_length=TOPIC_CHARACTERS_MAX)]
-Word = Annotated[str, msgspec.Meta(max_length=256)]
+Word = Annotated[str, msgspec.Meta(max_length=300)]
+"""As long as `leader of TOPIC-N` with the longest name of a topic."""
 Words = Annotated[list[Word], msgspec.Meta(max_length=WORDS_MAX)]
 Values = Annotated[
     list[Annotated[str, msgspec.Meta(max_length=VALUE_BYTES_MAX)]], msgspec.Meta(min_length=1, max_length=VALUES_MAX)
@@ -93,7 +94,8 @@ class Heal(Ask, frozen=True, tag="heal"):
 
 
 class Machine(Ask, frozen=True, tag="machine"):
-    """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, or a list of such.
+    """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, `leader:t-0`,
+    `active-controller`, or a list of such.
     `batches_kept`: of each log, in a power loss (SYNCED: none past what was synced). `directory`: the one log directory
     that is full, fails, or is lost ("": the whole disk). Of a start, and kept for later ones: `version` of a broker's
     binary ("": as before) and `settings` besides those it had (null: no longer given); `from_files`: the same from

@@ -1,9 +1,10 @@
 """Names that a command gives, held against those that there are. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
 from emulator.cluster.requests import NotThere, Refused
+from emulator.faults.targets import NoTarget, UnknownPartition, joined, shown, target_in
 from emulator.topology import SESSION_SERVICE, Node, Topology, is_group, machines_named
 from protocol.ids import topic_partition_of
 
@@ -41,6 +42,27 @@ def machines_meant(topology: Topology, words: Iterable[str]) -> dict[str, bool]:
         else:
             meant[nearest("node", word, names)] = True
     return meant
+
+
+def with_nodes(words: Iterable[str], node_of: Callable[[str], str]) -> tuple[list[str], dict[str, str]]:
+    """The words with nodes in the place of targets (`leader:t-0`), and {target: its node}.
+
+    `node_of`: the node that a canonical target means now. Raises Refused."""
+    found: dict[str, str] = {}
+
+    def named(word: str) -> str:
+        target = target_in(word)
+        if target is None:
+            return word
+        try:
+            found[shown(target)] = node_of(target)
+        except UnknownPartition as error:
+            raise NotThere(str(error)) from error
+        except NoTarget as error:
+            raise Refused(str(error)) from error
+        return found[shown(target)]
+
+    return list(map(named, joined(words))), found
 
 
 def broker_numbered(topology: Topology, number: int) -> Node:

@@ -3,13 +3,16 @@
 They can be had from `model` as well.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from emulator.faults.machines import Step
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 
 ANY_BROKER = "any"
 ANY_PARTITION = "any"
+
+BrokerOrTarget = BrokerId | str
+"""A broker by its number, or a target in canonical form (`emulator.faults.targets`)."""
 
 ALL_ACKS = -1
 ACKS_AS_SET = -2
@@ -25,7 +28,7 @@ class Produce(Step, frozen=True, kw_only=True):
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
     where `keys` are given. `idempotent` None: as a client of `client_version` ("": the newest) is by default."""
 
-    broker: BrokerId | None
+    broker: BrokerOrTarget | None
     values: tuple[str, ...]
     acks: int
     retries: int = 0
@@ -44,7 +47,7 @@ class Produce(Step, frozen=True, kw_only=True):
 class ProduceMessageSet(Step, frozen=True, kw_only=True):
     """All values as one message set, `compression` none or gzip, one attempt."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     values: tuple[str, ...]
     compression: str
     acks: int
@@ -98,7 +101,7 @@ class StopWorkload(Step, frozen=True, kw_only=True):
 class Fetch(Step, frozen=True, kw_only=True):
     """A consumer's fetch from `offset` at `broker`, on a fresh connection."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     offset: Offset
     client: str = ""
     partition: str | None = None
@@ -146,21 +149,33 @@ class LookCommitted(Step, frozen=True, kw_only=True):
 class AskMetadata(Step, frozen=True, kw_only=True):
     """That broker's own metadata answer. Verb `metadata`."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     partition: str | None = None
 
 
 class ListOffsets(Step, frozen=True, kw_only=True):
     """Where a partition begins and ends for a consumer, as that broker answers. Verb `list-offsets`."""
 
-    broker: BrokerId
+    broker: BrokerOrTarget
     partition: str | None = None
 
 
-class CreateTopic(Step, frozen=True, kw_only=True):
+class AdminStep(Step, frozen=True, kw_only=True):
+    """Base of the steps of an admin tool.
+
+    VERB: of scenarios. `may_fail`: a failure is an outcome, which is noted; otherwise it ends the scenario."""
+
+    VERB: ClassVar[str]
+
+    may_fail: bool = False
+
+
+class CreateTopic(AdminStep, frozen=True, kw_only=True):
     """`assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each
     (0: as `num.partitions` and `default.replication.factor` say) are placed as Kafka's admin tool places them
     (semantics 4.4), on the brokers registered by then. Ends when every partition has a state."""
+
+    VERB = "create-topic"
 
     topic: str
     assignment: tuple[tuple[BrokerId, ...], ...] = ()
@@ -174,20 +189,24 @@ class CreateTopic(Step, frozen=True, kw_only=True):
         return len(self.assignment) or self.partitions
 
 
-class AlterTopic(Step, frozen=True, kw_only=True):
+class AlterTopic(AdminStep, frozen=True, kw_only=True):
     """Settings of a topic that is there: `configs` are set, `remove` are as the cluster has them again. Done when it is
     written and brokers are notified, which is before they act on it."""
+
+    VERB = "alter-topic"
 
     topic: str
     configs: dict[str, Any] = {}
     remove: tuple[str, ...] = ()
 
 
-class AlterBroker(Step, frozen=True, kw_only=True):
+class AlterBroker(AdminStep, frozen=True, kw_only=True):
     """Settings of a broker that runs (KIP-226), or of all of them (`broker` None): `configs` are set, `remove` are as
     its file has them again. Done when it is written and brokers are notified, which is before they act on it.
     `handlers`: num.io.threads of the file of the broker that is asked, which refuses to more than double or halve it; 0
     is not known, and nobody asks."""
+
+    VERB = "alter-broker"
 
     broker: BrokerId | None = None
     configs: dict[str, Any] = {}
@@ -195,34 +214,54 @@ class AlterBroker(Step, frozen=True, kw_only=True):
     handlers: int = 0
 
 
-class AddPartitions(Step, frozen=True, kw_only=True):
+class AddPartitions(AdminStep, frozen=True, kw_only=True):
     """The topic has `partitions` from now on: the new ones with replicas as `assignment` says, one list each; or placed
     as Kafka's admin tool places them, beside the first partition's. Ends when each has a leader."""
+
+    VERB = "add-partitions"
 
     topic: str
     partitions: int
     assignment: tuple[tuple[BrokerId, ...], ...] = ()
 
 
-class DeleteTopic(Step, frozen=True, kw_only=True):
+class DeleteTopic(AdminStep, frozen=True, kw_only=True):
     """Marks a topic for deletion, as Kafka's admin tool does; what becomes of it is the controller's matter. Does not
     wait (`deleted`, a condition, does)."""
+
+    VERB = "delete-topic"
 
     topic: str
 
 
-class Reassign(Step, frozen=True, kw_only=True):
+class Reassign(AdminStep, frozen=True, kw_only=True):
     """Asks the controller to move partitions to these replicas, (partition, replicas) each; does not wait."""
+
+    VERB = "reassign"
 
     targets: tuple[tuple[str, tuple[BrokerId, ...]], ...]
 
 
-class ElectPreferred(Step, frozen=True, kw_only=True):
+class ElectPreferred(AdminStep, frozen=True, kw_only=True):
     """Asks for the preferred leaders, of all partitions if none is named; does not wait."""
+
+    VERB = "elect-preferred"
 
     partitions: tuple[str, ...] = ()
 
 
-class ElectController(Step, frozen=True, kw_only=True):
+class ElectController(AdminStep, frozen=True, kw_only=True):
     """Deletes `/controller`, as operators do who want another one: brokers elect one at once, while the old one's
     session lives on. Does not wait."""
+
+    VERB = "elect-controller"
+
+
+OF_BROKER = (Produce, ProduceMessageSet, Fetch, AskMetadata, ListOffsets)
+"""Steps whose `broker` may be a target."""
+
+
+def numbered(broker: BrokerOrTarget) -> BrokerId:
+    """The number of a broker whose target is resolved."""
+    assert not isinstance(broker, str), f"{broker} is not resolved"
+    return broker

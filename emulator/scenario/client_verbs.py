@@ -45,7 +45,7 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         k.reader.problem(k.nodes["retries"], f"{attempts}; give fewer retries")
     none: dict[str, object] = {}
     step = m.Produce(
-        broker=k.need("broker", k.reader.broker) if "broker" in k else None,
+        broker=k.broker() if "broker" in k else None,
         values=values,
         acks=acks,
         retries=retries,
@@ -73,7 +73,7 @@ def _message_set(k: Keys, values: tuple[str, ...], acks: int, partition: str | N
         if key in k:
             k.reader.problem(k.nodes[key], f"{key} does not go with one message set: it is tried once")
     step = m.ProduceMessageSet(
-        broker=k.need("broker", k.reader.broker),
+        broker=k.broker(),
         values=values,
         compression=k.get("compression", lambda n: k.reader.word(n, "compression", ("none", "gzip")), "none"),
         acks=acks,
@@ -119,14 +119,14 @@ def _library_settings(k: Keys, node: Node) -> dict[str, object]:
 
 
 def fetch(k: Keys, at_s: float | None) -> Steps:
-    broker, client = k.need("broker", k.reader.broker), k.get("client", k.reader.client, "")
+    broker, client = k.broker(), k.get("client", k.reader.client, "")
     offset = Offset(k.whole("offset", "offset", 0, high=OFFSET_MAX))
     return [m.Fetch(broker=broker, offset=offset, client=client, partition=k.partition(), at_s=at_s)]
 
 
 def list_offsets(k: Keys, at_s: float | None) -> Steps:
-    return [m.ListOffsets(broker=k.need("broker", k.reader.broker), partition=k.partition(), at_s=at_s)]
+    return [m.ListOffsets(broker=k.broker(), partition=k.partition(), at_s=at_s)]
 
 
 def metadata(k: Keys, at_s: float | None) -> Steps:
-    return [m.AskMetadata(broker=k.need("broker", k.reader.broker), partition=k.partition(), at_s=at_s)]
+    return [m.AskMetadata(broker=k.broker(), partition=k.partition(), at_s=at_s)]

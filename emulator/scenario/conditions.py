@@ -12,6 +12,9 @@ import msgspec
 
 from protocol.ids import NO_LEADER
 
+EVERY_ISR_FULL = "every isr full"
+"""Words of the condition, in any case, maybe behind a topic or a partition."""
+
 
 class PartitionView(msgspec.Struct, frozen=True):
     """One partition's state. `leader` -1: none. `assignment`: its replicas, the preferred leader first."""
@@ -166,9 +169,12 @@ class CaughtUp(msgspec.Struct, frozen=True):
 
 
 class Every(msgspec.Struct, frozen=True):
-    """Of every partition that there is: the condition, which then names none itself."""
+    """The condition holds of every partition, or of all of `topic`.
+
+    The condition names no partition itself."""
 
     condition: "Condition"
+    topic: str = ""
 
 
 class Quiet(msgspec.Struct, frozen=True):
@@ -258,9 +264,9 @@ def holds(condition: Condition, view: View) -> bool:
             return not holds(inner, view)
         case AllOf(conditions=inner_all):
             return all(holds(inner, view) for inner in inner_all)
-        case Every(condition=inner):
-            one_by_one = (msgspec.structs.replace(view, first=name) for name in view.partitions)
-            return bool(view.partitions) and all(holds(inner, of_one) for of_one in one_by_one)
+        case Every(condition=inner, topic=topic):
+            names = [name for name in view.partitions if topic in ("", name.rpartition("-")[0])]
+            return bool(names) and all(holds(inner, msgspec.structs.replace(view, first=name)) for name in names)
         case _:
             state = view.partition(condition.partition)
             return state is not None and _holds_in(condition, state, view)
@@ -341,8 +347,10 @@ def described(condition: Condition) -> str:
             return f"{topic} deleted"
         case CaughtUp():
             return "caught up"
-        case Every(condition=inner):
-            return f"every partition: {described(inner)}"
+        case Every(condition=IsrRestored(), topic=topic) if topic:
+            return f"{topic} {EVERY_ISR_FULL}"
+        case Every(condition=inner, topic=topic):
+            return f"every partition{f' of {topic}' if topic else ''}: {described(inner)}"
         case Quiet(quiet_s=quiet_s):
             return f"nothing changed for {quiet_s:g} s"
         case Not(condition=inner):

@@ -19,6 +19,8 @@ Held = bool | str
 """True, False, or "unknown"."""
 
 UNKNOWN = "unknown"
+APART = frozenset(("nth", "broker", "group", "partition", "called", "verb", "topic"))
+"""Keys of an expectation that say which entry is meant."""
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -70,6 +72,11 @@ def _judged(
             held, seen = _entry(what, [{"error": 0, **answer} for answer in answers])
         case "list_offsets":
             held, seen = _entry(what, _offsets(what, observations))
+        case "wait":
+            held, seen = _entry(what, _waits(what["called"], observations))
+        case "admin":
+            keys = {key: what[key] for key in ("verb", "topic") if key in what}
+            held, seen = _entry(what, _saw(observations, "admin", **keys))
         case "snapshot":
             held, seen = _snapshot(what, observations)
         case "state":
@@ -103,6 +110,13 @@ def _states(what: Mapping[str, Any], observations: Observations) -> list[Entry]:
     first = first_partition(observations)
     meant = what.get("partition", first)
     return [state for state in observations.partition_states if (state.get("partition") or first) == meant]
+
+
+def _waits(called: str, observations: Observations) -> list[Entry]:
+    """Whether each wait of that name held."""
+    kinds = {"reached": True, "not-reached": False}
+    ended = [entry for entry in observations.timeline if entry.get("saw") in kinds and entry["until"] == called]
+    return [{"held": kinds[entry["saw"]]} for entry in ended]
 
 
 def _fetches(observations: Observations, broker: int) -> list[Entry]:
@@ -140,7 +154,7 @@ def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
     if not 1 <= nth <= len(entries):
         return False, None
     entry = entries[nth - 1]
-    expected = {key: value for key, value in what.items() if key not in ("nth", "broker", "group", "partition")}
+    expected = {key: value for key, value in what.items() if key not in APART}
     seen = {key: entry.get(key) for key in expected}
     return same(expected, seen), seen
 

@@ -10,6 +10,8 @@ One expectation has a `text` for people, and one subject with what must be found
     workload:   {name, azs, count, at_least, at_most}           of its producers and consumers, in these AZs or in all
     metadata:   {broker, nth, leader, leader_epoch, isr, controller, live_brokers, error}
     list_offsets: {broker, partition, nth, earliest, latest, leader_epoch, error}
+    wait:       {called, nth, held}                             whether that wait was reached
+    admin:      {verb, topic, nth, error}                       how a command that may fail ended
     snapshot:   {label, replicas, partition, values, epochs, high_watermark}   every replica named has this on disk
     state:      {partition, nth, leader, leader_epoch, isr, controller_epoch, zk_version}
     controller: {nth, controller, epoch}
@@ -33,11 +35,15 @@ from emulator.scenario.step_reader import StepReader
 from protocol.errors import ErrorCode
 from protocol.versions import UnknownVersion, ladder_name
 
-EXCEPTIONS = ("TimeoutError", "ConnectionRefusedError", "ConnectionResetError", "ConnectionError", "OSError")
-"""Names an attempt ends with where no broker answered."""
-
-TIMED_OUT = "TimeoutException"
-"""What a commit ends with that was tried until its time was over."""
+EXCEPTIONS = (
+    "TimeoutError", "ConnectionRefusedError", "ConnectionResetError", "ConnectionError", "OSError",
+    "TimeoutException", "NetworkException", "DisconnectException", "KafkaException", "CommitFailedException",
+    "RebalanceInProgressException", "ZkInterruptedException", "NoOffsetForPartitionException",
+    "OffsetOutOfRangeException", "LogTruncationException", "MessageSizeTooLargeException", "InvalidMessageException",
+    "IllegalStateException", "TopicAlreadyMarkedForDeletionException",
+)  # fmt: skip
+"""Names that stand in the place of a code: first those of a client that tries once, then those of Kafka's clients and
+admin tools. What a produce or a commit ends with that was tried until its time was over is TimeoutException."""
 RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
 """Why a consumer leaves a position for another."""
 NOTHING = "none"
@@ -45,6 +51,8 @@ NOTHING = "none"
 
 COUNTS = ("sent", "ok", "failed", "unknown", "skipped", "read", "rebalances", "lost", "refused")
 """Of a workload; the last three of consumers that are members of a group."""
+
+ADMIN_VERBS = tuple(step.VERB for step in m.AdminStep.__subclasses__())
 
 ReadValue = Callable[[StepReader, Node], Any]
 
@@ -100,11 +108,6 @@ def _error(reader: StepReader, node: Node) -> int | str | None:
     return None if word is None else names[word]
 
 
-def _commit_error(reader: StepReader, node: Node) -> int | str | None:
-    """A code, its name, or the name of an exception of a consumer's."""
-    return TIMED_OUT if plain(node) == TIMED_OUT else _error(reader, node)
-
-
 def _offset_or_none(reader: StepReader, node: Node) -> int | str | None:
     """`none`: nothing is committed."""
     return NOTHING if plain(node) == "none" else reader.integer(node, "offset", low=0)
@@ -141,15 +144,15 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     },
     "consume": {
         "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "committed": _offset_or_none,
-        "resets": _resets, "values": _values, "position": _whole, "error": _text, "commit": _commit_error,
+        "resets": _resets, "values": _values, "position": _whole, "error": _text, "commit": _error,
     },
     "commit": {
         "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "offset": _whole,
-        "error": _commit_error,
+        "error": _error,
     },
     "committed": {
         "group": _text, "partition": lambda r, n: r.partition(n), "nth": _nth, "offset": _offset_or_none,
-        "leader_epoch": _whole, "error": _commit_error,
+        "leader_epoch": _whole, "error": _error,
     },
     "workload": {
         "name": _text, "azs": lambda r, n: list(r.each(n, "AZs", r.az, single=True)),
@@ -162,6 +165,13 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
     "list_offsets": {
         "broker": lambda r, n: r.broker(n), "partition": lambda r, n: r.partition(n), "nth": _nth, "earliest": _whole,
         "latest": _whole, "leader_epoch": _whole, "error": _error,
+    },
+    "wait": {
+        "called": lambda r, n: r.word(n, "wait", sorted(r.waits)), "nth": _nth,
+        "held": lambda r, n: r.truth(n, "held"),
+    },
+    "admin": {
+        "verb": lambda r, n: r.word(n, "verb", ADMIN_VERBS), "topic": _text, "nth": _nth, "error": _error,
     },
     "snapshot": {
         "label": _text, "replicas": _replicas, "partition": lambda r, n: r.partition(n), "values": _values,
@@ -190,6 +200,7 @@ SUBJECTS: dict[str, dict[str, ReadValue]] = {
 REQUIRED = {
     "attempts": ("values",), "fetch": ("broker",), "consume": ("group",), "commit": ("group",),
     "committed": ("group",), "workload": ("name", "count"), "metadata": ("broker",), "list_offsets": ("broker",),
+    "wait": ("called",), "admin": ("verb",),
     "snapshot": ("label", "replicas"),
     "isr_changes": ("broker", "change"), "check": ("name", "verdict"), "measure": ("name",),
 }  # fmt: skip
@@ -210,7 +221,7 @@ def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m
     of = subjects[0]
     given = reader.fields(fields[of], of, SUBJECTS[of], REQUIRED.get(of, ()))
     what = {key: SUBJECTS[of][key](reader, value) for key, value in given.items()}
-    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition")]
+    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition", "topic")]
     if of != "check" and not said and isinstance(fields[of], MappingNode):
         reader.problem(fields[of], f"{of} expects nothing: say one of {', '.join(SUBJECTS[of])}")
     text = reader.text(fields["text"]) if "text" in fields else None

@@ -1,7 +1,8 @@
 """The verbs that break things: machines and links."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any, cast
 
 import msgspec
@@ -10,9 +11,11 @@ from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
 from emulator.faults.rules import KINDS, RuleError, picked
+from emulator.faults.targets import candidates, target_in
+from emulator.faults.targets import shown as shown_target
 from emulator.scenario import model as m
 from emulator.scenario.expectations import read_version
-from emulator.scenario.faults import rule_of
+from emulator.scenario.faults import ends_of, rule_of, with_ends
 from emulator.scenario.step_reader import LINK_KEYS, Keys, Steps, Verb
 
 APART = (m.Start, m.PowerLoss, m.LoseUnsynced)
@@ -25,6 +28,9 @@ def start() -> Verb:
         version: str = k.get("version", lambda n: read_version(k.reader, n), "")
         settings: dict[str, object] = k.get("settings", k.reader.restart_settings, {})
         changed = [name for name in names or () if name in brokers(k)]
+        if (version or settings) and (target := next(filter(target_in, names or ()), None)):
+            k.reader.problem(k.node, f"{shown_target(target)}: a start with version or settings needs a broker's name")
+            return []
         if (version or settings) and names and not changed:
             k.reader.problem(k.node, f"{names[0]} is no broker: it has no version and no settings of its own")
 
@@ -46,11 +52,12 @@ def machine(step: type[m.MachineStep]) -> Verb:
     required = tuple(key for key, field in fields.items() if field.required)
 
     def read(k: Keys, at_s: float | None) -> Steps:
-        one = k.reader.broker_node if step.OF_BROKERS else None
-        names = k.need("node", lambda n: k.reader.machines(n, one, step.OF_BROKERS or "dir" in k))
+        with_logs = step.OF_BROKERS or "dir" in k
+        one = k.reader.broker_node if step.OF_BROKERS else k.reader.node if with_logs else None
+        names = k.need("node", lambda n: k.reader.machines(n, one, with_logs))
 
         def directory_of_all(n: Node) -> str | None:
-            found = [k.reader.log_directory(n, name) for name in names or ()]
+            found = [k.reader.log_directory(n, name) for name in _possible(k, names)]
             return found[0] if found and all(found) else None
 
         def amount(key: str, field: FieldInfo) -> float:
@@ -68,6 +75,13 @@ def machine(step: type[m.MachineStep]) -> Verb:
         return _to_each(names, lambda name: step(node=name, **given), at_s)
 
     return Verb(does=_does(step), read=read, keys=("node", *fields), required=("node", *required), short="node")
+
+
+def _possible(k: Keys, names: Iterable[str] | None) -> Iterator[str]:
+    """The names, and all that a target among them can mean."""
+    for name in names or ():
+        target = target_in(name)
+        yield from [name] if target is None else (one.name for one in candidates(k.reader.topology, target))
 
 
 def _does(step: type[m.Step]) -> str:
@@ -88,7 +102,7 @@ def power_loss(k: Keys, at_s: float | None) -> Steps:
     names, partition = k.need("node", k.reader.machines), k.partition()
 
     def of(name: str) -> m.PowerLoss:
-        if len(names) > 1 and "broker" not in k.reader.topology.node(name).roles:
+        if len(names) > 1 and target_in(name) is None and "broker" not in k.reader.topology.node(name).roles:
             return m.PowerLoss(node=name)  # of an AZ's machines those that hold logs are meant
         return m.PowerLoss(node=name, batches_kept=kept, partition=partition)
 
@@ -97,7 +111,7 @@ def power_loss(k: Keys, at_s: float | None) -> Steps:
 
 def lose_unsynced(k: Keys, at_s: float | None) -> Steps:
     kept = k.whole("batches_kept", "batches_kept")
-    node = k.need("node", k.reader.node)
+    node = k.need("node", k.reader.machine)
     return [m.LoseUnsynced(node=node, batches_kept=kept, partition=k.partition(), at_s=at_s)]
 
 
@@ -126,7 +140,7 @@ def link(fault: type[m.LinkFault]) -> Verb:
             return []
         step = fault(**given, at_s=at_s)
         try:
-            rule_of(k.reader.topology, fault.VERB, step)
+            _check_rule(k, step)
         except RuleError as error:
             amounts = [name for name in fields if name in k]
             k.reader.problem(k.nodes[amounts[0]] if amounts and "side" not in str(error) else k.node, str(error))
@@ -135,6 +149,21 @@ def link(fault: type[m.LinkFault]) -> Verb:
     required = tuple(name for name, field in fields.items() if field.required)
     keys = (*LINK_KEYS, "only", "expects_traffic", *fields)
     return Verb(does=_does(fault), read=read, keys=keys, required=required, short="" if required else "az")
+
+
+def _check_rule(k: Keys, step: m.LinkFault) -> None:
+    """Raises RuleError; of links with targets where no node that they can mean makes a rule."""
+    targets = list(dict.fromkeys(target for end in ends_of(step.links) if (target := target_in(end))))
+    errors: list[RuleError] = []
+    for nodes in product(*(candidates(k.reader.topology, target) for target in targets)):
+        meant = {target: node.name for target, node in zip(targets, nodes, strict=True)}
+        links = with_ends(step.links, lambda end, meant=meant: meant.get(target_in(end) or "", end))  # type: ignore[misc]
+        try:
+            rule_of(k.reader.topology, step.VERB, msgspec.structs.replace(step, links=links))
+            return
+        except RuleError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def heal(k: Keys, at_s: float | None) -> Steps:

@@ -3,6 +3,7 @@
 Nodes have their full names (`broker-2`, `session-0`), AZs too (`az-0`). `partition` None is the scenario's first.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -49,6 +50,30 @@ class OneWayLinks(msgspec.Struct, frozen=True):
 
 
 Links = AzLinks | PairLinks | OpenedLinks | OneWayLinks
+
+
+def ends_of(links: Links) -> tuple[str, ...]:
+    """Nodes, AZs or targets, in the order of the fields."""
+    match links:
+        case AzLinks(az=az):
+            return (az,)
+        case PairLinks(between=between):
+            return between
+        case OpenedLinks(opened_by=one, to=other) | OneWayLinks(source=one, to=other):
+            return one, other
+
+
+def with_ends(links: Links, name: Callable[[str], str]) -> Links:
+    """The same links with each end as `name` gives it."""
+    match links:
+        case AzLinks(az=az):
+            return AzLinks(name(az))
+        case PairLinks(between=(one, other)):
+            return PairLinks((name(one), name(other)))
+        case OpenedLinks(opened_by=one, to=other):
+            return OpenedLinks(name(one), name(other))
+        case OneWayLinks(source=one, to=other):
+            return OneWayLinks(name(one), name(other))
 
 
 class LinkFault(Step, frozen=True, kw_only=True):

@@ -33,6 +33,7 @@ from emulator.scenario.client_steps import (
     ANY_BROKER,
     ANY_PARTITION,
     AddPartitions,
+    AdminStep,
     AlterBroker,
     AlterTopic,
     AskMetadata,
@@ -82,6 +83,7 @@ __all__ = [
     "LINK_FAULTS",
     "MACHINE_STEPS",
     "AddPartitions",
+    "AdminStep",
     "AlterBroker",
     "AlterTopic",
     "AnyStep",
@@ -288,9 +290,9 @@ CHECKS = (
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets,
-    snapshot, state, controller, partitions, isr_changes, check or measure; `what`: what must be found there (`expect`
-    gives the keys of each). `kafka`: only in these versions; all if empty."""
+    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets, wait,
+    admin, snapshot, state, controller, partitions, isr_changes, check or measure; `what`: what must be found there
+    (`expect` gives the keys of each). `kafka`: only in these versions; all if empty."""
 
     text: str
     of: str

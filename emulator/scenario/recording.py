@@ -98,6 +98,9 @@ def do_entry(step: m.AnyStep) -> Entry | None:
         case m.Heal(links=links, kind=kind):
             on = {} if links is None else _links(links)
             return {"do": "heal", **on, **({"kind": kind} if kind else {})}
+        case m.AdminStep(may_fail=True):
+            certain = do_entry(msgspec.structs.replace(step, may_fail=False))
+            return {**(certain or {}), "may_fail": True}
         case m.CreateTopic(topic=topic, assignment=(), configs=configs):
             placed = {k: v for k, v in (("partitions", step.partitions), ("replicas", step.replicas)) if v}
             return {"do": "create-topic", "topic": topic, **placed, "configs": configs}

@@ -14,6 +14,7 @@ from emulator.faults.rules import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, pic
 from emulator.machines.client.client_versions import client_version_named
 from emulator.scenario import model as m
 from emulator.scenario.document import SECONDS_MAX, WHOLE_MAX, Reader, kind, nearest, plain, shown
+from emulator.scenario.target_reading import read_target
 from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.settings.setting import BROKER, TOPIC
 from emulator.storage.log_directory import directory_names
@@ -48,6 +49,8 @@ class StepReader(Reader):
         self.partitions: set[str] = set()
         self.workloads: set[str] = set()
         """Those that have begun and not been stopped."""
+        self.waits: set[str] = set()
+        """Names of the waits so far."""
         self.num_partitions = 1
         """Of a topic whose creation does not say."""
         self.log_dirs: dict[str, str] = {}
@@ -59,11 +62,27 @@ class StepReader(Reader):
         """`broker-0`, or 0 for short."""
         return self._name(node, "node", [n.name for n in self.topology.nodes if n.az], "broker-")
 
+    def target(self, node: Node, *, of_brokers: bool = False) -> str | None:
+        """A target in canonical form; None: the word is no target."""
+        return read_target(self, node, self.topology, self.partitions, of_brokers=of_brokers)
+
+    def broker_or_target(self, node: Node) -> BrokerId | str | None:
+        """A broker's number or name, or a target that means a broker."""
+        target = self.target(node, of_brokers=True)
+        return self.broker(node) if target is None else target
+
+    def machine(self, node: Node, one: Callable[[Node], str | None] | None = None) -> str | None:
+        """One machine by its name, or a target. `one`: reads a name; of brokers alone."""
+        target = self.target(node, of_brokers=one is not None)
+        if target is not None:
+            return target
+        return one(node) if one is not None else self.node(node)
+
     def machines(
         self, node: Node, one: Callable[[Node], str | None] | None = None, with_logs: bool = False
     ) -> tuple[str, ...] | None:
-        """`broker-0` or 0, `az-0` for all of that AZ, `broker-*`, or a list of such; each once. `one`: reads a single
-        name; `with_logs`: only brokers of an AZ and of a pattern."""
+        """Machines by name, number, AZ, pattern (`broker-*`) or target, or a list of such; each once.
+        `one`: reads a single name; `with_logs`: only brokers of an AZ and of a pattern."""
         if isinstance(node, ScalarNode):
             return self._machines(node, one, with_logs)
         lists = self.each(node, "machines", lambda n: self._machines(n, one, with_logs))
@@ -76,7 +95,7 @@ class StepReader(Reader):
     ) -> tuple[str, ...] | None:
         word = plain(node)
         if not isinstance(word, str) or not is_group(self.topology, word):
-            name = one(node) if one is not None else self.node(node)
+            name = self.machine(node, one)
             return None if name is None else (name,)
         names = [n.name for n in machines_named(self.topology, word) if not with_logs or "broker" in n.roles]
         if not names:
@@ -119,7 +138,10 @@ class StepReader(Reader):
         return self._name(node, "AZ", self.topology.azs, "az-")
 
     def end(self, node: Node, what: str = "node or AZ") -> str | None:
-        """One end of a link: a node, a whole AZ, or all session servers."""
+        """One end of a link: a node, a target, a whole AZ, or all session servers."""
+        target = self.target(node)
+        if target is not None:
+            return target
         known = [*(n.name for n in self.topology.nodes if n.az), *self.topology.azs, SESSION_SERVICE]
         return self._name(node, what, known, "broker-")
 
@@ -268,13 +290,6 @@ class StepReader(Reader):
                 read.update(self.brokers_setting(name, key, value))
         return read
 
-    def links(self, node: Node) -> m.Links | None:
-        """`az-0` for short, or the keys of one kind of links."""
-        if isinstance(node, ScalarNode):
-            az = self.az(node)
-            return None if az is None else m.AzLinks(az)
-        return self.links_of(Keys(self, node, "links", LINK_KEYS), node)
-
     def links_of(self, keys: "Keys", node: Node) -> m.Links | None:
         """Links by whichever of the key sets is given."""
         given = [name for name in LINK_KEYS if name in keys]
@@ -363,6 +378,10 @@ class Keys:
             return self.reader.number(node, "seconds" if key == "s" else key, 0.0, SECONDS_MAX)
 
         return self.need(key, read) if default is None else self.get(key, read, default)
+
+    def broker(self) -> BrokerId | str:
+        """A broker's number, or a target in canonical form."""
+        return self.need("broker", self.reader.broker_or_target)  # type: ignore[return-value]
 
     def partition(self) -> str | None:
         return self.need("partition", self.reader.partition) if "partition" in self.nodes else None

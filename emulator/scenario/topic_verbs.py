@@ -1,6 +1,9 @@
 """The verbs of topics and where they lie: create-topic, delete-topic, alter-topic, add-partitions, reassign, and
 elections; and alter-broker."""
 
+from collections.abc import Callable
+
+import msgspec
 from ruamel.yaml.nodes import MappingNode, Node
 
 from emulator.scenario import model as m
@@ -11,6 +14,20 @@ from emulator.settings.setting import ALTERED, BROKER, TOPIC
 from protocol.ids import BrokerId, topic_partition_of
 
 Assignment = tuple[tuple[BrokerId, ...], ...]
+
+
+def or_fails(read: Callable[[Keys, float | None], Steps]) -> Callable[[Keys, float | None], Steps]:
+    """The verb with `may_fail`."""
+
+    def steps(k: Keys, at_s: float | None) -> Steps:
+        may_fail = _may_fail(k)
+        return [msgspec.structs.replace(step, may_fail=may_fail) if may_fail else step for step in read(k, at_s)]
+
+    return steps
+
+
+def _may_fail(k: Keys) -> bool:
+    return k.get("may_fail", lambda n: k.reader.truth(n, "may_fail"), False)
 
 
 def create_topic(k: Keys, at_s: float | None) -> Steps:
@@ -87,7 +104,7 @@ def add_partitions(k: Keys, at_s: float | None) -> Steps:
     )
     none: Assignment = ()
     assignment = k.get("assignment", k.reader.assignment, none)
-    if not k.failed and partitions <= count:
+    if not k.failed and partitions <= count and not _may_fail(k):
         more = f"it has {count} partitions, and can only have more"
         k.reader.problem(k.nodes["partitions"], f"{topic} cannot have {partitions}: {more}")
     elif not k.failed and assignment and len(assignment) != partitions - count:

@@ -15,8 +15,8 @@ from emulator.scenario import group_verbs as group
 from emulator.scenario import model as m
 from emulator.scenario import topic_verbs as topics
 from emulator.scenario import workload_verbs as load
-from emulator.scenario.conditions import Condition, described
-from emulator.scenario.document import SECONDS_MAX, nearest, shown
+from emulator.scenario.conditions import EVERY_ISR_FULL, Condition, described
+from emulator.scenario.document import SECONDS_MAX, nearest, plain, shown
 from emulator.scenario.recording import RECORDED
 from emulator.scenario.standing import Standings
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
@@ -135,8 +135,11 @@ def _wait(k: Keys, at_s: float | None) -> Steps:
     if k.failed:
         return []
     # The words as written are the wait's name, unless it is called something else.
-    called = k.get("called", k.reader.label, described(until))
+    word = str(plain(k.nodes["until"]))
+    as_written = word if word.lower().endswith(f" {EVERY_ISR_FULL}") else described(until)
+    called = k.get("called", k.reader.label, as_written)
     may = k.get("may_time_out", lambda n: k.reader.truth(n, "may_time_out"), False)
+    k.reader.waits.add(called)
     return [m.Wait(until=until, called=called, limit_s=limit_s, may_time_out=may, at_s=at_s)]
 
 
@@ -178,28 +181,30 @@ VERBS: dict[str, Verb] = {
     ),
     "create-topic": Verb(
         does="A topic with its replicas per partition, named or placed; ends when every partition has a leader.",
-        read=topics.create_topic, keys=("topic", "assignment", "partitions", "replicas", "configs"),
+        read=topics.or_fails(topics.create_topic),
+        keys=("topic", "assignment", "partitions", "replicas", "configs", "may_fail"),
         required=("topic",),
     ),
     "delete-topic": Verb(
         does="Marks a topic for deletion; does not wait.",
-        read=topics.delete_topic, keys=("topic",), required=("topic",), short="topic",
+        read=topics.or_fails(topics.delete_topic), keys=("topic", "may_fail"), required=("topic",), short="topic",
     ),
     "alter-topic": Verb(
         does="Settings of a topic that is there; ends when they are written and brokers are notified.",
-        read=topics.alter_topic, keys=("topic", "configs", "remove"), required=("topic",),
+        read=topics.or_fails(topics.alter_topic), keys=("topic", "configs", "remove", "may_fail"), required=("topic",),
     ),
     "alter-broker": Verb(
         does="Settings of a broker that runs, or of all (KIP-226); ends when written and notified.",
-        read=topics.alter_broker, keys=("broker", "configs", "remove"),
+        read=topics.or_fails(topics.alter_broker), keys=("broker", "configs", "remove", "may_fail"),
     ),
     "add-partitions": Verb(
         does="More partitions, up to so many, named or placed; ends when each has a leader.",
-        read=topics.add_partitions, keys=("topic", "partitions", "assignment"), required=("topic", "partitions"),
+        read=topics.or_fails(topics.add_partitions), keys=("topic", "partitions", "assignment", "may_fail"),
+        required=("topic", "partitions"),
     ),
     "reassign": Verb(
         does="Asks the controller to move partitions to other replicas; does not wait.",
-        read=topics.reassign, keys=("partitions",), required=("partitions",),
+        read=topics.or_fails(topics.reassign), keys=("partitions", "may_fail"), required=("partitions",),
     ),
     "produce": Verb(
         does="One batch per value to a broker (or as a client in an AZ, who asks for the leader).",
@@ -256,11 +261,12 @@ VERBS: dict[str, Verb] = {
         read=client.list_offsets, keys=("broker", "partition"), required=("broker",), short="broker",
     ),
     "elect-preferred": Verb(
-        does="Asks for the preferred leaders; does not wait.", read=topics.elect_preferred, keys=("partitions",),
-        short="partitions",
+        does="Asks for the preferred leaders; does not wait.",
+        read=topics.or_fails(topics.elect_preferred), keys=("partitions", "may_fail"), short="partitions",
     ),
     "elect-controller": Verb(
-        does="Deletes `/controller`, so that a controller is elected; does not wait.", read=topics.elect_controller,
+        does="Deletes `/controller`, so that a controller is elected; does not wait.",
+        read=topics.or_fails(topics.elect_controller), keys=("may_fail",),
     ),
     "snapshot": Verb(
         does="Notes every replica's log and checkpoints under a label.",

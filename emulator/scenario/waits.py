@@ -1,8 +1,8 @@
 """The conditions of `wait`, as words or as keys, and back.
 
-Words: `until: new leader`. Keys: `until: {leader: 1}`, `{isr: [0]}`, `{not: {in_isr: 2}}`. Several keys must
-all hold, as must all of a list: `{all: [new leader, isr shrunk]}`. `partition: t-1` says of which
-partition, where it is not the first.
+Words: `until: new leader`, `until: t-0 every ISR full`. Keys: `until: {leader: 1}`, `{isr: [0]}`, `{not: {in_isr:
+2}}`. Several keys must all hold, as must all of a list: `{all: [new leader, isr shrunk]}`. `partition: t-1` says of
+which partition, where it is not the first.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ WORDS: dict[str, Callable[[str], c.Condition]] = {
     "isr restored": c.IsrRestored,
     "caught up": c.CaughtUp,
     "session service answers": lambda _: c.SessionServiceAnswers(),
-    "every isr full": lambda _: c.Every(c.IsrRestored()),
+    c.EVERY_ISR_FULL: lambda _: c.Every(c.IsrRestored()),
 }
 """Word -> condition of a partition ("" is the first)."""
 
@@ -118,10 +118,9 @@ def read_condition(reader: StepReader, node: Node, partition: str = "") -> c.Con
         word = reader.text(node, "a condition")
         if word is None:
             return None
-        if word not in WORDS:
-            reader.problem(node, f"unknown condition {shown(word)}{nearest(word, (*WORDS, *KEYS))}")
-            return None
-        return WORDS[word](partition)
+        if word.lower() not in WORDS:
+            return _of_named(reader, node, word)
+        return WORDS[word.lower()](partition)
     fields = reader.fields(node, "a condition", (*KEYS, "partition"))
     if "partition" in fields:
         partition = reader.partition(fields.pop("partition")) or ""
@@ -132,6 +131,21 @@ def read_condition(reader: StepReader, node: Node, partition: str = "") -> c.Con
             reader.problem(node, f"expected a condition: words ({', '.join(WORDS)}) or keys ({', '.join(KEYS)})")
         return None
     return found[0] if len(found) == 1 else c.AllOf(found)
+
+
+def _of_named(reader: StepReader, node: Node, word: str) -> c.Condition | None:
+    """`t-0 every ISR full`, of one partition, and `t every ISR full`, of all of a topic's."""
+    name, _, rest = word.strip().partition(" ")
+    if rest.strip().lower() != c.EVERY_ISR_FULL:
+        reader.problem(node, f"unknown condition {shown(word)}{nearest(word, (*WORDS, *KEYS))}")
+        return None
+    if name in reader.partitions:
+        return c.IsrRestored(name)
+    if name not in reader.topics:
+        known = (*reader.topics, *sorted(reader.partitions))
+        reader.problem(node, f"unknown topic or partition {shown(name)}{nearest(name, known)}")
+        return None
+    return c.Every(c.IsrRestored(), name)
 
 
 def written(condition: c.Condition) -> object:
@@ -169,7 +183,7 @@ def _written(condition: c.Condition) -> str | dict[str, object]:
             return {"quiet_s": quiet_s}
         case c.Not(condition=inner):
             return {"not": written(inner)}
-        case c.Every(condition=inner):
+        case c.Every(condition=inner, topic=""):
             return {"every": written(inner)}
         case c.AllOf(conditions=conditions):
             return {"all": [written(one) for one in conditions]}

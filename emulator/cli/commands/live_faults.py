@@ -84,7 +84,13 @@ def _ask_machines(asking: Asking, ask: Machine) -> int:
     return ask_cluster(asking, ask, _show_machines)
 
 
+def _show_targets(out: Console, result: dict[str, Any]) -> None:
+    for target, node in result.get("targets", {}).items():
+        out.print(f"{target}: {node}", markup=False)
+
+
 def _show_applied(out: Console, result: dict[str, Any]) -> None:
+    _show_targets(out, result)
     for fault in result["applied"]:
         out.print(f"{fault['id']}: {fault['rule']}", markup=False)
         for end in fault["ends"]:
@@ -130,6 +136,7 @@ def _frames(fault: dict[str, Any]) -> str:
 
 
 def _show_machines(out: Console, result: dict[str, Any]) -> None:
+    _show_targets(out, result)
     for done in result["machines"]:
         _show_machine(out, done)
     for why in result["left_out"].values():

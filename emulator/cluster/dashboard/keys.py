@@ -11,7 +11,7 @@ import msgspec
 VERBS: Final = {
     "c": ("cut", "az-0, broker-0 broker-1"),
     "h": ("heal", "nothing for every fault, or az-0, broker-0 broker-1"),
-    "k": ("kill", "broker-0, az-0"),
+    "k": ("kill", "broker-0, az-0, leader:t-0"),
     "p": ("pause", "broker-0"),
     "r": ("resume", "broker-0"),
     "s": ("start", "broker-0"),

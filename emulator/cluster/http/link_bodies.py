@@ -4,19 +4,24 @@
     {"fault": "delay", "places": ["client-0", "broker-1"], "direction": "one-way", "delay_ms": 50, "jitter_ms": 10}
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from emulator.cluster.requests import LinkFault, Words
 
-Place = Annotated[str, msgspec.Meta(max_length=256, pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
-"""No option and no arrow, which the words of a command may have."""
+NAME: Final = "[A-Za-z][A-Za-z0-9_.-]*"
+PLACE: Final = f"^(?:(?:leader:|leader of )[A-Za-z0-9_.-]+|(?:active )?{NAME})$"
+Place = Annotated[str, msgspec.Meta(max_length=300, pattern=PLACE)]
+"""No option and no arrow, which the words of a command may have. `leader:t-0` and `active-controller` are targets."""
 Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 
 
 class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fault", kw_only=True):
-    """`places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, or `session`.
+    """Fields of every fault on links.
+
+    `places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, `session`,
+    `leader:TOPIC-N` or `active-controller`.
     `direction`: both ways, what the first sends, or connections that the first opens to the second. `only`: frames of
     these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: those of Kafka clients that call
     themselves so. `recovery`: after the heal data flows when TCP tries again, or at once."""

@@ -13,6 +13,7 @@ from emulator.judging.fuzzing.mutation import at
 from emulator.judging.fuzzing.schedule import at_once
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Registered
+from emulator.scenario.faults import ends_of, with_ends
 from emulator.topology import Topology, broker_name, identifier_named, three_azs
 from protocol.ids import BrokerId
 
@@ -242,17 +243,5 @@ def _numbered_anew(replicas: tuple[BrokerId, ...], names: dict[str, str]) -> tup
 
 
 def _links_renamed(links: m.Links, names: dict[str, str]) -> m.Links | None:
-    renamed: m.Links
-    match links:
-        case m.PairLinks(between=(one, other)):
-            ends = (_new(one, names), _new(other, names))
-            renamed = m.PairLinks(between=ends)
-        case m.OpenedLinks(opened_by=one, to=other):
-            ends = (_new(one, names), _new(other, names))
-            renamed = m.OpenedLinks(opened_by=ends[0], to=ends[1])
-        case m.OneWayLinks(source=one, to=other):
-            ends = (_new(one, names), _new(other, names))
-            renamed = m.OneWayLinks(source=ends[0], to=ends[1])
-        case _:
-            return links
-    return renamed if all(ends) else None
+    renamed = with_ends(links, lambda end: _new(end, names))
+    return renamed if all(ends_of(renamed)) else None

@@ -16,6 +16,7 @@ from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
 from emulator.machines.client.sent import Sent
 from emulator.scenario import model as m
+from emulator.scenario.client_steps import numbered
 from emulator.scenario.player.tasks import Order, StepFailed
 from protocol.chance import Chance
 from protocol.ids import NO_BROKER
@@ -53,7 +54,7 @@ def produce_order(
         partition=topic_partition[1],
         values=[value.encode() for value in step.values],
         keys=[key.encode() for key in step.keys],
-        broker=NO_BROKER if step.broker is None else step.broker,
+        broker=NO_BROKER if step.broker is None else numbered(step.broker),
         acks=step.acks,
         timeout_ms=step.timeout_ms,
         socket_timeout_ms=int(step.socket_timeout_s * 1000),
@@ -81,7 +82,8 @@ def produce_order(
 
 def fetch_order(asker: ClientAsker, out: Outbox, client: str, topic_partition: tuple[str, int], step: m.Fetch) -> Order:
     """A fetch by `client` from the broker of the step; the outcome is a Fetched."""
-    request = ClientFetchRequest(step.broker, *topic_partition, step.offset)
+    broker = numbered(step.broker)
+    request = ClientFetchRequest(broker, *topic_partition, step.offset)
 
     def begin(done: Callable[[Any], None]) -> None:
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -92,7 +94,7 @@ def fetch_order(asker: ClientAsker, out: Outbox, client: str, topic_partition: t
             records = None
             if answer.records is not None:
                 records = tuple(FetchedRecord(r.offset, r.leader_epoch, r.value) for r in answer.records)
-            done(Fetched("", step.broker, answer.error, answer.high_watermark, records))
+            done(Fetched("", broker, answer.error, answer.high_watermark, records))
 
         asker.ask(out, client, request, answered)
 

@@ -4,10 +4,12 @@ import msgspec
 
 from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
+from emulator.faults.rules import RuleError
 from emulator.scenario import model as m
 from emulator.scenario.conditions import Registered
 from emulator.scenario.faults import rule_of
 from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.target_resolution import TargetResolution
 from emulator.scenario.player.tasks import StepFailed, Steps, together
 
 READY_LIMIT_S = 15.0
@@ -25,6 +27,7 @@ class FaultSteps:
         self._rules = 0
         self._in_force: dict[str, tuple[m.Links, str]] = {}
         """{rule: its links and kind}"""
+        self.targets = TargetResolution(stage.seen, self._in_force)
 
     def machine(self, step: m.MachineStep | m.Together, following: m.AnyStep | None) -> Steps:
         """`following`: the scenario's next step, which may do the waiting for a node that starts."""
@@ -55,16 +58,20 @@ class FaultSteps:
         """One rule more, in force at both ends when the step is over."""
         self._rules += 1
         name = f"rule-{self._rules}"
-        rule = rule_of(self._stage.topology, name, step)
+        try:
+            rule = rule_of(self._stage.topology, name, step)
+        except RuleError as error:  # a target may be the node at the other end
+            raise StepFailed(str(error)) from error
         self._in_force[name] = (step.links, step.VERB)
         yield from self._act(act.ApplyRule(rule), takes=True)
 
     def heal(self, links: m.Links | None, kind: str = "") -> Steps:
         """Lift the rules on these links (None: on all) and of that kind ("": of every kind)."""
+        meant = None if links is None else self.targets.links_of_heal(links, kind)
         names = [
             name
             for name, (of_links, of_kind) in self._in_force.items()
-            if links in (None, of_links) and kind in ("", of_kind)
+            if (meant is None or of_links in meant) and kind in ("", of_kind)
         ]
         for name in names:
             del self._in_force[name]

@@ -5,6 +5,7 @@ no cut touches them. Of the session servers' copies the newest transaction count
 
 from collections.abc import Callable
 
+from emulator.faults import targets
 from emulator.scenario.conditions import PartitionView
 from emulator.topology import Topology
 from protocol.events import FrameRefused
@@ -190,6 +191,11 @@ class Observing:
             name: PartitionView(seen.leader, seen.isr, seen.leader_epoch, self.assignments.get(name, ()))
             for name, seen in self.states.items()
         }
+
+    def node_of(self, target: str) -> str:
+        """The node that a target means now. Raises NoTarget."""
+        leaders = {name: state.leader for name, state in self.states.items()}
+        return targets.resolved(target, leaders, self.controller)
 
     def broker_views(self) -> dict[int, dict[str, int]]:
         """{broker: {"t-0": leader}}"""

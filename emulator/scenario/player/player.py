@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from emulator.faults.actions import ActDone, Start
+from emulator.faults.targets import NoTarget
 from emulator.machines.client.direct import DirectClient
 from emulator.machines.client.group_errands import GroupErrands
 from emulator.machines.client.operations import KeptOperations, OperationLog
@@ -130,7 +131,10 @@ class Player(Stage):
                     yield from self._run(step.steps)
                 continue
             self.step_number += 1
+            step, targets = self._resolved(step)
             entry = do_entry(step)
+            if targets and entry is not None:
+                entry["targets"] = targets
             self.out.emit(ScenarioStep(self.step_number, _described(step, entry)))
             self.on_step()
             if m.begins_fault(step):
@@ -143,6 +147,15 @@ class Player(Stage):
                     yield self._await(name)
                 case _:
                     yield from self._tried(self._runner.run(step, following), step)
+
+    def _resolved(self, step: m.AnyStep) -> tuple[m.AnyStep, dict[str, str]]:
+        """The step with nodes in the place of its targets, and {target: its node}.
+
+        Where a target means no node, the step as it is, which then fails."""
+        try:
+            return self._runner.resolved(step)
+        except NoTarget:
+            return step, {}
 
     def _tried(self, steps: Steps, step: m.AnyStep) -> Steps:
         number = self.step_number

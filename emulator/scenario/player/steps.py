@@ -8,9 +8,11 @@ import msgspec
 
 from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
+from emulator.faults.targets import NoTarget
 from emulator.machines.client.blocked_sends import ANY_PARTITION
 from emulator.machines.client.direct_results import Attempt, Described, Fetched, Listed
 from emulator.scenario import model as m
+from emulator.scenario.client_steps import numbered
 from emulator.scenario.conditions import asks
 from emulator.scenario.player.client_steps import fetch_order, library_order, produce_order
 from emulator.scenario.player.fault_steps import FaultSteps
@@ -43,9 +45,17 @@ class StepRunner:
         self._topics = TopicSteps(stage, self._topic_partition, self._timeline)
         self._workloads = WorkloadSteps(stage, self._topic_partition, self._timeline)
 
+    def resolved(self, step: m.AnyStep) -> tuple[m.AnyStep, dict[str, str]]:
+        """The step with nodes in the place of its targets, and {target: its node}. Raises NoTarget."""
+        return self._faults.targets.of_step(step)
+
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
         """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
         once there is a topic, starts another: those start together."""
+        try:
+            step, _ = self.resolved(step)
+        except NoTarget as error:
+            raise StepFailed(str(error)) from error
         match step:
             case m.MachineStep() | m.Together():
                 yield from self._faults.machine(step, following)
@@ -120,7 +130,7 @@ class StepRunner:
             return
         if step.broker is None or step.idempotent:
             raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")
-        broker = step.broker
+        broker = numbered(step.broker)
 
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
@@ -156,7 +166,7 @@ class StepRunner:
             stage.direct.produce(
                 stage.now,
                 stage.out,
-                broker=step.broker,
+                broker=numbered(step.broker),
                 topic=topic,
                 partition=partition,
                 values=[value.encode() for value in step.values],
@@ -168,7 +178,7 @@ class StepRunner:
                 done=lambda now, out: done(None),
             )
 
-        yield Order(f"a produce to {broker_name(step.broker)}", begin)
+        yield Order(f"a produce to {broker_name(numbered(step.broker))}", begin)
 
     def _library_produce(self, step: m.LibraryProduce) -> Steps:
         stage = self._stage
@@ -190,14 +200,14 @@ class StepRunner:
             stage.direct.fetch(
                 stage.now,
                 stage.out,
-                broker=step.broker,
+                broker=numbered(step.broker),
                 topic=topic,
                 partition=partition,
                 offset=step.offset,
                 done=lambda now, out, fetched: done(fetched),
             )
 
-        fetched: Fetched = yield Order(f"a fetch from {broker_name(step.broker)}", begin)
+        fetched: Fetched = yield Order(f"a fetch from {broker_name(numbered(step.broker))}", begin)
         self._timeline.fetched(stage.now.mono_ms, fetched, self._partition(step.partition))
 
     def _metadata(self, step: m.AskMetadata) -> Steps:
@@ -206,10 +216,10 @@ class StepRunner:
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.direct is not None
             stage.direct.metadata(
-                stage.now, stage.out, broker=step.broker, done=lambda now, out, described: done(described)
+                stage.now, stage.out, broker=numbered(step.broker), done=lambda now, out, described: done(described)
             )
 
-        described: Described = yield Order(f"metadata of {broker_name(step.broker)}", begin)
+        described: Described = yield Order(f"metadata of {broker_name(numbered(step.broker))}", begin)
         self._timeline.metadata(stage.now.mono_ms, described, self._partition(step.partition))
 
     def _list_offsets(self, step: m.ListOffsets) -> Steps:
@@ -221,13 +231,13 @@ class StepRunner:
             stage.direct.list_offsets(
                 stage.now,
                 stage.out,
-                broker=step.broker,
+                broker=numbered(step.broker),
                 topic=topic,
                 partition=partition,
                 done=lambda now, out, listed: done(listed),
             )
 
-        listed: Listed = yield Order(f"offsets of {broker_name(step.broker)}", begin)
+        listed: Listed = yield Order(f"offsets of {broker_name(numbered(step.broker))}", begin)
         if not stage.gates.metadata_has_leader_epoch:  # neither have the answers (KIP-320)
             listed = msgspec.structs.replace(listed, leader_epoch=-1)
         self._timeline.offsets(stage.now.mono_ms, listed, self._partition(step.partition))

@@ -110,6 +110,12 @@ class Timeline:
         }  # fmt: skip
         self.add(at_ms, {**entry, **self._where(partition)})
 
+    def admin(self, at_ms: float, verb: str, topic: str, error: int | str, why: str) -> None:
+        """Note the outcome of a command that may fail.
+
+        `error`: Kafka's code, or the name of the tool's exception."""
+        self.add(at_ms, {"saw": "admin", "verb": verb, "topic": topic, "error": error, "reason": why})
+
     # --- what the session service holds ---
 
     def record_state(self, at_ms: float, seen: Observing, partition: str) -> None:

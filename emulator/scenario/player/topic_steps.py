@@ -1,4 +1,4 @@
-"""Steps of topics: created, deleted, altered, grown, moved; elections that are asked for; brokers' settings."""
+"""Steps of an admin tool: topics, elections, brokers' settings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +9,7 @@ from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.topics import all_led, more_placed, placed
+from protocol.errors import ErrorCode
 from protocol.messages.session import SessionError
 from protocol.znodes import EVERY_BROKER
 
@@ -27,6 +28,27 @@ WRITTEN = "what is written into the session service"
 MARKED = "it is marked for deletion already"
 
 
+TIMED_OUT = "TimeoutException"
+ALREADY_MARKED = "TopicAlreadyMarkedForDeletionException"
+
+EXISTING: dict[str, int | str] = {
+    UNDER_WAY: ErrorCode.REASSIGNMENT_IN_PROGRESS.value,
+    EXISTS: ErrorCode.TOPIC_ALREADY_EXISTS.value,
+    MARKED: ALREADY_MARKED,
+}
+"""What the tool says of each."""
+
+
+class AdminFailed(StepFailed):
+    """A command that an admin tool could not do.
+
+    `error`: Kafka's code, or the name of the tool's exception."""
+
+    def __init__(self, why: str, error: int | str) -> None:
+        super().__init__(why)
+        self.error = error
+
+
 class TopicSteps:
     """Runs those steps for a player. `topic_partition`: topic and number of the partition that a step names."""
 
@@ -40,7 +62,20 @@ class TopicSteps:
         """Topics that were asked to be deleted."""
 
     def topic(self, step: TopicStep) -> Steps:
-        """Raises StepFailed."""
+        """Raises StepFailed, unless the step may fail."""
+        error: int | str = ErrorCode.NONE.value
+        why = ""
+        try:
+            yield from self._done(step)
+        except AdminFailed as failed:
+            if not step.may_fail:
+                raise
+            error, why = failed.error, str(failed)
+        if step.may_fail:
+            self._timeline.admin(self._stage.now.mono_ms, step.VERB, getattr(step, "topic", ""), error, why)
+
+    def _done(self, step: TopicStep) -> Steps:
+        """Raises AdminFailed."""
         match step:
             case m.CreateTopic():
                 yield from self._create(step)
@@ -67,7 +102,7 @@ class TopicSteps:
         try:
             assignment = placed(step, stage.seen, stage.chance)
         except UnassignableTopic as error:
-            raise StepFailed(f"{step.topic}: {error}") from error
+            raise AdminFailed(f"{step.topic}: {error}", ErrorCode.INVALID_REPLICATION_FACTOR.value) from error
         configs = {name: _text(value) for name, value in step.configs.items()}
 
         def begin(done: Callable[[Any], None]) -> None:
@@ -82,7 +117,7 @@ class TopicSteps:
         waited_ms = stage.now.mono_ms
         while not all_led(names, stage.seen):
             if stage.now.mono_ms - waited_ms > STATE_LIMIT_S * 1000.0:
-                raise StepFailed(f"{topic} has no leaders after {STATE_LIMIT_S:g} s")
+                raise AdminFailed(f"{topic} has no leaders after {STATE_LIMIT_S:g} s", TIMED_OUT)
             yield stage.sleep(50.0)
         yield stage.sleep(stage.waits.between_ms(STATE_NOTICED_MS))
 
@@ -124,7 +159,9 @@ class TopicSteps:
         try:
             added = more_placed(step, stage.seen)
         except UnassignableTopic as error:
-            raise StepFailed(f"add-partitions {step.topic}: {error}") from error
+            known = step.topic in stage.seen.topics
+            code = ErrorCode.INVALID_PARTITIONS if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            raise AdminFailed(f"add-partitions {step.topic}: {error}", code.value) from error
 
         def begin(done: Callable[[Any], None]) -> None:
             assert stage.writes is not None
@@ -152,7 +189,13 @@ class TopicSteps:
                 SessionError.NODE_EXISTS: exists,
                 SessionError.BAD_ARGUMENTS: RESIZED,
             }
-            raise StepFailed(f"{what}: {why.get(error, error.name)}")
+            codes: dict[SessionError, int | str] = {
+                SessionError.NO_NODE: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION.value,
+                SessionError.NODE_EXISTS: EXISTING[exists],
+                SessionError.BAD_ARGUMENTS: ErrorCode.INVALID_REQUEST.value,
+            }
+            code = codes.get(error, ErrorCode.UNKNOWN_SERVER_ERROR.value)
+            raise AdminFailed(f"{what}: {why.get(error, error.name)}", code)
 
     def _elect_preferred(self, step: m.ElectPreferred) -> Steps:
         stage = self._stage

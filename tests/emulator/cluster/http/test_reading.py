@@ -34,6 +34,22 @@ def test_every_request_and_every_fault_can_be_asked_for() -> None:
     assert {str(kind.__struct_config__.tag) for kind in AnyLinkBody.__args__} == set(KINDS)
 
 
+@pytest.mark.parametrize(
+    "sample",
+    [
+        Sample("POST", "/v1/nodes/leader:t-0/kill", None, r.Machine("kill", "leader:t-0")),
+        Sample("POST", "/v1/nodes/active%20controller/stop", None, r.Machine("stop", "active controller")),
+        Sample("DELETE", "/v1/faults?place=leader:t-0", None, r.Heal(["leader:t-0"])),
+        Sample(
+            "POST", "/v1/faults", {"fault": "cut", "places": ["leader of t-0", "active-controller"]},
+            r.LinkFault(["cut", "leader of t-0", "active-controller", "--recovery=rto"]),
+        ),
+    ],
+)  # fmt: skip
+def test_targets_pass(sample: Sample) -> None:
+    test_what_a_request_stands_for(sample)
+
+
 def test_how_long_it_waits() -> None:
     assert read_request("GET", "/v1/status?wait_s=0.25", b"").wait_s == 0.25
     assert read_request("GET", "/v1/ready", b"").wait_s < read_request("GET", "/v1/status", b"").wait_s
