@@ -1,0 +1,13 @@
+"""Settings of brokers and controllers after whose time another process is taken for dead, out of sync or silent."""
+
+from typing import Final
+
+SESSION: Final = "zookeeper.session.timeout.ms"
+TIMEOUT_SETTINGS: Final = (
+    SESSION,
+    "replica.lag.time.max.ms",
+    "replica.socket.timeout.ms",
+    "controller.socket.timeout.ms",
+    "request.timeout.ms",
+    "offsets.commit.timeout.ms",
+)
