@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -31,6 +32,8 @@ STARVED_SHARE = 0.1
 ENDS = ("kill", "power-loss", DIED)
 NAMED_MAX = 20
 """Incarnations that are named; others are counted."""
+ENDED_MAX = 1_000
+"""Ended incarnations whose time-outs are remembered."""
 _GIVEN = {name: re.compile(rf"(?:^| ){re.escape(name)}=([0-9]{{1,18}})(?= |$)") for name in TIMEOUT_SETTINGS}
 
 
@@ -49,9 +52,10 @@ class _Span(msgspec.Struct, frozen=True):
     shortest_ms: float
 
 
-class _Late(msgspec.Struct, frozen=True):
-    """`ms`: for how long; `limit_ms`: what is allowed."""
+class Late(msgspec.Struct, frozen=True):
+    """An incarnation that did not run: `ms`, more than `limit_ms`; `text`: the same in words, the node first."""
 
+    life: Life
     ms: float
     limit_ms: float
     text: str
@@ -83,8 +87,8 @@ def shortest_ms(version: str, settings: str, sessions: SessionLimits) -> float:
     return min(found.values(), default=math.inf)
 
 
-def standstills(notes: Sequence[Note], lives: Mapping[Life, Told], ensemble: Ensemble | None) -> list[str]:
-    """Reasons for the verdict unknown: an incarnation each, the node first.
+def standstills(notes: Iterable[Note], lives: Mapping[Life, Told], ensemble: Ensemble | None) -> list[str]:
+    """Reasons for the verdict unknown: one for each incarnation, its worst.
 
     A pause or a slow disk of the injector does not count: processes report their lateness without those.
 
@@ -94,65 +98,73 @@ def standstills(notes: Sequence[Note], lives: Mapping[Life, Told], ensemble: Ens
         ensemble: None: the run is not of a live cluster, and nothing is said."""
     if ensemble is None:
         return []
-    spans = _spans(notes, ensemble.sessions)
-    worst: dict[Life, _Late] = {}
+    watch = Watch(ensemble)
+    worst: dict[Life, Late] = {}
     for note in notes:
-        for life, late in _late(note, lives, spans, ensemble):
-            if late.ms > late.limit_ms and (life not in worst or late.ms > worst[life].ms):
-                worst[life] = late
-    told = [f"{node}, incarnation {number}, {late.text}" for (node, number), late in sorted(worst.items())]
+        life = note.target or "", note.life or 0
+        late = watch.take(note, lives[life].last_ms if life in lives else None)
+        if late is not None and (late.life not in worst or late.ms > worst[late.life].ms):
+            worst[late.life] = late
+    told = [late.text for _, late in sorted(worst.items())]
     more = [f"{len(told) - NAMED_MAX} more incarnations stood still"] if len(told) > NAMED_MAX else []
     return told[:NAMED_MAX] + more
 
 
-def _late(
-    note: Note, lives: Mapping[Life, Told], spans: Sequence[_Span], ensemble: Ensemble
-) -> Iterable[tuple[Life, _Late]]:
-    """What the note says of an incarnation that did not run."""
-    if note.report_max_ms is not None:
-        since_ms = note.at_ms - REPORT_EVERY_MS - note.report_max_ms
-        shortest = _shortest(spans, ensemble, since_ms, note.at_ms)
-        life = (note.node, note.incarnation)
-        yield life, _stood_still(note.report_max_ms, shortest)
-        half_ms = note.report_p50_ms or 0.0
-        if note.report_max_ms <= SHARE * shortest:
-            text = (
-                f"was starved until {note.at_ms:.0f} ms: half of its timers were {half_ms:.0f} ms late; more than "
-                f"{STARVED_SHARE * shortest:g} ms, a tenth of the shortest time-out, can change the outcome"
-            )
-            yield life, _Late(half_ms, STARVED_SHARE * shortest, text)
-    elif note.event == "machine_fault" and note.what == UNRESPONSIVE and note.target and note.life:
-        life = (note.target, note.life)
-        if life in lives:
-            since_ms = lives[life].last_ms
-            shortest = _shortest(spans, ensemble, since_ms, note.at_ms)
-            yield life, _stood_still(note.at_ms - since_ms, shortest)
+class Watch:
+    """Limits of the moment, and what exceeds them. Takes notes in the order of the scenario's clock."""
 
+    def __init__(self, ensemble: Ensemble) -> None:
+        self._ensemble = ensemble
+        self._living: dict[str, tuple[float, float]] = {}
+        """{broker or controller: since when, its shortest time-out}"""
+        self._ended: deque[_Span] = deque(maxlen=ENDED_MAX)
 
-def _stood_still(late_ms: float, shortest: float) -> _Late:
-    text = (
-        f"stood still for {late_ms:.0f} ms, and no fault of this run stopped it; more than {SHARE * shortest:g} ms, "
-        "half of the shortest time-out, can change the outcome; repeat the run without what stopped it"
-    )
-    return _Late(late_ms, SHARE * shortest, text)
+    def take(self, note: Note, last_ms: float | None = None) -> Late | None:
+        """`last_ms`: of the last event of the incarnation that a machine fault names, None: it wrote none."""
+        self._follow_lives(note)
+        if note.report_max_ms is not None:
+            return self._of_report(note, note.report_max_ms)
+        if note.what == UNRESPONSIVE and note.target and note.life and last_ms is not None:
+            return self._stood_still((note.target, note.life), note.at_ms - last_ms, last_ms, note.at_ms)
+        return None
 
-
-def _shortest(spans: Sequence[_Span], ensemble: Ensemble, from_ms: float, to_ms: float) -> float:
-    """In force at any time of [from_ms, to_ms]."""
-    living = (span.shortest_ms for span in spans if span.from_ms <= to_ms and span.to_ms >= from_ms)
-    return min(ensemble.sync_ms, *living, math.inf)
-
-
-def _spans(notes: Iterable[Note], sessions: SessionLimits) -> list[_Span]:
-    """Of brokers and controllers."""
-    begun: dict[str, tuple[float, float]] = {}
-    spans: list[_Span] = []
-    for note in notes:
-        node = note.target if note.event == "machine_fault" else note.node
+    def _follow_lives(self, note: Note) -> None:
+        node = note.target or "" if note.event == "machine_fault" else note.node
         ends = note.event in ("node_started", "node_stopped") or (note.event == "machine_fault" and note.what in ENDS)
-        if ends and node in begun:
-            from_ms, shortest = begun.pop(node)
-            spans.append(_Span(from_ms, note.at_ms, shortest))
+        if ends and node in self._living:
+            since_ms, shortest = self._living.pop(node)
+            self._ended.append(_Span(since_ms, note.at_ms, shortest))
         if note.event == "node_started" and note.kafka_version:
-            begun[note.node] = note.at_ms, shortest_ms(note.kafka_version, note.settings or "", sessions)
-    return spans + [_Span(from_ms, math.inf, shortest) for from_ms, shortest in begun.values()]
+            shortest = shortest_ms(note.kafka_version, note.settings or "", self._ensemble.sessions)
+            self._living[node] = note.at_ms, shortest
+
+    def _of_report(self, note: Note, longest_ms: float) -> Late | None:
+        life, since_ms = (note.node, note.incarnation), note.at_ms - REPORT_EVERY_MS - longest_ms
+        if late := self._stood_still(life, longest_ms, since_ms, note.at_ms):
+            return late
+        half_ms, limit_ms = note.report_p50_ms or 0.0, STARVED_SHARE * self._shortest_ms(since_ms, note.at_ms)
+        if half_ms <= limit_ms:
+            return None
+        text = (
+            f"{note.node}, incarnation {note.incarnation}, was starved until {note.at_ms:.0f} ms: half of its timers "
+            f"were {half_ms:.0f} ms late; more than {limit_ms:g} ms, a tenth of the shortest time-out, can change the "
+            "outcome"
+        )
+        return Late(life, half_ms, limit_ms, text)
+
+    def _stood_still(self, life: Life, late_ms: float, from_ms: float, to_ms: float) -> Late | None:
+        limit_ms = SHARE * self._shortest_ms(from_ms, to_ms)
+        if late_ms <= limit_ms:
+            return None
+        text = (
+            f"{life[0]}, incarnation {life[1]}, stood still for {late_ms:.0f} ms, and no fault of this run stopped it; "
+            f"more than {limit_ms:g} ms, half of the shortest time-out, can change the outcome; repeat the run without "
+            "what stopped it"
+        )
+        return Late(life, late_ms, limit_ms, text)
+
+    def _shortest_ms(self, from_ms: float, to_ms: float) -> float:
+        """In force at any time of [from_ms, to_ms], which is not later than the last note."""
+        ended = (span.shortest_ms for span in self._ended if span.from_ms <= to_ms and span.to_ms >= from_ms)
+        living = (shortest for since_ms, shortest in self._living.values() if since_ms <= to_ms)
+        return min((self._ensemble.sync_ms, *ended, *living))
