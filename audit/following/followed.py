@@ -39,8 +39,10 @@ class _Life:
 
 
 class Followed:
-    """`events`: taken so far; `late`: those of them that came after their time. `watch`: of a live cluster, whose
-    processes must not stand still."""
+    """Findings of the events taken so far.
+
+    `events`: how many; `late`: those of them that came after their time. `watch`: of a live cluster, whose processes
+    must not stand still."""
 
     def __init__(self, watch: Watch | None = None) -> None:
         self._watch = watch

@@ -1,4 +1,4 @@
-"""Processes of a live cluster that did not run while nothing of the emulator had stopped them. Pure.
+"""Processes of a live cluster that others stopped or starved. Pure.
 
 A process that stands still for half of a time-out may lose its session, its place in an ISR or its leader: what the
 cluster then does is no fault of the cluster. The limit is that of the moment: half of the shortest time-out of the
@@ -26,9 +26,11 @@ from protocol.lateness import REPORT_EVERY_MS
 from protocol.versions import UnknownVersion, ladder_name
 
 SHARE = 0.5
-"""A client of ZooKeeper pings it each third of its time-out: one that stands still for half of it may expire."""
+"""Of the shortest time-out.
+
+A client of ZooKeeper pings it each third of its time-out; after half of it without a ping a session may expire."""
 STARVED_SHARE = 0.1
-"""Of the shortest time-out: a process is starved if half of its timers in one report are later."""
+"""Of the shortest time-out; a process is starved if half of its timers are later."""
 ENDS = ("kill", "power-loss", DIED)
 NAMED_MAX = 20
 """Incarnations that are named; others are counted."""
@@ -38,7 +40,9 @@ _GIVEN = {name: re.compile(rf"(?:^| ){re.escape(name)}=([0-9]{{1,18}})(?= |$)") 
 
 
 class Ensemble(msgspec.Struct, frozen=True):
-    """`sync_ms`: time-out between its servers (tickTime x syncLimit). `sessions`: bounds of sessions' time-outs."""
+    """Time-outs of a ZooKeeper ensemble.
+
+    sync_ms: between its servers (tickTime x syncLimit). sessions: bounds of sessions' time-outs."""
 
     sync_ms: float
     sessions: SessionLimits
@@ -53,7 +57,9 @@ class _Span(msgspec.Struct, frozen=True):
 
 
 class Late(msgspec.Struct, frozen=True):
-    """An incarnation that did not run: `ms`, more than `limit_ms`; `text`: the same in words, the node first."""
+    """An incarnation that did not run.
+
+    `ms`: for how long, more than `limit_ms`; `text`: the same in words, the node first."""
 
     life: Life
     ms: float
@@ -74,14 +80,15 @@ def ensemble_of(nodes: Mapping[str, Any]) -> Ensemble | None:
 
 
 def shortest_ms(version: str, settings: str, sessions: SessionLimits) -> float:
-    """Shortest time-out in force in an incarnation with this binary and these settings (`a=1 b=2`), in scenario ms;
-    infinity where the version is none of Kafka's."""
+    """Shortest time-out in force in an incarnation, in scenario ms.
+
+    `settings`: given ones, `a=1 b=2`. Infinity where the version is none of Kafka's."""
     try:
         values = brokers_in_force(ladder_name(version), {})
     except UnknownVersion:
         return math.inf
     found = {name: float(values[name]) for name in TIMEOUT_SETTINGS if isinstance(values.get(name), int)}
-    found |= {name: float(given.group(1)) for name, asked in _GIVEN.items() if (given := asked.search(settings))}
+    found |= {name: float(given.group(1)) for name, pattern in _GIVEN.items() if (given := pattern.search(settings))}
     if SESSION in found:
         found[SESSION] = float(sessions.negotiated_ms(int(found[SESSION])))
     return min(found.values(), default=math.inf)
@@ -105,13 +112,15 @@ def standstills(notes: Iterable[Note], lives: Mapping[Life, Told], ensemble: Ens
         late = watch.take(note, lives[life].last_ms if life in lives else None)
         if late is not None and (late.life not in worst or late.ms > worst[late.life].ms):
             worst[late.life] = late
-    told = [late.text for _, late in sorted(worst.items())]
-    more = [f"{len(told) - NAMED_MAX} more incarnations stood still"] if len(told) > NAMED_MAX else []
-    return told[:NAMED_MAX] + more
+    texts = [late.text for _, late in sorted(worst.items())]
+    more = [f"{len(texts) - NAMED_MAX} more incarnations stood still"] if len(texts) > NAMED_MAX else []
+    return texts[:NAMED_MAX] + more
 
 
 class Watch:
-    """Limits of the moment, and what exceeds them. Takes notes in the order of the scenario's clock."""
+    """Limits of the moment, and what exceeds them.
+
+    Takes notes in the order of the scenario's clock."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self._ensemble = ensemble
@@ -120,7 +129,9 @@ class Watch:
         self._ended: deque[_Span] = deque(maxlen=ENDED_MAX)
 
     def take(self, note: Note, last_ms: float | None = None) -> Late | None:
-        """`last_ms`: of the last event of the incarnation that a machine fault names, None: it wrote none."""
+        """Take one note.
+
+        `last_ms`: of the last event of the incarnation that a machine fault names, None: it wrote none."""
         self._follow_lives(note)
         if note.report_max_ms is not None:
             return self._of_report(note, note.report_max_ms)

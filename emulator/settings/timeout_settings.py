@@ -1,4 +1,6 @@
-"""Settings of brokers and controllers after whose time another process is taken for dead, out of sync or silent."""
+"""Names of the time-outs of brokers and controllers.
+
+After such a time another process counts as dead, out of sync or silent."""
 
 from typing import Final
 

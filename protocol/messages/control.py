@@ -120,7 +120,9 @@ class EndResponse(Message):
 
 @register
 class PauseRequest(Message):
-    """The injector is about to stop this process with a signal. How late timers are is not counted before `Paused`."""
+    """The injector is about to stop this process with a signal.
+
+    How late timers are is not counted before `Paused`."""
 
     API_KEY = 1306
     API_NAME = "Pause"
@@ -137,7 +139,9 @@ class PauseResponse(Message):
 
 @register
 class PausedRequest(Message):
-    """The injector's own stop of this process, from its SIGSTOP to its SIGCONT: just this time is no lateness."""
+    """The injector's own stop of this process, from its SIGSTOP to its SIGCONT.
+
+    This time alone is no lateness."""
 
     API_KEY = 1311
     API_NAME = "Paused"

@@ -20,6 +20,7 @@ from audit.run import audit_runs
 from emulator.cluster.requests import CreateTopic, Machine
 from emulator.exit_codes import UNKNOWN
 from emulator.runs.verdict import Verdict, exit_code
+from protocol.ids import BrokerId
 from tests.live.conftest import Live
 
 if TYPE_CHECKING:
@@ -44,10 +45,15 @@ def pid_of(live: Live, node: str) -> int:
 
 def stop_for(live: Live, pid: int, ms: float = STOPPED_MS) -> None:
     """SIGSTOP, then SIGCONT when the cluster's clock has gone on by so much."""
-    since_ms = now_ms(live)
     os.kill(pid, signal.SIGSTOP)
-    live.until(lambda: now_ms(live) - since_ms >= ms)
+    wait_for(live, ms)
     os.kill(pid, signal.SIGCONT)
+
+
+def wait_for(live: Live, ms: float) -> None:
+    """Until the cluster's clock, which runs SPEED times as fast as ours, has gone on by so much."""
+    since_s = time.monotonic()
+    live.until(lambda: (time.monotonic() - since_s) * SPEED * 1_000.0 >= ms)
 
 
 def now_ms(live: Live) -> float:
@@ -68,7 +74,7 @@ def audited(live: Live, spark: SparkSession, tmp_path: Path) -> Verdict:
 
 def begin(up: Up) -> Live:
     live = up(speed=SPEED, **SETTINGS)
-    live.did(CreateTopic("t", assignment=[[0, 1, 2]]))
+    live.did(CreateTopic("t", assignment=[[BrokerId(number) for number in range(3)]]))
     return live
 
 
@@ -96,8 +102,7 @@ def test_a_pause_by_command_is_judged_and_a_stop_right_behind_it_is_not(
 ) -> None:
     live = begin(up)
     live.did(Machine("pause", "broker-0"))
-    since_ms = now_ms(live)
-    live.until(lambda: now_ms(live) - since_ms >= STOPPED_MS)
+    wait_for(live, STOPPED_MS)
     live.did(Machine("resume", "broker-0"))
     live.did(Machine("pause", "broker-1"))
     pid = pid_of(live, "broker-1")
@@ -122,10 +127,8 @@ def stop_when_it_runs(pid: int) -> None:
 
 def test_a_broker_that_stands_still_until_it_is_killed_is_named(up: Up, spark: SparkSession, tmp_path: Path) -> None:
     live = begin(up)
-    pid = pid_of(live, "broker-0")
-    since_ms = now_ms(live)
-    os.kill(pid, signal.SIGSTOP)
-    live.until(lambda: now_ms(live) - since_ms >= STOPPED_MS)
+    os.kill(pid_of(live, "broker-0"), signal.SIGSTOP)
+    wait_for(live, STOPPED_MS)
     live.did(Machine("kill", "broker-0"))
     live.down()
     reasons = audited(live, spark, tmp_path).unknown_because
