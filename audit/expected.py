@@ -47,7 +47,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     judge: who says whether the expectations held, those about violations among them; None: only `violations` are
     looked at.
     timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
-    stall_limit_ms: for how long a process of a cluster that stays may stand still, in scenario ms; None: any.
+    live_nodes: settings of each node of a live cluster, none of which may stand still; None: a run with a scenario.
     vouch: who says what shows that late timers changed nothing; None: nobody can.
     speed: of the run's clock; None: nobody tells.
     unfinished: why the run did not get to its end; "": it did.
@@ -65,7 +65,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     exits: frozenset[str] = frozenset()
     judge: Judge | None = None
     timer_limit_ms: float | None = None
-    stall_limit_ms: float | None = None
+    live_nodes: Mapping[str, Any] | None = None
     vouch: Vouch | None = None
     speed: float | None = None
     unfinished: str = ""
@@ -102,8 +102,8 @@ class _Settings(msgspec.Struct, frozen=True):
     """What is read of settings.json."""
 
     world: str = "network"
+    live: str = ""
     timer_limit_ms: float | None = None
-    stall_limit_ms: float | None = None
     speed: float | None = None
     settings: Account = Account()
     nodes: dict[str, Any] = {}
@@ -125,7 +125,7 @@ def expected_of(run: Path) -> Expected:
         why = "there is no scenario.yaml, and observations.json is of a run that played one"
         return Expected(
             world=world, timer_limit_ms=limit_ms, account=account, speed=settings.speed, processes=processes,
-            stall_limit_ms=settings.stall_limit_ms,
+            live_nodes=settings.nodes if settings.live else None,
             unfinished=why if os.path.lexists(run / "observations.json") else "",
         )
     from emulator.faults.rules import KINDS

@@ -32,7 +32,8 @@ RARE_ONES: Final = "rest"
 REST: Final = (
     *(*_WHO, "cause", "event", "log_end", "to", "reason", "role", "leader_epoch", "active", "controller_epoch"),
     *("rule", "what", "target", "peer", "frames_stopped", "expects_traffic", "code", "roles", "az", "text"),
-    *("p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark", "path", "change", "zxid", "data"),
+    *("p50_ms", "p999_ms", "max_ms", "buckets", "log_start", "life", "high_watermark"),
+    *("path", "change", "zxid", "data"),
     *("checkpointed", "epochs", "result", "version", "zk_version", "settings", "kafka_version", "protocol_version"),
     *("isr", "now", "min_insync_replicas", "config", "operation", "offset", "stopped", "operation_ms", "fsync_ms"),
     *("base_offset", "last_offset", "digest", "written_digest", "producer_id", "base_sequence"),

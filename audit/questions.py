@@ -27,6 +27,8 @@ WIRE_COLUMNS = ("run", "node", "incarnation", "event", "seq", "at_ms")
 """What is asked of the wire level's lines, where there are any."""
 
 NOTES_MAX = 5_000
+WORST_REPORTS_MAX = 200
+"""Reports of lateness that are notes of their own."""
 CHECKS_A_QUERY = 8
 """About as many: of fewer each query's own cost is felt, of more that of its length (docs/audit-cost.md)."""
 
@@ -176,7 +178,7 @@ _WIRE_COUNTS = _as_answer(
 )
 
 # A process tells every few seconds how late its timers were: those reports are one note, its last with the counts of
-# all, or a long run would consist of them.
+# all, or a long run would consist of them. The worst of a run are notes, too.
 _NOTES = _as_answer(
     "note",
     Note,
@@ -186,10 +188,16 @@ _NOTES = _as_answer(
       row_number() OVER (PARTITION BY run ORDER BY event = 'role_changed', at_ms, node, incarnation, seq) AS rank,
       count_if(event != 'role_changed') OVER (PARTITION BY run) AS total
     FROM (
-      SELECT * EXCEPT (max_ms, buckets, last_seq, max_ms_of_all, buckets_of_all),
-        coalesce(max_ms_of_all, max_ms) AS max_ms, coalesce(buckets_of_all, buckets) AS buckets
+      SELECT * EXCEPT (max_ms, buckets, last_seq, max_ms_of_all, buckets_of_all, badness),
+        IF(seq = last_seq, coalesce(max_ms_of_all, max_ms), NULL) AS max_ms,
+        IF(seq = last_seq, coalesce(buckets_of_all, buckets), NULL) AS buckets,
+        IF(badness <= {WORST_REPORTS_MAX}, max_ms, NULL) AS report_max_ms,
+        IF(badness <= {WORST_REPORTS_MAX}, p50_ms, NULL) AS report_p50_ms
       FROM (
         SELECT *, max(seq) OVER reports AS last_seq,
+          IF(event = 'timer_lateness', row_number() OVER (
+            PARTITION BY run, event = 'timer_lateness' ORDER BY max_ms DESC NULLS LAST, node, incarnation, seq), NULL)
+            AS badness,
           CASE WHEN event = 'timer_lateness' THEN max(max_ms) OVER reports END AS max_ms_of_all,
           CASE WHEN event = 'timer_lateness' THEN concat_ws(' ', collect_list(buckets) OVER reports) END
             AS buckets_of_all
@@ -197,7 +205,7 @@ _NOTES = _as_answer(
         WHERE event IN ({", ".join(repr(name) for name in NOTED)}) OR (event = 'role_changed' AND role = 'leader')
         WINDOW reports AS (PARTITION BY run, node, incarnation, event)
       )
-      WHERE event != 'timer_lateness' OR seq = last_seq
+      WHERE event != 'timer_lateness' OR seq = last_seq OR badness <= {WORST_REPORTS_MAX}
     )
   )
   WHERE rank <= {NOTES_MAX}""",

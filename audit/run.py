@@ -22,7 +22,7 @@ from audit.input import RunDirectory, find_runs
 from audit.judging import EVIDENCE_MAX, judge
 from audit.quarantine import quarantine
 from emulator.judging import health
-from emulator.judging.completeness import incomplete
+from emulator.judging.completeness import incomplete, told_lives
 from emulator.judging.findings import EventCount, Findings, Judged
 from emulator.judging.link_faults import fault_verdicts, undone
 from emulator.judging.measures import measures_of
@@ -95,7 +95,7 @@ def _verdict(
     reasons += health.unexpected_deaths(judged.notes, expected.exits) + lacking
     if judged.notes_total > len(judged.notes):
         reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
-    reasons += health.stalled(judged.notes, expected.stall_limit_ms)
+    reasons += _standstills(judged, expected)
     reasons += [*expected.missed, *of_settings]
     if expected.unfinished:
         reasons.append(expected.unfinished)
@@ -121,6 +121,15 @@ def _verdict(
         settings=expected.account,
         vouched_by=vouched_by,
     )
+
+
+def _standstills(judged: Judged, expected: Expected) -> list[str]:
+    """Of a live cluster alone: its module reads the tables of all settings."""
+    if expected.live_nodes is None:
+        return []
+    from emulator.judging.standstills import ensemble_of, standstills
+
+    return standstills(judged.notes, told_lives(judged.counts), ensemble_of(expected.live_nodes))
 
 
 def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[str]:

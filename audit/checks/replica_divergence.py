@@ -4,8 +4,9 @@ Replication copies batches whole, so at every offset below the shorter of two lo
 epoch, digest). What lies above the end of the shorter log is lag, no divergence. A replica counts if its broker runs
 and the partition's last committed ISR has it; any counts where no state is known. One that is dead, paused or outside
 the ISR is behind, whatever uncommitted tail it has, and cuts that before it is in sync again. One outside the ISR
-counts where the run was left in peace for so long that it must be in sync. Divergence while a fault lasts is ordinary;
-a run that ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
+counts where the run was left in peace for so long that it must be in sync, if the partition is still assigned to it:
+a log that a reassignment left on a broker that did not run is no replica. Divergence while a fault lasts is ordinary; a
+run that ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
 """
 
 from audit.checks.check import Check
@@ -17,8 +18,8 @@ from audit.settled import ISR_MS
 # Two logs that differ have, at the first such offset, the start of a batch in both: below it they are equal, batch by
 # batch.
 VIOLATIONS = rf"""
-WITH isrs AS (
-  SELECT run, topic, partition, isr FROM (
+WITH members AS (
+  SELECT run, topic, partition, isr AS brokers FROM (
     SELECT run, regexp_extract(path, '^/brokers/topics/([^/]+)/', 1) AS topic,
       CAST(regexp_extract(path, '/partitions/([0-9]+)/', 1) AS BIGINT) AS partition,
       max_by(change, zxid) AS change, from_json(get_json_object(max_by(data, zxid), '$.isr'), 'ARRAY<BIGINT>') AS isr
@@ -27,6 +28,8 @@ WITH isrs AS (
   )
   WHERE change != 'deleted' AND isr IS NOT NULL
     AND run NOT IN (SELECT run FROM settled WHERE end_ms - since_ms > {ISR_MS})
+  UNION ALL
+  SELECT run, topic, partition, replicas FROM lasting WHERE last AND replicas IS NOT NULL AND peace_ms > {ISR_MS}
 ),
 halted AS (
   SELECT run, node FROM (
@@ -59,9 +62,9 @@ FROM (
     WHERE base_offset IS NOT NULL
   ) AS held
   LEFT ANTI JOIN halted ON held.run = halted.run AND held.node = halted.node
-  LEFT ANTI JOIN isrs ON held.run = isrs.run AND held.topic = isrs.topic
-    AND held.partition = isrs.partition
-    AND NOT array_contains(isrs.isr, CAST(substring_index(held.node, '-', -1) AS BIGINT))
+  LEFT ANTI JOIN members ON held.run = members.run AND held.topic = members.topic
+    AND held.partition = members.partition
+    AND NOT array_contains(members.brokers, CAST(substring_index(held.node, '-', -1) AS BIGINT))
   GROUP BY run, topic, partition, base_offset
 )
 WHERE lowest != highest

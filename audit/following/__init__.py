@@ -2,7 +2,8 @@
 
 Reading order: `finding` (what is told: the difference between two looks), `event` (what is read of one), then those
 who watch, all of them pure: `committed` (what controllers wrote too late), `windows` (two in one office), `logs` (what
-replicas hold, and what is lost), `answers` (whose produces nobody answers), `followed` (all of them together, in the
+replicas hold, and what is lost), `answers` (whose produces nobody answers), `emulator.judging.standstills`
+(processes that did not run), `followed` (all of them together, in the
 order of the run's clock). `tail` takes new lines from files that grow, `stream` has Spark read them, `telling` prints
 what came of it, `follow` goes round until the run is over; `command` is what the command line calls.
 

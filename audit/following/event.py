@@ -9,7 +9,7 @@ from audit.offices import DEADLY
 FOLLOWED: Final = (
     *("role_changed", "controller_changed", "node_started", "node_stopped", "machine_fault"),
     *("log_created", "log_deleted", "log_loaded", "log_truncated", "log_start_moved", "batch_appended"),
-    *("operation_invoked", "operation_ended", "znode_changed", "topic_removed"),
+    *("operation_invoked", "operation_ended", "znode_changed", "topic_removed", "timer_lateness"),
 )
 PRODUCES: Final = ("operation_invoked", "operation_ended")
 """Of these those of kind produce alone."""
@@ -54,6 +54,11 @@ class Event(NamedTuple):
     change: str | None = None
     zxid: int | None = None
     data: str | None = None
+    life: int | None = None
+    settings: str | None = None
+    kafka_version: str | None = None
+    max_ms: float | None = None
+    p50_ms: float | None = None
 
     @property
     def name(self) -> str:

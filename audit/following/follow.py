@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -23,6 +23,7 @@ from audit.following.tail import Piece, Tail
 from audit.following.telling import End, Telling
 from audit.input import RunDirectory
 from emulator.exit_codes import BROKEN, HELD, INTERRUPTED, UNKNOWN
+from emulator.judging.standstills import Watch, ensemble_of
 from emulator.layout import EVENTS_FOLDER, SETTINGS_FILE
 from emulator.regular_files import read_regular
 from protocol.undecodable import UNDECODABLE
@@ -41,6 +42,11 @@ class _Speed(msgspec.Struct, frozen=True):
     speed: float = 1.0
 
 
+class _Live(msgspec.Struct, frozen=True):
+    live: str = ""
+    nodes: dict[str, Any] = {}
+
+
 class Follow:
     """`clock`: real seconds."""
 
@@ -53,7 +59,7 @@ class Follow:
         self._clock = clock
         self._speed = speed_of(run.path)
         self._tail = Tail(run.path / EVENTS_FOLDER)
-        self._followed = Followed()
+        self._followed = Followed(watch_of(run.path))
         self._newest = (0.0, 0.0)
         self._broken: dict[tuple[str, str], int] = {}
         self._broken_lines = 0
@@ -61,8 +67,8 @@ class Follow:
         self._torn = 0
 
     def until_over(self, lives: Callable[[], bool], wait: Callable[[float], None] = time.sleep) -> int:
-        """The exit code: 1, something is violated; 3, nothing is, as far as can be told; 0, nothing is. `lives`:
-        whether there is somebody who writes."""
+        """The exit code: 3, a process stood still; 1, something is violated; 3, nothing is, as far as can be told; 0,
+        nothing is. `lives`: whether there is somebody who writes."""
         try:
             while True:
                 alive = lives()  # asked before the look: what the last of them wrote is read
@@ -74,7 +80,8 @@ class Follow:
         except KeyboardInterrupt:
             self._telling.end(self._end("interrupted", INTERRUPTED))
             raise
-        code = BROKEN if self._violated else UNKNOWN if self.lacking else HELD
+        stood_still = bool(self._followed.stood_still)
+        code = BROKEN if self._violated and not stood_still else UNKNOWN if self.lacking else HELD
         self._telling.end(self._end("over", code))
         return code
 
@@ -105,6 +112,7 @@ class Follow:
             reasons.append(f"{followed.repeated} lines have a number that their node had used before")
         if count := followed.findings.counts["not-judged"]:
             reasons.append(f"{count} partitions whose acknowledged records could not be looked for")
+        reasons += followed.stood_still
         if not followed.events:
             reasons.append("there are no events")
         return reasons
@@ -173,3 +181,13 @@ def speed_of(run: Path) -> float:
     except (OSError, *UNDECODABLE):
         return 1.0
     return speed if speed > 0 else 1.0
+
+
+def watch_of(run: Path) -> Watch | None:
+    """Of a live cluster, by its settings; None of any other run."""
+    try:
+        told = msgspec.json.decode(read_regular(run / SETTINGS_FILE), type=_Live)
+    except (OSError, *UNDECODABLE):
+        return None
+    ensemble = ensemble_of(told.nodes) if told.live else None
+    return None if ensemble is None else Watch(ensemble)

@@ -16,12 +16,17 @@ from audit.following.event import DEADLY_FAULTS, Event
 from audit.following.finding import Findings, Line, Seen
 from audit.following.logs import Acknowledged, Logs
 from audit.following.windows import CONTROLLER, Led, Offices
+from emulator.judging.findings import Note
+from emulator.judging.standstills import Watch
 from protocol.ids import topic_partition_text
 
 FORGOTTEN_MS: Final = 600_000.0
 """What ended longer ago is not looked at again."""
 FORGET_EVERY_MS: Final = 5_000.0
 TOPICS_REMOVED_MAX: Final = 10_000
+WATCHED: Final = ("timer_lateness", "node_started", "node_stopped", "machine_fault")
+STOOD_STILL_MAX: Final = 100
+"""Incarnations that are told."""
 
 
 class _Life:
@@ -34,9 +39,14 @@ class _Life:
 
 
 class Followed:
-    """`events`: taken so far; `late`: those of them that came after their time."""
+    """Findings of the events taken so far.
 
-    def __init__(self) -> None:
+    `events`: how many; `late`: those of them that came after their time. `watch`: of a live cluster, whose processes
+    must not stand still."""
+
+    def __init__(self, watch: Watch | None = None) -> None:
+        self._watch = watch
+        self._stood_still: dict[tuple[str, int], str] = {}
         self.findings = Findings()
         self.events = 0
         self.late = 0
@@ -76,6 +86,11 @@ class Followed:
         return self._answers.unavailable_ms(last_ms)
 
     @property
+    def stood_still(self) -> list[str]:
+        """Incarnations that did not run, in words."""
+        return list(self._stood_still.values())
+
+    @property
     def read_to_ms(self) -> float:
         return self._read_to_ms
 
@@ -96,6 +111,8 @@ class Followed:
 
     def _take(self, event: Event) -> Iterator[Line]:
         self.events += 1
+        if self._watch is not None and event.event in WATCHED:
+            yield from self._look_for_standstills(self._watch, event)
         match event.event:
             case "node_started":
                 self._offices.turned(event.node, event.at_ms, event.incarnation)
@@ -148,6 +165,25 @@ class Followed:
                 self._logs.cut(place, event, 0, event.to)
             case "log_truncated":
                 self._logs.cut(place, event, min(event.to or 0, event.log_end or 0))
+
+    def _look_for_standstills(self, watch: Watch, event: Event) -> Iterator[Line]:
+        """An incarnation is told once."""
+        note = Note(
+            event=event.event, node=event.node, incarnation=event.incarnation, seq=event.seq, at_ms=event.at_ms,
+            what=event.what, target=event.target, life=event.life, settings=event.settings,
+            kafka_version=event.kafka_version, report_max_ms=event.max_ms, report_p50_ms=event.p50_ms,
+        )  # fmt: skip
+        of_target = self._lives.get(event.target or "")
+        same = of_target is not None and of_target.incarnation == event.life
+        late = watch.take(note, of_target.clock_ms if of_target is not None and same else None)
+        if late is None or late.life in self._stood_still or len(self._stood_still) >= STOOD_STILL_MAX:
+            return
+        self._stood_still[late.life] = late.text
+        seen = Seen(
+            finding="stood-still", at_ms=event.at_ms, to_ms=event.at_ms, who=(late.life[0],), text=late.text,
+            details={"late_ms": late.ms, "limit_ms": late.limit_ms}, events=(event.name,),
+        )  # fmt: skip
+        yield self.findings.tell(seen, self._read_to_ms)
 
     def _ended(self, event: Event) -> None:
         asked = self._answers.ended(event)

@@ -1,7 +1,7 @@
 """What `up` writes down for the supervisor: RUN_DIR/live.json, and what everyone who reads a run looks for.
 
-A cluster that stays has no scenario, so its directory has no scenario.yaml: its checks are expected to hold, and its
-timers may be late (there is no outcome that they could have changed).
+A cluster that stays has no scenario, so its directory has no scenario.yaml: its checks are expected to hold. Its timers
+may be late, but no process may stand still (`emulator.judging.standstills`).
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,6 @@ from emulator.runs.directory import processes_of, told_in_settings_file, write_j
 from emulator.runs.living import Driver, Engine, Living
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve import resolved as resolved_run
-from emulator.runs.time_outs import stall_limit_ms
 from emulator.scenario.model import Scenario
 from emulator.settings.accounting import check
 from emulator.settings.files import SettingsFile
@@ -91,7 +90,7 @@ def write_specification(run_dir: Path, spec: LiveSpec, about: Resolved) -> None:
     write_json(run_dir / LIVE_FILE, spec)
     settings = {
         "world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed,
-        "processes": processes_of(spec.run.topology, injected=True), "stall_limit_ms": stall_limit_ms(about),
+        "processes": processes_of(spec.run.topology, injected=True),
     }  # fmt: skip
     write_json(run_dir / SETTINGS_FILE, settings | told_in_settings_file(about))
 

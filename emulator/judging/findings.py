@@ -72,7 +72,9 @@ class EventCount(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """One event about the run itself; the fields that its kind has not are None."""
+    """One event about the run itself; the fields that its kind has not are None. Of an incarnation's reports of
+    lateness the last has `max_ms` and `buckets` of all; `report_max_ms` and `report_p50_ms` are of one report, and only
+    a run's worst reports have them."""
 
     event: str
     node: str
@@ -93,6 +95,10 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     p999_ms: float | None = None
     max_ms: float | None = None
     buckets: str | None = None
+    report_max_ms: float | None = None
+    report_p50_ms: float | None = None
+    settings: str | None = None
+    kafka_version: str | None = None
     topic: str | None = None
     partition: int | None = None
     leader_epoch: int | None = None

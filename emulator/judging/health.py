@@ -125,23 +125,6 @@ def late_timers(notes: Iterable[Note], limit_ms: float | None) -> Lateness:
     return Lateness(worst, limit_ms, bool(late or once), tuple(late), tuple(once))
 
 
-def stalled(notes: Iterable[Note], limit_ms: float | None) -> list[str]:
-    """Processes that stood still for longer than `limit_ms`, once. What the injector stopped does not count: each
-    process measures its own lateness, without its pauses. None: any length will do."""
-    if limit_ms is None:
-        return []
-    most_ms: dict[str, float] = {}
-    for note in notes:
-        if note.buckets is not None:
-            most_ms[note.node] = max(most_ms.get(note.node, 0.0), note.max_ms or 0.0)
-    return [
-        f"{node} stood still for {late_ms:.0f} ms, and no fault had stopped it: more than {limit_ms:g} ms, half of the "
-        "shortest time-out, could have changed who leads. Use the cluster again when the machine has less to do"
-        for node, late_ms in sorted(most_ms.items())
-        if late_ms > limit_ms
-    ]
-
-
 def why_late(lateness: Lateness, compared: str, speed: float | None) -> str:
     """Why a run is unknown whose lateness nobody vouches for, and what to do. `compared`: what it was held against, ""
     if it was not; `speed`: of its clock."""

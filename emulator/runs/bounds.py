@@ -4,8 +4,8 @@ from typing import Any
 
 from emulator.machines.node.specs import RunSpec
 from emulator.machines.session.sessions import SessionLimits
+from emulator.settings.timeout_settings import SESSION
 
-SESSION = "zookeeper.session.timeout.ms"
 OFFSETS_REPLICAS = "offsets.topic.replication.factor"
 
 

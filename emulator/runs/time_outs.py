@@ -11,21 +11,9 @@ from emulator.runs.bounds import in_force
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import specs_of
 from emulator.scenario import model as m
+from emulator.settings.timeout_settings import TIMEOUT_SETTINGS
 
 SHARE = 0.1
-
-SETTINGS = (
-    "zookeeper.session.timeout.ms",
-    "replica.lag.time.max.ms",
-    "replica.socket.timeout.ms",
-    "controller.socket.timeout.ms",
-    "request.timeout.ms",
-    "offsets.commit.timeout.ms",
-)
-
-
-STALL_SHARE = 0.5
-"""A client of the session service pings it each third of its time-out: who stands still for half of one may expire."""
 
 
 def timer_limit_ms(resolved: Resolved) -> float:
@@ -33,15 +21,10 @@ def timer_limit_ms(resolved: Resolved) -> float:
     return SHARE * _shortest_ms(resolved)
 
 
-def stall_limit_ms(resolved: Resolved) -> float:
-    """Of a cluster that stays, in scenario ms: for how long a process may stand still once."""
-    return STALL_SHARE * _shortest_ms(resolved)
-
-
 def _shortest_ms(resolved: Resolved) -> float:
     spec, steps = resolved.spec, resolved.scenario.steps
     nodes = [in_force(one, node) for one in specs_of(spec, steps) for node in one.settings]
-    time_outs = [float(own[name]) for own in nodes for name in SETTINGS if name in own]
+    time_outs = [float(own[name]) for own in nodes for name in TIMEOUT_SETTINGS if name in own]
     ensemble_ms = float(spec.tick_time_ms * spec.sync_limit)
     return min([ensemble_ms, *time_outs, *of_steps(steps)])
 

@@ -5,7 +5,8 @@ bearing on replication, set by the topology, or not modelled and when that can c
 (all of them), `registry` (by name: usable or not, the nearest), `words` (one of them for people).
 
 Then what is given: `properties` (a file's entries), `files` (whose settings it holds), `applied` (the same for one
-version and topology), `java_names` (clients of long ago), `in_force` (defaults and what is given above them), `rules`,
+version and topology), `java_names` (clients of long ago), `in_force` (defaults and what is given above them),
+`timeout_settings` (after whose time a process counts as dead or out of sync), `rules`,
 `listeners` and `client_rules` (what Kafka refuses together), `accounting` (everything looked at together) and `account`
 (what is said of it, in settings.json and verdict.json). What admin clients are told of all that, and may change:
 `described`, `altered`.

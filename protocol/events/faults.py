@@ -60,11 +60,16 @@ START_REFUSED = "start-refused"
 """What a machine fault is called that tells of an end to whom it concerns: no surprise either."""
 
 
+UNRESPONSIVE = "unresponsive"
+"""Machine fault of a process that did not answer the supervisor when it was killed: it may have stood still."""
+
+
 class MachineFault(Event):
     """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
     disk-error, slow-disk, clock-jump. `died`: it ended, and nobody had asked for it. `start-refused`: whoever asked for
-    its start was told that it had ended, and why. `directory`: of its log directories that one alone. `life`: the
-    incarnation that a start begins, or that a kill or power loss ends."""
+    its start was told that it had ended, and why. `unresponsive`: it gave no answer when it was killed. `directory`: of
+    its log directories that one alone. `life`: the incarnation that a start begins, or that a kill or power loss ends.
+    """
     NAME = "machine_fault"
     what: str
     target: str

@@ -120,7 +120,9 @@ class EndResponse(Message):
 
 @register
 class PauseRequest(Message):
-    """The injector is about to stop this process with a signal: timers that this makes late are not its own."""
+    """The injector is about to stop this process with a signal.
+
+    How late timers are is not counted before `Paused`."""
 
     API_KEY = 1306
     API_NAME = "Pause"
@@ -132,6 +134,27 @@ class PauseResponse(Message):
 
     API_KEY = 1306
     API_NAME = "Pause"
+    DIRECTION = RESPONSE
+
+
+@register
+class PausedRequest(Message):
+    """The injector's own stop of this process, from its SIGSTOP to its SIGCONT.
+
+    This time alone is no lateness."""
+
+    API_KEY = 1311
+    API_NAME = "Paused"
+    from_ms: ScenarioMillis
+    to_ms: ScenarioMillis
+
+
+@register
+class PausedResponse(Message):
+    """Timers are counted again."""
+
+    API_KEY = 1311
+    API_NAME = "Paused"
     DIRECTION = RESPONSE
 
 

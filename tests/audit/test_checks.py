@@ -245,6 +245,54 @@ def test_divergence_that_was_truncated_is_over(audit: Audit) -> None:
     assert audit(dual_leader()).checks["replica-divergence"].verdict == "held"
 
 
+OUTSIDE = "outside the ISR"
+
+
+def behind(how: str) -> Trace:
+    """Broker 0 led in epoch 0, has an uncommitted tail at offset 3, where broker 1, leader of epoch 1, has another
+    batch; then what `how` says befell broker 0."""
+    trace = healthy().append(0, "tail", at=3, epoch=0, as_leader=True)
+    if how != OUTSIDE:
+        trace.kill("broker-0", how)
+    isr = (1, 2) if how == OUTSIDE else (1, 2, 0)
+    trace.leader(1, epoch=1, followers=(2,))
+    trace.append(1, "d", at=3, epoch=1, as_leader=True).append(2, "d", at=3, epoch=1)
+    return trace.state(leader=1, epoch=1, isr=isr)
+
+
+@pytest.mark.parametrize("how", ["kill", "power-loss", "pause", OUTSIDE])
+def test_a_replica_that_is_dead_or_paused_or_outside_the_isr_is_behind(audit: Audit, how: str) -> None:
+    assert audit(behind(how)).checks["replica-divergence"].verdict == "held"
+
+
+@pytest.mark.parametrize("how", ["kill", "pause", OUTSIDE])
+def test_a_replica_that_runs_again_and_is_in_the_isr_diverges(audit: Audit, how: str) -> None:
+    """It has not cut its tail, and counts as in sync."""
+    trace = behind(how)
+    match how:
+        case "kill":
+            trace.start("broker-0").loaded(0, 4).emit("injector", e.MachineFault("start", "broker-0", life=2))
+        case "pause":
+            trace.kill("broker-0", "resume")
+    check = audit(trace.state(leader=1, epoch=1, isr=(1, 2, 0))).checks["replica-divergence"]
+    assert [(one["offset"], one["epochs"]) for one in check.evidence] == [(3, [0, 1])]
+
+
+def test_two_running_replicas_diverge_beside_a_dead_one(audit: Audit) -> None:
+    trace = behind("kill").append(1, "e", at=4, epoch=1, as_leader=True).append(2, "f", at=4, epoch=1)
+    assert [one["offset"] for one in audit(trace).checks["replica-divergence"].evidence] == [4]
+
+
+@pytest.mark.parametrize(("replicas", "verdict"), [((0, 1, 2), "violated"), ((1, 2), "held")])
+def test_after_peace_a_replica_outside_the_isr_diverges_if_it_is_assigned(
+    audit: Audit, replicas: tuple[int, ...], verdict: str
+) -> None:
+    """60 s in which nothing is broken: it had to be in sync again. A log that a reassignment left behind is none."""
+    trace = behind(OUTSIDE).assigned(*replicas).later(60_000)
+    trace.produce("x", at=4, epoch=1, leader=1, followers=(2,))
+    assert audit(trace).checks["replica-divergence"].verdict == verdict
+
+
 def test_divergence_is_unknown_where_a_log_is_not_told(audit: Audit) -> None:
     trace = healthy().append(1, "x", at=7, epoch=0)
     assert audit(trace).checks["replica-divergence"].verdict == "unknown"

@@ -21,7 +21,6 @@ from emulator.judging.health import (
     Lateness,
     exits,
     late_timers,
-    stalled,
     unexpected_deaths,
     why_late,
 )
@@ -204,14 +203,6 @@ def test_timers_later_than_the_limit_make_the_run_unknown(limit_ms: float | None
     lateness = late_timers(notes, limit_ms)
     assert lateness.worst_ms == 50.0, "a bound above the maximum is the maximum"
     assert lateness.late is late
-
-
-@pytest.mark.parametrize(("limit_ms", "named"), [(None, False), (3_000.0, True), (20_000.0, False)])
-def test_a_process_that_stood_still_in_a_cluster_that_stays_is_named(limit_ms: float | None, named: bool) -> None:
-    notes = [note("timer_lateness", buckets="1:90000 20000:1", max_ms=20_000.0), note("timer_lateness", buckets="1:9")]
-    reasons = stalled(notes, limit_ms)
-    assert bool(reasons) is named
-    assert all(notes[0].node in reason and "20000 ms" in reason for reason in reasons)
 
 
 def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:

@@ -87,14 +87,17 @@ def reordered(truth: Truth) -> Iterator[Violation]:
 def replica_divergence(truth: Truth) -> Iterator[Violation]:
     peace = truth.peace
     caught_up = peace is not None and peace.end_ms - peace.since_ms > isr_bound_ms(peace)
-    states = () if caught_up else truth.states
-    isr = {state.topic_partition: state.isr for state in states if state.until_ms is None}
+    members: dict[TopicPartition, tuple[int, ...] | None] = {
+        state.topic_partition: truth.assignments.get(state.topic_partition) if caught_up else state.isr
+        for state in truth.states
+        if state.until_ms is None
+    }
     for topic_partition, replicas in truth.logs.items():
         if topic_partition[0] in truth.gone:
             continue
         beginning: dict[int, dict[tuple[int, int], list[str]]] = {}
         for node, log in replicas.items():
-            if node in truth.halted or not _in_sync(node, isr.get(topic_partition)):
+            if node in truth.halted or not _counts(node, members.get(topic_partition)):
                 continue
             for batch in log:
                 beginning.setdefault(batch.first, {}).setdefault((batch.epoch, batch.digest), []).append(node)
@@ -105,10 +108,10 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
                 yield Violation(topic_partition, offset, text, {"epochs": sorted(epoch for epoch, _ in contents)})
 
 
-def _in_sync(node: str, isr: tuple[int, ...] | None) -> bool:
-    """Whether the replica counts: who is outside the ISR is behind, and cuts its log before it is in it again. None:
-    the ISR is not known, or there was peace for long enough to be in it again."""
-    return isr is None or identifier_named(node) in isr
+def _counts(node: str, members: tuple[int, ...] | None) -> bool:
+    """Whether the replica is compared. `members`: the ISR, for a replica outside it is behind, and cuts its log before
+    it is in it again; after a peace that is long enough for that, all that are assigned. None: not known."""
+    return members is None or identifier_named(node) in members
 
 
 def log_matching(truth: Truth) -> Iterator[Violation]:

@@ -30,6 +30,8 @@ from protocol.messages.control import (
     HealRuleRequest,
     HealRuleResponse,
     Hello,
+    PausedRequest,
+    PausedResponse,
     PauseRequest,
     PauseResponse,
     RuleCountsRequest,
@@ -185,13 +187,16 @@ class Control:
             case PauseRequest():
                 shell.announce_pause()
                 return PauseResponse()
+            case PausedRequest(from_ms=from_ms, to_ms=to_ms):
+                shell.paused(from_ms, to_ms)
+                return PausedResponse()
             case BreakDiskRequest():
                 broken_ms, used_bytes = shell.break_disk(message.folder, fails=message.fails)
                 return BreakDiskResponse(broken_ms=broken_ms, used_bytes=used_bytes)
             case SetHardwareRequest(hardware=hardware):
                 return SetHardwareResponse(since_ms=shell.set_hardware(hardware))
             case FlushRequest():
-                shell.flush()
+                shell.report_and_flush()
                 return FlushResponse()
             case EndRequest():
                 shell.end("the run is over")

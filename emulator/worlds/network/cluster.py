@@ -37,6 +37,7 @@ from emulator.worlds.network.shell import ExtraEffects
 from emulator.worlds.network.spec import Life, MachineSpec
 from emulator.worlds.network.supervision import NodeGone
 from protocol.events import LEVELS, Event, FaultAsked, HardwareChanged, MachineFault, NodeStopped
+from protocol.events.faults import UNRESPONSIVE
 from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
 from protocol.machine import Machine
@@ -44,6 +45,7 @@ from protocol.messages.control import (
     BreakDiskRequest,
     BreakDiskResponse,
     FlushRequest,
+    PausedRequest,
     PauseRequest,
     SetHardwareRequest,
 )
@@ -185,8 +187,10 @@ class Cluster:
         node = self.processes.living(name)
         self._write(MachineFault(what=what, target=name, life=node.incarnation))
         if node.control is not None and not node.halted:
-            with trio.move_on_after(FLUSH_LIMIT_S), contextlib.suppress(NodeGone):
+            with trio.move_on_after(FLUSH_LIMIT_S) as limit, contextlib.suppress(NodeGone):
                 await node.control.request(FlushRequest())
+            if limit.cancelled_caught:
+                self._write(MachineFault(what=UNRESPONSIVE, target=name, life=node.incarnation))
         if node.pid is not None:
             await self.processes.end(node, signal.SIGKILL)
 
@@ -212,7 +216,7 @@ class Cluster:
                 await node.control.request(PauseRequest())
             except NodeGone:
                 raise ClusterError(f"{name} ended before it could be paused") from None
-            node.halted = True
+            node.halted, node.paused_ms = True, self.clock.now_ms()
             await self.engine.send_signal(node.pid, signal.SIGSTOP)
             await self.engine.wait_halted(node.pid)
 
@@ -223,9 +227,13 @@ class Cluster:
         if not node.halted:
             raise ClusterError(f"{name} is not paused")
         self._write(MachineFault(what="resume", target=name))
+        resumed_ms = self.clock.now_ms()
         await self.engine.send_signal(node.pid, signal.SIGCONT)
         await self.engine.wait_halted(node.pid, halted=False)
         node.halted = False
+        if node.control is not None:
+            with contextlib.suppress(NodeGone):
+                await node.control.request(PausedRequest(node.paused_ms, resumed_ms))
         await self.processes.board.catch_up(node)
 
     async def fill_disk(self, name: str, directory: str = "") -> int:

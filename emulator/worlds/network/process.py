@@ -60,8 +60,6 @@ async def _run(order: ProcessOrder, machine: object, listener: socket.socket, fi
         _room_for_clients()
     shell = NodeShell(order.settings, machine, listener, files=files)  # type: ignore[arg-type]
     arrivals = Arrivals(shell)
-    # Not a trio receiver: lateness must know about the pause before the first late timer is handled.
-    signal.signal(signal.SIGCONT, lambda _number, _frame: shell.resumed())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Control-C is for the supervisor
 
     async def obey_stop(signals: AsyncIterator[int]) -> None:

@@ -144,13 +144,13 @@ class NodeShell:
         self._wake.set()
 
     def announce_pause(self) -> None:
-        """The injector is about to stop us: what has happened by now can be read meanwhile."""
-        self.events.flush()
+        """The injector is about to stop this process: its events until now can be read meanwhile."""
+        self.report_and_flush()
         self._time.announce_pause()
 
-    def resumed(self) -> None:
-        """SIGCONT: what was due while the injector had stopped us is not our lateness."""
-        self._time.resumed()
+    def paused(self, from_ms: float, to_ms: float) -> None:
+        """The injector had stopped this process for exactly this time, which is no lateness."""
+        self._time.paused(from_ms, to_ms)
 
     def apply(self, rule: LinkRule) -> float:
         """Puts a rule in force, and that in the file; returns since when."""
@@ -267,9 +267,10 @@ class NodeShell:
 
     async def _finish_slowly(self, effects: list[Any], cause: str) -> None:
         """A step that a slow disk holds: what it orders happens at its end, and inputs wait."""
+        held_ms = self.clock.now_ms()
         await trio.sleep(self.clock.real_s(self._stall_ms))
+        self._time.held(held_ms, held_ms + self._stall_ms)
         self._stall_ms, self._held = 0.0, None
-        self._time.held()
         if self.exit is None:
             self._carry_out(effects, cause, self.look_at_clock())
             self.switchboard.write_out()
@@ -412,6 +413,11 @@ class NodeShell:
         if not self._flush_due:
             self._flush_due = True
             self.call_at(self.clock.now_ms() + FLUSH_REAL_S * 1000 * self.clock.speed, self.flush)
+
+    def report_and_flush(self) -> None:
+        """Write how punctual the process was until now: what stops it next does not hide an earlier stop."""
+        self._time.report_now()
+        self.flush()
 
     def flush(self) -> None:
         self._flush_due = False

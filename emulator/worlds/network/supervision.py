@@ -84,11 +84,12 @@ class ControlConnection:
 
 @dataclass(slots=True)
 class Supervised:
-    """One node. `pid` None: it does not run."""
+    """One node. `pid` None: it does not run. `paused_ms`: scenario time of its last pause."""
 
     incarnation: int = 0
     pid: int | None = None
     control: ControlConnection | None = None
     halted: bool = False
+    paused_ms: float = 0.0
     end_expected: bool = False
     ended: trio.Event = field(default_factory=trio.Event)

@@ -11,7 +11,7 @@ from protocol.machine import Now, TimerKey
 PROBE_EVERY_REAL_S = 0.02
 """A machine may set few timers; this one tells that the process ran."""
 PROBES_AT_ONCE_MAX = 1_000
-"""Of those that were due while the process did not run."""
+"""Of those that were due while the process did not run, beside the first."""
 
 
 class Timekeeper:
@@ -74,13 +74,13 @@ class Timekeeper:
         """The injector is about to stop this process."""
         self._lateness.announce_pause()
 
-    def resumed(self) -> None:
-        """What was due while the injector had stopped us is not our lateness."""
-        self._lateness.resumed(self._clock.now_ms())
+    def paused(self, from_ms: float, to_ms: float) -> None:
+        """The injector had stopped this process from `from_ms` to `to_ms`."""
+        self._lateness.paused(from_ms, to_ms)
 
-    def held(self) -> None:
-        """Nor is what was due while a disk that is slow on purpose held the machine."""
-        self._lateness.held_until(self._clock.now_ms())
+    def held(self, from_ms: float, to_ms: float) -> None:
+        """A disk that is slow on purpose held the machine."""
+        self._lateness.held(from_ms, to_ms)
 
     def report_now(self) -> None:
         """Since the last report, if any timer fired."""
@@ -100,7 +100,9 @@ class Timekeeper:
         """Counts the probes that are due by now, and sets the next."""
         every_ms = PROBE_EVERY_REAL_S * 1000.0 * self._clock.speed
         now_ms = self._look().mono_ms
-        due_ms = max(due_ms, now_ms - PROBES_AT_ONCE_MAX * every_ms)
+        if now_ms - due_ms > PROBES_AT_ONCE_MAX * every_ms:
+            self._lateness.add(due_ms, now_ms)
+            due_ms = now_ms - PROBES_AT_ONCE_MAX * every_ms
         while due_ms <= now_ms:
             self._lateness.add(due_ms, now_ms)
             due_ms += every_ms

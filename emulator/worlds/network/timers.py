@@ -1,13 +1,14 @@
 """Timers: one heap for the machine's timers and the shell's own deadlines, and how late they were.
 
 Lateness is counted when the input is handled, not when the clock rang: that is what a machine experiences.
-A process that the injector paused is late by intent; what was due before it went on counts from then. One that
-somebody else stopped is late.
+The time for which the injector stopped the process, or a disk that it made slow held it, is no lateness: exactly that
+time, as the injector tells it. A stop by others is lateness.
 """
 
 import ctypes
 import heapq
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from typing import Final
 
@@ -19,6 +20,8 @@ from protocol.machine import TimerKey
 
 SAMPLES_MAX = 100_000
 """Lateness samples kept between two reports; further ones only move the maximum."""
+EXCUSED_MAX = 100_000
+"""Intervals kept: a slow disk makes one at each step."""
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -117,32 +120,81 @@ class TimerHeap:
         return True
 
 
+class ExcusedTime:
+    """Intervals of scenario time in which the injector kept this process from running: pauses, and a slow disk.
+
+    At most EXCUSED_MAX disjoint intervals, the latest; each addition costs as much as the intervals that it touches."""
+
+    def __init__(self) -> None:
+        self._starts: list[float] = []
+        self._ends: list[float] = []
+        self._until: list[float] = []
+        """For each interval: excused ms up to its end."""
+
+    def add(self, from_ms: float, to_ms: float) -> None:
+        """Add an interval; it may overlap earlier ones. An empty one changes nothing."""
+        if to_ms <= from_ms:
+            return
+        first, after = bisect_left(self._ends, from_ms), bisect_right(self._starts, to_ms)
+        if first < after:
+            from_ms, to_ms = min(from_ms, self._starts[first]), max(to_ms, self._ends[after - 1])
+        self._starts[first:after], self._ends[first:after] = [from_ms], [to_ms]
+        del self._until[first:]
+        for start_ms, end_ms in zip(self._starts[first:], self._ends[first:], strict=True):
+            self._until.append((self._until[-1] if self._until else 0.0) + end_ms - start_ms)
+        if len(self._starts) > EXCUSED_MAX:
+            for column in (self._starts, self._ends, self._until):
+                del column[: EXCUSED_MAX // 2]
+
+    def within(self, from_ms: float, to_ms: float) -> float:
+        """Excused ms of [from_ms, to_ms]."""
+        return self._up_to(to_ms) - self._up_to(from_ms)
+
+    def _up_to(self, at_ms: float) -> float:
+        """Up to `at_ms`, since the first known interval."""
+        begun = bisect_right(self._starts, at_ms)
+        if not begun:
+            return self._until[0] - (self._ends[0] - self._starts[0]) if self._until else 0.0
+        return self._until[begun - 1] - max(0.0, self._ends[begun - 1] - at_ms)
+
+
 class Lateness:
-    """How late timers were since the last report, scenario ms."""
+    """Lateness of timers since the last report, scenario ms, without what the injector stopped.
+
+    The process sees neither end of its own pause: the injector tells both ends afterwards (`paused`). From its
+    announcement until then timers wait to be counted, so that a stop by others, however close, is lateness."""
 
     def __init__(self) -> None:
         self._samples: list[float] = []
         self._count = 0
         self._max_ms = 0.0
-        self._resumed_ms = 0.0
+        self._excused = ExcusedTime()
+        self._waiting: list[tuple[float, float]] = []
         self._pause_announced = False
 
     def announce_pause(self) -> None:
         """The injector is about to stop this process."""
         self._pause_announced = True
 
-    def resumed(self, now_ms: float) -> None:
-        """The process was stopped and goes on: if that was announced, nothing before now counts."""
-        if self._pause_announced:
-            self._pause_announced = False
-            self._resumed_ms = now_ms
+    def paused(self, from_ms: float, to_ms: float) -> None:
+        """The announced pause lasted from `from_ms` to `to_ms`."""
+        self._pause_announced = False
+        self._excused.add(from_ms, to_ms)
+        waiting, self._waiting = self._waiting, []
+        for due_ms, now_ms in waiting:
+            self.add(due_ms, now_ms)
 
-    def held_until(self, now_ms: float) -> None:
-        """A disk that is slow on purpose has held the machine until now: nothing before counts."""
-        self._resumed_ms = now_ms
+    def held(self, from_ms: float, to_ms: float) -> None:
+        """A disk that is slow on purpose held the machine."""
+        self._excused.add(from_ms, to_ms)
 
     def add(self, due_ms: float, now_ms: float) -> None:
-        late_ms = now_ms - max(due_ms, self._resumed_ms)
+        """Count a timer that was due at `due_ms` and is handled at `now_ms`."""
+        if self._pause_announced:
+            if len(self._waiting) < SAMPLES_MAX:
+                self._waiting.append((due_ms, now_ms))
+            return
+        late_ms = max(0.0, now_ms - due_ms - self._excused.within(due_ms, now_ms))
         self._count += 1
         self._max_ms = max(self._max_ms, late_ms)
         if len(self._samples) < SAMPLES_MAX:

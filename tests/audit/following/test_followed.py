@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from audit.following import committed, logs, windows
 from audit.following.event import Event
 from audit.following.followed import FORGOTTEN_MS, Followed
+from emulator.judging.standstills import Ensemble, Watch
+from emulator.machines.session.sessions import SessionLimits
 from protocol import events as e
 from tests.audit.following.folding import by_node, events_in, folded, kinds
 from tests.audit.trace import Trace, dual_leader, healthy
@@ -20,6 +22,20 @@ def test_a_healthy_run_has_nothing_to_tell() -> None:
     followed, lines = folded(healthy())
     assert lines == []
     assert followed.unavailable_ms(100.0) == {"az-0": 0.0, "az-1": None, "az-2": None}
+
+
+def test_a_process_that_stood_still_is_told_once_and_named() -> None:
+    """Of a live cluster, by its reports of lateness; the first report is of a process that was punctual."""
+    followed = Followed(Watch(Ensemble(4_000.0, SessionLimits(1_000))))
+    trace = healthy()
+    for longest_ms in (1_900.0, 20_000.0, 30_000.0):
+        trace.later(5_000).emit("broker-0", e.TimerLateness(250, 1.0, longest_ms, longest_ms, "1:250"))
+    events = [event for of_node in by_node(trace).values() for event in of_node]
+    [line] = [*followed.step(events, 0.0), *followed.finish()]
+    assert (line.finding, line.state, line.violation, line.who) == ("stood-still", "told", False, ("broker-0",))
+    assert line.text.startswith("broker-0, incarnation 1, stood still for 20000 ms")
+    assert followed.stood_still == [line.text]
+    assert folded(trace)[1] == [], "of a run with a scenario nothing is said"
 
 
 def test_a_stale_leader_that_takes_records_is_told_with_what_is_lost_of_them() -> None:

@@ -65,6 +65,8 @@ async def test_a_node_that_does_not_answer_is_left_out_and_answers_the_next_time
         await cluster.engine.wait_halted(pid)
         for _ in range(3):
             assert set(await cluster.statuses()) == {"client-0"}
+        with trio.fail_after(PATIENCE_S):
+            assert await cluster.frames_stopped() == {}
         await cluster.engine.send_signal(pid, signal.SIGCONT)
         with trio.fail_after(PATIENCE_S):
             while set(await cluster.statuses()) != {"client-0", "session-0"}:

@@ -183,6 +183,13 @@ def test_who_is_dead_or_outside_the_isr_is_behind(isr: tuple[int, ...], halted: 
     assert len(found("replica-divergence", truth)) == count
 
 
+def test_a_log_that_a_reassignment_left_behind_is_no_replica() -> None:
+    truth = healthy()
+    truth.logs[PLACE]["broker-1"] = batches("a", "b") + batches("tail", first=2)
+    truth.states[-1].isr, truth.assignments = (0, 2), {PLACE: (0, 2)}
+    assert not found("replica-divergence", truth)
+
+
 def test_who_had_time_to_be_in_sync_again_diverges() -> None:
     truth = healthy()
     truth.logs[PLACE]["broker-1"] = batches("a", "b") + batches("tail", first=2)
