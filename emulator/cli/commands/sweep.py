@@ -16,7 +16,7 @@ from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
-from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.cells import Cell, add_to
 from emulator.judging.campaigns.dataset import rows_of, writing
@@ -62,6 +62,7 @@ def sweep_command(options: SweepOptions) -> int:
         if options.runs is not None and options.runs < 1:
             raise UnusableSpace(f"--runs {options.runs}: at least 1")
         check_places({"--csv": options.csv, "--html": options.html}, options.out)
+        require_spark(options.master)
         asked = CampaignAsked(space)
         scenario = check_cells(asked).scenario
         only = min(options.runs or 0, space.runs)
