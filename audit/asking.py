@@ -53,8 +53,8 @@ def sql_command(
     rows_max: int = ROWS_MAX,
     master: str = DEFAULT_MASTER,
 ) -> int:
-    """Exit code 2 when a run or a query is unusable; the query is answered from the other runs. `rows_max`: of one query;
-    that there were more is said."""
+    """Exit code 2 when a run or a query is unusable; the query is answered from the other runs. `rows_max`: of one
+    query; more of them are noted."""
     if rows_max < 1:
         return _unusable(f"--rows {rows_max}: at least 1 row")
     try:

@@ -167,7 +167,8 @@ def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[Unus
 
 def _not_judged(run: UnusableRun) -> Verdict:
     """The verdict of a run that cannot be audited, for lists of verdicts; nothing is written into the run."""
-    return Verdict(run.name, "", "network", "unknown", [], [], {}, {}, unknown_because=[f"it was not judged: {run.why}"])
+    why = f"it was not judged: {run.why}"
+    return Verdict(run.name, "", "network", "unknown", [], [], {}, {}, unknown_because=[why])
 
 
 def _none_usable(bad: Sequence[UnusableRun]) -> int:

@@ -48,8 +48,8 @@ class AuditInputError(Exception):
 
 
 class UnusableRun(msgspec.Struct, frozen=True):
-    """A given run that cannot be audited. `name`: of its directory, or as it was given. `why`: one sentence that names the
-    place. `code`: the exit code of that."""
+    """A given run that cannot be audited. `name`: of its directory, or as it was given. `why`: one sentence that names
+    the place. `code`: the exit code of that."""
 
     name: str
     why: str

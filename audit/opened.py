@@ -27,8 +27,8 @@ ROWS_BYTES_SMALL = 1 << 20
 
 
 class Opened(ABC):
-    """`size_bytes`: of what the tables are made from; `unusable`: runs that were given and are in no table; `small`: so little that nothing is worth compiling for it.
-    `names`: of the tables; `words`: what Tab completes."""
+    """`size_bytes`: of what the tables are made from; `unusable`: runs that were given and are in no table; `small`: so
+    little that nothing is worth compiling for it. `names`: of the tables; `words`: what Tab completes."""
 
     small_bytes_max: int
     views: tuple[View, ...]

@@ -17,7 +17,8 @@ from emulator.cli.app import app
 Words = tuple[str, ...]
 
 PATHS: Final = (
-    "", " ", ".", "..", "/proc", "~", "no-such", "no/such/folder", "folder", "empty", "text", "binary", "latin", "fifo", "loop",
+    "", " ", ".", "..", "/proc", "~", "no-such", "no/such/folder", "folder", "empty", "text", "binary", "latin",
+    "fifo", "loop",
     "dangling", "deep/" * 30, "n" * 300, "n" * 5000, "/proc/self/mem", "text/below", "o\udcff",
     "a\nb", "*", "[", "run-*", "-", "--", "-x", "\x1b[2J", "\u202e", "%s", "{0}", "run", "torn", "bare", "campaign",
     "observations.json", "scenario.yaml", "sweep.yaml", "server.properties", "three-az.yml", "own_check.py", "finds",
@@ -30,9 +31,12 @@ NUMBERS: Final = (
     "2147483648", "4294967296", "9223372036854775807", "9223372036854775808", "1" + "0" * 400, "\u0663", "1 ", "one",
 )  # fmt: skip
 TEXTS: Final = (
-    "", " ", "a", "a b", "a=b", "=", "a=", "=b", "a==b", "min.insync.replicas=", "min.insync.replicas=nan", ",", "a,b", "..",
-    "1..", "..1", "3..1", "1..1", "1..99999999999999999999", "t-0", "t-", "-0", "t-99999999999", "broker-0", "broker--1",
-    "broker-*", "az-0", "leader:t-0", "active-controller", "->", "opened_by", "to", "50ms", "-50ms", "1e400ms", "5%", "nan%",
+    "", " ", "a", "a b", "a=b", "=", "a=", "=b", "a==b", "min.insync.replicas=", "min.insync.replicas=nan", ",",
+    "a,b", "..",
+    "1..", "..1", "3..1", "1..1", "1..99999999999999999999", "t-0", "t-", "-0", "t-99999999999", "broker-0",
+    "broker--1",
+    "broker-*", "az-0", "leader:t-0", "active-controller", "->", "opened_by", "to", "50ms", "-50ms", "1e400ms", "5%",
+    "nan%",
     "10kB", "all", "2.8", "9.9", "0.8.2", "2.8,2.6", "SELECT 1 FROM events", "SELECT", ";;", "local[*]", "local[x]",
     "spark://", "90s", "10m", "-1s", "infs", "1e400s", "pause#1=nan", "pause#0=1", "pause#99=1", "x" * 300,
     "x" * 100_001, "\x07", "\x1b]0;x\x07", "\ufeff", "\U0001f980", "o\udcff", "a\0b", "'", '"', "\\", "$HOME", "0=0,1",
@@ -136,19 +140,18 @@ class Option:
 @cache
 def commands() -> dict[str, tuple[Option, ...]]:
     """{its words: its options and positions}, of every command that the command line declares."""
-    return {
-        " ".join(words): tuple(_options(" ".join(words), inner)) for words, inner in _walk(app, ())
-    }  # fmt: skip
+    return {" ".join(words): tuple(_options(" ".join(words), inner)) for words, inner in command_apps()}
 
 
-def _walk(of: App, words: Words) -> Iterator[tuple[Words, App]]:
+def command_apps(of: App = app, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], App]]:
+    """(Its words, what it is declared as) of every command."""
     for name in of:
         if name.startswith("-"):
             continue
         inner = of[name]
         if inner.default_command is not None:
             yield (*words, name), inner
-        yield from _walk(inner, (*words, name))
+        yield from command_apps(inner, (*words, name))
 
 
 def _options(command: str, inner: App) -> Iterator[Option]:

@@ -10,15 +10,19 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 WRONG: Final[tuple[Any, ...]] = (
-    None, True, False, -1, 0, 1, 99, 2**31, 2**63, 2**64, -(2**63), 10**400, 0.5, -0.0, 1e300, "", " ", "x", "\ud800", "\0",
-    "a" * 300, "0", "t-0", "broker-0", "../../etc", "\x1b[2J", [], [[]], [None], {}, {"a": 1}, {"": {}}, [99], [-1], ["x"] * 2000,
+    None, True, False, -1, 0, 1, 99, 2**31, 2**63, 2**64, -(2**63), 10**400, 0.5, -0.0, 1e300, "", " ", "x", "\ud800",
+    "\0", "a" * 300, "0", "t-0", "broker-0", "../../etc", "\x1b[2J", [], [[]], [None], {}, {"a": 1}, {"": {}},
+    [99], [-1], ["x"] * 2000,
 )  # fmt: skip
 WORDS: Final = (
-    "", "0", "-1", "1", "2147483648", "9" * 400, "nan", ".inf", "1e400", "true", "null", "~", "[]", "{}", "[[]]", "{a: 1}", "''",
-    "'", '"', "*a", "&a [*a]", "!!map", "!!python/object:os.system x", "- x", "a: b", "? [a]", "2.8", "x" * 300, "\ufeff", "\x07",
-    "${HOME}", "${x:?}", "%s", "\u2028", "1:2:3", "0x10", "0o7", "2001-01-01", "1_000", "<<: {a: 1}", "|", ">", "#", "\t",
+    "", "0", "-1", "1", "2147483648", "9" * 400, "nan", ".inf", "1e400", "true", "null", "~", "[]", "{}", "[[]]",
+    "{a: 1}", "''", "'", '"', "*a", "&a [*a]", "!!map", "!!python/object:os.system x", "- x", "a: b", "? [a]", "2.8",
+    "x" * 300, "\ufeff", "\x07", "${HOME}", "${x:?}", "%s", "\u2028", "1:2:3", "0x10", "0o7", "2001-01-01", "1_000",
+    "<<: {a: 1}", "|", ">", "#", "\t",
 )  # fmt: skip
-BYTES: Final = (b"\0", b"\xff", b"\xed\xa0\x80", b"\n", b"{", b"}", b"[" * 5000, b"\\", b'"', b"\x1f\x8b", b"9" * 500, b"\r")
+BYTES: Final = (
+    b"\0", b"\xff", b"\xed\xa0\x80", b"\n", b"{", b"}", b"[" * 5000, b"\\", b'"', b"\x1f\x8b", b"9" * 500, b"\r",
+)  # fmt: skip
 
 
 class Read(NamedTuple):
@@ -54,10 +58,13 @@ LINES: Final = tuple(
     Read(f"run/events/{node}.1.jsonl", words)
     for node in ("broker-0", "broker-1", "client-0", "observer", "session-0")
     for words in (
-        "report run", "explain run a", "explain run 0 --partition t-0", "diff run run-2", "log --as-kafka broker-0 --run run",
-        "log broker-0 t-0 --run run", "audit run run-2",
+        "report run", "explain run a", "explain run 0 --partition t-0", "diff run run-2",
+        "log --as-kafka broker-0 --run run", "log broker-0 t-0 --run run", "audit run run-2",
     )
-) + tuple(Read("run/events/broker-0.1.wire.jsonl", words) for words in ("report run", "diff run run-2", "audit run"))  # fmt: skip
+)  # fmt: skip
+WIRE: Final = tuple(
+    Read("run/events/broker-0.1.wire.jsonl", words) for words in ("report run", "diff run run-2", "audit run")
+)
 TEXT: Final = (
     Read("scenario.yaml", "scenarios check scenario.yaml"),
     Read("scenario.yaml", "run scenario.yaml --world sim --out out"),
@@ -84,7 +91,7 @@ BINARY: Final = (
     Read("run/data/broker-0/meta.properties", "log broker-0 t-0 --run run"),
     Read("run/data/broker-0/t-0/*.log", "report run"),
 )
-READS: Final = (*JSON, *LINES, *TEXT, *BINARY)
+READS: Final = (*JSON, *LINES, *WIRE, *TEXT, *BINARY)
 
 
 def change(number: int, folder: Path) -> Read:
@@ -105,7 +112,7 @@ def _changed(chance: Random, read: Read, data: bytes) -> bytes:
     try:
         if read in JSON:
             return _json_changed(chance, data)
-        if read in LINES:
+        if read in (*LINES, *WIRE):
             return _lines_changed(chance, data)
         return _text_changed(chance, data.decode()).encode("utf-8", "surrogatepass")
     except ValueError:  # it was changed before, and is no JSON or text any more

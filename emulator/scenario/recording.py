@@ -41,6 +41,8 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
                 raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                if isinstance(error, TypeError | AttributeError):
+                    what = f"a value is of another type than a recording's: {error}"
                 raise Malformed(f"timeline[{index}], do {entry['do']!r}: {what}") from error
             if isinstance(step, m.Wait) and any(r["saw"] == "not-reached" for r in results):
                 step = msgspec.structs.replace(step, may_time_out=True)
