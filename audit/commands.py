@@ -110,10 +110,10 @@ def audit_command(
         return _unusable(f"faultline audit: {error}")
     for one in bad:
         print(f"faultline audit: {one.why}", file=sys.stderr)
-    told = [*verdicts, *map(_not_judged, bad)]
-    for_machines.write([msgspec.to_builtins(verdict) for verdict in told])
+    verdicts_of_all = [*verdicts, *map(_not_judged, bad)]
+    for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts_of_all])
     if json:
-        print_json(told)
+        print_json(verdicts_of_all)
     else:
         for run, verdict in zip(paths, verdicts, strict=True):
             if not few and verdict.valid is True:
@@ -121,17 +121,19 @@ def audit_command(
             _print_verdict(verdict, verbose=verbose)
             if wanted:
                 print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
-        for verdict in told[len(verdicts) :]:
+        for verdict in verdicts_of_all[len(verdicts) :]:
             _print_verdict(verdict, verbose=verbose)
         if not few:
-            print(summary(told))
+            print(summary(verdicts_of_all))
     return worst_code([exit_code(verdict.valid for verdict in verdicts), *(one.code for one in bad)])
 
 
 def _prepared(
     runs: Sequence[str], homes: Mapping[Path, Path], bad: list[UnusableRun]
 ) -> tuple[list[RunDirectory], dict[Path, Expected]]:
-    """(Runs that can be audited, what is expected of each); `bad` gets the others. Raises AuditInputError."""
+    """Return the runs that can be audited, and what is expected of each.
+
+    `bad` gets the others. Raises AuditInputError."""
     from audit.expected import expected_of
 
     if not runs and bad:
@@ -166,7 +168,7 @@ def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[Unus
 
 
 def _not_judged(run: UnusableRun) -> Verdict:
-    """The verdict of a run that cannot be audited, for lists of verdicts; nothing is written into the run."""
+    """The verdict of a run that cannot be audited, for lists of verdicts."""
     why = f"it was not judged: {run.why}"
     return Verdict(run.name, "", "network", "unknown", [], [], {}, {}, unknown_because=[why])
 
@@ -178,13 +180,15 @@ def _none_usable(bad: Sequence[UnusableRun]) -> int:
 
 
 def worst_code(codes: Sequence[int]) -> int:
-    """Of several runs: unusable input comes first, then what is broken, then what is unknown."""
+    """Exit code of several runs: unusable input first, then broken, then unknown."""
     return next((code for code in (EXIT_UNUSABLE, EXIT_BROKEN, EXIT_UNKNOWN) if code in codes), EXIT_VALID)
 
 
 def report_command(run: str, json: bool = False) -> int:
-    """`faultline report RUN`: (re)writes report.html from verdict.json and the events. Needs no Java. `json`: prints
-    `run`, `report`, where it is, and `valid`, as verdict.json has it; of several runs a list of these."""
+    """`faultline report RUN`: (re)writes report.html from verdict.json and the events.
+
+    Needs no Java. `json`: prints `run`, `report`, where it is, and `valid`, as verdict.json has it; of several runs a
+    list of these."""
     from audit.report import verdict_of, write_report
 
     try:
@@ -192,7 +196,7 @@ def report_command(run: str, json: bool = False) -> int:
     except AuditInputError as error:
         return _unusable(f"faultline report: {error}")
     several = len(directories) + len(bad) > 1
-    told = []
+    written = []
     for directory in directories:
         try:
             verdict = verdict_of(directory.path)
@@ -204,13 +208,13 @@ def report_command(run: str, json: bool = False) -> int:
             why = f"{error.filename or directory.path}: cannot be written: {reason(error)}"
             bad.append(UnusableRun(directory.name, why))
             continue
-        told.append({"run": verdict.run, "report": str(path), "valid": verdict.valid})
+        written.append({"run": verdict.run, "report": str(path), "valid": verdict.valid})
         if not json:
             print(path)
     for one in bad:
         print(f"faultline report: {one.why}", file=sys.stderr)
-    if json and told:
-        print(msgspec.json.encode(told if several else told[0]).decode())
+    if json and written:
+        print(msgspec.json.encode(written if several else written[0]).decode())
     return worst_code([one.code for one in bad])
 
 

@@ -48,8 +48,9 @@ class AuditInputError(Exception):
 
 
 class UnusableRun(msgspec.Struct, frozen=True):
-    """A given run that cannot be audited. `name`: of its directory, or as it was given. `why`: one sentence that names
-    the place. `code`: the exit code of that."""
+    """A given run that cannot be audited.
+
+    `name`: of its directory, or as it was given. `why`: one sentence that names the place. `code`: the exit code."""
 
     name: str
     why: str
@@ -97,7 +98,7 @@ class RunDirectory(msgspec.Struct, frozen=True):
 
 
 def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
-    """Runs in the order given: directories of runs, directories of such directories, or globs of either.
+    """Runs in the order given: directories, directories of runs, or globs.
 
     Raises:
         AuditInputError: nothing is there, or one of them is not a run.
@@ -117,7 +118,7 @@ def find_run(given: str | Path) -> RunDirectory:
 
 
 def look_for_runs(given: Sequence[str | Path]) -> tuple[list[RunDirectory], list[UnusableRun]]:
-    """(`find_runs` of those that are runs, each of the others with what is wrong).
+    """Return the runs of `given`, and each of the others with what is wrong.
 
     Raises:
         AuditInputError: none is given, or too many.
@@ -161,7 +162,7 @@ def read_directory(path: Path) -> RunDirectory:
 
 
 def require_writable(run: Path) -> None:
-    """Refuse a run that the audit's results cannot be written to. Raises AuditInputError."""
+    """Refuse a run that takes no results. Raises AuditInputError."""
     if not os.access(run, os.W_OK | os.X_OK):
         raise AuditInputError(f"{run}: cannot be written to; audit a copy of it")
     for name in WRITTEN:

@@ -59,8 +59,9 @@ def find_java(environ: Mapping[str, str], *, alone: bool = True) -> Java:
 
 
 def require_java(master: str | None) -> None:
-    """Look for the Java that a command starts Spark with, before the command does anything that lasts. `master`:
-    Spark's, or None, which starts no Spark. Raises NoJavaError."""
+    """Look for the Java that a command is going to start Spark with.
+
+    `master`: Spark's, or None, which starts no Spark. Raises NoJavaError."""
     if master is not None:
         find_java(os.environ, alone=is_local(master))
 

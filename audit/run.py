@@ -76,8 +76,9 @@ def audit_runs(
 def _judged(
     spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Check], scratch: str, evidence_max: int
 ) -> list[Judged]:
-    """All runs at once; each alone where that fails, because the events of one run may be why. A run that fails alone,
-    too, has checks that could not be computed.
+    """Judge all runs at once; each alone where that fails.
+
+    The events of one run may be why. A run that fails alone, too, has checks that could not be computed.
 
     Raises:
         PySparkException: the only run fails."""

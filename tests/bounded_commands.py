@@ -1,4 +1,4 @@
-"""Commands in this process, as a terminal calls them, with bounds: no Java, no nodes, little time of a processor."""
+"""Bounded commands in this process: no Java, no nodes, little time of a processor."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ended(NamedTuple):
 
 
 def ended(words: Sequence[str]) -> Ended:
-    """What becomes of a command line. Raises NoEnding with the traceback where it ends with 70."""
+    """Run a command line. Raises NoEnding with the traceback where it ends with 70."""
     out, err = _stream(), _stream()
     with redirect_stdout(out), redirect_stderr(err), _interrupted_after(CPU_S):
         try:
@@ -71,8 +71,9 @@ def _interrupted_after(cpu_s: float) -> Iterator[None]:
 
 
 def bound_commands(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Within a test, commands start no Java and no node, and play on one core. `home`: what they take for the user's
-    directories."""
+    """Let commands start no Java and no node, and play on one core, within a test.
+
+    `home`: what they take for the user's directories."""
     from audit import commands, session
     from emulator.cli.commands import live_up, run
     from emulator.cluster.launch import NotUp

@@ -1,6 +1,6 @@
-"""Generated command lines over every command and option, derived from the declarations of the options themselves.
+"""Generated command lines over every command and option that is declared.
 
-A line is usable but for some of its words. `hostile_lines(number)` is the same line each time.
+A line is usable but for some of its words. `command_line(number)` is the same line each time.
 """
 
 from __future__ import annotations
@@ -120,8 +120,9 @@ COSTLY: Final[dict[str, tuple[str, ...]]] = {
 
 
 class Option:
-    """One option or position of a command. `names`: as the command line has it; none: a position. `kinds`: the types
-    that its declaration names."""
+    """One option or position of a command.
+
+    `names`: as the command line has it; none: a position. `kinds`: the types that its declaration names."""
 
     def __init__(self, command: str, names: Words, name: str, kinds: Words, words: Words, required: bool) -> None:
         self.names, self.kinds, self.words, self.required = names, kinds, words, required

@@ -56,7 +56,7 @@ Play = Callable[[int, Path], Outcome]
 
 
 def scenario(number: int, folder: Path) -> Outcome:
-    """Of a generated scenario file: "refused" by `scenarios check` with places, or the exit code of its run."""
+    """Of a generated scenario file: "refused" with places, or the exit code of its run."""
     place = _fresh(folder / "case")
     place.mkdir()
     return outcome(scenario_text(number), place)
@@ -86,8 +86,9 @@ def recording(number: int, folder: Path) -> Outcome:
 
 
 def command(number: int, folder: Path) -> Outcome:
-    """Of a generated command line in a folder with files of each kind, which is as it was but for what lines before it
-    left there."""
+    """Of a generated command line in a folder with files of each kind.
+
+    The folder is as it was but for what lines before it left there."""
     words = command_line(number)
     place = folder / "parent" / "work"
     if not place.exists():
@@ -118,8 +119,9 @@ def file(number: int, folder: Path) -> Outcome:
 
 
 def process(number: int, folder: Path) -> Outcome:
-    """Of a generated command line as a process of its own, with bytes as a shell gives them; of one that would start
-    nodes or is no line that a process can be given: "left out"."""
+    """Of a generated command line as a process of its own.
+
+    "left out": it would start nodes, or is no line that a process can be given."""
     words = command_line(number)
     if not plain(words) or words[0] in ("up", "attach") or (words[0] == "run" and "sim" not in " ".join(words)):
         return "left out"
@@ -182,8 +184,9 @@ KINDS: Final[dict[str, Play]] = {
 
 
 def tallied(kind: str, numbers: Iterable[int], folder: Path) -> Counter[Outcome]:
-    """How often which outcome. `folder`: an empty one, which is the current directory afterwards. Raises NoEnding,
-    with the number of the case."""
+    """Count the outcomes of cases.
+
+    `folder`: an empty one, which is the current directory afterwards. Raises NoEnding, with the number of the case."""
     counts: Counter[Outcome] = Counter()
     play = KINDS[kind]
     folder.mkdir(exist_ok=True)
@@ -222,8 +225,8 @@ def main() -> int:
                 continue
             finally:
                 os.chdir("/")
-        told = ", ".join(f"{found}: {count}" for found, count in sorted(counts.items(), key=lambda one: str(one[0])))
-        print(f"{kind}: {options.cases} cases in {perf_counter() - began_s:.0f} s; {told}", flush=True)
+        outcomes = ", ".join(f"{found}: {count}" for found, count in sorted(counts.items(), key=lambda one: str(one[0])))
+        print(f"{kind}: {options.cases} cases in {perf_counter() - began_s:.0f} s; {outcomes}", flush=True)
     return code
 
 

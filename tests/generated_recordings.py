@@ -1,4 +1,4 @@
-"""Generated recordings: real ones in which values of the script, the settings or the head are others or gone."""
+"""Generated recordings: real ones in which values are others or gone."""
 
 import json
 from functools import cache

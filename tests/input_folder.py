@@ -1,4 +1,4 @@
-"""A folder with a file of each kind that a command reads, usable and not, for commands with hostile words."""
+"""A folder with a file of each kind that a command reads, usable and not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of every type that a command reads, each with one or two things changed, and the commands that read it."""
+"""Changed files of every type that a command reads, and the commands that read them."""
 
 from __future__ import annotations
 

@@ -42,8 +42,9 @@ class SparkMissing(Exception):
 
 
 def require_spark(master: str | None) -> None:
-    """Look for Java before anything is played or written. `master`: Spark's, or None, which needs no Spark. Raises
-    SparkMissing."""
+    """Look for Java before anything is played or written.
+
+    `master`: Spark's, or None, which needs no Spark. Raises SparkMissing."""
     if master is None:
         return
     from audit.java import NoJavaError, require_java

@@ -45,8 +45,9 @@ def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> i
 
 
 def _recordings(goldens: list[Path]) -> tuple[dict[str, Observations], list[str]]:
-    """({name: recording}, what is wrong with each of the others). Recordings that were named have their names, the
-    others their paths. Raises Malformed: none was given."""
+    """Return {name: recording}, and what is wrong with each of the others.
+
+    Recordings that were named have their names, the others their paths. Raises Malformed: none was given."""
     found: dict[str, Observations] = {}
     unreadable: list[str] = []
     for given in goldens:

@@ -42,7 +42,9 @@ MEASURES = (*COUNTED, *TIMED, *CHANGES)
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """`measures`: shown besides those that every sweep shows. `file`: that it is from, "" for the command line;
+    """A space and how its table is shown.
+
+    `measures`: shown besides those that every sweep shows. `file`: that it is from, "" for the command line;
     `places`: {key of that file, or name of an axis: its line and column}."""
 
     space: Space

@@ -14,7 +14,7 @@ from tests.generated_scenarios import GOOD
 from tests.input_outcomes import ENDINGS, REFUSED, outcome
 
 CASES = 400
-"""Each time; they take some seconds. `python -m tests.generated_inputs` plays as many as wanted."""
+"""Each time; `python -m tests.generated_inputs` plays as many as wanted."""
 RUN_MS_MAX = 60_000.0
 HEAD = """id: x
 title: x
