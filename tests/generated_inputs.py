@@ -225,7 +225,8 @@ def main() -> int:
                 continue
             finally:
                 os.chdir("/")
-        outcomes = ", ".join(f"{found}: {count}" for found, count in sorted(counts.items(), key=lambda one: str(one[0])))
+        ordered = sorted(counts.items(), key=lambda one: str(one[0]))
+        outcomes = ", ".join(f"{found}: {count}" for found, count in ordered)
         print(f"{kind}: {options.cases} cases in {perf_counter() - began_s:.0f} s; {outcomes}", flush=True)
     return code
 

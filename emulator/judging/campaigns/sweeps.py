@@ -202,9 +202,11 @@ def _places(fields: Mapping[str, Node]) -> dict[str, tuple[int, int]]:
 
 def _placed(file: str, places: Mapping[str, tuple[int, int]], error: ValueError) -> ValueError:
     """The place of the axis or key that the message begins with; else of the scenario's name."""
-    if isinstance(error, ScenarioErrors):
+    if isinstance(error, ScenarioErrors) and error.name == file:
         return error
-    message = str(error)
+    message = str(error).partition("\n")[0]
+    if isinstance(error, ScenarioErrors):  # of the scenario, with the values of a cell in it
+        return ScenarioErrors(file, [Problem(*places.get("param", places.get("scenario", (1, 1))), message)])
     words = {VERSION: "kafka", "--seeds": "seeds"}
     named = re.match(r"[^:=\s]+", message)
     word = named[0] if named is not None else ""
