@@ -53,15 +53,19 @@ def sql_command(
     rows_max: int = ROWS_MAX,
     master: str = DEFAULT_MASTER,
 ) -> int:
-    """Exit code 2 when a run or a query is unusable. `rows_max`: of one query; that there were more is said."""
+    """Exit code 2 when a run or a query is unusable; the query is answered from the other runs. `rows_max`: of one
+    query; more of them are noted."""
     if rows_max < 1:
         return _unusable(f"--rows {rows_max}: at least 1 row")
     try:
         tables = opened(runs)
+        for one in tables.unusable:
+            print(f"faultline sql: {one.why}", file=sys.stderr)
+        code = EXIT_UNUSABLE if tables.unusable else 0
         with spark_of(master, tables.size_bytes) as (spark, _), tuned(spark, tables.small, tables.size_bytes):
             _silence_spark()
             if query is not None:
-                return _ask(spark, query, shape, rows_max, tables)
+                return max(code, _ask(spark, query, shape, rows_max, tables))
             if sys.stdin.isatty():
                 print(f"{tables.described()}\n\nTab completes names, DESCRIBE TABLE tells its columns, Ctrl-D ends.")
                 for line in typed(tables.words):
@@ -69,8 +73,8 @@ def sql_command(
                         print(tables.described())
                     else:
                         _ask(spark, line, shape, rows_max, tables)
-                return 0
-            return max((_ask(spark, one, shape, rows_max, tables) for one in _piped()), default=0)
+                return code
+            return max((_ask(spark, one, shape, rows_max, tables) for one in _piped()), default=0) or code
     except SparkFailed as error:
         print(f"faultline sql: {error}", file=sys.stderr)
         return EXIT_UNKNOWN

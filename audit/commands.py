@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from audit.input import AuditInputError, find_runs
+from audit.input import AuditInputError, RunDirectory, UnusableRun, look_for_runs, require_writable
 from audit.session import (
     GatewayError,
     NoJavaError,
@@ -29,10 +29,13 @@ from audit.session import (
 )
 from emulator.judging.for_machines import NOBODY, ForMachines
 from emulator.layout import shown
+from emulator.regular_files import reason
 from emulator.runs.scratch import scratch
 from emulator.runs.verdict import (
+    EXIT_BROKEN,
     EXIT_UNKNOWN,
     EXIT_UNUSABLE,
+    EXIT_VALID,
     RANKS,
     USUAL,
     Valid,
@@ -49,6 +52,8 @@ from emulator.settings.account import lines as settings_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from audit.expected import Expected
 
 DEFAULT_MASTER = "local[*]"
 EVIDENCE_SHOWN_MAX = 5
@@ -67,42 +72,48 @@ def audit_command(
     own: Sequence[Path] = (),
     reports: bool | None = None,
     verbose: bool = False,
+    unusable: Sequence[UnusableRun] = (),
 ) -> int:
     """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them.
+
+    A run that cannot be audited does not end the audit of the others: it is named, is *unknown* in what is printed and
+    written for machines, and makes the exit code 2.
 
     `reports`: whether report.html is written; None: if there are at most REPORTS_UNASKED_MAX runs, of which all is
     printed, too; of more only those in full that are not as expected.
     `homes`: {copy of a run: where what is written about it goes}. `for_machines`: files of all of them.
-    `own`: files of checks beside ours (audit.checks.own).
+    `own`: files of checks beside ours (audit.checks.own). `unusable`: runs that were given besides.
     """
     from audit.checks.own import all_checks
     from audit.export import export
-    from audit.report import write_report
-    from audit.run import audit_runs, write_verdict
+    from audit.run import audit_runs
 
+    bad = list(unusable)
     try:
         checks = all_checks(own)
-        directories = find_runs(runs)
+        directories, expected = _prepared(runs, homes or {}, bad)
+        if not directories:
+            return _none_usable(bad)
         paths = [run.path for run in directories]
         size_bytes = sum(run.size_bytes for run in directories)
         few = len(paths) <= REPORTS_UNASKED_MAX
         wanted = few if reports is None else reports
         with _progress(len(paths)), spark_of(master, size_bytes) as (spark, place):
-            verdicts = audit_runs(spark, paths, scratch=str(place), checks=checks)
+            verdicts = audit_runs(spark, paths, expected=expected.__getitem__, scratch=str(place), checks=checks)
             for run, verdict in zip(paths, verdicts, strict=True):
-                home = (homes or {}).get(run, run)
-                write_verdict(verdict, home)
-                if wanted:
-                    write_report(run, verdict, home)
+                bad += _kept(run, verdict, (homes or {}).get(run, run), report=wanted)
             if out is not None:
                 export(spark, directories, verdicts, out)
     except SparkFailed as error:
         return _unknown(f"faultline audit: {error}")
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(f"faultline audit: {error}")
-    for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts])
+    for one in bad:
+        print(f"faultline audit: {one.why}", file=sys.stderr)
+    verdicts_of_all = [*verdicts, *map(_not_judged, bad)]
+    for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts_of_all])
     if json:
-        print_json(verdicts)
+        print_json(verdicts_of_all)
     else:
         for run, verdict in zip(paths, verdicts, strict=True):
             if not few and verdict.valid is True:
@@ -110,27 +121,101 @@ def audit_command(
             _print_verdict(verdict, verbose=verbose)
             if wanted:
                 print(f"report: {shown((homes or {}).get(run, run) / 'report.html')}")
+        for verdict in verdicts_of_all[len(verdicts) :]:
+            _print_verdict(verdict, verbose=verbose)
         if not few:
-            print(summary(verdicts))
-    return exit_code(verdict.valid for verdict in verdicts)
+            print(summary(verdicts_of_all))
+    return worst_code([exit_code(verdict.valid for verdict in verdicts), *(one.code for one in bad)])
+
+
+def _prepared(
+    runs: Sequence[str], homes: Mapping[Path, Path], bad: list[UnusableRun]
+) -> tuple[list[RunDirectory], dict[Path, Expected]]:
+    """Return the runs that can be audited, and what is expected of each.
+
+    `bad` gets the others. Raises AuditInputError."""
+    from audit.expected import expected_of
+
+    if not runs and bad:
+        return [], {}
+    found, unusable = look_for_runs(runs)
+    bad += unusable
+    usable, expected = [], {}
+    for run in found:
+        try:
+            require_writable(homes.get(run.path, run.path))
+            expected[run.path] = expected_of(run.path)
+            usable.append(run)
+        except AuditInputError as error:
+            bad.append(UnusableRun(run.name, str(error)))
+    return usable, expected
+
+
+def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[UnusableRun]:
+    """Write a run's verdict and report. Returns the run, if its directory does not take them."""
+    from audit.report import write_report
+    from audit.run import write_verdict
+
+    try:
+        write_verdict(verdict, home)
+        if report:
+            write_report(run, verdict, home)
+    except AuditInputError as error:
+        return [UnusableRun(run.name, str(error))]
+    except OSError as error:
+        return [UnusableRun(run.name, f"{error.filename or home}: cannot be written: {reason(error)}")]
+    return []
+
+
+def _not_judged(run: UnusableRun) -> Verdict:
+    """The verdict of a run that cannot be audited, for lists of verdicts."""
+    why = f"it was not judged: {run.why}"
+    return Verdict(run.name, "", "network", "unknown", [], [], {}, {}, unknown_because=[why])
+
+
+def _none_usable(bad: Sequence[UnusableRun]) -> int:
+    for one in bad:
+        print(f"faultline audit: {one.why}", file=sys.stderr)
+    return worst_code([one.code for one in bad])
+
+
+def worst_code(codes: Sequence[int]) -> int:
+    """Exit code of several runs: unusable input first, then broken, then unknown."""
+    return next((code for code in (EXIT_UNUSABLE, EXIT_BROKEN, EXIT_UNKNOWN) if code in codes), EXIT_VALID)
 
 
 def report_command(run: str, json: bool = False) -> int:
-    """`faultline report RUN`: (re)writes report.html from verdict.json and the events. Needs no Java. `json`: prints
-    `run`, `report`, where it is, and `valid`, as verdict.json has it."""
+    """`faultline report RUN`: (re)writes report.html from verdict.json and the events.
+
+    Needs no Java. `json`: prints `run`, `report`, where it is, and `valid`, as verdict.json has it; of several runs a
+    list of these."""
     from audit.report import verdict_of, write_report
 
     try:
-        [directory] = find_runs([run])
-        verdict = verdict_of(directory.path)
-        path = write_report(directory.path, verdict)
+        directories, bad = look_for_runs([run])
     except AuditInputError as error:
         return _unusable(f"faultline report: {error}")
-    if json:
-        print(msgspec.json.encode({"run": verdict.run, "report": str(path), "valid": verdict.valid}).decode())
-    else:
-        print(path)
-    return 0
+    several = len(directories) + len(bad) > 1
+    written = []
+    for directory in directories:
+        try:
+            verdict = verdict_of(directory.path)
+            path = write_report(directory.path, verdict)
+        except AuditInputError as error:
+            bad.append(UnusableRun(directory.name, str(error)))
+            continue
+        except OSError as error:
+            why = f"{error.filename or directory.path}: cannot be written: {reason(error)}"
+            bad.append(UnusableRun(directory.name, why))
+            continue
+        written.append({"run": verdict.run, "report": str(path), "valid": verdict.valid})
+        if not json:
+            print(path)
+    for one in bad:
+        print(f"faultline report: {one.why}", file=sys.stderr)
+    if json and written:
+        print(msgspec.json.encode(written if several else written[0]).decode())
+    return worst_code([one.code for one in bad])
 
 
 def print_json(verdicts: Sequence[Verdict]) -> None:

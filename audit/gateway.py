@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from audit.java import JAVAS, Java
+from audit.java import JAVAS, Java, is_local
 from audit.spark_home import ahead_of_time, archive_path, class_path, scala_version, spark_home
 from audit.started import ended, started
 
@@ -276,11 +276,6 @@ def start_gateway(
 
 UNLESS_ORPHANED: Final = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
 """Becomes the command behind its first word, if its parent is still the process of that number."""
-
-
-def is_local(master: str) -> bool:
-    """True when the executors live in the driver's own virtual machine."""
-    return master == "local" or master.startswith("local[")
 
 
 def _ending_with_us() -> list[str]:

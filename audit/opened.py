@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_TABLE, RUNS_HOLDS, create_campaign_views
-from audit.input import AuditInputError, find_runs
+from audit.input import AuditInputError, UnusableRun, look_for_runs
 from audit.views import KEPT_BYTES_MAX, VIEWS, View, create_views, described
 from emulator.judging.campaigns.dataset import UnusableCampaign, files_of, is_campaign
 from emulator.judging.campaigns.row import Row
@@ -27,8 +27,8 @@ ROWS_BYTES_SMALL = 1 << 20
 
 
 class Opened(ABC):
-    """`size_bytes`: of what the tables are made from; `small`: so little that nothing is worth compiling for it.
-    `names`: of the tables; `words`: what Tab completes."""
+    """`size_bytes`: of what the tables are made from; `unusable`: runs that were given and are in no table; `small`: so
+    little that nothing is worth compiling for it. `names`: of the tables; `words`: what Tab completes."""
 
     small_bytes_max: int
     views: tuple[View, ...]
@@ -36,8 +36,9 @@ class Opened(ABC):
     """The table that the others are made from, and what it holds."""
     columns: tuple[str, ...]
 
-    def __init__(self, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int, unusable: Sequence[UnusableRun] = ()) -> None:
         self.size_bytes = size_bytes
+        self.unusable = unusable
 
     @property
     def small(self) -> bool:
@@ -72,10 +73,13 @@ class OpenedRuns(Opened):
     def __init__(self, given: Sequence[str]) -> None:
         self._given = given
         self._events: DataFrame | None = None
-        super().__init__(sum(run.size_bytes for run in find_runs(given)))
+        runs, unusable = look_for_runs(given)
+        if not runs:
+            raise AuditInputError("; ".join(one.why for one in unusable))
+        super().__init__(sum(run.size_bytes for run in runs), unusable)
 
     def create(self, spark: SparkSession, query: str) -> None:
-        self._events = create_views(spark, find_runs(self._given), query)
+        self._events = create_views(spark, look_for_runs(self._given)[0], query)
 
     def forget(self) -> None:
         if self._events is not None:

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
+
 from audit.ahead import Ahead
 from audit.checks.check import Check
 from audit.checks.registry import CHECKS
@@ -21,6 +23,7 @@ from audit.expected import Expected, expected_of
 from audit.input import RunDirectory, find_runs
 from audit.judging import EVIDENCE_MAX, judge
 from audit.quarantine import quarantine
+from audit.session import first_line
 from emulator.judging import health
 from emulator.judging.completeness import incomplete, told_lives
 from emulator.judging.findings import EventCount, Findings, Judged
@@ -59,7 +62,7 @@ def audit_runs(
     wanted = [(expected or expected_of)(run.path) for run in directories]
     judged = ahead.judge(directories) if ahead is not None else None
     if judged is None:
-        judged = judge(spark, directories, checks, scratch, evidence_max)
+        judged = _judged(spark, directories, checks, scratch, evidence_max)
     set_aside = quarantine(spark, directories, [of_run.counts for of_run in judged])
     verdicts = [
         _verdict(run, want, of_run, aside, checks)
@@ -68,6 +71,34 @@ def audit_runs(
     for verdict in verdicts:
         verdict.measures["audit_s"] = round(time.monotonic() - began, 3)
     return verdicts
+
+
+def _judged(
+    spark: SparkSession, runs: Sequence[RunDirectory], checks: Sequence[Check], scratch: str, evidence_max: int
+) -> list[Judged]:
+    """Judge all runs at once; each alone where that fails.
+
+    The events of one run may be why. A run that fails alone, too, has checks that could not be computed.
+
+    Raises:
+        PySparkException: the only run fails."""
+    try:
+        judged = judge(spark, runs, checks, scratch, evidence_max)
+    except PySparkException:
+        if len(runs) == 1:
+            raise
+    else:
+        if len(runs) == 1 or not any(found.crashed for one in judged for found in one.findings.values()):
+            return judged
+    alone = []
+    for number, run in enumerate(runs):
+        try:
+            alone += judge(spark, [run], checks, f"{scratch}/alone-{number}", evidence_max)
+        except PySparkException as error:
+            why = first_line(error)
+            doubts = [f"Spark could not judge it: {why}"]
+            alone.append(Judged({check.name: Findings(crashed=why) for check in checks}, [], [], doubts=doubts))
+    return alone
 
 
 def write_verdict(verdict: Verdict, run: Path) -> Path:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, is_local, start_gateway, tuning_for
-from audit.java import Java, NoJavaError, find_java
+from audit.gateway import READY_TIMEOUT_S, Gateway, GatewayError, Tuning, start_gateway, tuning_for
+from audit.java import Java, NoJavaError, find_java, is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

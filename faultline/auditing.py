@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from audit.commands import DEFAULT_MASTER, spark_of
-from audit.input import AuditInputError, find_runs
+from audit.input import AuditInputError, find_run
 from audit.report import write_report
 from audit.run import audit_runs, write_verdict
 from audit.session import GatewayError, NoJavaError, SparkFailed, spark_is_taken
@@ -60,7 +60,7 @@ def _here(run: Path) -> Audited:
 
 
 def _judged(run: Path, home: Path) -> Audited:
-    [directory] = find_runs([str(run)])
+    directory = find_run(run)
     with spark_of(DEFAULT_MASTER, directory.size_bytes) as (spark, place):
         [verdict] = audit_runs(spark, [directory.path], scratch=str(place))
     write_verdict(verdict, home)

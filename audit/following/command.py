@@ -10,7 +10,7 @@ from audit.commands import spark_of
 from audit.following.follow import Follow
 from audit.following.stream import STREAM_SETTINGS, streaming
 from audit.following.telling import Telling
-from audit.input import AuditInputError, find_runs
+from audit.input import AuditInputError, find_run
 from audit.session import GatewayError, NoJavaError, SparkFailed
 from emulator.exit_codes import UNKNOWN, UNUSABLE
 from emulator.layout import shown
@@ -19,7 +19,7 @@ from emulator.layout import shown
 def follow_command(run: Path, lives: Callable[[], bool], *, master: str, json: bool) -> int:
     """Until nobody writes `run` any more. `lives`: whether somebody does."""
     try:
-        [directory] = find_runs([run])
+        directory = find_run(run)
         telling = Telling(directory.path, _write, _warn, json=json)
         with (
             spark_of(master, directory.size_bytes, STREAM_SETTINGS) as (spark, place),

@@ -30,7 +30,7 @@ app = App(
     help="An emulator of Kafka's replication, made to be broken on purpose. It contains no Kafka code.",
     version=_version,
     version_flags=["--version"],
-    default_parameter=Parameter(validator=require_plain),
+    default_parameter=Parameter(validator=require_plain, json_list=False, json_dict=False),
     suppress_keyboard_interrupt=False,
 )
 
@@ -657,6 +657,7 @@ def _command(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        print(f"faultline: {error}".encode(errors="backslashreplace").decode(), file=sys.stderr)
+        line = "; ".join(part.strip() for part in str(error).splitlines() if part.strip())
+        print(f"faultline: {line}".encode(errors="backslashreplace").decode(), file=sys.stderr)
         return UNUSABLE
     return code if isinstance(code, int) else 0

@@ -37,6 +37,24 @@ class NotOnSpark(Exception):
     """Spark did not start, or could not go on: one line."""
 
 
+class SparkMissing(Exception):
+    """There is nothing to start Spark with; the message has what to do."""
+
+
+def require_spark(master: str | None) -> None:
+    """Look for Java before anything is played or written.
+
+    `master`: Spark's, or None, which needs no Spark. Raises SparkMissing."""
+    if master is None:
+        return
+    from audit.java import NoJavaError, require_java
+
+    try:
+        require_java(master)
+    except NoJavaError as error:
+        raise SparkMissing(str(error)) from error
+
+
 @contextmanager
 def players_of(master: str | None) -> Iterator[Players | None]:
     """Who plays: None, this machine's cores, without a master. Raises NotOnSpark."""
@@ -44,7 +62,7 @@ def players_of(master: str | None) -> Iterator[Players | None]:
         yield None
         return
     from audit.commands import spark_of
-    from audit.gateway import is_local
+    from audit.java import is_local
     from audit.session import GatewayError, NoJavaError
 
     settings = {"spark.python.worker.reuse": "true", "spark.task.maxFailures": "8"}

@@ -14,6 +14,7 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.model import Scenario
 from emulator.scenario.observations.files import load
 from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.reading import Malformed
 from emulator.scenario.parameters import UnusableParameter, with_parameters
 from emulator.scenario.places import line_of_step
 from emulator.scenario.recorded import checked, scenario_of_recording
@@ -73,7 +74,11 @@ def _file_of(given: str) -> Path:
 
 def _of_recording(recording: Observations, name: str) -> Scenario:
     """Its script, and the races that the catalogue names for a scenario of its id. Raises Malformed."""
-    scenario = checked(scenario_of_recording(recording), name)
+    try:
+        found = scenario_of_recording(recording)
+    except ValueError as error:  # Malformed, or what a setting or version raises, which know no file
+        raise Malformed(f"{name}: {error}") from error
+    scenario = checked(found, name)
     named = catalogue().get(scenario.id)
     races = load_scenario(named.read_text(encoding="utf-8"), str(named)).races if named is not None else ()
     return msgspec.structs.replace(scenario, races=races)

@@ -37,15 +37,17 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
             results = _results(timeline, index)
             try:
                 step = _step(entry, frozenset(dead))
+                if entry["do"] in ("kill", "start"):
+                    (dead.add if entry["do"] == "kill" else dead.discard)(entry["broker"])
             except Malformed:
                 raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 what = f"no {error}" if isinstance(error, KeyError) else str(error)
+                if isinstance(error, TypeError | AttributeError):
+                    what = f"a value is of another type than a recording's: {error}"
                 raise Malformed(f"timeline[{index}], do {entry['do']!r}: {what}") from error
             if isinstance(step, m.Wait) and any(r["saw"] == "not-reached" for r in results):
                 step = msgspec.structs.replace(step, may_time_out=True)
-            if entry["do"] in ("kill", "start"):
-                (dead.add if entry["do"] == "kill" else dead.discard)(entry["broker"])
             if isinstance(step, m.Produce) and not any(r["saw"] == "attempt" for r in results):
                 awaited.append((f"produce {','.join(step.values)}", len(step.values)))
                 step = m.Background(name=awaited[-1][0], step=step)

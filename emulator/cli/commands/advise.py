@@ -17,7 +17,7 @@ from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
-from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.cluster.registry import NoCluster
 from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of, recommend
@@ -70,6 +70,7 @@ def advise_command(options: AdviseOptions) -> int:
         seeds = parse_seeds(options.seeds or SEEDS)
         folder = options.out or Path(FOLDER)
         check_places({"--html": options.html}, folder)
+        require_spark(options.master)
         if options.cluster is not None:
             options, cluster = _of_running(options, options.cluster)
         else:

@@ -6,13 +6,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from audit.commands import audit_command
-from audit.input import AuditInputError, find_runs
+from audit.input import AuditInputError, UnusableRun, look_for_runs
+from audit.java import NoJavaError, require_java
 from emulator.cli.commands.places import UnusablePlace, check_places
 from emulator.cluster.moment import copy_moment
 from emulator.cluster.registry import registered
 from emulator.cluster.requests import Refused
 from emulator.exit_codes import UNKNOWN, UNUSABLE
 from emulator.judging.for_machines import NOBODY, ForMachines
+from emulator.regular_files import reason
 from emulator.runs.scratch import scratch
 
 
@@ -33,20 +35,28 @@ def audit_runs_command(
         given: list[str] = []
         try:
             check_places(for_machines.places, out)
-            for run in find_runs(runs):
-                found = registered(run.path)
-                if found is None or not found.running:
-                    given.append(str(run.path))
-                    continue
-                copy = stack.enter_context(scratch(run.path)) / run.name
-                moment_ms = copy_moment(found, copy)
-                print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
-                homes[copy] = run.path
-                given.append(str(copy))
-        except (AuditInputError, UnusablePlace) as error:
+            found, unusable = look_for_runs(runs)
+            if found:
+                require_java(master)
+        except (AuditInputError, NoJavaError, UnusablePlace) as error:
             print(f"faultline audit: {error}", file=sys.stderr)
             return UNUSABLE
-        except Refused as refused:
-            print(f"faultline audit: {refused}", file=sys.stderr)
-            return UNKNOWN
-        return audit_command(given, master, out, json, homes, for_machines, own, reports, verbose)
+        for run in found:
+            cluster = registered(run.path)
+            if cluster is None or not cluster.running:
+                given.append(str(run.path))
+                continue
+            copy = stack.enter_context(scratch(run.path)) / run.name
+            try:
+                moment_ms = copy_moment(cluster, copy)
+            except Refused as refused:
+                unusable.append(UnusableRun(run.name, f"{run.path}: the cluster does not answer: {refused}", UNKNOWN))
+                continue
+            except OSError as error:
+                why = f"{error.filename or run.path}: cannot be read: {reason(error)}"
+                unusable.append(UnusableRun(run.name, why))
+                continue
+            print(f"{run.name} is running: audited as it was at {moment_ms / 1000:.3f} s", file=sys.stderr)
+            homes[copy] = run.path
+            given.append(str(copy))
+        return audit_command(given, master, out, json, homes, for_machines, own, reports, verbose, unusable)

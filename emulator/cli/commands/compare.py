@@ -1,7 +1,8 @@
 """`faultline compare RUN GOLDEN...`: every difference between a run and the nearest recording.
 
 Exit code 0: the run equals a recording, or does so by a race that its scenario names. 1: it differs from all.
-2: something given cannot be used (no such file, not observations, a scenario with an error in it).
+2: something given cannot be used (no such file, not observations, a scenario with an error in it); the run is still
+compared with the other recordings.
 """
 
 import sys
@@ -26,31 +27,48 @@ def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> i
     try:
         observed_file = run_file(run_dir)
         observed = load(observed_file)
-        recordings = _recordings(goldens)
+        recordings, unreadable = _recordings(goldens)
+        if not recordings:
+            raise Malformed("\nfaultline compare: ".join(unreadable))
         races = _races(observed_file.parent / "scenario.yaml")
     except (Malformed, ScenarioErrors) as error:
         print(f"faultline compare: {error}", file=sys.stderr)
         return UNUSABLE
+    for why in unreadable:
+        print(f"faultline compare: {why}", file=sys.stderr)
     match = nearest_with_races(observed, recordings, races)
     if json:
         print(msgspec.json.encode(_as_json(run_dir, match)).decode())
     else:
         print("\n".join(_as_text(run_dir, match, len(recordings))))
-    return EQUAL if match.equal else DIFFERS
+    return UNUSABLE if unreadable else EQUAL if match.equal else DIFFERS
 
 
-def _recordings(goldens: list[Path]) -> dict[str, Observations]:
-    """By their names those that were named, the others by their paths. Raises Malformed."""
-    paths = [recording_named(given) for given in goldens]
-    for path in paths:
-        nearest = "" if path.is_absolute() or path.exists() else nearest_recordings(path)
-        if nearest:
-            raise Malformed(f"{path}: no such file or recording; nearest: {nearest}")
-    named = [path for path, given in zip(paths, goldens, strict=True) if path != given]
-    return {
-        str(file.relative_to(GOLDEN) if any(file.is_relative_to(path) for path in named) else file): load(file)
-        for file in recording_files(paths)
-    }
+def _recordings(goldens: list[Path]) -> tuple[dict[str, Observations], list[str]]:
+    """Return {name: recording}, and what is wrong with each of the others.
+
+    Recordings that were named have their names, the others their paths. Raises Malformed: none was given."""
+    found: dict[str, Observations] = {}
+    unreadable: list[str] = []
+    for given in goldens:
+        try:
+            path = recording_named(given)
+            nearest = "" if path.is_absolute() or path.exists() else nearest_recordings(path)
+            if nearest:
+                raise Malformed(f"{path}: no such file or recording; nearest: {nearest}")
+            files = recording_files([path])
+        except Malformed as error:
+            unreadable.append(str(error))
+            continue
+        for file in files:
+            name = str(file if path == given else file.relative_to(GOLDEN))
+            try:
+                found[name] = load(file)
+            except Malformed as error:
+                unreadable.append(str(error))
+    if not goldens:
+        raise Malformed("no recording given")
+    return found, unreadable
 
 
 def _races(scenario_file: Path) -> tuple[Race, ...]:

@@ -16,7 +16,7 @@ from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
-from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.dataset import UnusableCampaign, lock
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
@@ -74,6 +74,7 @@ def fuzz_command(options: FuzzOptions) -> int:
         runs, limit_s = _extent(options)
         folder = options.out or Path(FINDS)
         check_places({}, folder)
+        require_spark(options.master)
         with _alone(options.out):
             hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
             with _saved(options.out, asked, hunt), players_of(options.master) as players:

@@ -14,9 +14,10 @@ from rich.markup import escape
 
 from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress import Progress
-from emulator.cli.commands.spark_ahead import Spark, SparkMissing, spark_ahead
+from emulator.cli.commands.spark_ahead import Spark, spark_ahead
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
+from emulator.cli.on_spark import SparkMissing, require_spark
 from emulator.cluster.playing import playing
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN, UNUSABLE
 from emulator.judging.equal import equal_recording
@@ -46,7 +47,7 @@ CONTAINER_SPEED = 2.0
 """Each container has its own quota of the processor and pays for every packet: timers are later."""
 LIVING = {"process": "real processes", "docker": "containers"}
 
-UNUSABLE_INPUT = (*UNUSABLE_RUN, PortInUse, SparkMissing, *UNUSABLE_MACHINES)
+UNUSABLE_INPUT = (*UNUSABLE_RUN, PortInUse, *UNUSABLE_MACHINES)
 NOT_PLAYED = (StepFailed, ClusterError, ForkServerLost, trio.TooSlowError)
 """Why a scenario does not get to its end."""
 
@@ -94,11 +95,12 @@ def run_command(options: RunOptions) -> int:
         if options.world != "sim":
             require_machines(options.engine, options.driver)
         check_places(options.for_machines.places, options.out or RUNS)
+        judge = options.audit or ("oracle" if options.world == "sim" else "spark")
+        _require_judge(judge)
         directory = options.out or fresh(resolved.scenario.id)
         if options.world == "sim":
             from emulator.cli.commands.run_simulated import run_simulated
 
-            judge = options.audit or "oracle"
             if judge == "spark":
                 return _simulated_for_spark(options, resolved, directory)
             oracle, given = judge == "oracle", options.scenario
@@ -111,6 +113,16 @@ def run_command(options: RunOptions) -> int:
     except UNUSABLE_INPUT as error:
         print(f"faultline run: {error}", file=sys.stderr)
         return UNUSABLE
+
+
+def _require_judge(judge: str) -> None:
+    """Before anything is played. Raises SparkMissing."""
+    if judge != "spark":
+        return
+    try:
+        require_spark("local[*]")
+    except SparkMissing as error:
+        raise SparkMissing(f"{error} Or play without Spark: --audit oracle (--world sim) or --audit none") from error
 
 
 def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Path) -> int:

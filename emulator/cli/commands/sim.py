@@ -19,7 +19,7 @@ from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
-from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.dataset import Campaign, rows_of, writing
 from emulator.judging.campaigns.playing import CampaignAsked, about_of, play_runs
@@ -67,6 +67,7 @@ def sim_command(
         if golden is not None and not golden.is_dir():
             raise UnusableSeeds(f"--golden {golden}: no such folder")
         check_places(for_machines.places, out)
+        require_spark(master)
         began_s = perf_counter()
         if out is None:
             with players_of(master) as players:

@@ -12,12 +12,9 @@ from typing import Any
 
 import msgspec
 
+from emulator.cli.on_spark import require_spark
 from emulator.runs.scratch import scratch
 from emulator.runs.verdict import Verdict
-
-
-class SparkMissing(Exception):
-    """There is nothing to start; what to do is said."""
 
 
 class Spark:
@@ -25,12 +22,11 @@ class Spark:
     SparkMissing."""
 
     def __init__(self, run: Path, scratch: Path) -> None:
-        from audit.session import NoJavaError, find_java, start_gateway
+        from audit.commands import DEFAULT_MASTER
+        from audit.session import find_java, start_gateway
 
-        try:
-            java = find_java(os.environ)
-        except NoJavaError as error:
-            raise SparkMissing(f"{error} Or play without a verdict: --audit none") from error
+        require_spark(DEFAULT_MASTER)
+        java = find_java(os.environ)
         self._run = run
         self._scratch = scratch
         self._gateway = start_gateway(java, self._scratch, background=True)

@@ -15,8 +15,8 @@ import msgspec
 from emulator.cli.commands.places import check_places
 from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
-from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
-from emulator.cli.on_spark import NotOnSpark, players_of
+from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN, UNUSABLE_SCENARIO
+from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.cells import Cell, add_to
 from emulator.judging.campaigns.dataset import rows_of, writing
@@ -62,8 +62,12 @@ def sweep_command(options: SweepOptions) -> int:
         if options.runs is not None and options.runs < 1:
             raise UnusableSpace(f"--runs {options.runs}: at least 1")
         check_places({"--csv": options.csv, "--html": options.html}, options.out)
+        require_spark(options.master)
         asked = CampaignAsked(space)
-        scenario = check_cells(asked).scenario
+        try:
+            scenario = check_cells(asked).scenario
+        except UNUSABLE_SCENARIO as error:
+            raise sweep.placed(error) from error
         only = min(options.runs or 0, space.runs)
         numbers: Sequence[int] = some_of(space, only) if only else all_of(space)
         title = f"{scenario.id}: {space.cells} cells"
@@ -108,7 +112,8 @@ def _asked(options: SweepOptions) -> Sweep:
         found = find_sweep(options.scenario, seeds)
         if found is not None:
             space = msgspec.structs.replace(found.space, settings_files=options.settings_files)
-            return Sweep(space, found.title, tuple(dict.fromkeys((*found.measures, *measures))))
+            shown = tuple(dict.fromkeys((*found.measures, *measures)))
+            return msgspec.structs.replace(found, space=space, measures=shown)
         raise UnusableSpace(_over_what(options.scenario))
     space = sweep_of(
         options.scenario,

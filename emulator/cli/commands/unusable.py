@@ -4,6 +4,7 @@ is not the input's: `emulator.last_resort` tells the world's from ours."""
 from typing import Final
 
 from emulator.cli.commands.places import UnusablePlace
+from emulator.cli.on_spark import SparkMissing
 from emulator.judging.campaigns.dataset import UnusableCampaign
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.judging.seeds import UnusableSeeds
@@ -36,6 +37,7 @@ UNUSABLE_CAMPAIGN: Final = (
     NotEmpty,
     ForeignDirectory,
     UnusablePlace,
+    SparkMissing,
 )
 """What asking for a campaign and writing it raises besides."""
-UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory, UnusablePlace)
+UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory, UnusablePlace, SparkMissing)

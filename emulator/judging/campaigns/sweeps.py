@@ -12,6 +12,7 @@
 `scenarios/sweeps/` has those that come with faultline. One value is no axis: all cells have it.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -26,7 +27,7 @@ from emulator.judging.campaigns.words import title_of
 from emulator.judging.seeds import parse_seeds
 from emulator.packaged import SCENARIOS
 from emulator.regular_files import read_regular
-from emulator.scenario.document import Reader, ScenarioErrors
+from emulator.scenario.document import Problem, Reader, ScenarioErrors
 from protocol.versions import ladder_name
 
 FOLDER = "sweeps"
@@ -41,11 +42,20 @@ MEASURES = (*COUNTED, *TIMED, *CHANGES)
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """`measures`: shown besides those that every sweep shows."""
+    """A space and how its table is shown.
+
+    `measures`: shown besides those that every sweep shows. `file`: that it is from, "" for the command line;
+    `places`: {key of that file, or name of an axis: its line and column}."""
 
     space: Space
     title: str = ""
     measures: tuple[str, ...] = ()
+    file: str = ""
+    places: dict[str, tuple[int, int]] = {}
+
+    def placed(self, error: ValueError) -> ValueError:
+        """The error with its place in the file, if the sweep is from one."""
+        return _placed(self.file, self.places, error) if self.file else error
 
 
 def sweep_of(
@@ -170,11 +180,38 @@ def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
     shown = reader.each(fields["measures"], "measures", reader.text, single=True) if "measures" in fields else ()
     if reader.problems:
         raise ScenarioErrors(str(path), reader.problems)
-    if lacking := next((name for pairs in named.values() for name, values in pairs if not values), None):
-        raise UnusableSpace(f"{path}: {lacking}: has no value")
-    space = _space(texts["scenario"], named, versions, seeds or parse_seeds(own or "1"))
-    measures = tuple(measure_named(name, f"{path}: measures: {name}") for name in shown)
-    return Sweep(space, " ".join(texts["title"].split()), measures)
+    places = _places(fields)
+    try:
+        if lacking := next((name for pairs in named.values() for name, values in pairs if not values), None):
+            raise UnusableSpace(f"{lacking}: has no value")
+        space = _space(texts["scenario"], named, versions, seeds or parse_seeds(own or "1"))
+        measures = tuple(measure_named(name, f"measures: {name}") for name in shown)
+    except ValueError as error:
+        raise _placed(str(path), places, error) from error
+    return Sweep(space, " ".join(texts["title"].split()), measures, str(path), places)
+
+
+def _places(fields: Mapping[str, Node]) -> dict[str, tuple[int, int]]:
+    """{key, or name of an axis: line and column of its value}."""
+    found = {key: (node.start_mark.line + 1, node.start_mark.column + 1) for key, node in fields.items()}
+    for key in ("set", "param"):
+        for name, _, node in Reader().pairs(fields[key], "axes") if key in fields else ():
+            found[name.strip()] = (node.start_mark.line + 1, node.start_mark.column + 1)
+    return found
+
+
+def _placed(file: str, places: Mapping[str, tuple[int, int]], error: ValueError) -> ValueError:
+    """The place of the axis or key that the message begins with; else of the scenario's name."""
+    if isinstance(error, ScenarioErrors) and error.name == file:
+        return error
+    message = str(error).partition("\n")[0]
+    if isinstance(error, ScenarioErrors):  # of the scenario, with the values of a cell in it
+        return ScenarioErrors(file, [Problem(*places.get("param", places.get("scenario", (1, 1))), message)])
+    words = {VERSION: "kafka", "--seeds": "seeds"}
+    named = re.match(r"[^:=\s]+", message)
+    word = named[0] if named is not None else ""
+    line, column = places.get(words.get(word, word), places.get("scenario", (1, 1)))
+    return ScenarioErrors(file, [Problem(line, column, message)])
 
 
 def _of_file(reader: Reader, node: Node | None) -> Iterator[Named]:

@@ -60,6 +60,13 @@ def _faults(document: object) -> Iterator[str]:
     for field in ("scenario", "kafka"):
         if not isinstance(document.get(field), str):
             yield f"{field}: expected a text, got {_kind(document.get(field, _ABSENT))}"
+    for field in ("settings", "settings_by_broker"):
+        if not isinstance(document.get(field, {}), dict):
+            yield f"{field}: expected an object, got {_kind(document[field])}"
+    brokers = document.get("settings_by_broker")
+    for broker, given in brokers.items() if isinstance(brokers, dict) else ():
+        if not isinstance(given, dict):
+            yield f"settings_by_broker.{broker}: expected an object, got {_kind(given)}"
     for field in ("timeline", *LISTS):
         entries = document.get(field, _ABSENT)
         if not isinstance(entries, list):

@@ -1,31 +1,20 @@
 """Values that no option takes: exit code 2 and the option's name, whatever the command."""
 
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
-from cyclopts import App
 
-from emulator.cli.app import _command, app
+from emulator.cli.app import _command
+from tests.generated_command_lines import command_apps
 
 NUMBERS = ("nan", "inf", "-inf", "1e400")
 TEXTS = ("o\udcff", "a\0b", "x" * 100_001)
 
 
-def _commands(of: App, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], App]]:
-    for name in of:
-        if name.startswith("-"):
-            continue
-        inner = of[name]
-        if inner.default_command is not None:
-            yield (*words, name), inner
-        yield from _commands(inner, (*words, name))
-
-
 def _options(kind: type) -> list[tuple[tuple[str, ...], str]]:
     found = []
-    for words, inner in _commands(app):
+    for words, inner in command_apps():
         for argument in inner.assemble_argument_collection():
             names = [name for name in argument.names if name.startswith("--")]
             if names and kind.__name__ in str(argument.hint):
@@ -34,7 +23,7 @@ def _options(kind: type) -> list[tuple[tuple[str, ...], str]]:
 
 
 def test_the_table_of_commands_is_read() -> None:
-    assert len(list(_commands(app))) > 30 and len(_options(float)) > 3 and len(_options(str)) > 30
+    assert len(list(command_apps())) > 30 and len(_options(float)) > 3 and len(_options(str)) > 30
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,23 @@ TEXTS = (
     "a:1",
 )  # fmt: skip
 
+SCENARIO = """
+id: generated-settings
+title: Every client of a cluster, one broker killed
+kafka: [2.8]
+steps:
+  - start: [0, 1, 2]
+  - create-topic: {topic: t, assignment: [0, 1, 2]}
+  - produce: {client: az-0, values: [a], acks: all}
+  - workload: {name: load, rate: 5, group: readers}
+  - pause: 3
+  - kill: 0
+  - pause: 3
+  - start: 0
+  - pause: 3
+  - snapshot: end
+"""
+
 
 def file_of(chance: Random) -> tuple[str, str]:
     """(name, text) of a file of one to five settings."""
