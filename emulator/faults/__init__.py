@@ -1,7 +1,7 @@
-"""Faults: what is asked of a world, and what rules on links do. Pure.
+"""Faults that a world carries out, and the effect of link rules on frames. Pure.
 
-Reading order: `machines` (those of machines and disks, each defined once), `actions` (what else a world is asked for),
-`links` (what a cut does to TCP), `rules` (commands such as `cut az-0` to rules over a topology), `gate` (shut and
-opened again), `stopped`, `paths` (what one end of a connection does with its frames while rules are in force),
-`enforcement` (the rules that one node knows, over all its paths). Faults of disks are `emulator.storage.faults`.
+Reading order: `machines` (faults of machines and disks, each defined once), `actions` (other requests to a world),
+`links` (TCP's retransmissions during a cut), `rules` (commands such as `cut az-0` to rules over a topology), `gate` (a
+shut or open gate), `stopped`, `paths` (the frames of one end of a connection while rules are in force), `enforcement`
+(the rules of one node, over all its paths). Faults of disks are `emulator.storage.faults`.
 """
