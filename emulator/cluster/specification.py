@@ -15,8 +15,8 @@ from emulator.layout import SETTINGS_FILE
 from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import read_regular
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
-from emulator.runs.directory import processes_of, told_in_settings_file, write_json
-from emulator.runs.living import Driver, Engine, Living
+from emulator.runs.directory import processes_of, settings_file_fields, write_json
+from emulator.runs.living import DeploymentOptions, Driver, Engine
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve import resolved as resolved_run
 from emulator.runs.time_outs import stall_limit_ms
@@ -58,7 +58,7 @@ class LiveSpec(msgspec.Struct, frozen=True):
     control_port: int = 0
 
     @property
-    def living(self) -> Living:
+    def living(self) -> DeploymentOptions:
         """Where its nodes live, as `machines_for` takes it."""
         return {"engine": self.engine, "driver": self.driver, "compose_file": Path(self.compose_file)}
 
@@ -93,7 +93,7 @@ def write_specification(run_dir: Path, spec: LiveSpec, about: Resolved) -> None:
         "world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed,
         "processes": processes_of(spec.run.topology, injected=True), "stall_limit_ms": stall_limit_ms(about),
     }  # fmt: skip
-    write_json(run_dir / SETTINGS_FILE, settings | told_in_settings_file(about))
+    write_json(run_dir / SETTINGS_FILE, settings | settings_file_fields(about))
 
 
 class OfClients(TypedDict):

@@ -64,10 +64,10 @@ class Heal(msgspec.Struct, frozen=True):
 def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | Heal:
     """Parse one command as words. Raises RuleError.
 
-        cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
-        bandwidth PLACE [[->] PLACE] BYTES   cut|hold|delay|loss|bandwidth opened_by NODE to NODE ...   heal [RULE|all]
-        Options: --only API|PURPOSE,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant
-        --expects-nothing
+    cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
+    bandwidth PLACE [[->] PLACE] BYTES   cut|hold|delay|loss|bandwidth opened_by NODE to NODE ...   heal [RULE|all]
+    Options: --only API|PURPOSE,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant
+    --expects-nothing
     """
     if not words:
         raise RuleError(f"a fault starts with {', '.join(KINDS)} or heal")
