@@ -67,4 +67,4 @@ def test_the_last_word_of_a_life_is_its_own_wherever_it_lived(tmp_path: Path, ow
     cluster = SimpleNamespace(run_dir=tmp_path, exits=exits)
     assert last_word(cluster, "broker-0") == NodeStopped(1, "no space left", "storage-failed")  # type: ignore[arg-type]
     (tmp_path / "events" / own / "broker-0.2.jsonl").unlink()
-    assert last_word(cluster, "broker-0") == NodeStopped(1, "exit code 1, and no word")  # type: ignore[arg-type]
+    assert last_word(cluster, "broker-0") == NodeStopped(1, "exited with code 1 and no output")  # type: ignore[arg-type]

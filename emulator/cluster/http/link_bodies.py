@@ -1,4 +1,4 @@
-"""Faults on links as JSON: a body becomes the words of a command. Pure.
+"""Faults on links as JSON: from a body to the words of a command. Pure.
 
     {"fault": "cut", "places": ["az-0"]}
     {"fault": "delay", "places": ["client-0", "broker-1"], "direction": "one-way", "delay_ms": 50, "jitter_ms": 10}
@@ -11,15 +11,17 @@ import msgspec
 from emulator.cluster.requests import LinkFault, Words
 
 Place = Annotated[str, msgspec.Meta(max_length=256, pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
-"""No option and no arrow, which the words of a command may have."""
+"""A name that is no option and no arrow, which the words of a command may have."""
 Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 
 
 class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fault", kw_only=True):
-    """`places`: one, which is parted from all others, or two, and the links between them: a node, an AZ, or `session`.
-    `direction`: both ways, what the first sends, or connections that the first opens to the second. `only`: frames of
-    these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: those of Kafka clients that call
-    themselves so. `recovery`: after the heal data flows when TCP tries again, or at once."""
+    """`places`: a node, an AZ, or `session`; one against all others, or the links between two.
+
+    `direction`: both ways, frames of the first, or connections that the first opens to the second. `only`: frames of
+    these APIs, such as Fetch; `purposes`: connections of these kinds; `client_ids`: connections of Kafka clients with
+    these client ids. `recovery`: after the heal data flows at TCP's next try, or at once.
+    """
 
     places: Annotated[list[Place], msgspec.Meta(min_length=1, max_length=2)]
     direction: Literal["both", "one-way", "opened-by"] = "both"
@@ -51,7 +53,7 @@ class Loss(LinkBody, frozen=True, tag="loss"):
 
 
 class Bandwidth(LinkBody, frozen=True, tag="bandwidth"):
-    """What a node sends over these links has so many bytes a second, all its connections together."""
+    """Limits a node's bytes per second over these links, all its connections together."""
 
     bytes_per_s: Annotated[float, msgspec.Meta(ge=1.0, le=1e12)]
 
@@ -60,7 +62,7 @@ AnyLinkBody = Cut | Hold | Delay | Loss | Bandwidth
 
 
 def link_fault(body: AnyLinkBody) -> LinkFault:
-    """As the command has it."""
+    """The body as the command has it."""
     match body.direction, body.places:
         case "one-way", [a, *b]:
             places = [a, "->", *b]
