@@ -232,7 +232,9 @@ class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
 
 
 class StartWorkload(Ask, frozen=True, tag="start-workload"):
-    """Start a producer of `rate_per_s` in each of `azs` (none: all); `consumers`: a consumer, too.
+    """Start a producer of `rate_per_s` in each of `azs` (none: all).
+
+    `consumers`: a consumer in each, too.
 
     `acks`, `retries`, `idempotent` None: the cluster's producer settings, else the default of a client of
     `client_version` ("": the newest). `keys`: number of keys, in turn; 0: none.

@@ -62,4 +62,4 @@ async def test_nobody_who_answers_is_unknown() -> None:
         closed.bind(("127.0.0.1", 0))
         told = await ask(at(closed.getsockname()[1]), r.Status(), 0.1)
     assert told.code == 3 and told.error.startswith("cluster c is unreachable")
-    assert "not there yet" in (await ask(at(0), r.Status())).error
+    assert "not ready" in (await ask(at(0), r.Status())).error

@@ -1,8 +1,8 @@
-"""Timers: one heap for the machine's timers and the shell's own deadlines, and how late they were.
+"""One heap for the machine's timers and the shell's own deadlines, and their lateness.
 
-Lateness is counted when the input is handled, not when the clock rang: that is what a machine experiences.
-A process that the injector paused is late by intent; what was due before it went on counts from then. One that
-somebody else stopped is late.
+Lateness is counted when the input is handled, not when the clock rang: so the machine experiences it. A process that
+the injector paused is late by intent: its due timers count from its resumption. A process that another program stopped
+is late.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from protocol.lateness import buckets_text
 from protocol.machine import TimerKey
 
 SAMPLES_MAX = 100_000
-"""Lateness samples kept between two reports; further ones only move the maximum."""
+"""Limit of lateness samples between two reports; further ones only move the maximum."""
 
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -38,8 +38,11 @@ class _TimerSpec(ctypes.Structure):
 
 
 class Alarm:
-    """The kernel's timer. An event loop's own deadlines are rounded up to whole milliseconds, which at ten
-    times the speed would make every timer 10 ms late."""
+    """The kernel's timer.
+
+    An event loop's own deadlines are rounded up to whole milliseconds, which at ten times the speed would make every
+    timer 10 ms late.
+    """
 
     def __init__(self) -> None:
         self._fd = _libc.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
@@ -47,14 +50,14 @@ class Alarm:
             raise OSError(ctypes.get_errno(), "timerfd_create")
 
     def ring_at(self, monotonic_s: float) -> None:
-        """Moves the alarm; a time that is past rings at once."""
+        """Move the alarm; a time that is past rings at once."""
         whole_s = int(monotonic_s)
         spec = _TimerSpec(0, 0, whole_s, max(1, int((monotonic_s - whole_s) * 1e9)))
         if _libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ctypes.byref(spec), None) != 0:
             raise OSError(ctypes.get_errno(), "timerfd_settime")
 
     async def wait(self) -> None:
-        """Until it rings."""
+        """Wait until it rings."""
         while True:
             await trio.lowlevel.wait_readable(self._fd)
             try:
@@ -68,7 +71,10 @@ class Alarm:
 
 
 class TimerHeap:
-    """Due times in scenario ms. A machine's timers have keys, the shell's deadlines are callbacks."""
+    """Due times in scenario ms.
+
+    A machine's timers have keys, the shell's deadlines are callbacks.
+    """
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, TimerKey | None, Callable[[], None] | None]] = []
@@ -77,11 +83,11 @@ class TimerHeap:
 
     @property
     def next_ms(self) -> float | None:
-        """When something is due next; may be a cancelled timer's time."""
+        """The next due time; may be a cancelled timer's."""
         return self._heap[0][0] if self._heap else None
 
     def set(self, key: TimerKey, due_ms: float) -> None:
-        """Sets or moves the machine's timer `key`."""
+        """Set or move the machine's timer `key`."""
         self._number += 1
         self._live[key] = self._number
         heapq.heappush(self._heap, (due_ms, self._number, key, None))
@@ -98,8 +104,7 @@ class TimerHeap:
         heapq.heappush(self._heap, (due_ms, self._number, None, callback))
 
     def due(self, now_ms: float) -> list[tuple[TimerKey, int, float]]:
-        """Runs the shell's callbacks that are due; returns the machine's timers that are: (key, number, due
-        ms)."""
+        """Run the shell's due callbacks; return the machine's due timers: (key, number, due ms)."""
         rung = []
         while self._heap and self._heap[0][0] <= now_ms:
             due_ms, number, key, callback = heapq.heappop(self._heap)
@@ -110,7 +115,7 @@ class TimerHeap:
         return rung
 
     def claim(self, key: TimerKey, number: int) -> bool:
-        """Just before TimerFired: False if the timer was cancelled or moved since it rang."""
+        """Claim a timer just before TimerFired; False if it was cancelled or moved since it rang."""
         if self._live.get(key) != number:
             return False
         del self._live[key]
@@ -118,7 +123,7 @@ class TimerHeap:
 
 
 class Lateness:
-    """How late timers were since the last report, scenario ms."""
+    """Lateness of timers since the last report, scenario ms."""
 
     def __init__(self) -> None:
         self._samples: list[float] = []
@@ -132,13 +137,13 @@ class Lateness:
         self._pause_announced = True
 
     def resumed(self, now_ms: float) -> None:
-        """The process was stopped and goes on: if that was announced, nothing before now counts."""
+        """The process goes on after a stop: if that was announced, nothing before now counts."""
         if self._pause_announced:
             self._pause_announced = False
             self._resumed_ms = now_ms
 
     def held_until(self, now_ms: float) -> None:
-        """A disk that is slow on purpose has held the machine until now: nothing before counts."""
+        """A slow disk has held the machine until now: nothing before counts."""
         self._resumed_ms = now_ms
 
     def add(self, due_ms: float, now_ms: float) -> None:
