@@ -100,6 +100,6 @@ class ControlServer:
             return None
         if not b"A" <= waiting[:1] <= b"Z":
             return LineTalk(stream, waiting, self._desk)
-        from emulator.cluster.http.conversation import HttpTalk  # what nobody speaks costs nothing
+        from emulator.cluster.http.conversation import HttpTalk  # imported at its first use
 
         return HttpTalk(stream, waiting, self._desk)

@@ -1,7 +1,7 @@
 """`following.json` in a run's directory: the newest findings of `faultline audit --follow`.
 
-The live audit writes it whole at each finding, with at most FINDINGS_MAX of them, and removes it at its end. `faultline
-status` shows them without Spark.
+The live audit writes it whole at each finding, with at most FINDINGS_MAX of them, and removes it at its end.
+`faultline status` shows them without Spark.
 """
 
 from pathlib import Path

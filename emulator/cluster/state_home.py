@@ -1,7 +1,7 @@
 """Folder of a user's register of running clusters: one per user and machine, private.
 
-`$XDG_STATE_HOME/faultline`, else `~/.local/state/faultline`. Without either (no home, or another user's, as under `sudo
--E`): `faultline-UID` in the folder for temporary files. It outlives a restart of the machine, as containers do.
+`$XDG_STATE_HOME/faultline`, else `~/.local/state/faultline`. Without either (no home, or another user's, as under
+`sudo -E`): `faultline-UID` in the folder for temporary files. It outlives a restart of the machine, as containers do.
 """
 
 import os

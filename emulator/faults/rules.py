@@ -8,8 +8,8 @@ so do connections that B opened.
 - Nodes outside every AZ (the player) are never cut, nor is control.
 - Between two brokers `A B`, `A -> B` and `opened_by` mean a broker's port: session traffic passes, as in the
   recordings. Rules of whole AZs mean everything.
-- `--only fetch,produce` stops single frames out of a stream. That is not physical, and the rule's text says so. `--only
-  fetcher` stops connections by their purpose. A scenario's `only` takes the same words (`picked`).
+- `--only fetch,produce` stops single frames of a stream. That is not physical; the rule's text has this remark.
+  `--only fetcher` stops connections by their purpose. A scenario's `only` takes the same words (`picked`).
 - `--client-id orders` means the connections of Kafka clients with that client id, in an AZ with clients.
 """
 

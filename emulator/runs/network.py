@@ -169,7 +169,7 @@ async def play_network(
 ) -> PlayedNetwork:
     """One run in `run_dir`. Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError.
 
-    `make_cluster`: Cluster, or a substitute with the same arguments (a relay between its nodes, say).
+    `make_cluster`: Cluster, or a substitute with the same arguments (such as a relay between its nodes).
     """
     spec = resolved.spec
     player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic, spec.kafka_version)

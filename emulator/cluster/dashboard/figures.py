@@ -146,7 +146,7 @@ def _controller_words(status: ClusterStatus) -> Text:
         followers = [short_name(other) for other, node in columns(status) if node.controller == name]
         text.append("; " if number else "")
         text.append(f"{name} epoch {epoch}", BAD if len(claims) > 1 else CONTROLLER)
-        text.append(f" (so say {', '.join(followers)})", FAINT)
+        text.append(f" (known to {', '.join(followers)})", FAINT)
     if not claims:
         text.append("no node claims it", BAD)
     return text

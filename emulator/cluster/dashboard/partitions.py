@@ -17,7 +17,7 @@ from protocol.messages.status import PartitionStatus
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 LEADER = "★"
-WAITS = {"session": "blocked", "isr": "ISR asked"}
+WAITS = {"session": "blocked", "isr": "ISR pending"}
 FETCHING = {"fetching": "", "truncating": "cutting"}
 ALARMING = ("blocked", "stopped")
 PLACE_STYLES = {0: BAD, 1: BAD, 2: DOUBT}

@@ -218,7 +218,7 @@ def routes_in(topology: Topology, control_hosts: Mapping[str, str]) -> dict[str,
     """{node: {other: its address}}, by its name on the network that the two share.
 
     A broker reaches its own controller on the network of its AZ. `control_hosts`: {node: its address for the player,
-    who is outside every AZ}. All nodes know the player, but no node connects to it.
+    which is outside every AZ}. All nodes know the player, but no node connects to it.
     """
     nodes = [node for node in topology.nodes if node.name != OBSERVER]
     observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}

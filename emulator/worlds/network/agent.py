@@ -181,7 +181,7 @@ def main() -> int:
     """Exit code 2 without FAULTLINE_NODE."""
     node = os.environ.get("FAULTLINE_NODE")
     if not node:
-        print("FAULTLINE_NODE says which node this container is; it is not set", file=sys.stderr)
+        print("FAULTLINE_NODE: is not set; set it to the name of this container's node", file=sys.stderr)
         return 2
     if parent := os.environ.get("FAULTLINE_PARENT"):
         die_with_parent(int(parent))

@@ -256,7 +256,7 @@ class _AgentConnection:
                     raise ProtocolError(f"more than {PROCESSES_MAX} processes have ended there")
                 self._halted.discard(pid)
             case ProcessHalted(halted=True) if len(self._halted) >= PROCESSES_MAX:
-                raise ProtocolError(f"more than {PROCESSES_MAX} processes stand still there")
+                raise ProtocolError(f"more than {PROCESSES_MAX} processes are stopped there")
             case ProcessHalted(pid=pid, halted=True):
                 self._halted.add(pid)
             case ProcessHalted(pid=pid):

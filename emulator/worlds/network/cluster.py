@@ -176,7 +176,7 @@ class Cluster:
             raise only(errors) from None
 
     def note(self, what: str, name: str) -> None:
-        """Record a fault of a node that another part carried out (on its files, say)."""
+        """Record a fault of a node that another part carried out (on its files, for example)."""
         self.processes.node(name)
         self._write(MachineFault(what=what, target=name))
 
