@@ -1,9 +1,10 @@
-"""The supervisor of a plain `docker compose up`: `python -m emulator.cluster.attached`, in the service `control`.
+"""The supervisor of a plain `docker compose up`: `python -m emulator.cluster.attached`.
 
-The containers are the compose tool's; here their agents are found on the control network and a cluster is made of
-them. FAULTLINE_CLUSTER_FILE is the compose file. The token, unless FAULTLINE_TOKEN gives one, is new, and written where
-the agents wait for it. FAULTLINE_KAFKA_PORTS says which ports of Kafka's are published (compose/kafka/); without it
-there is no door. The control server is published on the host's loopback: `faultline attach` finds it.
+It runs in the service `control`. The compose tool makes the containers; this process finds their agents on the control
+network and makes a cluster of them. FAULTLINE_CLUSTER_FILE is the compose file. The token comes from FAULTLINE_TOKEN;
+without it the process draws one and writes it where the agents wait for it. FAULTLINE_KAFKA_PORTS has the published
+ports for Kafka clients (compose/kafka/); without it there is no Kafka listener. The control server is published on the
+host's loopback: `faultline attach` finds it.
 """
 
 import os
@@ -38,15 +39,21 @@ from protocol.events import LEVELS
 
 DOOR_PORT: Final = 9400
 HOSTS: Final = "FAULTLINE_HTTP_HOSTS"
-"""Names and addresses under which HTTP is asked for, beside the service's and loopback's; with commas between."""
+"""Names and addresses of HTTP's Host header, beside the service's and loopback's.
+
+Comma-separated.
+"""
 AUDITED_BY: Final = "in containers the service audit has what this takes: docker compose --profile audit up audit"
 HERE: Final = Path(gettempdir()) / "runs"
-"""Where this container's own commands look for clusters: `docker compose exec control faultline status`."""
+"""Folder of clusters for commands in this container.
+
+Such as `docker compose exec control faultline status`.
+"""
 OWNER: Final = "docker compose"
 
 
 def token() -> str:
-    """Given, or new and written down for the agents."""
+    """The token from the environment, or a new one written for the agents."""
     given = os.environ.get("FAULTLINE_TOKEN")
     if given:
         return given
@@ -56,14 +63,20 @@ def token() -> str:
 
 
 def engine_here(topology: Topology, token: str, doors: Doors) -> AgentEngine:
-    """Every node by its name on the control network; the player dials there, too."""
+    """The engine of every node, at its name on the control network.
+
+    The player connects there, too.
+    """
 
     async def locate(node: str) -> str:
         found = await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
         return str(found[0][4][0])
 
     async def revive(node: str) -> None:
-        """This container has no engine. A name that the engine does not know is that of a container that is dead."""
+        """Refuse to start a container: this one has no engine.
+
+        A name that the engine does not resolve is that of a stopped container.
+        """
         try:
             await trio.socket.getaddrinfo(name_on(node, CONTROL), NODE_PORT)
         except OSError:
@@ -74,7 +87,7 @@ def engine_here(topology: Topology, token: str, doors: Doors) -> AgentEngine:
 
 
 async def serve(spec: LiveSpec, token: str, here: Path, doors: Doors) -> None:
-    """Until it is stopped."""
+    """Serve until stopped."""
     engine = engine_here(spec.run.topology, token, doors)
     make = partial(Cluster, engine=engine, token=token, speed=spec.speed, seed=spec.seed, levels=spec.levels)
     live = LiveCluster(spec, make(Path(RUN_DIR), spec.run.topology, machine_specs(spec.run)), owner=OWNER)
@@ -89,7 +102,7 @@ async def serve(spec: LiveSpec, token: str, here: Path, doors: Doors) -> None:
 
 
 def main() -> int:
-    """Exit code 2 for an unusable cluster file, and for Kafka's ports where there can be none."""
+    """Exit code 2 for an unusable cluster file, or unusable Kafka ports."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         file = Path(os.environ.get("FAULTLINE_CLUSTER_FILE", ""))

@@ -1,7 +1,7 @@
-"""The audit of a cluster that runs, for who asks over HTTP: `faultline audit RUN --json`, beside us.
+"""The audit of a running cluster over HTTP: `faultline audit RUN --json` in a process.
 
-A process of its own: Spark wants a Java machine, a gigabyte and a processor, and the nodes go on meanwhile. One at a
-time. It ends with us, and when its asker's time is over.
+Spark needs a Java machine, a gigabyte and a processor, and the nodes go on meanwhile. One audit at a time. It ends with
+this process, and when its client's time is over.
 """
 
 import os
@@ -23,12 +23,12 @@ from emulator.orphans import die_with_parent
 
 COMMAND: Final = (sys.executable, "-m", "emulator", "audit")
 INTERRUPTED_S: Final = 5.0
-"""For one that is interrupted to remove what it has made."""
+"""Time for an interrupted audit to remove its temporary files."""
 READ_BYTES: Final = 1 << 16
 
 
 class Auditing:
-    """Of the run in `directory`. `elsewhere`: who has what an audit needs, where we have not."""
+    """Audits the run in `directory`. `elsewhere`: where an audit runs if it cannot run here."""
 
     def __init__(self, directory: Path, elsewhere: str = "", command: Sequence[str] = COMMAND) -> None:
         self._directory = directory
@@ -37,7 +37,7 @@ class Auditing:
         self._under_way = False
 
     async def audit(self, wait_s: float) -> r.Answer:
-        """What verdict.json says, whatever it says."""
+        """The answer with verdict.json."""
         if self._elsewhere:
             return r.unusable(self._elsewhere)
         if self._under_way:
@@ -53,13 +53,13 @@ class Auditing:
     async def _audited(self) -> r.Answer:
         async with _beside([*self._command, str(self._directory), "--json"]) as process:
             assert process.stdout is not None and process.stderr is not None
-            said = bytearray()
+            errors = bytearray()
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(_read, process.stderr, said)
-                told = await _read(process.stdout, bytearray())
-        last = (said.decode(errors="replace").strip().splitlines() or ["no word"])[-1]
+                nursery.start_soon(_read, process.stderr, errors)
+                output = await _read(process.stdout, bytearray())
+        last = (errors.decode(errors="replace").strip().splitlines() or ["no output"])[-1]
         try:
-            return r.Answer(result=msgspec.json.decode(told, type=dict))
+            return r.Answer(result=msgspec.json.decode(output, type=dict))
         except msgspec.DecodeError:
             if process.returncode == UNUSABLE:
                 return r.unusable(last)
@@ -68,8 +68,10 @@ class Auditing:
 
 @asynccontextmanager
 async def _beside(command: Sequence[str]) -> AsyncIterator["subprocess.Popen[bytes]"]:
-    """A process, which has ended afterwards. It is started here and not in a thread of trio's: the kernel ends it with
-    the thread that started it."""
+    """A process that has ended when the context ends.
+
+    This thread starts it and not one of trio's: the kernel ends it with the thread that started it.
+    """
     process = subprocess.Popen(  # noqa: ASYNC220
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, start_new_session=True,

@@ -1,6 +1,7 @@
-"""What of a request is out of bounds, before it is asked: one line in the command line's words.
+"""Values of a request that are out of bounds, named as the command line names them.
 
-The bounds are those of the requests' types, by which HTTP and the control server decode: all three refuse the same.
+They are found before the request is sent. The bounds are those of the requests' types, by which HTTP and the control
+server decode: all three refuse the same.
 """
 
 from collections.abc import Iterator
@@ -12,13 +13,13 @@ from msgspec import inspect
 from emulator.cluster.requests import AddPartitions, Ask, ElectPreferred
 
 OPTIONS: Final = {"batches_kept": "--keep", "offset": "--from-offset", "rate_per_s": "--rate", "records_max": "--max"}
-"""Of fields that are called otherwise on the command line."""
+"""{field: its option}, if the command line names it otherwise."""
 ARGUMENTS: Final = frozenset(("topic", "node", "words", "values", "targets"))
-"""Fields that are no options there."""
+"""Fields that are arguments of commands, not options."""
 
 
 def unfit(ask: Ask) -> str:
-    """`--retries -1: from 0 to 2147483647`, of the first such field; "": there is none."""
+    """`--retries -1: from 0 to 2147483647` of the first field out of bounds; "": there is none."""
     of_type = inspect.type_info(type(ask))
     assert isinstance(of_type, inspect.StructType)
     for field in of_type.fields:

@@ -1,8 +1,8 @@
-"""Topics, writes and reads on a cluster that stays: a request becomes steps of the live player.
+"""Topics, writes and reads on a live cluster: a request becomes steps of the live player.
 
-Who asks whom: a client process in an AZ goes to whom that AZ's broker takes for the leader. Without an AZ the asker
-stands outside all of them, where no cut reaches, and goes to the leader that the session service has. An idempotent
-producer is a client's own, and finds the leader by itself.
+Routing: a client process in an AZ sends to the broker that its AZ's broker regards as leader. Without an AZ the player
+sends from outside all AZs, where no cut reaches, to the leader in the session service. An idempotent producer finds the
+leader by itself.
 """
 
 from collections.abc import Callable
@@ -26,8 +26,10 @@ ELECTION_LIMIT_S = 30.0
 
 
 class ClientWork:
-    """`check_serves(node)` raises Refused for one that cannot be asked now. `topics`: settings that every topic is made
-    with, unless it has its own."""
+    """Carries out requests for topics and records.
+
+    `check_serves(node)` raises Refused for a node that does not serve now. `topics`: default settings of new topics.
+    """
 
     def __init__(
         self, cluster: Cluster, mailbox: PlayerMailbox, check_serves: Callable[[str], str], kafka_version: str,
@@ -42,7 +44,7 @@ class ClientWork:
     # --- topics ---
 
     async def create_topic(self, ask: CreateTopic, job: Job) -> dict[str, Any]:
-        """Until every partition is led. Raises Refused."""
+        """Create it and wait until every partition has a leader. Raises Refused."""
         self._check_new(ask.topic)
         if bool(ask.assignment) == bool(ask.partitions):
             raise Refused("a topic takes an assignment, such as --assignment 0,1,2, or --partitions with --replicas")
@@ -65,17 +67,19 @@ class ClientWork:
         return self.describe(DescribeTopic(ask.topic))
 
     def describe(self, ask: DescribeTopic) -> dict[str, Any]:
-        """{"topics": {topic: [partition, ...]}}, with each broker's own view, and those of them that are marked for
-        deletion. Raises Refused."""
+        """{"topics": {topic: [partition, ...]}} with each broker's own view. Raises Refused.
+
+        `marked_for_deletion` has those of them that wait for deletion.
+        """
         seen = self._mailbox.player.seen
         topics = topics_of(seen.assignments)
         if ask.topic:
             topic = nearest("topic", ask.topic, topics)
             topics = {topic: topics[topic]}
-        told = {topic: [self._described(topic, number) for number in numbers] for topic, numbers in topics.items()}
+        result = {topic: [self._described(topic, number) for number in numbers] for topic, numbers in topics.items()}
         return {
-            "topics": told,
-            "marked_for_deletion": [topic for topic in told if topic in seen.marked],
+            "topics": result,
+            "marked_for_deletion": [topic for topic in result if topic in seen.marked],
             "controller": seen.controller,
             "controller_epoch": seen.controller_epoch,
         }
@@ -97,7 +101,7 @@ class ClientWork:
         }
 
     async def elect_preferred(self, ask: ElectPreferred, job: Job) -> dict[str, Any]:
-        """Until those that can be elected lead. Raises Refused."""
+        """Elect, and wait until those that can be elected lead. Raises Refused."""
         seen = self._mailbox.player.seen
         names = tuple(nearest("partition", name, seen.states) for name in ask.partitions) or tuple(seen.states)
         if not names:
@@ -117,7 +121,7 @@ class ClientWork:
     # --- records ---
 
     async def produce(self, ask: Produce, job: Job) -> dict[str, Any]:
-        """Every attempt. Raises Refused."""
+        """Write the values; the result has every attempt. Raises Refused."""
         partition = self._partition(ask.topic, ask.partition)
         client, broker = "", ask.broker
         try:
@@ -158,7 +162,7 @@ class ClientWork:
         return {"attempts": [dict(attempt) for attempt in attempts], "by": client or "outside every AZ"}
 
     async def consume(self, ask: Consume, job: Job) -> dict[str, Any]:
-        """Records from an offset on, to the high watermark or so many. Raises Refused."""
+        """Read records from an offset on, to the high watermark or a count. Raises Refused."""
         partition = self._partition(ask.topic, ask.partition)
         client = self._client(ask.az) if ask.az else ""
         if ask.broker is not None:
@@ -166,7 +170,7 @@ class ClientWork:
         else:
             broker = self._leader_by(ask.az, partition) if ask.az else self._leader(partition)
         records: list[Any] = []
-        told: dict[str, Any] = {"broker": broker, "partition": partition, "by": client or "outside every AZ"}
+        result: dict[str, Any] = {"broker": broker, "partition": partition, "by": client or "outside every AZ"}
         offset = ask.offset
         while True:
             step = m.Fetch(broker=broker, offset=offset, client=client, partition=partition)
@@ -175,12 +179,12 @@ class ClientWork:
             records += found[: ask.records_max - len(records)]
             if found:
                 offset = found[-1][0] + 1
-            told |= {"error": entry["error"], "high_watermark": entry["high_watermark"], "records": records}
+            result |= {"error": entry["error"], "high_watermark": entry["high_watermark"], "records": records}
             high_watermark = entry["high_watermark"]
             if not found or len(records) >= ask.records_max or high_watermark is None or offset >= high_watermark:
-                return told
+                return result
 
-    # --- who and where ---
+    # --- clients and leaders ---
 
     def _client(self, az: str) -> str:
         return self._check_serves(client_in(self._cluster.topology, az).name)
@@ -192,7 +196,7 @@ class ClientWork:
         return state.leader
 
     def _leader_by(self, az: str, partition: str) -> BrokerId:
-        """Whom the brokers of an AZ take for the leader; the session service, where none of them runs."""
+        """Leader by the brokers of an AZ; by the session service if none of them runs."""
         brokers = {node.number for node in self._cluster.topology.with_role("broker") if node.az.lower() == az.lower()}
         for broker, metadata in self._mailbox.player.seen.metadata.items():
             leader = metadata_view(broker, metadata, partition)["leader"]

@@ -1,6 +1,6 @@
-"""One object that answers every request to a cluster that stays.
+"""The object that answers every request to a live cluster.
 
-A request that takes longer than its asker waits goes on; so many may be under way, no more.
+A request that takes longer than its client waits goes on. The number of unfinished requests is limited.
 """
 
 import sys
@@ -18,7 +18,7 @@ from emulator.cluster.player_mailbox import Job, PlayerMailbox
 from emulator.cluster.registry import LOG_FILE
 from emulator.cluster.returning import ANSWERING_S, REGISTERED_S, Returning
 from emulator.cluster.settings_in_force import settings_in_force
-from emulator.cluster.settings_told import SettingsTold
+from emulator.cluster.settings_told import SettingWarnings
 from emulator.cluster.specification import LiveSpec
 from emulator.cluster.status import Life, as_json, status_of
 from emulator.cluster.topic_changes import TopicChanges
@@ -34,14 +34,16 @@ from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.reports import ClusterError
 
 JOBS_MAX: Final = 96
-"""Requests under way, those whose askers have gone among them."""
-UNTOLD_LOOK_S: Final = 0.05
+"""Limit of unfinished requests, including those whose clients have gone."""
+UNINFORMED_LOOK_S: Final = 0.05
 ANSWERED_S: Final = 0.05
 
 
 class LiveCluster:
-    """`cluster` is entered, and nothing runs yet. `ending` is set when it is to end. `owner`: whose its machines are,
-    who alone can end them."""
+    """A live cluster. `cluster` is entered, and nothing runs yet.
+
+    `ending` is set when the cluster is to end. `owner`: the tool that owns its machines, which alone can end them.
+    """
 
     def __init__(self, spec: LiveSpec, cluster: Cluster, owner: str = "") -> None:
         self.spec = spec
@@ -53,9 +55,9 @@ class LiveCluster:
         self.mailbox = PlayerMailbox(cluster, lambda: LivePlayer(topology, spec.record_magic, version))
         self.links = LinkFaults(cluster, self._node_of)
         log_dirs = {node: str(own.get("log.dirs", "")) for node, own in spec.run.settings.items()}
-        self.told = SettingsTold(cluster.run_dir, spec.run)
+        self.setting_warnings = SettingWarnings(cluster.run_dir, spec.run)
         executor = FaultExecutor(cluster, cluster.run_dir, 0, self.roster)
-        self.machines = MachineFaults(cluster, executor, log_dirs, self.told.add, self._node_of)
+        self.machines = MachineFaults(cluster, executor, log_dirs, self.setting_warnings.add, self._node_of)
         self._returning = Returning(cluster, self.mailbox, self.roster)
         serves = self.machines.check_serves
         self.clients = ClientWork(cluster, self.mailbox, serves, version, spec.topics)
@@ -63,24 +65,24 @@ class LiveCluster:
         self.offsets = Offsets(cluster, self.mailbox)
         self.workloads = Workloads(cluster, self.mailbox, serves, version, spec.producers, spec.consumers)
         self.problem = ""
-        """Why it cannot get ready."""
+        """Reason why it cannot get ready."""
         self._jobs = 0
         self._awaited: set[trio.Event] = set()
-        """Ends of requests that somebody waits for."""
+        """Ends of requests that clients wait for."""
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
-        """Starts every node, and serves until cancelled."""
+        """Start every node, and serve until cancelled."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             await nursery.start(self.mailbox.run)
             nursery.start_soon(self._observe_ends)
-            nursery.start_soon(self._tell_of_the_end)
+            nursery.start_soon(self._answer_at_end)
             topology = self.spec.run.topology
             servers = [node.name for node in topology.with_role("session")]
             others = [node.name for node in topology.nodes if node.name not in {OBSERVER, *servers}]
             try:
-                await self.cluster.start(*servers)  # for a broker's wait for them has an end
+                await self.cluster.start(*servers)  # first, for a broker's wait for them has a limit
                 await self.cluster.start(*others)
             except (ClusterError, PortInUse) as error:
                 self.problem = str(error)
@@ -89,13 +91,13 @@ class LiveCluster:
             await trio.sleep_forever()
 
     async def answer(self, ask: r.AnyAsk, wait_s: float) -> r.Answer:
-        """Within about `wait_s`."""
+        """Answer a request within about `wait_s`."""
         nursery = self._nursery
         if nursery is None or self.ending.is_set():
-            return r.unknown("the cluster is not there: it begins, or ends", why="busy")
+            return r.unknown("the cluster starts or ends; try again", why="busy")
         if self._jobs >= JOBS_MAX:
             return r.unknown(f"{JOBS_MAX} requests are under way, no more at a time: try again", why="busy")
-        if isinstance(ask, r.Ready):  # who looks again and again must not pile up what has not ended
+        if isinstance(ask, r.Ready):  # repeated polls must not pile up unfinished jobs
             return await self._ready(wait_s)
         job, ended = Job(), trio.Event()
         until_s = trio.current_time() + wait_s
@@ -109,7 +111,7 @@ class LiveCluster:
                 answers.append(r.unknown(died, why="ended"))
             except (r.Refused, ClusterError) as refused:
                 answers.append(r.unusable(refused, _so_far(job)))
-            except Exception as error:  # our bug: it is written down, and costs this request alone
+            except Exception as error:  # our bug: it is logged, and fails this request alone
                 traceback.print_exc()
                 answers.append(r.unknown(f"a bug; see {LOG_FILE} of the run: {error!r}", why="bug"))
             finally:
@@ -128,17 +130,17 @@ class LiveCluster:
         if answers:
             return answers[0]
         if self.ending.is_set():
-            return r.unknown("the cluster ends: what became of it is unknown", _so_far(job), why="busy")
+            return r.unknown("the cluster ends: the outcome is unknown", _so_far(job), why="busy")
         return r.unknown(self._returning.not_ended(ask, wait_s, self.machines.starting()), _so_far(job))
 
     async def _ready(self, wait_s: float) -> r.Answer:
-        lacking = "brokers were not asked in time"
+        lacking = "the brokers did not report in time"
         with trio.move_on_after(wait_s):
             await self.mailbox.until(
                 lambda: bool(self.problem or self._ended()) or not self.lacking() or self.ending.is_set()
             )
-            while not self.lacking() and (lacking := await self._untold()):  # noqa: ASYNC110 - brokers don't call
-                await trio.sleep(UNTOLD_LOOK_S)
+            while not self.lacking() and (lacking := await self._uninformed()):  # noqa: ASYNC110 - brokers don't call
+                await trio.sleep(UNINFORMED_LOOK_S)
         if not self.lacking() and not lacking:
             return r.Answer(result={"ready_ms": round(self.cluster.now_ms(), 3), "bootstrap": self.bootstrap()})
         ends = (f"{name} has ended: {last_word(self.cluster, name).reason}" for name in sorted(self._ended()))
@@ -146,18 +148,21 @@ class LiveCluster:
             return r.unusable(problem)
         return r.unknown(self.lacking() or lacking)
 
-    async def _untold(self) -> str:
-        """Which brokers with a door have not heard from the controller yet; "": none. Registered they are before: a
-        Kafka client that asks then is told of no controller, and librdkafka waits a minute before it asks again."""
+    async def _uninformed(self) -> str:
+        """Brokers with a Kafka listener that do not know the controller yet; "": none.
+
+        They are registered before. A Kafka client that connects then gets no controller, and librdkafka waits a minute
+        before it tries again.
+        """
         if not self.cluster.engine.kafka:
             return ""
         statuses = await self.cluster.statuses()
         brokers = [node.name for node in self.spec.run.topology.with_role("broker")]
-        untold = [name for name in brokers if (one := statuses.get(name)) is not None and not one.controller]
-        return f"not told of the controller yet: {', '.join(untold)}" if untold else ""
+        uninformed = [name for name in brokers if (one := statuses.get(name)) is not None and not one.controller]
+        return f"controller not known yet: {', '.join(uninformed)}" if uninformed else ""
 
     def _ended(self) -> set[str]:
-        """Who began, and runs no more: nobody need wait for it."""
+        """Started nodes that run no more: a wait for them would be in vain."""
         return {end.node for end in self.cluster.exits} - {*self.cluster.running()}
 
     def _node_of(self, target: str) -> str:
@@ -165,7 +170,7 @@ class LiveCluster:
         return self.mailbox.player.seen.node_of(target)
 
     def lacking(self) -> str:
-        """What is not there, as the session service has it; "" if all is."""
+        """The missing nodes, as the session service has it; "" if none is missing."""
         seen, topology = self.mailbox.player.seen, self.spec.run.topology
         servers = [node.name for node in topology.with_role("session") if node.name not in seen.serving]
         if servers:
@@ -178,7 +183,7 @@ class LiveCluster:
     # --- requests ---
 
     async def _do(self, ask: r.AnyAsk, job: Job, until_s: float) -> dict[str, Any]:
-        """The result. Raises Refused, ClusterError."""
+        """Carry the request out; returns its result. Raises Refused, ClusterError."""
         match ask:
             case r.Ready():
                 raise AssertionError("it is answered without a job")
@@ -200,7 +205,7 @@ class LiveCluster:
                 return await self._machine(ask, until_s)
             case r.CreateTopic():
                 done = await self.clients.create_topic(ask, job)
-                return self.told.with_said(done, TOPIC, ask.settings, f"topic {ask.topic}")
+                return self.setting_warnings.with_warnings(done, TOPIC, ask.settings, f"topic {ask.topic}")
             case r.DescribeTopic():
                 return self.clients.describe(ask)
             case r.TopicOffsets():
@@ -209,11 +214,11 @@ class LiveCluster:
                 return await self.topics.delete(ask, job)
             case r.AlterTopic():
                 done = await self.topics.alter(ask, job)
-                return self.told.with_said(done, TOPIC, done["set"], f"topic alter {ask.topic}")
+                return self.setting_warnings.with_warnings(done, TOPIC, done["set"], f"topic alter {ask.topic}")
             case r.AlterBroker():
                 done = await self.topics.alter_broker(ask, job)
                 whose = "all" if ask.broker is None else f"broker-{ask.broker}"
-                return self.told.with_said(done, BROKER, done["set"], f"broker alter {whose}")
+                return self.setting_warnings.with_warnings(done, BROKER, done["set"], f"broker alter {whose}")
             case r.AddPartitions():
                 return await self.topics.add_partitions(ask, job)
             case r.Reassign():
@@ -232,7 +237,7 @@ class LiveCluster:
                 return await self.workloads.status()
 
     async def _machine(self, ask: r.Machine, until_s: float) -> dict[str, Any]:
-        """`until_s`: when the asker has its answer. Raises Refused, Died."""
+        """Carry out a machine fault. `until_s`: deadline of the answer. Raises Refused, Died."""
         done = await self.machines.do(ask)
         self.mailbox.watch_running()
         if ask.fault != "start":
@@ -242,10 +247,10 @@ class LiveCluster:
         return done | (done["machines"][0] if len(done["machines"]) == 1 else {})
 
     async def status(self) -> dict[str, Any]:
-        """As the contract's `faultline status --json`."""
+        """The contract's `faultline status --json`."""
         cluster = self.cluster
         statuses = await cluster.statuses()
-        faults = await self.links.told()
+        faults = await self.links.report()
         paused, running = self.machines.paused(), cluster.running()
         lives = {
             name: Life(name in running, name in paused, incarnation, cluster.processes.hardware[name])
@@ -274,26 +279,26 @@ class LiveCluster:
         }
 
     def bootstrap(self) -> dict[str, str]:
-        """{AZ of Kafka clients ("": outside every AZ): bootstrap.servers}; empty: no door is open."""
+        """{AZ of Kafka clients ("": outside every AZ): bootstrap.servers}; empty: no Kafka listener."""
         doors = self.cluster.engine.kafka
         return {
             az: ",".join(f"{host}:{port}" for host, port in brokers.values()) for az, brokers in doors.items()
         }
 
     async def _end_soon(self) -> None:
-        """Whoever asked for the end hears of it first."""
+        """End after the client that requested the end has its answer."""
         await trio.sleep(ANSWERED_S)
         self.ending.set()
 
-    async def _tell_of_the_end(self) -> None:
-        """Who waits is answered, rather than cut off."""
+    async def _answer_at_end(self) -> None:
+        """Answer the waiting clients at the end, rather than close their connections."""
         await self.ending.wait()
         for event in self._awaited:
             event.set()
         self.mailbox.note_change()
 
     async def _observe_ends(self) -> None:
-        """A dead node's door is not knocked at."""
+        """Stop observing nodes that have ended."""
         while True:
             await self.cluster.wait_exit_change()
             self.mailbox.watch_running()

@@ -1,4 +1,4 @@
-"""The asker's side of the control server: one request, one answer, and never longer than it said it would wait."""
+"""Client of the control server: one request, one answer, within its time limit."""
 
 import socket
 import time
@@ -16,12 +16,15 @@ from emulator.cluster.requests import (
 )
 
 MARGIN_S = 0.4
-"""For the way there and back, beside what the request itself may take."""
+"""Time for the way there and back, beside the request's own time."""
 RECEIVE_BYTES = 65_536
 
 
 def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
-    """Code 3 when the cluster does not answer in time. Raises Refused for a request that is too long."""
+    """Send a request; code 3 if the cluster does not answer in time.
+
+    Raises Refused for a request that is too long.
+    """
     line = encode_request(at.token, what, wait_s)
     if not at.port:
         return not_there_yet(at)
@@ -33,18 +36,18 @@ def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
     except TimeoutError:
         return too_late(at, wait_s)
     except (OSError, Malformed) as error:
-        return cannot_be_asked(at, error)
+        return unreachable(at, error)
 
 
 class Received:
-    """An answer's line, as it comes."""
+    """Collects the line of an answer."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._size_bytes = 0
 
     def add(self, data: bytes) -> bytes | None:
-        """The whole line, once it is there; `data` empty: no more comes. Raises ConnectionError."""
+        """The whole line once it is complete; `data` empty: the end. Raises ConnectionError."""
         if not data:
             raise ConnectionError("it closed the connection without an answer")
         self._parts.append(data)
@@ -57,15 +60,15 @@ class Received:
 
 
 def not_there_yet(at: Registration) -> Answer:
-    return unknown(f"cluster {at.name} is not there yet: its machines are made (process {at.pid})")
+    return unknown(f"cluster {at.name} is not ready: its machines are being made (process {at.pid})")
 
 
 def too_late(at: Registration, wait_s: float) -> Answer:
     return unknown(f"cluster {at.name} did not answer within {wait_s + MARGIN_S:g} s (process {at.pid})")
 
 
-def cannot_be_asked(at: Registration, error: Exception) -> Answer:
-    return unknown(f"cluster {at.name} cannot be asked (process {at.pid}): {error}")
+def unreachable(at: Registration, error: Exception) -> Answer:
+    return unknown(f"cluster {at.name} is unreachable (process {at.pid}): {error}")
 
 
 def _line(sock: socket.socket, deadline: float) -> bytes:

@@ -1,10 +1,10 @@
-"""The control server of a cluster that stays: TCP on loopback, the run's token in each request.
+"""The control server of a live cluster: TCP on loopback, the run's token in each request.
 
-Two languages are spoken on its one port, and the first byte tells which: JSON lines (`line_talk`), and HTTP
+Its one port has two protocols, which the first byte distinguishes: JSON lines (`line_talk`), and HTTP
 (`emulator.cluster.http`), whose methods begin with a capital letter.
 
-An asker that is slow, silent or dead costs its own connection. The cluster's work is done elsewhere, and waits for no
-asker. Nothing that is said here ends anything but the connection it is said on.
+A client that is slow, silent or dead costs its own connection. The cluster's work goes on elsewhere, and waits for no
+client. No request ends anything but its own connection.
 """
 
 import os
@@ -24,30 +24,32 @@ from emulator.worlds.network.ports import BACKLOG, PortInUse
 from emulator.worlds.network.strangers import Strangers
 
 LOOPBACK: Final = "127.0.0.1"
-ASKERS_MAX: Final = 64
-"""With the token."""
+CLIENTS_MAX: Final = 64
+"""Limit of connections that have shown the token."""
 STRANGERS_MAX: Final = 64
 LAST_ANSWERS_S: Final = 0.5
-"""For the last askers to take theirs, when the cluster ends."""
+"""Time for the last clients to read their answers when the cluster ends."""
 FIRST_BYTES: Final = 4096
 
 
 class ControlServer:
-    """`answer(ask, wait_s)` returns within about `wait_s`, and so does `audit(wait_s)`. `hosts`: names and addresses
-    under which HTTP is asked for beside loopback's."""
+    """`answer(ask, wait_s)` returns within about `wait_s`, and so does `audit(wait_s)`.
+
+    `hosts`: names and addresses of HTTP's Host header beside loopback's.
+    """
 
     def __init__(
         self, token: str, answer: Answering, *, audit: Auditing = no_audit, hosts: Set[str] = frozenset()
     ) -> None:
         self._desk = Desk(token, answer, audit, hosts)
         self.strangers = Strangers(STRANGERS_MAX)
-        self.askers = 0
-        """Who have shown the token."""
+        self.clients = 0
+        """Connections that have shown the token."""
 
     async def serve(
         self, host: str = LOOPBACK, port: int = 0, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Until cancelled; its port (0: a free one) is told when it listens. Raises PortInUse."""
+        """Serve until cancelled; starts with its port (0: a free one). Raises PortInUse."""
         try:
             listener = socket.create_server((host, port), backlog=BACKLOG)
         except OSError as error:
@@ -64,7 +66,7 @@ class ControlServer:
                 await accept_all(listener, take, self.strangers.let_oldest_go)
 
     async def quits(self) -> None:
-        """Until nobody waits for an answer: to be called when no more questions come to anything."""
+        """Wait until no answer is pending; to be called when no further request is carried out."""
         await self._desk.quits()
 
     async def _receive(self, stream: trio.SocketStream) -> None:
@@ -75,29 +77,29 @@ class ControlServer:
                     begun = await self._begun(stream)
                     if begun is not None and await begun.begin():
                         talk = begun
-                    # From here to the count of askers nothing is awaited.
+                    # From here to the count of clients nothing is awaited.
                 if talk is None:
                     return
-                self.askers += 1
+                self.clients += 1
                 try:
-                    if self.askers > ASKERS_MAX:
-                        await talk.turn_away(unknown(f"{ASKERS_MAX} askers are there already: try again", why="busy"))
+                    if self.clients > CLIENTS_MAX:
+                        await talk.turn_away(unknown(f"{CLIENTS_MAX} clients are connected; try again", why="busy"))
                         return
                     await talk.serve()
                 finally:
-                    self.askers -= 1
+                    self.clients -= 1
         except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
-            return  # its own loss
-        except Exception:  # a bug of ours: it is written down, and costs this asker alone
+            return  # the client's own loss
+        except Exception:  # a bug of ours: it is logged, and fails this client alone
             traceback.print_exc(file=sys.stderr)
 
     async def _begun(self, stream: trio.SocketStream) -> Talk | None:
-        """The conversation that the first byte begins. None: nothing is said."""
+        """The protocol that the first byte begins. None: no byte came."""
         waiting = bytearray(await stream.receive_some(FIRST_BYTES))
         if not waiting:
             return None
         if not b"A" <= waiting[:1] <= b"Z":
             return LineTalk(stream, waiting, self._desk)
-        from emulator.cluster.http.conversation import HttpTalk  # what nobody speaks costs nothing
+        from emulator.cluster.http.conversation import HttpTalk  # imported at its first use
 
         return HttpTalk(stream, waiting, self._desk)

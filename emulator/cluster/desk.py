@@ -1,4 +1,4 @@
-"""The desk: what every conversation of the control server shares, whatever it speaks. Who answers, how much is owed."""
+"""State shared by all control connections: request handler, count of pending answers."""
 
 from collections.abc import Awaitable, Callable, Iterator, Set
 from contextlib import contextmanager
@@ -9,17 +9,20 @@ import trio
 from emulator.cluster.requests import Answer, AnyAsk, unusable
 
 SILENCE_LIMIT_S: Final = 60.0
-"""Between two requests of one asker; a stranger has less (HELLO_LIMIT_REAL_S)."""
+"""Limit between two requests of a client; before the token it is HELLO_LIMIT_REAL_S."""
 SEND_LIMIT_S: Final = 5.0
-"""For an asker to take its answer."""
+"""Limit for a client to receive its answer."""
 
 Answering = Callable[[AnyAsk, float], Awaitable[Answer]]
 Auditing = Callable[[float], Awaitable[Answer]]
 
 
 class Talk(Protocol):
-    """One connection's conversation. `begin`, while it is a stranger's: whether it shows the token; else it has been
-    told. Then `serve`, until there is no more, or `turn_away`."""
+    """One connection of the control server.
+
+    `begin` returns whether it shows the token; otherwise it has been answered. Then `serve` until its end, or
+    `turn_away`.
+    """
 
     async def begin(self) -> bool: ...
 
@@ -33,8 +36,10 @@ async def no_audit(_wait_s: float) -> Answer:
 
 
 class Desk:
-    """`answer(ask, wait_s)` returns within about `wait_s`, and so does `audit(wait_s)`. `hosts`: names and addresses of
-    ours beside loopback's."""
+    """`answer(ask, wait_s)` returns within about `wait_s`, and so does `audit(wait_s)`.
+
+    `hosts`: our names and addresses beside loopback's.
+    """
 
     def __init__(
         self, token: str, answer: Answering, audit: Auditing = no_audit, hosts: Set[str] = frozenset()
@@ -48,7 +53,7 @@ class Desk:
 
     @contextmanager
     def owing(self) -> Iterator[None]:
-        """While somebody waits for an answer."""
+        """Count an answer as pending within the context."""
         self._owed += 1
         try:
             yield
@@ -58,12 +63,12 @@ class Desk:
             self._quits = trio.Event()
 
     async def quits(self) -> None:
-        """Until nobody waits for an answer: to be called when no more questions come to anything."""
+        """Wait until no answer is pending; to be called when no further request is carried out."""
         while self._owed:
             await self._quits.wait()
 
 
 async def send(stream: trio.SocketStream, data: bytes) -> None:
-    """Raises TooSlowError for who does not take it."""
+    """Send within SEND_LIMIT_S. Raises TooSlowError."""
     with trio.fail_after(SEND_LIMIT_S):
         await stream.send_all(data)

@@ -1,4 +1,4 @@
-"""`down`: a cluster ends in its own time, or is ended; and what a killed one has left is removed."""
+"""`down`: ends a cluster by request or by signal, and removes the remains of a killed one."""
 
 import contextlib
 import os
@@ -20,11 +20,14 @@ from emulator.runs.scratch import remove_scratch
 from emulator.worlds.containers.tool import DockerMissing
 
 DYING_TIME_S: Final = 2.0
-"""For one that gave no answer: what ends may close its server before the answer has left."""
+"""Time for a supervisor that did not answer.
+
+One that ends may close its server before the answer has left.
+"""
 OWN_TIME_S: Final = 12.0
-"""For nodes to write what they hold, and for the supervisor to end with them."""
+"""Time for the nodes to write their files, and for the supervisor to end with them."""
 CONTAINERS_TIME_S: Final = 60.0
-"""More, for containers and their networks to be removed."""
+"""Additional time for containers and their networks to be removed."""
 TERM_TIME_S: Final = 3.0
 KILL_TIME_S: Final = 5.0
 LOOK_S: Final = 0.02
@@ -32,9 +35,11 @@ FORK_SERVER: Final = "emulator.worlds.network.fork_server"
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How it ended. `how`: by itself ("down"), by a signal ("terminated", "killed"), it was dead ("stale"), or it is
-    not ours to end, and lives on ("detached": its containers are the compose tool's; "elsewhere"; "playing").
-    `orphans`: processes of it that had to be killed."""
+    """Result of ending a cluster. `orphans`: its processes that had to be killed.
+
+    `how`: by itself ("down"), by a signal ("terminated", "killed"), it was dead ("stale"), or another owner has it and
+    it lives on ("detached": its containers are the compose tool's; "elsewhere"; "playing").
+    """
 
     name: str
     directory: str
@@ -44,8 +49,10 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 def end(found: Found) -> Ended:
-    """Ends a cluster; afterwards none of its processes lives. Raises what UNUSABLE_MACHINES lists when containers or
-    namespaces cannot be removed; it stays registered then."""
+    """End a cluster; afterwards none of its processes lives.
+
+    Raises what UNUSABLE_MACHINES lists if containers or namespaces cannot be removed; it stays registered then.
+    """
     began = time.monotonic()
     owner = found.registration.owner
     if owner is None:
@@ -66,8 +73,8 @@ def end(found: Found) -> Ended:
 
 def _end_owner(found: Found, owner: Identity) -> str:
     more_s = CONTAINERS_TIME_S if found.registration.engine == "docker" else 0.0
-    asked = ask(found.registration, Down(), 1.0)
-    if _gone(owner, (OWN_TIME_S if asked.code == 0 else DYING_TIME_S) + more_s):
+    answer = ask(found.registration, Down(), 1.0)
+    if _gone(owner, (OWN_TIME_S if answer.code == 0 else DYING_TIME_S) + more_s):
         return "down"
     _signal(owner, signal.SIGTERM)
     if _gone(owner, TERM_TIME_S + more_s):
@@ -78,7 +85,7 @@ def _end_owner(found: Found, owner: Identity) -> str:
 
 
 def end_supervisor(process: "subprocess.Popen[bytes]", run_dir: Path, found: Found | None) -> None:
-    """Ends a supervisor that was just started, and what it had started."""
+    """End a supervisor that was just started, and the processes that it had started."""
     more_s = CONTAINERS_TIME_S if found is not None and found.registration.engine == "docker" else 0.0
     try:
         process.wait(OWN_TIME_S + more_s)  # it saw its standard input close
@@ -97,8 +104,10 @@ def end_supervisor(process: "subprocess.Popen[bytes]", run_dir: Path, found: Fou
 
 
 def kill_orphans(found: Found, owner: Identity) -> int:
-    """Kills what is left of a dead supervisor's session of nodes; returns how many there were. The kernel does that by
-    itself (PR_SET_PDEATHSIG); here it is made sure."""
+    """Kill the rest of a dead supervisor's session of nodes; return their number.
+
+    The kernel does that by itself (PR_SET_PDEATHSIG); this makes sure.
+    """
     left = _of_session(found, owner)
     deadline = time.monotonic() + 1.0
     while left and time.monotonic() < deadline:  # they may be dying
@@ -112,7 +121,7 @@ def kill_orphans(found: Found, owner: Identity) -> int:
 
 
 def _of_session(found: Found, owner: Identity) -> list[psutil.Process]:
-    """Nodes and their fork server: in its session, of its kind, and no older than the supervisor."""
+    """Nodes and their fork server: in its session, of its kind, no older than the supervisor."""
     session = found.registration.session
     left: list[psutil.Process] = []
     for process in psutil.process_iter() if session else ():
@@ -126,7 +135,7 @@ def _of_session(found: Found, owner: Identity) -> list[psutil.Process]:
 
 
 def _gone(owner: Identity, limit_s: float) -> bool:
-    """Whether it ended within the time; as a child of somebody who does not wait for it, too."""
+    """Whether the owner ended within the time, even as a zombie of another parent."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         if standing_of(owner) == "dead":
@@ -136,7 +145,7 @@ def _gone(owner: Identity, limit_s: float) -> bool:
 
 
 def _signal(owner: Identity, number: int) -> None:
-    """Nobody else gets it: a handle of the process is held while it is looked at."""
+    """Signal the owner alone: a handle of the process is held while it is checked."""
     with contextlib.suppress(ProcessLookupError):
         handle = os.pidfd_open(owner.pid)
         try:

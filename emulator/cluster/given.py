@@ -1,4 +1,4 @@
-"""Everything that is given for a cluster that stays: its compose file's, below settings files, below `--set`."""
+"""All settings of a live cluster: its compose file's, below settings files, below `--set`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,20 +15,22 @@ from emulator.worlds.cluster_file.cluster import ClusterFile
 def given_for_cluster(
     compose: ClusterFile, version: str, overrides: Mapping[str, Any], files: Sequence[SettingsFile]
 ) -> AllGiven:
-    """Files and overrides are in force on every node, whatever the compose file says of some. Raises UnusableSetting,
-    UnusableFile."""
-    said = applied(files, version, azs_of(compose.topology))
-    asked: dict[str, Given] = {}
+    """Files and overrides win on every node over the compose file.
+
+    Raises UnusableSetting, UnusableFile.
+    """
+    layer = applied(files, version, azs_of(compose.topology))
+    by_set: dict[str, Given] = {}
     for name, value in overrides.items():
         setting = found(name)
-        asked[setting.key if setting is not None else name] = Given(usable(name, value, version), BY_COMMAND)
-    above = said.cluster | asked
+        by_set[setting.key if setting is not None else name] = Given(usable(name, value, version), BY_COMMAND)
+    above = layer.cluster | by_set
     dropped: list[Dropped] = []
     own = {node: known_of(values, version, node, dropped) for node, values in compose.settings.items()}
     own = {node: {key: one for key, one in values.items() if key not in above} for node, values in own.items()}
     numbers = {node.name: node.number for node in compose.topology.with_role("broker")}
     by_broker = {
-        number: own.get(name, {}) | {k: one for k, one in said.by_broker.get(number, {}).items() if k not in asked}
+        number: own.get(name, {}) | {k: one for k, one in layer.by_broker.get(number, {}).items() if k not in by_set}
         for name, number in numbers.items()
     }
     session = known_of(compose.session, version, compose.path.name, dropped)
@@ -39,4 +41,4 @@ def given_for_cluster(
         by_controller={node: values for node, values in own.items() if node not in numbers and values},
         brokers=tuple(numbers.values()),
     )
-    return AllGiven(everything, said, tuple(dropped))
+    return AllGiven(everything, layer, tuple(dropped))

@@ -1,4 +1,4 @@
-"""Holding a cluster that stays: its control server listens, and it takes orders until somebody ends it."""
+"""Runs a live cluster with its control server, until a request or a signal ends it."""
 
 import signal
 from collections.abc import Awaitable, Callable, Set
@@ -19,10 +19,15 @@ async def hold(
     audit: Auditing = no_audit,
     hosts: Set[str] = frozenset(),
 ) -> None:
-    """Enters the cluster and serves until `live.ending`, which SIGTERM sets, too. `opened` is told the control server's
-    port; tasks `beside` end with it. `audit`, `hosts`: as for ControlServer. Raises PortInUse."""
+    """Enter the cluster and serve until `live.ending`, which SIGTERM sets, too.
+
+    Raises PortInUse.
+
+    `opened` is called with the control server's port; tasks `beside` end with it. `audit`, `hosts`: as for
+    ControlServer.
+    """
     async with trio.open_nursery() as outer:
-        await outer.start(_obey_signals, live.ending)  # to the very end: a second word must not tear it
+        await outer.start(_obey_signals, live.ending)  # to the very end: a second signal must not interrupt it
         async with live.cluster, trio.open_nursery() as nursery:
             for task in beside:
                 nursery.start_soon(task)
@@ -31,13 +36,13 @@ async def hold(
             nursery.start_soon(live.run)
             await live.ending.wait()
             with trio.move_on_after(LAST_ANSWERS_S):
-                await server.quits()  # whoever asked for the end is told of it
+                await server.quits()  # the client that requested the end receives its answer
             nursery.cancel_scope.cancel()
         outer.cancel_scope.cancel()
 
 
 async def _obey_signals(ending: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-    """SIGTERM ends the cluster as `down` does."""
+    """Let SIGTERM end the cluster as `down` does."""
     with trio.open_signal_receiver(signal.SIGTERM) as signals:
         task_status.started()
         async for _ in signals:

@@ -1,4 +1,4 @@
-"""`up`: a supervisor is started, and kept once its cluster is ready."""
+"""`up`: starts a supervisor, and keeps it once its cluster is ready."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ READY_LOOK_S: Final = 0.5
 
 
 class NotUp(Exception):
-    """The cluster did not come up: one line that says why. `late`: it might have, given more time."""
+    """The cluster did not come up, with its reason in one line. `late`: it ran out of time."""
 
     def __init__(self, why: str, late: bool = False) -> None:
         super().__init__(why)
@@ -30,23 +30,23 @@ class NotUp(Exception):
 
 
 class Held(NamedTuple):
-    """A cluster that lives as long as whoever started it: it ends when `process.stdin` is closed."""
+    """A cluster that ends with the process that started it, when `process.stdin` is closed."""
 
     found: Found
     process: "subprocess.Popen[bytes]"
 
 
 def launch(run_dir: Path, limit_s: float = READY_LIMIT_S, progress: Callable[[str], None] | None = None) -> Found:
-    """The cluster of `run_dir` (with its live.json), ready; it stays.
+    """Start the cluster of `run_dir` (with its live.json); return it when ready. Raises NotUp.
 
-    Raises NotUp. Then, and when it is interrupted, nothing is left running.
+    The cluster stays. After NotUp or an interrupt nothing is left running.
     """
     found, process = launch_held(run_dir, limit_s, progress)
     assert process.stdin is not None
     process.stdin.write(KEEP + b"\n")
     process.stdin.flush()
     process.stdin.close()
-    process.returncode = process.returncode or 0  # else Python warns: it lives on, and is not ours to wait for
+    process.returncode = process.returncode or 0  # else Python warns: it lives on, and is not a child to wait for
     return found
 
 
@@ -56,8 +56,10 @@ def launch_held(
     progress: Callable[[str], None] | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Held:
-    """The same, and it ends with this process, however that ends. `look` is called every half second or sooner: what it
-    raises gives the cluster up. Raises NotUp."""
+    """Start the cluster as `launch` does; it ends with this process, however that ends.
+
+    `look` is called every half second or sooner: an exception of it gives the cluster up. Raises NotUp.
+    """
     process = _spawn(run_dir)
     kept = False
     try:
@@ -105,7 +107,7 @@ def _until_registered(run_dir: Path, process: "subprocess.Popen[bytes]", look: C
         if process.poll() is not None:
             raise NotUp(_last_words(run_dir, process.returncode))
         time.sleep(LOOK_S)
-    raise NotUp(f"the supervisor was not ready to be asked within {REGISTERED_LIMIT_S:g} s", late=True)
+    raise NotUp(f"the supervisor was not ready within {REGISTERED_LIMIT_S:g} s", late=True)
 
 
 def _check(answer: Answer, process: "subprocess.Popen[bytes]", run_dir: Path, deadline: float) -> None:
@@ -118,4 +120,4 @@ def _check(answer: Answer, process: "subprocess.Popen[bytes]", run_dir: Path, de
 
 
 def _last_words(run_dir: Path, code: int) -> str:
-    return last_words(run_dir) or f"the supervisor ended with {code} and no word"
+    return last_words(run_dir) or f"the supervisor exited with code {code} and no output"

@@ -1,4 +1,4 @@
-"""What a cluster has left whose supervisor is gone: it was killed, or it met what it could not bear."""
+"""Orphaned processes and files of a cluster whose supervisor died."""
 
 import os
 import shutil
@@ -13,11 +13,11 @@ from emulator.worlds.packet_filter.namespaces import abandoned
 
 LAST_BYTES: Final = 4096
 FULL_BYTES: Final = 4096
-"""With less left, a disk is full: a line of a log may not have gone into it."""
+"""With less free space, a disk is full: a line of a log may be missing."""
 
 
 def left_by(found: Found) -> str:
-    """One line: what there is, and what ends it."""
+    """One line: the remains, and the command that removes them."""
     words = last_words(found.directory)
     why = f"; its last words: {words}" if words else "; its disk is full" if _disk_full(found.directory) else ""
     return (
@@ -38,7 +38,7 @@ def last_words(run_dir: Path) -> str:
 
 
 def _disk_full(run_dir: Path) -> bool:
-    """Whoever ended of that could not write down why."""
+    """Whether the disk is full: a supervisor that died of it could not write the reason."""
     try:
         return shutil.disk_usage(run_dir).free < FULL_BYTES
     except OSError:

@@ -1,7 +1,7 @@
-"""A conversation in lines: one JSON line per request, one back. It is what the commands speak.
+"""The protocol of the commands: one JSON line per request, one back.
 
-After the first line that is no request the connection is closed, and what cannot become one is not even waited for to
-its line's end.
+The connection is closed after the first line that is no request. The server does not wait for the end of a line that
+cannot become one.
 """
 
 import hmac
@@ -26,7 +26,7 @@ from emulator.cluster.requests import (
 
 
 class LineTalk:
-    """`waiting`: what has been received already."""
+    """`waiting`: the bytes received already."""
 
     def __init__(self, stream: trio.SocketStream, waiting: bytearray, desk: d.Desk) -> None:
         self._stream = stream
@@ -38,7 +38,7 @@ class LineTalk:
         return await self._next_line()
 
     async def serve(self) -> None:
-        """From the line that has shown the token."""
+        """Serve from the line that has shown the token."""
         while await self._answer_line():
             with trio.move_on_after(d.SILENCE_LIMIT_S) as silence:
                 if not await self._next_line():
@@ -50,7 +50,7 @@ class LineTalk:
         await self._send(answer)
 
     async def _next_line(self) -> bool:
-        """Whether there is one, with the token."""
+        """Whether there is a next line, with the token."""
         line = await self._received()
         if line is None or not await self._shows_token(line):
             return False
@@ -58,7 +58,7 @@ class LineTalk:
         return True
 
     async def _shows_token(self, line: bytes) -> bool:
-        """Nothing but the token is looked at; without it, this is the last word."""
+        """Check the token and nothing else; without it, this is the last answer."""
         try:
             if hmac.compare_digest(token_of(line), self._desk.token):
                 return True
@@ -77,7 +77,7 @@ class LineTalk:
                 answer = await self._desk.answer(decode_ask(request), request.wait_s)
             except Refused as refused:
                 answer, listens = unusable(refused), not isinstance(refused, Malformed)
-            except Exception as error:  # a bug of ours: it is written down, and costs this asker alone
+            except Exception as error:  # a bug of ours: it is logged, and fails this client alone
                 traceback.print_exc(file=sys.stderr)
                 answer, listens = unknown(f"a bug; see the supervisor's log: {error!r}", why="bug"), False
             await self._send(answer)

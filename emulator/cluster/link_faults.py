@@ -1,6 +1,6 @@
-"""Faults on the links of a cluster that stays: the words of a command become rules, and each rule's life is kept.
+"""Faults on the links of a live cluster: from a command to a rule, and each rule's history.
 
-Nothing is expected of a rule here: a person may cut a link that is idle, and an audit does not call that unknown.
+No rule is expected to stop traffic here: a user may cut an idle link, and an audit does not call that unknown.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from emulator.worlds.network.reports import ClusterError
 from protocol.link_rules import LinkRule
 
 RULES_MAX: Final = 64
-"""In force at a time."""
+"""Limit of rules in force at a time."""
 HEALED_KEPT: Final = 64
-"""Healed rules that are still told about; the oldest are forgotten."""
+"""Limit of healed rules kept for reports; the oldest are forgotten."""
 EXPECTS_NOTHING: Final = "--expects-nothing"
 
 
@@ -31,39 +31,39 @@ class FaultLife(msgspec.Struct):
 
     rule: LinkRule
     places: tuple[str, ...]
-    asked_ms: float
+    requested_ms: float
     in_force_ms: dict[str, float] = {}
-    heal_asked_ms: float | None = None
+    heal_requested_ms: float | None = None
     healed_ms: dict[str, float] = {}
     frames_stopped: dict[str, int] = {}
 
-    def told(self, speed: float, running: Sequence[str]) -> dict[str, Any]:
-        """As in verdict.json, and in more detail. `..._after_ms`: real time since the command."""
+    def report(self, speed: float, running: Sequence[str]) -> dict[str, Any]:
+        """The fields of verdict.json, and details. `..._after_ms`: real time since the command."""
         ends = {name for name in (*self.rule.a, *self.rule.b)}
         at_ends = {name: at for name, at in self.in_force_ms.items() if name in ends}
         healed = {name: at for name, at in self.healed_ms.items() if name in ends}
         entry: dict[str, Any] = {
             "id": self.rule.rule,
             "rule": self.rule.what,
-            "asked_ms": round(self.asked_ms, 3),
+            "asked_ms": round(self.requested_ms, 3),
             "in_force_ms": _latest(at_ends),
-            "healed_ms": _latest(healed) if self.heal_asked_ms is not None else None,
+            "healed_ms": _latest(healed) if self.heal_requested_ms is not None else None,
             "frames_stopped": sum(self.frames_stopped.values()),
             "took_effect": bool(at_ends),
-            "healed": None if self.heal_asked_ms is None else True,
+            "healed": None if self.heal_requested_ms is None else True,
             "ends": [
                 {
                     "nodes": list(nodes),
                     "in_force_ms": _latest({name: at_ends[name] for name in nodes if name in at_ends}),
-                    "in_force_after_ms": _after(at_ends, nodes, self.asked_ms, speed),
+                    "in_force_after_ms": _after(at_ends, nodes, self.requested_ms, speed),
                     "not_yet": [name for name in nodes if name not in at_ends and name not in running],
                     "frames_stopped": sum(self.frames_stopped.get(name, 0) for name in nodes),
                 }
                 for nodes in (self.rule.a, self.rule.b)
             ],
         }
-        if self.heal_asked_ms is not None:
-            entry["healed_after_ms"] = _after(healed, tuple(healed), self.heal_asked_ms, speed)
+        if self.heal_requested_ms is not None:
+            entry["healed_after_ms"] = _after(healed, tuple(healed), self.heal_requested_ms, speed)
         return entry
 
 
@@ -71,10 +71,10 @@ def _latest(at: dict[str, float]) -> float | None:
     return round(max(at.values()), 3) if at else None
 
 
-def _after(at: dict[str, float], nodes: Sequence[str], asked_ms: float, speed: float) -> float | None:
+def _after(at: dict[str, float], nodes: Sequence[str], requested_ms: float, speed: float) -> float | None:
     """Real ms from the command until the last of these nodes."""
     times = [at[name] for name in nodes if name in at]
-    return round((max(times) - asked_ms) / speed, 3) if times else None
+    return round((max(times) - requested_ms) / speed, 3) if times else None
 
 
 class LinkFaults:
@@ -89,7 +89,7 @@ class LinkFaults:
         self._lives: dict[str, FaultLife] = {}
 
     async def apply(self, words: Sequence[str]) -> dict[str, Any]:
-        """One fault. Raises Refused."""
+        """Put one fault in force. Raises Refused."""
         if not words or words[0].lower() not in KINDS:
             raise Refused(f"a fault on links is one of {', '.join(KINDS)}")
         rule_id = f"rule-{self._count + 1}"
@@ -102,7 +102,7 @@ class LinkFaults:
         except RuleError as error:
             raise Refused(str(error)) from error
         assert isinstance(rule, LinkRule)
-        in_force = [life for life in self._lives.values() if life.heal_asked_ms is None]
+        in_force = [life for life in self._lives.values() if life.heal_requested_ms is None]
         if len(in_force) >= RULES_MAX:
             raise Refused(f"{RULES_MAX} rules are in force, no more at a time: heal some")
         for life in in_force:
@@ -112,7 +112,7 @@ class LinkFaults:
         life = self._lives[rule_id] = FaultLife(rule, self._places(words[1:], named), self._cluster.now_ms())
         report = await self._cluster.apply(rule)
         life.in_force_ms = dict(report.in_force_ms)
-        return await self._told("applied", [life]) | ({"targets": targets} if targets else {})
+        return await self._result("applied", [life]) | ({"targets": targets} if targets else {})
 
     def _places(self, *several: Sequence[str]) -> tuple[str, ...]:
         """Targets in canonical form, nodes and AZs that the words name, each once."""
@@ -121,38 +121,41 @@ class LinkFaults:
         return tuple(dict.fromkeys(filter(None, named)))
 
     async def heal(self, words: Sequence[str], kind: str = "") -> dict[str, Any]:
-        """Lifts what the words name: places, or a rule. Without words: everything (of that kind). Raises Refused."""
+        """Lift the rules at these places, or a named rule; without words all (of `kind`).
+
+        Raises Refused.
+        """
         chosen = self._chosen(words, kind)
-        asked_ms = self._cluster.now_ms()
+        requested_ms = self._cluster.now_ms()
         for life in chosen:
-            life.heal_asked_ms = asked_ms
+            life.heal_requested_ms = requested_ms
         for life in chosen:
             try:
                 (report,) = await self._cluster.heal(life.rule.rule)
             except ClusterError:
-                continue  # it has not come into force yet, or somebody else heals it
+                continue  # not in force yet, or another request heals it
             life.healed_ms = dict(report.healed_ms)
             life.frames_stopped.update(report.frames_stopped)
         self._forget()
-        return await self._told("healed", chosen)
+        return await self._result("healed", chosen)
 
-    async def told(self) -> list[dict[str, Any]]:
+    async def report(self) -> list[dict[str, Any]]:
         """Every fault in force and the last that were healed, in the order of their commands."""
         counts = await self._cluster.frames_stopped()
         for rule_id, life in self._lives.items():
-            if life.heal_asked_ms is None:
+            if life.heal_requested_ms is None:
                 life.frames_stopped.update(counts.get(rule_id, {}))
         running = self._cluster.running()
-        return [life.told(self._cluster.clock.speed, running) for life in self._lives.values()]
+        return [life.report(self._cluster.clock.speed, running) for life in self._lives.values()]
 
     def seen(self) -> list[LinkFault]:
         """The same, as a status has them."""
         return [
             LinkFault(
                 life.rule,
-                life.asked_ms,
+                life.requested_ms,
                 _latest(life.in_force_ms),
-                None if life.heal_asked_ms is None else _latest(life.healed_ms) or life.heal_asked_ms,
+                None if life.heal_requested_ms is None else _latest(life.healed_ms) or life.heal_requested_ms,
                 sum(life.frames_stopped.values()),
             )
             for life in self._lives.values()
@@ -162,7 +165,7 @@ class LinkFaults:
         lives = [
             life
             for life in self._lives.values()
-            if life.heal_asked_ms is None and kind in ("", life.rule.kind)
+            if life.heal_requested_ms is None and kind in ("", life.rule.kind)
         ]
         wanted = [word for word in joined(words) if word != "->"]
         if not wanted or [word.lower() for word in wanted] == ["all"]:
@@ -180,21 +183,21 @@ class LinkFaults:
         return found
 
     def _forget(self) -> None:
-        healed = [rule_id for rule_id, life in self._lives.items() if life.heal_asked_ms is not None]
+        healed = [rule_id for rule_id, life in self._lives.items() if life.heal_requested_ms is not None]
         for rule_id in healed[: max(0, len(healed) - HEALED_KEPT)]:
             del self._lives[rule_id]
 
-    async def _told(self, what: str, lives: list[FaultLife]) -> dict[str, Any]:
-        """What was done, and everything in force with what it has stopped so far."""
-        told = {entry["id"]: entry for entry in await self.told()}
+    async def _result(self, what: str, lives: list[FaultLife]) -> dict[str, Any]:
+        """The result of a command, and everything in force with its counts so far."""
+        entries = {entry["id"]: entry for entry in await self.report()}
         ids = [life.rule.rule for life in lives]
         return {
-            what: [told[rule_id] for rule_id in ids if rule_id in told],
-            "in_force": [entry for entry in told.values() if entry["healed"] is None],
+            what: [entries[rule_id] for rule_id in ids if rule_id in entries],
+            "in_force": [entry for entry in entries.values() if entry["healed"] is None],
             "now_ms": round(self._cluster.now_ms(), 3),
         }
 
 
 def same(left: LinkRule, right: LinkRule) -> bool:
-    """The same fault under two names."""
+    """Whether two rules are the same fault."""
     return msgspec.structs.replace(left, rule="") == msgspec.structs.replace(right, rule="")

@@ -1,7 +1,7 @@
-"""Machines of a cluster that stays, broken and mended one command at a time.
+"""Faults of a live cluster's machines, one command at a time.
 
-What is done is what a scenario does (`emulator.runs.network.FaultExecutor`); here is what a person must be told who
-asks for it twice, or of the wrong node.
+A fault has the effect it has in a scenario (`emulator.runs.network.FaultExecutor`). This module refuses a fault that is
+in force already, or that is for another node.
 """
 
 import contextlib
@@ -31,13 +31,13 @@ from protocol.events import NodeStopped
 from protocol.events.reading import event_in
 
 LAST_BYTES: Final = 16_384
-"""Of an event file, in which a life's last words are."""
+"""Bytes of an event file's end that are searched for the last event of an incarnation."""
 DISKS: Final = frozenset(word for word, step in LIVE_FAULTS.items() if "directory" in step.__struct_fields__)
-"""What is done to a disk, or to one log directory."""
+"""Faults of a disk, or of one log directory."""
 FOR_THE_LIVING: Final = frozenset(
     word for word, step in LIVE_FAULTS.items() if step.NEEDS_LIFE or word in ("kill", "power-loss")
 )
-"""A person who kills what is dead has mistaken it for another."""
+"""Faults that a stopped node refuses: a user who kills it has mistaken it for another."""
 
 
 class MachineFaults:
@@ -71,7 +71,7 @@ class MachineFaults:
         return tuple(sorted(self._starting))
 
     def check_serves(self, name: str) -> str:
-        """The node, if it can be asked something now. Raises Refused."""
+        """The node, if it serves requests now. Raises Refused."""
         if name not in self._cluster.running():
             raise Refused(f"{name} does not run; start it with: faultline start {name}")
         if name in self.paused():
@@ -87,13 +87,13 @@ class MachineFaults:
         names, left_out = self._machines(ask)
         directories = {name: self._directory(ask, name) for name in names}
         changes = {name: self._change(ask, name) for name in names}
-        told: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         refused: list[str] = []
 
         async def one(name: str) -> None:
             try:
                 done = await self._do_one(ask, name, directories[name])
-                told.append(done | self._said_of(changes[name], name))
+                results.append(done | self._start_notes(changes[name], name))
             except (Refused, ClusterError) as error:
                 refused.append(str(error))
 
@@ -101,15 +101,17 @@ class MachineFaults:
             for name in names:
                 nursery.start_soon(one, name)
         if refused:
-            done = f"; done: {', '.join(sorted(each['node'] for each in told))}" if told else ""
+            done = f"; done: {', '.join(sorted(each['node'] for each in results))}" if results else ""
             raise Refused("; ".join(sorted(refused)) + done)
-        told.sort(key=lambda each: names.index(each["node"]))
-        alone = told[0] if len(told) == 1 else {"fault": ask.fault}
-        return {**alone, "machines": told, "left_out": left_out, **({"targets": targets} if targets else {})}
+        results.sort(key=lambda each: names.index(each["node"]))
+        alone = results[0] if len(results) == 1 else {"fault": ask.fault}
+        return {**alone, "machines": results, "left_out": left_out, **({"targets": targets} if targets else {})}
 
     def _machines(self, ask: Machine) -> tuple[list[str], dict[str, str]]:
-        """Which are meant. One that was named must be fit for it; of an AZ or a pattern those that are not are left
-        out, {node: why}. Raises Refused."""
+        """(nodes of the command, {node: reason why it is left out}). Raises Refused.
+
+        A named node must be fit for the fault; of an AZ or a pattern unfit nodes are left out.
+        """
         topology = self._cluster.topology
         names: list[str] = []
         left_out: dict[str, str] = {}
@@ -132,7 +134,7 @@ class MachineFaults:
     async def _do_one(self, ask: Machine, name: str, directory: str) -> dict[str, Any]:
         """Raises Refused, ClusterError."""
         cluster, fault = self._cluster, ask.fault
-        asked_ms = cluster.now_ms()
+        requested_ms = cluster.now_ms()
         if fault in ("start", "stop"):
             (self._starting if fault == "start" else self._stopping).add(name)
         try:
@@ -149,15 +151,15 @@ class MachineFaults:
             "fault": fault,
             "node": name,
             "directory": directory,
-            "asked_ms": round(asked_ms, 3),
+            "asked_ms": round(requested_ms, 3),
             "done_ms": round(done_ms, 3),
-            "after_ms": round((done_ms - asked_ms) / cluster.clock.speed, 3),
+            "after_ms": round((done_ms - requested_ms) / cluster.clock.speed, 3),
             "running": name in cluster.running(),
         }
 
     async def _carry_out(self, ask: Machine, name: str, directory: str) -> None:
         """Raises Refused, ClusterError."""
-        if ask.fault == "power-loss":  # a person need not know how long each log is: no more is kept than there is
+        if ask.fault == "power-loss":  # a user need not know how long each log is: no more is kept than there is
             await self._cluster.kill(name, "power-loss")
             try:
                 with_files(self._cluster.run_dir, name, lambda files: _lose_unsynced(files, ask.batches_kept))
@@ -183,7 +185,7 @@ class MachineFaults:
             raise Refused(f"{field.rstrip('`')}: {what}" if field else what) from error
 
     def _directory(self, ask: Machine, name: str) -> str:
-        """Of the node's log.dirs. Raises Refused."""
+        """A directory of the node's log.dirs. Raises Refused."""
         if LIVE_FAULTS[ask.fault].OF_BROKERS and name not in self._log_dirs:
             raise Refused(f"{name} is no broker: it keeps no log")
         if not ask.directory:
@@ -195,22 +197,25 @@ class MachineFaults:
         return nearest("log directory", ask.directory, known)
 
     def _change(self, ask: Machine, name: str) -> Restarted | None:
-        """Of a start that changes this node, before anything is started. Raises Refused."""
-        asked = {**ask.from_files, **ask.settings}
-        if not (ask.version or asked):
+        """Change of a node by a start, computed before any node is started. Raises Refused."""
+        changed_settings = {**ask.from_files, **ask.settings}
+        if not (ask.version or changed_settings):
             return None
         if ask.fault != "start":
             raise Refused(f"{ask.fault} takes neither a version nor settings")
         spec = self._roster.spec
         if name not in spec.settings and name not in ([ask.node] if isinstance(ask.node, str) else ask.node):
-            return None  # of an AZ those that are brokers are meant
+            return None  # of an AZ only the brokers are meant
         try:
-            return restarted(spec, name, ask.version, asked, insists=ask.settings)
+            return restarted(spec, name, ask.version, changed_settings, insists=ask.settings)
         except UnusableStart as error:
             raise Refused(str(error)) from error
 
-    def _said_of(self, after: Restarted | None, name: str) -> dict[str, Any]:
-        """{"kafka.version", "inter.broker.protocol.version": as they are now, "said": lines about its settings}."""
+    def _start_notes(self, after: Restarted | None, name: str) -> dict[str, Any]:
+        """Fields of a start's result: "kafka.version", "inter.broker.protocol.version" and "said".
+
+        The present versions, and lines about settings.
+        """
         if after is None:
             return {}
         versions = {"kafka.version": after.spec.binary(name), PROTOCOL: after.spec.protocol(name)}
@@ -239,21 +244,21 @@ class MachineFaults:
 
 
 def _lose_unsynced(files: DiskFiles, batches_kept: int) -> None:
-    """-1: nothing is left but what was synced."""
+    """-1: only synced bytes are left."""
     cut(files, surviving_bytes(files, files.synced_bytes, lambda path, synced, size: synced, batches=batches_kept))
 
 
 def last_word(cluster: Cluster, name: str) -> NodeStopped:
-    """How the node's last life ended, as it wrote itself; `kind` "": it wrote nothing."""
+    """The end of the node's last incarnation, as it wrote it; `kind` "": it wrote nothing."""
     end = next(end for end in reversed(cluster.exits) if end.node == name)
     own = f"{name}.{end.incarnation}{EVENT_SUFFIX}"
     for path in event_paths(cluster.run_dir / EVENTS_FOLDER, name):
         if path.name != own or is_foreign(path):
             continue
-        with contextlib.suppress(OSError), open_regular(path) as file:  # it may have come to nothing
+        with contextlib.suppress(OSError), open_regular(path) as file:  # the file may be missing
             file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_BYTES))
             for line in reversed(file.read(2 * LAST_BYTES).splitlines()):
                 event = event_in(line)
                 if event is not None and event["event"] == NodeStopped.NAME:
                     return NodeStopped(end.code, str(event.get("reason", "")), str(event.get("kind", "")))
-    return NodeStopped(end.code, f"exit code {end.code}, and no word")
+    return NodeStopped(end.code, f"exited with code {end.code} and no output")

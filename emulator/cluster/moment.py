@@ -1,8 +1,7 @@
-"""A cluster's events as they were at one moment, while it goes on writing them.
+"""Snapshot of a running cluster's events at one moment.
 
-All its processes share one clock, so what was written by a moment is a consistent cut: whatever is told to have come of
-something, that something is told of, too. Event files only grow, their lines in the order of time: a moment is the
-beginning of each.
+All its processes share one clock, so the events up to a moment are a consistent cut: it has the cause of each of its
+effects. Event files only grow, their lines in the order of time: a snapshot is the beginning of each.
 """
 
 import os
@@ -19,18 +18,24 @@ from emulator.regular_files import named, open_regular, read_regular, write_whol
 from protocol.events.reading import LINE_BYTES_MAX, at_ms_in
 
 WRITTEN_S: Final = 0.5
-"""Real time after which a line should be on disk: ten times what processes keep it for."""
+"""Real time after which a line should be on disk: ten times the processes' buffering time."""
 SURELY_WRITTEN_S: Final = 8.0
-"""A process on a busy machine may keep it longer. A later line is the proof that it is there; every process writes one
-every five seconds of its clock."""
+"""Limit for a process on a busy machine, which may buffer longer.
+
+A later line proves that the earlier ones are on disk; every process writes one every five seconds of its clock.
+"""
 LOOK_S: Final = 0.1
 TAIL_BYTES: Final = 1 << 20
 COPY_BYTES: Final = 1 << 20
 
 
 def copy_moment(found: Found, target: Path) -> float:
-    """Copies the events until now to `target`, as a run's directory; returns that moment, in scenario ms. Raises
-    Refused when the cluster does not say what time it is."""
+    """Copy the events until now to `target`, as a run's directory.
+
+    Return that moment in scenario ms.
+
+    Raises Refused if the cluster does not report its time.
+    """
     answer = ask(found.registration, Status())
     if answer.code != 0:
         raise Refused(answer.error)
@@ -47,7 +52,7 @@ def copy_moment(found: Found, target: Path) -> float:
 
 
 def _until_written(events: Path, nodes: Sequence[str], moment_ms: float) -> None:
-    """Until all that these nodes wrote by the moment is on disk; no longer than it can take those that live."""
+    """Wait until every line of these nodes up to the moment is on disk, with a limit."""
     began = time.monotonic()
     time.sleep(WRITTEN_S)
     lacking = set(nodes)
@@ -59,12 +64,12 @@ def _until_written(events: Path, nodes: Sequence[str], moment_ms: float) -> None
 
 
 def _files(events: Path, node: str) -> list[Path]:
-    """Of every life; without the wire level's, which are written before the others."""
+    """Files of every incarnation, without the wire level's, which are written before the others."""
     return [path for path in event_paths(events, node) if not path.name.endswith(WIRE_SUFFIX) and not is_foreign(path)]
 
 
 def is_past(path: Path, moment_ms: float) -> bool:
-    """Whether it has a whole line of after the moment."""
+    """Whether the file has a whole line after the moment."""
     with open_regular(path) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
         whole, end, _ = file.read(2 * TAIL_BYTES).rpartition(b"\n")
@@ -72,8 +77,10 @@ def is_past(path: Path, moment_ms: float) -> bool:
 
 
 def end_of(path: Path, moment_ms: float) -> int:
-    """Where the last whole line that was written by the moment ends, in bytes. What is no event is taken along: the
-    audit counts it."""
+    """End of the last whole line up to the moment, in bytes.
+
+    Lines that are no events are copied: the audit counts them.
+    """
     tail_bytes = TAIL_BYTES
     with open_regular(path) as file:
         size_bytes = os.fstat(file.fileno()).st_size
@@ -92,7 +99,7 @@ def end_of(path: Path, moment_ms: float) -> int:
             if begin == 0:
                 return 0
             if tail_bytes > LINE_BYTES_MAX:
-                return size_bytes  # a line of which no more is looked at
+                return size_bytes  # a line of which no more is read
             tail_bytes *= 4
 
 
@@ -101,6 +108,6 @@ def _copy(source: Path, target: Path, size_bytes: int) -> None:
         while size_bytes > 0:
             data = reading.read(min(COPY_BYTES, size_bytes))
             if not data:
-                return  # it was cut meanwhile
+                return  # the file was cut meanwhile
             writing.write(data)
             size_bytes -= len(data)

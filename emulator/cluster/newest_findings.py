@@ -1,7 +1,7 @@
-"""`following.json` in a run's directory: the newest that `faultline audit --follow` has told, while it follows.
+"""`following.json` in a run's directory: the newest findings of `faultline audit --follow`.
 
-It is written whole whenever something is told, has at most FINDINGS_MAX of them, and is removed when the follow ends.
-`faultline status` shows them, so it needs no Spark for that.
+The live audit writes it whole at each finding, with at most FINDINGS_MAX of them, and removes it at its end.
+`faultline status` shows them without Spark.
 """
 
 from pathlib import Path
@@ -20,7 +20,10 @@ BYTES_MAX: Final = 64 * 1024
 
 
 class NewestFindings(msgspec.Struct, frozen=True):
-    """`read_to_ms`: up to when the events were read; `violations`: {check: how many}; the newest comes last."""
+    """`read_to_ms`: time of the last event read; `violations`: {check: number}.
+
+    The newest comes last.
+    """
 
     read_to_ms: float
     violations: dict[str, int]
@@ -33,7 +36,7 @@ def write_newest(run: Path, findings: NewestFindings) -> None:
 
 
 def read_newest(run: Path) -> NewestFindings | None:
-    """None: nobody follows the run, or what is there says nothing."""
+    """The findings. None: no live audit runs, or the file is unreadable."""
     try:
         return msgspec.json.decode(read_regular(run / FOLLOWING_FILE, BYTES_MAX), type=NewestFindings)
     except (OSError, *UNDECODABLE):
@@ -41,5 +44,5 @@ def read_newest(run: Path) -> NewestFindings | None:
 
 
 def forget_newest(run: Path) -> None:
-    """Nobody follows it any more."""
+    """Remove the file at the end of a live audit."""
     (run / FOLLOWING_FILE).unlink(missing_ok=True)

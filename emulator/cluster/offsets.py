@@ -1,5 +1,8 @@
-"""Where a topic's partitions begin and end: for consumers, as its leaders answer, and at each replica, as its broker
-itself says. A broker that is cut off answers here: asked is from outside every AZ."""
+"""First and last offsets of a topic's partitions, for consumers and at each replica.
+
+Consumers' offsets come from the leaders, replicas' from their brokers. The requests come from outside every AZ, so a
+broker that is cut off answers, too.
+"""
 
 from typing import Any
 
@@ -41,13 +44,13 @@ class Offsets:
             for leader, led in by_leader.items():
                 nursery.start_soon(self._ask, leader, led, answers)
         statuses = await self._cluster.statuses()
-        told = []
+        listed = []
         for number, name in zip(topics[topic], names, strict=True):
             state = seen.states.get(name)
             replicas = [_replica(name, broker, statuses) for broker in seen.assignments.get(name, ())]
             led_by = state.leader if state is not None and state.leader >= 0 else None
-            told.append({"partition": number, "leader": led_by, **_listed(answers.get(name)), "replicas": replicas})
-        return {"topic": topic, "partitions": told}
+            listed.append({"partition": number, "leader": led_by, **_listed(answers.get(name)), "replicas": replicas})
+        return {"topic": topic, "partitions": listed}
 
     async def _ask(self, leader: BrokerId, names: list[str], answers: dict[str, Entry | str]) -> None:
         steps = tuple(m.ListOffsets(broker=leader, partition=name) for name in names)
@@ -58,14 +61,14 @@ class Offsets:
 
 
 def _listed(answer: Entry | str | None) -> dict[str, Any]:
-    """`error` 0, Kafka's code, an exception's name, or why nobody was asked."""
+    """`error`: 0, Kafka's code, an exception's name, or the reason why no request was sent."""
     if not isinstance(answer, dict):
         return {"earliest": None, "latest": None, "leader_epoch": None, "error": answer or NO_LEADER}
     return {key: answer[key] for key in ("earliest", "latest", "leader_epoch", "error")}
 
 
 def _replica(name: str, broker: int, statuses: dict[str, NodeStatus]) -> dict[str, Any]:
-    """`why`: what keeps it from saying."""
+    """Offsets of a replica. `why`: reason why they are missing."""
     status = statuses.get(broker_name(broker))
     if status is None:
         return {"broker": broker, "why": "it does not run, or does not answer"}

@@ -1,7 +1,7 @@
-"""The mailbox: steps and errands are handed to the live player, and their ends are awaited.
+"""The mailbox of the live player: hands it steps and client commands, and awaits their ends.
 
-The player runs in the supervisor's process. Should it meet a bug, what it had under way is unknown, and a new one sits
-down; the cluster goes on.
+The player runs in the supervisor's process. If it meets a bug, the outcome of its unfinished commands is unknown, and a
+new player takes over; the cluster goes on.
 """
 
 import sys
@@ -20,11 +20,11 @@ from emulator.worlds.network.in_process import InProcess
 from protocol.messages.base import Message
 
 LIVES_MAX: Final = 16
-"""Of the player; one that dies more often has a bug that its user must see."""
+"""Limit of players in a cluster; one that dies more often has a bug that the user must see."""
 
 
 class Job:
-    """One request under way. `noted()`: what it has brought so far, or in the end."""
+    """One unfinished request. `noted()`: its results so far, or in the end."""
 
     def __init__(self) -> None:
         self.noted: Callable[[], Sequence[Entry]] = tuple
@@ -51,7 +51,7 @@ class PlayerMailbox:
         self.player = self._new_player()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Returns when the player is dead for good."""
+        """Run players; returns when the last has died."""
         for life in range(LIVES_MAX):
             if life:
                 self.player = self._new_player()
@@ -66,19 +66,19 @@ class PlayerMailbox:
         self._here = None
 
     def watch_running(self) -> None:
-        """Brokers and session servers that run are observed, dead ones not."""
+        """Observe the brokers and session servers that run, and no others."""
         running = self._cluster.running()
         for node in self._cluster.topology.nodes:
             if "broker" in node.roles or "session" in node.roles:
                 self._post(WatchNode(node.name, node.name in running))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Until it holds of what the player observes."""
+        """Wait until `holds` returns true of the player's observations."""
         while not holds():
             await self._changed.wait()
 
     async def do(self, steps: tuple[Live, ...], job: Job) -> tuple[Entry, ...]:
-        """What the steps noted. Raises Refused when one could not be done."""
+        """Notes of the steps. Raises Refused if one could not be done."""
         number, pending = self._begin()
         job.noted = lambda: pending.entries or self.player.noted(number)
         self._post(Command(number, steps))
@@ -86,7 +86,7 @@ class PlayerMailbox:
         return pending.entries
 
     async def ask(self, client: str, request: Message) -> Message:
-        """What a client's process answers. Raises Refused."""
+        """Answer of a client's process. Raises Refused."""
         number, pending = self._begin()
         self._post(Errand(number, client, request))
         await self._end(number, pending)
@@ -99,13 +99,13 @@ class PlayerMailbox:
         return player
 
     def note_change(self) -> None:
-        """Whoever waits `until` something holds looks again."""
+        """Wake the waits of `until` to check again."""
         self._changed.set()
         self._changed = trio.Event()
 
     def _begin(self) -> tuple[int, _Pending]:
         if self._here is None or self._here.ended.is_set():
-            raise Refused("the cluster's own client has ended; why is in supervisor.log")
+            raise Refused("the cluster's own client has ended; see supervisor.log")
         self._count += 1
         pending = self._pending[self._count] = _Pending()
         return self._count, pending
@@ -123,11 +123,11 @@ class PlayerMailbox:
         self._here.shell.post(event, "command")
 
     def _took_effect(self, effect: Any) -> None:
-        """What the shell does not know."""
+        """Handle the effects that the shell does not know."""
         assert isinstance(effect, CommandEnded | ErrandEnded), effect
         pending = self._pending.get(effect.number)
         if pending is None:
-            return  # its asker was cancelled, with the cluster
+            return  # its request was cancelled, with the cluster
         if isinstance(effect, CommandEnded):
             pending.entries = effect.entries
         else:
@@ -139,5 +139,5 @@ class PlayerMailbox:
         for number, pending in self._pending.items():
             if not pending.done.is_set():
                 pending.entries = self.player.noted(number)
-                pending.error = f"what became of it is unknown: {reason}"
+                pending.error = f"the outcome is unknown: {reason}"
                 pending.done.set()

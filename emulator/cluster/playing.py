@@ -1,4 +1,4 @@
-"""While `faultline run` plays over the network it is registered: killed, it leaves what `down` then removes."""
+"""Registers `faultline run` over the network, for `down` to remove a killed one's remains."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,12 @@ from emulator.worlds.packet_filter.namespaces import NamespaceError
 
 @contextmanager
 def playing(run_dir: Path, name: str, engine: Engine, driver: Driver) -> Iterator[None]:
-    """Removes first what killed ones before it have left, where that takes no container engine. Raises OSError."""
+    """Register the run.
+
+    First remove the remains of killed ones, if that takes no container engine.
+
+    Raises OSError.
+    """
     for one in plays():
         if one.stale and one.registration.engine == "process":
             end(one)

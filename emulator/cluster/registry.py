@@ -1,9 +1,9 @@
-"""What runs: one entry for each cluster that stays, and for each `faultline run` that is being played.
+"""Register of running clusters, and of each running `faultline run`.
 
-Entries are a user's (`state_home`), so a cluster is found from anywhere. RUN_DIR/cluster.json says the same of a
-cluster once more, for who knows its directory. Both hold the control server's token and are readable by their owner
-alone. They are there from before the first machine is made until after the last is gone. One whose process is gone is
-*stale*: it was killed, or met a bug, and `down` removes what it left.
+Entries belong to a user (`state_home`), so a cluster is found from any directory. RUN_DIR/cluster.json repeats a
+cluster's entry, for commands that know its directory. Both hold the control server's token and are readable by their
+owner alone. They exist from before the first machine is made until after the last is gone. An entry whose process is
+gone is *stale*: it was killed, or met a bug, and `down` removes its remains.
 """
 
 import contextlib
@@ -28,21 +28,21 @@ from protocol.undecodable import UNDECODABLE
 CLUSTER_FILE: Final = "cluster.json"
 LOG_FILE: Final = "supervisor.log"
 PROGRAM_PREFIX: Final = "python-"
-"""Beginning of the names of clusters that programs and tests start; a command means them only by name."""
+"""Prefix of clusters that programs and tests start; a command takes them only by name."""
 KEEP: Final = b"keep"
-"""What `up` says to the supervisor when the cluster shall outlive it."""
+"""Line from `up` to the supervisor when the cluster is to outlive it."""
 KNOCK_LIMIT_S: Final = 1.0
 ENTRY_BYTES_MAX: Final = 64 * 1024
 
 
 class NoCluster(Exception):
-    """No such cluster, or several: one line that says what there is."""
+    """No such cluster, or several: one line with those that there are."""
 
 
 class Registration(msgspec.Struct, frozen=True):
-    """What an entry holds.
+    """Content of an entry.
 
-    `owner`: the process that it lives and dies with; None: that is in a container, and runs while it can be asked.
+    `owner`: the process that it lives and dies with; None: a process in a container, which runs while its port answers.
     `session`: the fork server's, which all nodes are in (0: not yet, or there is none). `port` 0: the control server
     does not listen yet, or there is none. `run`: the directory. `kind` "play": of `faultline run`, which takes no
     commands.
@@ -67,7 +67,7 @@ class Registration(msgspec.Struct, frozen=True):
 
     @property
     def http(self) -> str:
-        """Where it is asked over HTTP; "": not yet, or not at all."""
+        """Base URL over HTTP; "": not yet, or none."""
         return f"http://{self.host}:{self.port}" if self.port else ""
 
 
@@ -88,12 +88,12 @@ class Found(msgspec.Struct, frozen=True):
 
     @property
     def stale(self) -> bool:
-        """Its owner is dead, and cannot clean up any more."""
+        """Whether its owner is dead, and cannot clean up any more."""
         return self.standing == "dead"
 
 
 def register(run_dir: Path, registration: Registration) -> None:
-    """Whole or not at all, mode 0600. Raises OSError."""
+    """Write the entry whole or not at all, mode 0600. Raises OSError."""
     run_dir = run_dir.resolve()
     registration = msgspec.structs.replace(registration, run=str(run_dir))
     _write(_entry_of(run_dir), registration)
@@ -102,28 +102,28 @@ def register(run_dir: Path, registration: Registration) -> None:
 
 
 def unregister(run_dir: Path) -> None:
-    """It is over, and nothing is left of it."""
+    """Remove the entry of a cluster that has ended without remains."""
     (run_dir / CLUSTER_FILE).unlink(missing_ok=True)
     _entry_of(run_dir.resolve()).unlink(missing_ok=True)
 
 
 def registered(run_dir: Path) -> Found | None:
-    """The cluster in this directory. None: there is no cluster.json, or none that could be understood."""
+    """The cluster in this directory. None: no cluster.json, or an unreadable one."""
     return _read(run_dir / CLUSTER_FILE, run_dir)
 
 
 def clusters(runs: Path = RUNS) -> list[Found]:
-    """The user's, and those below `runs`, by name."""
+    """The user's clusters, and those below `runs`, by name."""
     return [one for one in _entries(runs) if one.registration.kind == "cluster"]
 
 
 def plays() -> list[Found]:
-    """The user's `faultline run`, under way or killed."""
+    """The user's `faultline run`, running or killed."""
     return [one for one in _entries(RUNS) if one.registration.kind == "play"]
 
 
 def named(name: str, runs: Path = RUNS) -> list[Found]:
-    """Clusters of that name, or in that directory (given by its name or path); running or stale."""
+    """Clusters of that name, or in that directory (by its name or path); running or stale."""
     at_path = registered(Path(name))
     if at_path is not None:
         return [at_path]
@@ -133,7 +133,8 @@ def named(name: str, runs: Path = RUNS) -> list[Found]:
 def choose(name: str | None, runs: Path = RUNS) -> Found:
     """The running cluster of that name; without a name, the only one.
 
-    A cluster that a program has started counts where no other runs. Raises NoCluster."""
+    A cluster that a program has started counts if no other runs. Raises NoCluster.
+    """
     known = clusters(runs)
     running = [one for one in known if one.running]
     if name is not None:
@@ -160,14 +161,16 @@ def _chosen(name: str, matching: list[Found], names: list[str]) -> Found:
 
 
 def _left(known: list[Found]) -> str:
-    """What is said of the stale among them."""
+    """The text about stale ones among them."""
     stale = [f"{one.name} (its process {one.registration.pid} is gone)" for one in known if one.stale]
     return f"; what is left of {', '.join(stale)} is removed by faultline down" if stale else ""
 
 
 def run_of(name: str | None, runs: Path = RUNS) -> Path | None:
-    """The directory of the cluster of that name, running or not; without one, of that which runs, None if none does.
-    Raises NoCluster."""
+    """Directory of the cluster of that name, running or not. Raises NoCluster.
+
+    Without a name: of the running one, None if none runs.
+    """
     if name is not None:
         known = named(name, runs)
         return known[0].directory if len(known) == 1 else choose(name, runs).directory
@@ -175,10 +178,10 @@ def run_of(name: str | None, runs: Path = RUNS) -> Path | None:
 
 
 def _entries(runs: Path) -> list[Found]:
-    """By name; each directory once."""
+    """Entries by name; each directory once."""
     by_place: dict[Path, Found] = {}
     found = [_read(path, path.parent) for path in runs.glob(f"*/{CLUSTER_FILE}")]
-    with contextlib.suppress(NoStateHome):  # who starts a cluster is told
+    with contextlib.suppress(NoStateHome):  # the command that starts a cluster reports it
         found += [_read(path, None) for path in state_home().glob("*.json")]
     for one in found:
         if one is not None:
@@ -196,7 +199,10 @@ def _write(path: Path, registration: Registration) -> None:
 
 
 def _read(path: Path, directory: Path | None) -> Found | None:
-    """`directory` None: where the entry says. An entry of somebody else is none: `down` signals whom it names."""
+    """Read an entry. `directory` None: the entry's own.
+
+    Another user's file is ignored: `down` signals the processes that an entry names.
+    """
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             about = os.fstat(file.fileno())

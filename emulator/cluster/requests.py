@@ -1,12 +1,12 @@
-"""What may be asked of a cluster that stays: one JSON line per request, one per answer.
+"""Requests to a live cluster and its answers: one JSON line per request, one per answer.
 
     {"token": "...", "wait_s": 1.5, "ask": {"ask": "cut", ...}}
     {"code": 0, "error": "", "result": {...}}
 
-The token stands first: it is compared as bytes, and nothing else of a line is decoded before.
-`code` is the exit code of the command that asks (emulator.exit_codes): 2 when it cannot be done (`error`: one line with
-the nearest valid thing), 3 when it had not ended in `wait_s`; it goes on then, and `result` is what is known so far.
-The same is asked over HTTP (`emulator.cluster.http`).
+The token stands first: the server compares it as bytes, and decodes nothing else of a line before. `code` is the exit
+code of the command (emulator.exit_codes). 2: it cannot be done (`error`: one line with the nearest valid name). 3: it
+had not ended in `wait_s`; it goes on, and `result` has the results so far. HTTP has the same requests
+(`emulator.cluster.http`).
 """
 
 import re
@@ -21,10 +21,10 @@ from protocol.link_rules import LinkFaultKind
 from protocol.undecodable import UNDECODABLE, why
 
 LINE_BYTES_MAX = 64 * 1024
-"""Of a request."""
+"""Limit of a request."""
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 WAIT_S = 1.5
-"""How long a command waits for its end unless the user says otherwise."""
+"""Default time limit of a command, in seconds."""
 WAIT_S_MAX = 600.0
 WORDS_MAX = 64
 VALUES_MAX = 1_000
@@ -34,13 +34,13 @@ KEYS_MAX = 1_000_000
 
 OFFSET_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
-"""Of Kafka's own int32 fields."""
+"""Maximum of Kafka's int32 fields."""
 BATCHES_KEPT_MAX = 1_000_000
 SYNCED = -1
-"""Batches kept in a power loss: none past what was synced."""
+"""Batches kept in a power loss: none past the synced ones."""
 
 Int = Annotated[int, msgspec.Meta(ge=0, le=INT_MAX)]
-"""Where who is asked says more exactly what is allowed."""
+"""An int whose exact range the handler checks."""
 Broker = Annotated[BrokerId, msgspec.Meta(ge=0, le=INT_MAX)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 TopicName = Annotated[str, msgspec.Meta(max_length=TOPIC_CHARACTERS_MAX)]
@@ -60,7 +60,7 @@ class Ask(msgspec.Struct, frozen=True, tag_field="ask", forbid_unknown_fields=Tr
 
 
 class Ready(Ask, frozen=True, tag="ready"):
-    """Until the ensemble serves, every broker is registered and there is a controller."""
+    """Wait until the ensemble serves, every broker is registered and there is a controller."""
 
 
 class Down(Ask, frozen=True, tag="down"):
@@ -68,15 +68,18 @@ class Down(Ask, frozen=True, tag="down"):
 
 
 class Status(Ask, frozen=True, tag="status"):
-    """What runs, what each node believes, which faults are in force."""
+    """Running nodes, each node's own view, and the faults in force."""
 
 
 class DescribeSettings(Ask, frozen=True, tag="describe-settings"):
-    """Who is there, which version, and what brokers and topics were given, at their start and since."""
+    """Nodes, version, and settings of brokers and topics, at their start and since."""
 
 
 class LinkFault(Ask, frozen=True, tag="link-fault"):
-    """A fault on links, in the words of `emulator.faults.rules.parse`: `cut az-0`, `delay A -> B 50ms`."""
+    """A fault on links, in the words of `emulator.faults.rules.parse`.
+
+    Examples: `cut az-0`, `delay A -> B 50ms`.
+    """
 
     words: Words
 
@@ -86,8 +89,10 @@ HealedKind = Literal["", LinkFaultKind]
 
 
 class Heal(Ask, frozen=True, tag="heal"):
-    """Lift the rules that name all of these places (or are called so); none named: every rule. `kind`: only of that
-    kind."""
+    """Lift the rules that name all of these places (or have one of these ids); none: every rule.
+
+    `kind`: only of that kind.
+    """
 
     words: Words = []
     kind: HealedKind = ""
@@ -117,7 +122,10 @@ class Machine(Ask, frozen=True, tag="machine"):
 
 
 class CreateTopic(Ask, frozen=True, tag="create-topic"):
-    """`assignment`: replicas by partition, the preferred leader first; or `partitions` with `replicas` each."""
+    """`assignment`: replicas by partition, the preferred leader first.
+
+    Or `partitions` with `replicas` each.
+    """
 
     topic: TopicName
     assignment: Annotated[list[list[Broker]], msgspec.Meta(max_length=1_000)] = []
@@ -127,25 +135,25 @@ class CreateTopic(Ask, frozen=True, tag="create-topic"):
 
 
 class DescribeTopic(Ask, frozen=True, tag="describe-topic"):
-    """What the session service holds of a topic (all if empty), and each broker's own view of it."""
+    """A topic in the session service (all if empty), and each broker's own view of it."""
 
     topic: Word = ""
 
 
 class TopicOffsets(Ask, frozen=True, tag="topic-offsets"):
-    """Where its partitions begin and end, for consumers and at each replica."""
+    """First and last offsets of its partitions, for consumers and at each replica."""
 
     topic: Word
 
 
 class DeleteTopic(Ask, frozen=True, tag="delete-topic"):
-    """Ended when the controller has deleted every replica, and the topic is gone."""
+    """Delete a topic. Done when the controller has deleted every replica, and the topic is gone."""
 
     topic: Word
 
 
 class AlterTopic(Ask, frozen=True, tag="alter-topic"):
-    """Set settings of a topic, and let others be as the cluster has them again."""
+    """Set settings of a topic, and reset others to the cluster's."""
 
     topic: Word
     settings: dict[str, SettingValue] = {}
@@ -153,7 +161,7 @@ class AlterTopic(Ask, frozen=True, tag="alter-topic"):
 
 
 class AlterBroker(Ask, frozen=True, tag="alter-broker"):
-    """Set settings of a broker that runs, or (no `broker`) of all, and let others be as its file has them again."""
+    """Set settings of a running broker, or (no `broker`) of all, and reset others to its file's."""
 
     broker: Broker | None = None
     settings: dict[str, SettingValue] = {}
@@ -161,7 +169,10 @@ class AlterBroker(Ask, frozen=True, tag="alter-broker"):
 
 
 class AddPartitions(Ask, frozen=True, tag="add-partitions"):
-    """So many there are from now on. `assignment`: replicas of each new one; else they are placed."""
+    """Set the number of partitions. `assignment`: replicas of each new one.
+
+    Else they are placed.
+    """
 
     topic: Word
     partitions: Int
@@ -169,15 +180,21 @@ class AddPartitions(Ask, frozen=True, tag="add-partitions"):
 
 
 class Reassign(Ask, frozen=True, tag="reassign"):
-    """{partition: its replicas, the preferred leader first}; ended when the controller has moved them all."""
+    """{partition: its replicas, the preferred leader first}.
+
+    Done when the controller has moved all.
+    """
 
     targets: Annotated[dict[Word, list[Broker]], msgspec.Meta(min_length=1, max_length=1_000)]
 
 
 class Produce(Ask, frozen=True, tag="produce"):
-    """By a client in `az`, to whom that AZ's broker takes for the leader, or from outside every AZ, to the leader; or
-    to `broker`, whoever leads. Idempotent, of a `client_version`, or with `keys`, one for each value: by a client's own
-    producer, which finds the leader by itself; with keys its partitioner chooses the partition."""
+    """Write records, by a client in `az`, or from outside every AZ.
+
+    A client in an AZ sends to the leader that its AZ's broker knows; from outside to the leader; or to `broker`, leader
+    or not. Idempotent, with a `client_version`, or with `keys`, one for each value: by a client's own producer, which
+    finds the leader by itself; with keys its partitioner chooses the partition.
+    """
 
     topic: Word
     values: Values
@@ -195,7 +212,10 @@ class Produce(Ask, frozen=True, tag="produce"):
 
 
 class Consume(Ask, frozen=True, tag="consume"):
-    """Read a partition from `offset` on, `records_max` records at most. Whom it asks: as for Produce."""
+    """Read at most `records_max` records of a partition from `offset` on.
+
+    The broker is chosen as for Produce.
+    """
 
     topic: Word
     partition: Int = 0
@@ -206,15 +226,19 @@ class Consume(Ask, frozen=True, tag="consume"):
 
 
 class ElectPreferred(Ask, frozen=True, tag="elect-preferred"):
-    """None named: all."""
+    """Elect preferred leaders. None named: all."""
 
     partitions: Words = []
 
 
 class StartWorkload(Ask, frozen=True, tag="start-workload"):
-    """In each of `azs` (none named: all) a producer of `rate_per_s` and, unless `consumers` is false, a consumer.
-    `acks`, `retries`, `idempotent` None: as the cluster's producers are set, else as a client of `client_version` ("":
-    the newest) has it by default. `keys`: so many of them, in turn; 0: none."""
+    """Start a producer of `rate_per_s` in each of `azs` (none: all).
+
+    `consumers`: a consumer in each, too.
+
+    `acks`, `retries`, `idempotent` None: the cluster's producer settings, else the default of a client of
+    `client_version` ("": the newest). `keys`: number of keys, in turn; 0: none.
+    """
 
     name: Name
     topic: Word
@@ -231,7 +255,7 @@ class StartWorkload(Ask, frozen=True, tag="start-workload"):
 
 
 class StopWorkload(Ask, frozen=True, tag="stop-workload"):
-    """"" : every workload. `at_once`: what is under way ends as unknown."""
+    """Stop a workload; "": every one. `at_once`: unfinished operations end as unknown."""
 
     name: Word = ""
     at_once: bool = False
@@ -249,7 +273,7 @@ AnyAsk = (
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The line. `ask` is looked at once the token is right."""
+    """The line of a request. `ask` is decoded once the token is right."""
 
     token: str
     ask: msgspec.Raw
@@ -257,12 +281,14 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 Why = Literal["", "absent", "ended", "busy", "bug"]
-"""What kind of refusal it is: what is named is not there; a node has ended by itself; not now, but again in a moment;
-our fault."""
+"""Kind of a refusal.
+
+The name does not exist; a node has ended by itself; not now, but again in a moment; our fault.
+"""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The line back."""
+    """The line of an answer."""
 
     code: int = HELD
     error: str = ""
@@ -271,40 +297,40 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Refused(Exception):
-    """What is asked for cannot be done: one line with the nearest valid thing."""
+    """A request that cannot be done: one line with the nearest valid name."""
 
 
 class NotThere(Refused):
-    """What is named is not there."""
+    """The name in a request does not exist."""
 
 
 class Malformed(Refused):
-    """The line is no request. Whoever says one such line is not listened to any more."""
+    """The line is no request. The server closes the connection after one."""
 
 
 class Died(Exception):
-    """A node ended by itself: one line that says why."""
+    """A node ended by itself: one line with the reason."""
 
 
 def unusable(error: object, result: dict[str, Any] | None = None) -> Answer:
-    """Code 2."""
+    """An answer of code 2."""
     return Answer(UNUSABLE, str(error), result or {}, "absent" if isinstance(error, NotThere) else "")
 
 
 def unknown(error: object, result: dict[str, Any] | None = None, why: Why = "") -> Answer:
-    """Code 3."""
+    """An answer of code 3."""
     return Answer(UNKNOWN, str(error), result or {}, why)
 
 
 _TOKEN = re.compile(rb'\{\s{0,8}"token"\s{0,8}:\s{0,8}"([^"\\]{0,256})"')
 _requests = msgspec.json.Decoder(Request)
-_asks: msgspec.json.Decoder[AnyAsk] = msgspec.json.Decoder(AnyAsk)
+_ask_decoder: msgspec.json.Decoder[AnyAsk] = msgspec.json.Decoder(AnyAsk)
 _answers = msgspec.json.Decoder(Answer)
 _encode = msgspec.json.Encoder().encode
 
 
 def encode_request(token: str, ask: Ask, wait_s: float) -> bytes:
-    """With its line end. Raises Refused when it is too long."""
+    """A request with its line end. Raises Refused if it is too long."""
     line = _encode({"token": token, "wait_s": wait_s, "ask": ask}) + b"\n"
     if len(line) > LINE_BYTES_MAX:
         raise Refused(f"a request of {len(line)} bytes; the cluster takes {LINE_BYTES_MAX}")
@@ -312,7 +338,7 @@ def encode_request(token: str, ask: Ask, wait_s: float) -> bytes:
 
 
 def token_of(line: bytes) -> bytes:
-    """What the line shows as its token; nothing is decoded. Raises Malformed."""
+    """The token of the line; nothing is decoded. Raises Malformed."""
     found = _TOKEN.match(line)
     if found is None:
         raise Malformed('not a request: a line begins with {"token": "..."}')
@@ -330,16 +356,16 @@ def decode_request(line: bytes) -> Request:
 def decode_ask(request: Request) -> AnyAsk:
     """Raises Malformed."""
     try:
-        return _asks.decode(request.ask)
+        return _ask_decoder.decode(request.ask)
     except UNDECODABLE as error:
         raise Malformed(f"not a request: {why(error)}") from error
 
 
 def encode_answer(answer: Answer) -> bytes:
-    """With its line end; one that is too long becomes an error."""
+    """An answer with its line end; one that is too long becomes an error."""
     line = _encode(answer) + b"\n"
     if len(line) > ANSWER_BYTES_MAX:
-        return encode_answer(unusable(f"an answer of {len(line)} bytes; at most {ANSWER_BYTES_MAX} are told"))
+        return encode_answer(unusable(f"an answer of {len(line)} bytes; at most {ANSWER_BYTES_MAX}"))
     return line
 
 

@@ -1,5 +1,4 @@
-"""Machines that are brought back: a started broker until it is registered, and what its asker may do where the answer
-is not the end."""
+"""Machines started again: a broker until it is registered, and hints for the client."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -17,12 +16,12 @@ from protocol.events.faults import START_REFUSED
 from protocol.kinds import ExitKind
 
 REGISTERED_S: Final = 1.0
-"""How long `start` looks whether a broker gets on, if it is not told to wait."""
+"""Time that `start` waits for a broker's registration by default."""
 ANSWERING_S: Final = r.WAIT_S - REGISTERED_S
 WITHOUT_WAIT: Final = (
     r.Ready, r.Down, r.Status, r.LinkFault, r.Heal, r.DescribeTopic, r.StartWorkload, r.WorkloadStatus,
 )  # fmt: skip
-"""What is asked by commands that have no --wait."""
+"""Requests of commands that have no --wait."""
 LONGER: Final = "--wait SECONDS waits longer"
 SHOWN: Final = "faultline status shows what becomes of it"
 
@@ -35,11 +34,15 @@ class Returning:
         self._mailbox = mailbox
         self._roster = roster
         self._refused: set[tuple[str, int]] = set()
-        """(node, incarnation): lives that were kept from registering by the session of an earlier one."""
+        """(node, incarnation) that the session of an earlier incarnation kept from registering."""
 
     async def until_registered(self, started: list[dict[str, Any]], limit_s: float) -> None:
-        """What was done to each gets `registered`, and where it is not yet `next`. A broker whose last session has not
-        expired yet dies, as Kafka's does. Raises Died."""
+        """Set `registered` in each machine's result, and `next` if it is not registered yet.
+
+        Raises Died.
+
+        A broker whose last session has not expired yet dies, as Kafka's does.
+        """
         brokers = {node.name: node for node in self._roster.spec.topology.with_role("broker")}
         died: list[str] = []
         async with trio.open_nursery() as nursery:
@@ -55,7 +58,7 @@ class Returning:
 
         done["registered"] = False
         with trio.move_on_after(limit_s):
-            await self._mailbox.until(lambda: ended() or not self._registered(node))  # that is its last life's
+            await self._mailbox.until(lambda: ended() or not self._registered(node))  # that is its last incarnation's
             await self._mailbox.until(lambda: ended() or self._registered(node))
             done["registered"] = self._registered(node)
         if ended():
@@ -68,7 +71,7 @@ class Returning:
         return node.number in self._mailbox.player.seen.live
 
     def _why(self, node: Node) -> str:
-        """Why its last life ended, and when the next may register if an earlier session kept it from that."""
+        """Reason of its last end; if an earlier session caused it, the time of the next start."""
         stopped = last_word(self._cluster, node.name)
         why = stopped.reason
         if stopped.kind != ExitKind.STILL_REGISTERED:
@@ -79,7 +82,7 @@ class Returning:
         return f"{why}; " + (f"{expires}: then " if expires else "that is over now: ") + f"faultline start {node.name}"
 
     def _expires(self, node: Node) -> str:
-        """When the session of its last life that had registered does; "" where none is left."""
+        """Text about the expiry of its last registered incarnation's session; "" if none is left."""
         lives = [e for e in self._cluster.exits if e.node == node.name and (e.node, e.incarnation) not in self._refused]
         if not self._registered(node) or not lives:
             return ""
@@ -89,20 +92,23 @@ class Returning:
         return f"it expires within {left_s:.1f} s, if the ensemble has a quorum"
 
     def not_ended(self, ask: r.Ask, wait_s: float, starting: Iterable[str]) -> str:
-        """Of a request that takes longer than its asker waits. `starting`: nodes that are being started."""
+        """Message of a request that takes longer than its client waits.
+
+        `starting`: nodes being started.
+        """
         so_far = f"not ended after {wait_s:g} s; it goes on"
         if isinstance(ask, WITHOUT_WAIT):
             return so_far
         if not isinstance(ask, r.Machine):
             return f"{so_far} ({LONGER})"
-        told = f"{so_far}: {SHOWN} ({LONGER})"
+        text = f"{so_far}: {SHOWN} ({LONGER})"
         if ask.fault == "start":
             names = set(starting)
             brokers = [node for node in self._roster.spec.topology.with_role("broker") if node.name in names]
             for node in brokers:
                 if expires := self._expires(node):
-                    told += (
+                    text += (
                         f"; {node.name} may end because its earlier session lives: {expires}, "
                         f"then faultline start {node.name}"
                     )
-        return told
+        return text

@@ -1,6 +1,7 @@
-"""What a cluster that stays goes by now: who is there, which version, what its brokers were given when they started and
-what has been altered since, each topic's own. Nothing is asked of a node: it is what the supervisor told them, and what
-the session service holds."""
+"""Present settings of a live cluster: nodes, versions, brokers' and topics' settings.
+
+No node is requested: the settings are those that the supervisor passed to the nodes, and those in the session service.
+"""
 
 from typing import Any
 
@@ -17,12 +18,14 @@ from protocol.znodes import EVERY_BROKER, broker_config_path, topic_config_path
 
 
 def settings_in_force(spec: LiveSpec, now: RunSpec, seen: Observing) -> dict[str, Any]:
-    """`now`: what nodes are told in their present lives.
+    """`now`: specification of the nodes' present incarnations.
 
-    `nodes`: {name: AZ and roles}; `versions`: binaries of brokers and controllers; `session`: of the ensemble; `given`:
-    {node: what somebody asked for when it started}; `altered`: {broker's number, or "" for every one: settings that
-    AlterConfigs gave}; `topics`: {topic: partitions, replicas of each, its own settings}; `to_come`: what topics,
-    producers and consumers to come are given."""
+    - `nodes`: {name: AZ and roles}; `versions`: binaries of brokers and controllers; `session`: of the ensemble;
+    - `given`: {node: settings requested at its start};
+    - `altered`: {broker's number, or "" for every one: settings of AlterConfigs};
+    - `topics`: {topic: partitions, replicas of each, its own settings};
+    - `to_come`: settings of future topics, producers and consumers.
+    """
     nodes = [node for node in now.topology.nodes if node.name != OBSERVER]
     brokers = {EVERY_BROKER: ""} | {str(node.number): str(node.number) for node in nodes if "broker" in node.roles}
     altered = {whose: seen.configs.get(broker_config_path(znode), {}) for znode, whose in brokers.items()}

@@ -1,5 +1,7 @@
-"""What is to be said of settings that a cluster that stays is given later, to topics, brokers and their next lives: at
-once in the answer, and in settings.json, by which its audits judge from then on."""
+"""Warnings about settings of topics, brokers and incarnations changed after the start.
+
+They go into the answer, and into settings.json, by which audits judge from then on.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,28 +17,28 @@ from emulator.settings.accounting import account_of_altered
 from emulator.settings.registry import BY_SCOPE, usable_value
 
 
-class SettingsTold:
+class SettingWarnings:
     def __init__(self, run_dir: Path, spec: RunSpec) -> None:
         self._file = run_dir / SETTINGS_FILE
         self._spec = spec
 
-    def with_said(self, result: dict[str, Any], scope: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """`result` of what gave them, {Kafka's name: usable value}; with "said", if there is anything to say."""
+    def with_warnings(self, result: dict[str, Any], scope: str, given: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """`result`, with "said" if there are remarks. `given`: {Kafka's name: usable value}."""
         version = self._spec.kafka_version
         values = {name: usable_value(BY_SCOPE[scope][name], value, version) for name, value in given.items()}
         brokers = next(iter(self._spec.settings.values()), {})
-        said = self.add(account_of_altered(version, scope, values, where, brokers))
-        return {**result, "said": said} if said else result
+        remarks = self.add(account_of_altered(version, scope, values, where, brokers))
+        return {**result, "said": remarks} if remarks else result
 
     def add(self, account: Account) -> list[str]:
-        """From now on it holds for the run. Returns its lines."""
+        """Add the remarks to the run's; return their lines."""
         if not account:
             return []
-        told = lines(account)
+        remarks = lines(account)
         try:
             settings = msgspec.json.decode(self._file.read_bytes()) if self._file.exists() else {}
             known = msgspec.convert(settings.get("settings", {}), Account)
             write_json(self._file, {**settings, "settings": merged(known, account)})
         except (OSError, msgspec.MsgspecError, AttributeError) as error:
-            told.append(f"warning: audits will not know of it: {self._file}: {error}")
-        return told
+            remarks.append(f"warning: audits will not know of it: {self._file}: {error}")
+        return remarks

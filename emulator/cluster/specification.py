@@ -1,4 +1,4 @@
-"""What `up` writes down for the supervisor: RUN_DIR/live.json, and what everyone who reads a run looks for.
+"""Files that `up` writes for the supervisor: RUN_DIR/live.json, and those of every run.
 
 A cluster that stays has no scenario, so its directory has no scenario.yaml: its checks are expected to hold. Its timers
 may be late, but no process may stand still (`emulator.judging.standstills`).
@@ -15,8 +15,8 @@ from emulator.layout import SETTINGS_FILE
 from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import read_regular
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
-from emulator.runs.directory import processes_of, told_in_settings_file, write_json
-from emulator.runs.living import Driver, Engine, Living
+from emulator.runs.directory import processes_of, settings_file_fields, write_json
+from emulator.runs.living import DeploymentOptions, Driver, Engine
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve import resolved as resolved_run
 from emulator.scenario.model import Scenario
@@ -37,9 +37,12 @@ class UnusableSpecification(ValueError):
 
 
 class LiveSpec(msgspec.Struct, frozen=True):
-    """Everything a supervisor needs. `levels`: of the events that are written. `compose_file`: its path; containers are
-    made from it. `topics`, `producers`, `consumers`: settings of those to come, unless they say otherwise.
-    `kafka`: brokers listen for Kafka clients, too. `control_port`: the control server's, on loopback; 0: a free one."""
+    """Specification of a live cluster for its supervisor.
+
+    `levels`: of the events that are written. `compose_file`: its path, source of the containers. `topics`, `producers`,
+    `consumers`: default settings of future ones. `kafka`: brokers listen for Kafka clients, too. `control_port`: the
+    control server's, on loopback; 0: a free one.
+    """
 
     name: str
     run: RunSpec
@@ -57,13 +60,13 @@ class LiveSpec(msgspec.Struct, frozen=True):
     control_port: int = 0
 
     @property
-    def living(self) -> Living:
-        """Where its nodes live, as `machines_for` takes it."""
+    def living(self) -> DeploymentOptions:
+        """Engine, driver and compose file of its nodes, as `machines_for` takes them."""
         return {"engine": self.engine, "driver": self.driver, "compose_file": Path(self.compose_file)}
 
 
 def no_door(speed: float, version: str) -> str:
-    """Why there is none for Kafka clients in such a cluster; "": there is."""
+    """Reason why such a cluster has no Kafka listener; "": it has one."""
     if speed != 1.0:
         return f"Kafka clients have a clock of their own, so the speed is 1, not {speed:g}"
     if not since(ladder_name(version), FIRST_AT_THE_DOOR):
@@ -74,8 +77,11 @@ def no_door(speed: float, version: str) -> str:
 def resolved(
     given: ClusterFile, kafka_version: str | None, overrides: dict[str, Any], files: Sequence[SettingsFile] = ()
 ) -> Resolved:
-    """`overrides` are in force on every node, and so is what `files` say, but for one broker's. Raises UnknownVersion,
-    UnusableSetting, UnusableFile, UnusableProtocolVersion."""
+    """Resolve the cluster file. Raises UnknownVersion, UnusableSetting, UnusableFile.
+
+    `overrides` are in force on every node, and so are settings in `files`, except one broker's. Also raises
+    UnusableProtocolVersion.
+    """
     version = ladder_name(kafka_version or given.kafka_version)
     everything = given_for_cluster(given, version, overrides, files)
     check(everything.everything)
@@ -86,17 +92,17 @@ def resolved(
 
 
 def write_specification(run_dir: Path, spec: LiveSpec, about: Resolved) -> None:
-    """live.json, and settings.json as of any run."""
+    """Write live.json, and settings.json as of any run."""
     write_json(run_dir / LIVE_FILE, spec)
     settings = {
         "world": "network", "live": spec.name, "kafka": spec.run.kafka_version, "speed": spec.speed,
         "processes": processes_of(spec.run.topology, injected=True),
     }  # fmt: skip
-    write_json(run_dir / SETTINGS_FILE, settings | told_in_settings_file(about))
+    write_json(run_dir / SETTINGS_FILE, settings | settings_file_fields(about))
 
 
 class OfClients(TypedDict):
-    """Settings of topics and clients to come."""
+    """Settings of future topics and clients."""
 
     topics: dict[str, Any]
     producers: dict[str, Any]
@@ -104,7 +110,7 @@ class OfClients(TypedDict):
 
 
 def of_clients(about: Resolved) -> OfClients:
-    """What settings files and `--set` say of them."""
+    """Settings of topics and clients in settings files and `--set`."""
     clients = client_settings_of(about.scenario.settings)
     consumers = {name: value for name, value in clients[CONSUMER].items() if name not in OF_OLD_CONSUMERS}
     return {"topics": topic_settings_of(about), "producers": clients[PRODUCER], "consumers": consumers}

@@ -1,4 +1,4 @@
-"""Settings files of a `start`: what of them a broker that is started again can be given."""
+"""Settings files of a `start`: the settings that a broker can change at a restart."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,13 @@ from emulator.settings.setting import BROKER
 
 
 def settings_from(files: Sequence[SettingsFile], nodes: Sequence[str]) -> dict[str, str]:
-    """{name: value}, later files first. What the topology or the emulator sets (broker.id, listeners, log.dirs) is left
-    out, and so is what is not Kafka's. Raises Refused for a file of another kind or another broker, and for a slip."""
+    """{name: value}, later files first.
+
+    Raises Refused for a file of another kind or broker, and for a typo.
+
+    Settings that the topology or the emulator sets (broker.id, listeners, log.dirs) are left out, and so are those that
+    are not Kafka's.
+    """
     found: dict[str, str] = {}
     for file in files:
         if file.scope != BROKER:

@@ -1,8 +1,7 @@
-"""Where what a user has running is written down: one folder for each user and machine, closed to all others.
+"""Folder of a user's register of running clusters: one per user and machine, private.
 
-`$XDG_STATE_HOME/faultline`, else `~/.local/state/faultline`; where neither can be had (no home, or somebody else's, as
-under `sudo -E`), `faultline-UID` in the folder for temporary files. It outlives a restart of the machine, as
-containers do.
+`$XDG_STATE_HOME/faultline`, else `~/.local/state/faultline`. Without either (no home, or another user's, as under
+`sudo -E`): `faultline-UID` in the folder for temporary files. It outlives a restart of the machine, as containers do.
 """
 
 import os
@@ -16,11 +15,11 @@ FOLDER: Final = "faultline"
 
 
 class NoStateHome(OSError):
-    """There is nowhere to write: the message says what was tried."""
+    """No folder can be written; the message has those that were tried."""
 
 
 def state_home(environ: Mapping[str, str] | None = None) -> Path:
-    """Made if missing. Raises NoStateHome."""
+    """The folder, made if missing. Raises NoStateHome."""
     tried = []
     for place in _places(os.environ if environ is None else environ):
         try:
@@ -31,7 +30,7 @@ def state_home(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def _places(environ: Mapping[str, str]) -> Iterator[Path]:
-    """The best first; those in folders of other users are left out."""
+    """Candidates, the best first; those in folders of other users are left out."""
     given, home = environ.get("XDG_STATE_HOME", ""), environ.get("HOME", "")
     for base, below in ((given, FOLDER), (home, f".local/state/{FOLDER}")):
         if base.startswith("/") and _is_ours(Path(base)):  # the XDG specification: a relative one is to be ignored
@@ -49,7 +48,7 @@ def _is_ours(base: Path) -> bool:
 
 
 def _own(place: Path) -> Path:
-    """The folder, ours alone. Raises OSError."""
+    """The private folder. Raises OSError."""
     place.parent.mkdir(parents=True, exist_ok=True)
     place.mkdir(mode=0o700, exist_ok=True)
     there = place.lstat()

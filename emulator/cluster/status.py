@@ -1,7 +1,7 @@
-"""A cluster's status: what every node itself thinks, side by side, and the faults that are in force. Pure.
+"""A cluster's status: every node's own view, and the faults in force. Pure.
 
-Nothing is reconciled. Two nodes that both say they lead a partition are two entries; whoever looks decides what that
-means (`emulator.cluster.dashboard` shows it in red). `as_json` gives the form that `faultline status --json` prints.
+Nothing is reconciled. Two nodes that both claim to lead a partition are two entries; the reader interprets them
+(`emulator.cluster.dashboard` shows it in red). `as_json` returns the form that `faultline status --json` prints.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ from protocol.numbers import number_in
 
 
 class Life(msgspec.Struct, frozen=True):
-    """A node's process: whether it runs, whether it was stopped by a pause, and which of its lives this is."""
+    """A node's process: whether it runs, whether it is paused, and its incarnation."""
 
     alive: bool
     paused: bool
@@ -34,22 +34,26 @@ class Life(msgspec.Struct, frozen=True):
 
 
 class LinkFault(msgspec.Struct, frozen=True):
-    """A rule that was asked for. Times in scenario ms; None: never. `in_force_ms`: at the last of its ends;
-    `healed_ms` likewise. `frames_stopped`: so far."""
+    """A requested rule. Times in scenario ms; None: never.
+
+    `in_force_ms`, `healed_ms`: at the last of its ends. `frames_stopped`: so far.
+    """
 
     rule: LinkRule
-    asked_ms: float
+    requested_ms: float
     in_force_ms: float | None = None
     healed_ms: float | None = None
     frames_stopped: int = 0
 
 
-# --- what is told ---------------------------------------------------------------------------------------------------
+# --- the report -----------------------------------------------------------------------------------------------------
 
 
 class NodeView(msgspec.Struct):
-    """One node. `answered` false: it did not say what it thinks (dead, paused, or too slow), and what follows is not
-    known. The rest as in NodeStatus."""
+    """One node. The fields after `roles` are as in NodeStatus.
+
+    `answered` false: it did not report its view (stopped, paused, or too slow), and these fields are not known.
+    """
 
     alive: bool
     paused: bool
@@ -72,8 +76,11 @@ class NodeView(msgspec.Struct):
 
 
 class LinkView(msgspec.Struct, rename={"from_az": "from", "to_az": "to"}):
-    """One direction between two AZs that a rule in force touches. `kind`: the worst fault there: cut, hold, loss or
-    delay. `whole`: it meets everything that goes this way; otherwise only some nodes, connections or frames."""
+    """One direction between two AZs that a rule in force touches.
+
+    `kind`: the worst fault there: cut, hold, loss or delay. `whole`: it stops all traffic of this direction; otherwise
+    only some nodes, connections or frames.
+    """
 
     from_az: str
     to_az: str
@@ -86,8 +93,10 @@ class LinkView(msgspec.Struct, rename={"from_az": "from", "to_az": "to"}):
 
 
 class FaultView(msgspec.Struct):
-    """A rule as in verdict.json, and its `id`. `healed` null: it was not asked to be. `took_effect`: it stopped
-    something."""
+    """A rule as in verdict.json, and its `id`. `took_effect`: it stopped something.
+
+    `healed` null: no heal was requested.
+    """
 
     rule: str
     asked_ms: float
@@ -100,8 +109,10 @@ class FaultView(msgspec.Struct):
 
 
 class FindingView(msgspec.Struct):
-    """What a follow of the run has told (`audit --follow`). `at_ms`: when it happened or began; `lasts`: it has not
-    ended, as far as that has read."""
+    """A finding of a live audit (`audit --follow`). `at_ms`: when it happened or began.
+
+    `lasts`: it has not ended, as far as the audit has read.
+    """
 
     at_ms: float
     finding: str
@@ -112,8 +123,10 @@ class FindingView(msgspec.Struct):
 
 
 class ClusterStatus(msgspec.Struct):
-    """`partitions`: {t-0: {node: its replica}}, of nodes that answered. `at_ms`: scenario time. `findings`: the newest
-    that a follow has told, newest last; none: nobody follows."""
+    """`partitions`: {t-0: {node: its replica}}, of nodes that answered. `at_ms`: scenario time.
+
+    `findings`: the newest of a live audit, newest last; none: no live audit runs.
+    """
 
     at_ms: float
     nodes: dict[str, NodeView]
@@ -132,8 +145,10 @@ def status_of(
     at_ms: float,
     name: str = "",
 ) -> ClusterStatus:
-    """`statuses`: of the nodes that answered (`Cluster.statuses()`); a node without a life has never been started. The
-    player is left out."""
+    """Status from `statuses` of the nodes that answered (`Cluster.statuses()`).
+
+    A node without an entry in `lives` has never been started. The player is left out.
+    """
     nodes = [node for node in topology.nodes if node.name != OBSERVER]
     partitions: dict[str, dict[str, PartitionStatus]] = {}
     for node in nodes:
@@ -152,12 +167,12 @@ def status_of(
 
 def as_json(status: ClusterStatus) -> dict[str, Any]:
     """As `faultline status --json` prints it; `msgspec.convert` reads it back."""
-    told: dict[str, Any] = msgspec.to_builtins(status)
-    return told
+    builtins: dict[str, Any] = msgspec.to_builtins(status)
+    return builtins
 
 
 def partition_order(place: str) -> tuple[str, int]:
-    """t-2 before t-10."""
+    """Sort key: t-2 before t-10."""
     topic, _, last = place.rpartition("-")
     number = number_in(last)
     return topic, -1 if number is None else number
@@ -196,7 +211,7 @@ def _in_force(fault: LinkFault) -> bool:
 def _fault_view(fault: LinkFault) -> FaultView:
     return FaultView(
         rule=fault.rule.what,
-        asked_ms=fault.asked_ms,
+        asked_ms=fault.requested_ms,
         in_force_ms=fault.in_force_ms,
         healed_ms=fault.healed_ms,
         frames_stopped=fault.frames_stopped,
@@ -210,7 +225,7 @@ WORST_FIRST = ("cut", "hold", "loss", "bandwidth", "delay")
 
 
 def _links(topology: Topology, rules: Iterable[LinkRule]) -> list[LinkView]:
-    """Directions between AZs, and within one, that are not as they should be."""
+    """Directions between AZs, and within one, that a rule touches."""
     az_of = {node.name: node.az for node in topology.nodes if node.az}
     met: dict[tuple[str, str], dict[str, list[tuple[LinkRule, set[tuple[str, str]]]]]] = {}
     for rule in rules:
@@ -228,14 +243,14 @@ def _link(
 ) -> LinkView:
     kind = next(kind for kind in WORST_FIRST if kind in by_kind)
     worst = by_kind[kind]
-    everyone = {(x.name, y.name) for x in topology.in_az(way[0]) for y in topology.in_az(way[1]) if x.name != y.name}
+    every_pair = {(x.name, y.name) for x in topology.in_az(way[0]) for y in topology.in_az(way[1]) if x.name != y.name}
     met = {pair for rule, pairs in worst if not (rule.is_of_some_frames or rule.opened_by_a) for pair in pairs}
     rules = [rule for entries in by_kind.values() for rule, _ in entries]
     return LinkView(
         from_az=way[0],
         to_az=way[1],
         kind=kind,
-        whole=met >= everyone,
+        whole=met >= every_pair,
         delay_ms=max(rule.delay_ms for rule in rules),
         jitter_ms=max(rule.jitter_ms for rule in rules),
         loss=max(rule.loss for rule in rules),

@@ -1,8 +1,8 @@
-"""The process that holds a cluster: `python -m emulator.cluster.supervisor RUN_DIR`, in a session of its own.
+"""The process that holds a cluster: `python -m emulator.cluster.supervisor RUN_DIR`.
 
-Until whoever started it says `keep` on its standard input, it lives and dies with that: a half-started cluster whose
-`up` was killed ends by itself. Afterwards it ends on `down`, on SIGTERM, or when it is killed; the kernel ends the
-nodes with it in any case.
+It has a session of its own. Until its parent writes `keep` to its standard input, it lives and dies with the parent: a
+half-started cluster whose `up` was killed ends by itself. Afterwards it ends on `down`, on SIGTERM, or when it is
+killed; the kernel ends the nodes with it in any case.
 """
 
 import os
@@ -32,7 +32,7 @@ ENDING = (ForkServerLost, PortInUse, SpecError, UnusableSpecification, *UNUSABLE
 
 
 async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> None:
-    """Until somebody ends it."""
+    """Serve until a request or a signal ends it."""
     specs = machine_specs(spec.run)
     cluster = make_cluster(
         run_dir, spec.run.topology, specs, speed=spec.speed, seed=spec.seed, levels=spec.levels
@@ -47,27 +47,30 @@ async def serve(spec: LiveSpec, run_dir: Path, make_cluster: MakeCluster) -> Non
 
 
 def registration(spec: LiveSpec, session: int = 0, port: int = 0, token: str = "") -> Registration:
-    """Of this process; without a port while its machines are made."""
+    """Entry of this process; without a port while its machines are made."""
     return Registration(
         spec.name, mine(), session, LOOPBACK, port, token, engine=spec.engine, driver=spec.driver
     )  # fmt: skip
 
 
 async def _until_kept(ending: trio.Event) -> None:
-    """The starter says that the cluster stays, or is gone."""
-    said = b""
+    """Wait until the parent keeps the cluster, or is gone."""
+    received = b""
     async with trio.lowlevel.FdStream(os.dup(sys.stdin.fileno())) as stream:
-        while KEEP not in said:
+        while KEEP not in received:
             data = await stream.receive_some(64)
             if not data:
-                print("whoever started the cluster is gone: it ends", file=sys.stderr, flush=True)
+                print("the process that started the cluster is gone; the cluster ends", file=sys.stderr, flush=True)
                 ending.set()
                 return
-            said = said[-len(KEEP) :] + data
+            received = received[-len(KEEP) :] + data
 
 
 def main(arguments: list[str]) -> int:
-    """RUN_DIR, with its live.json. Exit code 0, or why it could not go on: its last line says it."""
+    """RUN_DIR, with its live.json.
+
+    Exit code 0, or that of a failure, whose reason is the last line.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda _number, _frame: sys.exit(0))  # while machines come and go
@@ -79,17 +82,17 @@ def _supervise(run_dir: Path) -> int:
         spec = read_specification(run_dir)
         register(run_dir, registration(spec))
         with machines_for(spec.run.topology, run_dir, **spec.living, kafka=spec.kafka) as make_cluster:
-            # From here on the event loop obeys SIGTERM; while it ends it cannot bear an exception out of nowhere.
+            # From here on the event loop obeys SIGTERM; while it ends, an exception at any point would break it.
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             trio.run(serve, spec, run_dir, make_cluster)
     except SystemExit:
-        pass  # told to end while machines were made; they are gone
+        pass  # SIGTERM while machines were made; they are gone
     except BaseException as error:
         known = [cause for cause in leaves(error) if isinstance(cause, ENDING)]
         if len(known) < len(list(leaves(error))):
             raise
         print(f"faultline: {known[0]}", file=sys.stderr)
-        return UNKNOWN  # it stays registered: whoever looks for it hears of it, and `down` removes what is left
+        return UNKNOWN  # it stays registered: commands report the failure, and `down` removes the rest
     unregister(run_dir)
     return 0
 

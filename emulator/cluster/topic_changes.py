@@ -1,5 +1,7 @@
-"""Topics of a cluster that stays, altered, grown, moved, deleted, and brokers given other settings: as Kafka's admin
-tools do, by the session service."""
+"""Changes of topics and broker settings in a live cluster, as Kafka's admin tools make them.
+
+Topics are altered, grown, moved and deleted by the session service.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
@@ -48,23 +50,23 @@ class TopicChanges:
         self._kafka_version = spec.kafka_version
 
     async def alter(self, ask: AlterTopic, job: Job) -> dict[str, Any]:
-        """Until it is written, and brokers are notified. Raises Refused."""
+        """Write the change; done when brokers are notified. Raises Refused."""
         topic = self._topic(ask.topic)
         configs, removed = self._altered(ask, TOPIC, BY_SCOPE[TOPIC])
         await self._mailbox.do((m.AlterTopic(topic=topic, configs=configs, remove=removed),), job)
         return {"topic": topic, "set": configs, "removed": list(removed)}
 
     async def alter_broker(self, ask: AlterBroker, job: Job) -> dict[str, Any]:
-        """Until it is written, and brokers are notified. Raises Refused."""
+        """Write the change; done when brokers are notified. Raises Refused."""
         if ask.broker is not None:
             broker_numbered(self._cluster.topology, ask.broker)
         known = {name for name, one in BY_SCOPE[BROKER].items() if one.can_be_altered_in(self._kafka_version)}
         if not known:
-            since = "brokers can be given settings while they run since 1.1 (KIP-226)"
+            since = "brokers change settings at run time since 1.1 (KIP-226)"
             raise Refused(f"{since}; these are of Kafka {self._kafka_version}")
         configs, removed = self._altered(ask, BROKER, known)
-        asked = broker_name(ask.broker or 0)
-        handlers = BrokerSettings.from_settings(self._spec.settings.get(asked, {})).num_io_threads
+        broker = broker_name(ask.broker or 0)
+        handlers = BrokerSettings.from_settings(self._spec.settings.get(broker, {})).num_io_threads
         step = m.AlterBroker(broker=ask.broker, configs=configs, remove=removed, handlers=handlers)
         await self._mailbox.do((step,), job)
         return {"broker": ask.broker, "set": configs, "removed": list(removed)}
@@ -72,7 +74,7 @@ class TopicChanges:
     def _altered(
         self, ask: AlterTopic | AlterBroker, scope: str, known: Iterable[str]
     ) -> tuple[dict[str, Value], tuple[str, ...]]:
-        """What is set, and what removed. Raises Refused."""
+        """(settings to set, settings to remove). Raises Refused."""
         if not ask.settings and not ask.removed:
             raise Refused("which settings? --set name=value, or --remove name")
         try:
@@ -82,7 +84,7 @@ class TopicChanges:
         return configs, tuple(nearest(f"{scope} setting", name, known) for name in ask.removed)
 
     async def add_partitions(self, ask: AddPartitions, job: Job) -> dict[str, Any]:
-        """Until every new one is led. Raises Refused."""
+        """Add partitions; done when every new one has a leader. Raises Refused."""
         topic = self._topic(ask.topic)
         for replicas in ask.assignment:
             self._check_replicas(replicas)
@@ -93,7 +95,7 @@ class TopicChanges:
         return self._describe(DescribeTopic(topic))
 
     async def reassign(self, ask: Reassign, job: Job) -> dict[str, Any]:
-        """Until the controller has moved them. Raises Refused."""
+        """Move partitions; done when the controller has moved all. Raises Refused."""
         seen = self._mailbox.player.seen
         targets = {}
         for name, replicas in ask.targets.items():
@@ -107,7 +109,10 @@ class TopicChanges:
         raise Refused(f"not moved after {REASSIGN_LIMIT_S:g} s: {left}; a replica that is not in sync holds it up")
 
     async def delete(self, ask: DeleteTopic, job: Job) -> dict[str, Any]:
-        """Until the controller has taken it out of the session service. Raises Refused."""
+        """Delete it; done when the controller has removed it from the session service.
+
+        Raises Refused.
+        """
         topic, seen = self._topic(ask.topic), self._mailbox.player.seen
         if topic == OFFSETS_TOPIC:
             raise Refused(f"{topic} is one of Kafka's own topics, and is not to be deleted")

@@ -1,4 +1,4 @@
-"""The asker's side of the control server for programs that run on trio."""
+"""Client of the control server for programs that run on trio."""
 
 import trio
 
@@ -6,16 +6,16 @@ from emulator.cluster.control_client import (
     MARGIN_S,
     RECEIVE_BYTES,
     Received,
-    cannot_be_asked,
     not_there_yet,
     too_late,
+    unreachable,
 )
 from emulator.cluster.registry import Registration
 from emulator.cluster.requests import WAIT_S, Answer, Ask, Malformed, decode_answer, encode_request
 
 
 async def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
-    """As `control_client.ask`. Cancelled, it listens no longer; what was asked for goes on."""
+    """As `control_client.ask`. A cancelled call stops listening; its request goes on."""
     line = encode_request(at.token, what, wait_s)
     if not at.port:
         return not_there_yet(at)
@@ -30,4 +30,4 @@ async def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:
     except trio.TooSlowError:
         return too_late(at, wait_s)
     except (OSError, trio.BrokenResourceError, Malformed) as error:
-        return cannot_be_asked(at, error)
+        return unreachable(at, error)

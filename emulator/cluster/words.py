@@ -1,4 +1,4 @@
-"""Names that a command gives, held against those that there are. Pure."""
+"""Names in a command, matched with the existing ones. Pure."""
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ from protocol.ids import topic_partition_of
 
 
 def nearest(kind: str, given: str, known: Iterable[str]) -> str:
-    """`given` as it is known, whatever its case. Raises NotThere with the nearest, or all."""
+    """The known name of `given`, in any case. Raises NotThere with the nearest, or all."""
     by_lower = {name.lower(): name for name in known}
     if given.lower() in by_lower:
         return by_lower[given.lower()]
@@ -29,7 +29,10 @@ def topics_of(partitions: Iterable[str]) -> dict[str, list[int]]:
 
 
 def machines_meant(topology: Topology, words: Iterable[str]) -> dict[str, bool]:
-    """{node: whether it was named itself}; else it is one of an AZ, or of a pattern. Raises Refused."""
+    """{node: whether the command named it itself}; else it is of an AZ or a pattern.
+
+    Raises Refused.
+    """
     meant: dict[str, bool] = {}
     names = [node.name for node in topology.nodes if node.az]
     for word in words:
@@ -84,7 +87,7 @@ def client_in(topology: Topology, az: str) -> Node:
 
 
 def places_in(topology: Topology, words: Iterable[str]) -> tuple[str, ...]:
-    """The nodes and AZs that words name, in their order: `cut az-0->broker-1` names two."""
+    """The nodes and AZs in the words, in their order: `cut az-0->broker-1` names two."""
     names = (*topology.azs, *(node.name for node in topology.nodes), SESSION_SERVICE)
     known = {name.lower(): name for name in names}
     parts = [part for word in words for part in word.split("->")]

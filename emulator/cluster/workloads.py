@@ -1,7 +1,7 @@
-"""Workloads on a cluster that stays: in each AZ a producer at a rate and a consumer, in that AZ's client process.
+"""Workloads on a live cluster: a producer at a rate and a consumer in each AZ's client.
 
-They go on by themselves, whatever happens to the cluster, and write down every operation for the audit. A client that
-dies takes its workload with it; `start` begins another.
+They go on by themselves during faults, and write every operation for the audit. A client that dies takes its workload
+with it; `start` begins another.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,8 +35,11 @@ from protocol.versions import UnknownVersion
 
 
 class Workloads:
-    """Remembers nothing: the clients know what they do. `check_serves(node)` raises Refused for one that cannot be
-    asked now. `producers`, `consumers`: what clients are given, where the workload does not say otherwise."""
+    """Workloads of the clients. It keeps no state: the clients have it.
+
+    `check_serves(node)` raises Refused for a node that does not serve now. `producers`, `consumers`: default settings
+    of a workload's clients.
+    """
 
     def __init__(
         self, cluster: Cluster, mailbox: PlayerMailbox, check_serves: Callable[[str], str], kafka_version: str,
@@ -50,8 +53,10 @@ class Workloads:
         self._check_serves = check_serves
 
     async def start(self, ask: StartWorkload) -> dict[str, Any]:
-        """In every AZ asked for, or in none. `values` of the result: {client: how each of its values begins}. Raises
-        Refused."""
+        """Start a workload in every requested AZ, or in none. Raises Refused.
+
+        `values` of the result: {client: prefix of its values}.
+        """
         topics = topics_of(self._mailbox.player.seen.assignments)
         topic = nearest("topic", ask.topic, topics)
         topology = self._cluster.topology
@@ -67,15 +72,15 @@ class Workloads:
         except UnusableClient as error:
             raise Refused(str(error)) from error
         begun: list[tuple[str, Message]] = []
-        for client, spec in specs:  # one after the other: whoever refuses, what has begun must end
+        for client, spec in specs:  # one after the other: if one refuses, those that have begun must end
             for _, answer in await self._ask_all([(client, StartWorkloadRequest(spec))]):
                 assert isinstance(answer, StartWorkloadResponse), answer
                 if answer.problem:
                     await self._ask_all(begun)
                     raise Refused(f"{client}: {answer.problem}")
             begun.append((client, StopWorkloadRequest(spec.name, at_once=True)))
-        told = {"workload": ask.name, "topic": topic, "clients": clients, "rate_per_s": ask.rate_per_s}
-        return {**told, "values": values}
+        summary = {"workload": ask.name, "topic": topic, "clients": clients, "rate_per_s": ask.rate_per_s}
+        return {**summary, "values": values}
 
     def _load(self, ask: StartWorkload, topic: str, partitions: list[int]) -> Load:
         """Raises Refused."""
@@ -105,7 +110,7 @@ class Workloads:
         )
 
     def _own(self, given: dict[str, SettingValue]) -> dict[str, Any]:
-        """What producers act on of a workload's own settings. Raises Refused."""
+        """The producers' part of a workload's own settings. Raises Refused."""
         known, read = BY_SCOPE[PRODUCER], {}
         for name, value in given.items():
             if name not in known:
@@ -118,7 +123,7 @@ class Workloads:
         return java_producer(acted_on)
 
     async def stop(self, name: str, at_once: bool) -> dict[str, Any]:
-        """The final reports, when nothing is under way any more. Raises Refused."""
+        """Stop workloads; return the final reports when no operation is unfinished. Raises Refused."""
         running = [
             (client, report.name)
             for client, reports in (await self._reports()).items()
@@ -133,14 +138,14 @@ class Workloads:
             assert isinstance(answer, StopWorkloadResponse), answer
             if answer.report is not None:
                 ended[client].append(answer.report)
-        return self._told(ended, {})
+        return self._result(ended, {})
 
     async def status(self) -> dict[str, Any]:
         """Counts so far."""
-        return self._told(await self._reports(), self._silent())
+        return self._result(await self._reports(), self._silent())
 
     def _silent(self) -> dict[str, str]:
-        """{client: why it cannot be asked}."""
+        """{client: reason why it does not answer}."""
         silent: dict[str, str] = {}
         for node in self._cluster.topology.with_role("client"):
             try:
@@ -149,10 +154,10 @@ class Workloads:
                 silent[node.name] = str(refused)
         return silent
 
-    def _told(self, reports: dict[str, list[WorkloadReport]], silent: dict[str, str]) -> dict[str, Any]:
-        """{"clients": {client: {"az":, "workloads": [report]}}}, the totals, and who cannot be asked."""
+    def _result(self, reports: dict[str, list[WorkloadReport]], silent: dict[str, str]) -> dict[str, Any]:
+        """{"clients": {client: {"az":, "workloads": [report]}}}, the totals, and the silent clients."""
         clients = {
-            client: {"az": self._cluster.topology.node(client).az, "workloads": [_told(one) for one in of_client]}
+            client: {"az": self._cluster.topology.node(client).az, "workloads": [_as_json(one) for one in of_client]}
             for client, of_client in sorted(reports.items())
         }
         every = [one for of_client in reports.values() for one in of_client]
@@ -167,7 +172,7 @@ class Workloads:
         return {c: a.reports for c, a in answers if isinstance(a, WorkloadReportsResponse) and a.reports}
 
     async def _ask_all(self, jobs: Sequence[tuple[str, Message]]) -> list[tuple[str, Message]]:
-        """All at once; a client that dies meanwhile is left out."""
+        """Send all requests at once; a client that dies meanwhile is left out."""
         answers: list[tuple[str, Message]] = []
 
         async def one(client: str, request: Message) -> None:
@@ -186,7 +191,7 @@ class Workloads:
         return sorted(answers, key=lambda answer: answer[0])
 
 
-def _told(report: WorkloadReport) -> dict[str, Any]:
+def _as_json(report: WorkloadReport) -> dict[str, Any]:
     return {name: getattr(report, name) for name in report.__struct_fields__}
 
 

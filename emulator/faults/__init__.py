@@ -1,4 +1,4 @@
-"""Faults: what is asked of a world, and what rules on links do. Pure.
+"""Faults that a world carries out, and the effect of link rules on frames. Pure.
 
 Reading order: `machines` (those of machines and disks, each defined once), `actions` (what else a world is asked for),
 `targets` (nodes named by their role: `leader of t-0`), `links` (what a cut does to TCP), `rules` (commands such as

@@ -1,7 +1,8 @@
-"""What the scenario's player asks of the world itself: faults, starts, snapshots. Only the player's machine uses these.
+"""Requests of the scenario player to the world: faults, starts, snapshots.
 
-`Act` is an effect beside those of `protocol.machine`; its outcome comes back as the input `ActDone`. Both worlds
-carry out the same actions, so the player cannot tell them apart either. """
+Only the player's machine uses these. `Act` is an effect beside those of `protocol.machine`; its outcome comes back as
+the input `ActDone`. Both worlds carry out the same actions, so the player cannot distinguish them either.
+"""
 
 from typing import final
 
@@ -32,7 +33,7 @@ __all__ = [
 
 
 class ApplyRule(msgspec.Struct, frozen=True, tag="apply"):
-    """A fault on links, in force at both ends when done."""
+    """Put a link fault in force at both ends."""
 
     rule: LinkRule
 
@@ -44,7 +45,10 @@ class HealRules(msgspec.Struct, frozen=True, tag="heal"):
 
 
 class Snapshot(msgspec.Struct, frozen=True, tag="snapshot"):
-    """Read a partition's files at these nodes, dead or alive. Result: {node: `inspect.read_partition`}."""
+    """Read a partition's files at these nodes, running or not.
+
+    Result: {node: `inspect.read_partition`}.
+    """
 
     partition: str
     nodes: tuple[str, ...]
@@ -58,7 +62,7 @@ class Batches(msgspec.Struct, frozen=True, tag="batches"):
 
 
 class LogSizes(msgspec.Struct, frozen=True, tag="log-sizes"):
-    """How large the logs of these nodes are, dead or alive. Result: {node: `inspect.log_sizes`}."""
+    """Sizes of the logs of these nodes, running or not. Result: {node: `inspect.log_sizes`}."""
 
     nodes: tuple[str, ...]
 
@@ -75,7 +79,7 @@ class Act(msgspec.Struct, frozen=True, tag="act"):
 
 @final
 class ActDone(msgspec.Struct, frozen=True, tag="act-done"):
-    """Input: `result` as the action describes, or {}; `error` "" or why it could not be done."""
+    """Input: `result` as the action describes, or {}; `error` "" or the reason of the failure."""
 
     number: int
     result: dict[str, object]

@@ -1,12 +1,10 @@
-"""Enforcement: what an end of a connection does with its frames while rules are in force. Pure; both worlds
-use it.
+"""Enforcement of link rules on the frames of a node's connections. Pure; both worlds use it.
 
-Picture: every direction of a connection passes a gatekeeper at each of its two ends. An open gate lets
-frames through at once (`offer` returns None). A shut gate keeps them in line, and after the heal the line
-moves again at the sender's next retransmission. An agent at the receiver's end catches what was under way
-when the gate was shut.
+Every direction of a connection has a gate at each of its two ends. An open gate lets frames through at once (`offer`
+returns None). A shut gate queues them. After the heal the queue moves again at the sender's next retransmission. The
+gate at the receiver's end stops the frames that were in flight when the gate was shut.
 
-How a world uses it, for each node:
+Use by a world, for each node:
 
     links = LinkState("broker-0", seed)
     out, back = links.connect(peer, purpose, opened_here=True)
@@ -15,12 +13,13 @@ How a world uses it, for each node:
     stopped = out.offer(now, payload, api)              # None: send it; otherwise it is kept, or dropped
     out.take(now)                                       # at out.next_ms: what passes now, in order
     links.apply(now, rule); links.heal(now, rule.rule)  # then look at every next_ms again
-    links.take_events()                                 # what is to be written about all that
+    links.take_events()                                 # events to write
 
-The end of a stream is offered like a frame, at both ends and with `ends`: it passes behind all that was offered
-before, and vanishes in a cut as data does. What a process sent before it closed (`orphan`) is given up after 105 s.
-Delay, jitter, bandwidth and loss are the sender's; cut and hold are enforced at both ends. Departures from TCP: what
-a process had not got through a cut or a hold dies with the process (a kernel would go on sending it), and a
+The end of a stream is offered like a frame, at both ends and with `ends`. It passes behind all that was offered before,
+and vanishes in a cut as data does. TCP gives up what a process sent before it closed (`orphan`) after 105 s. The
+sender's end enforces delay, jitter, bandwidth and loss; both ends enforce cut and hold.
+
+Departures from TCP: frames that a cut or a hold stopped die with their process (a kernel would go on sending them). A
 receiver's lost acknowledgements cost nothing.
 """
 
@@ -33,22 +32,28 @@ from protocol.link_rules import NODES, LinkRule
 from protocol.purposes import CONTROL
 
 HEALED_KEPT_MAX: Final = 64
-"""Healed rules that are remembered, with what they stopped, and whose proof of traffic may still be awaited."""
+"""Limit of healed rules kept, with their counts, to await their first frame."""
 
 
 class LinkState:
-    """The rules one node knows, and all its paths. `seed`: jitter and loss are drawn from it."""
+    """The rules in force at one node, and all its paths. `seed`: for jitter and loss."""
 
     def __init__(self, node: str, seed: int) -> None:
         self.node = node
         self.chance = Chance(seed)
         self.in_force: dict[str, LinkRule] = {}
         self.frames_stopped: dict[str, int] = {}
-        """{rule: frames and SYNs held, dropped, delayed or lost here}; of healed rules the last HEALED_KEPT_MAX."""
-        self._told: dict[str, int] = {}
-        """{rule: of these, those that were told, by a former life of the node, too; a process has one}"""
+        """{rule: frames and SYNs stopped, delayed or lost here}.
+
+        Of healed rules the last HEALED_KEPT_MAX.
+        """
+        self._reported: dict[str, int] = {}
+        """{rule: those of them reported already}.
+
+        A process has one for all incarnations of its node.
+        """
         self._busy_until_ms: dict[str, float] = {}
-        """{rule: when what has been given to a link of little bandwidth is through}"""
+        """{rule: time in ms when the frames on its limited bandwidth are through}."""
         self._healed: dict[str, LinkRule] = {}
         self._proved: set[tuple[str, str]] = set()
         self._tried: set[tuple[str, str]] = set()
@@ -68,24 +73,27 @@ class LinkState:
         return out, back
 
     def called(self, client_id: str, *paths: Path) -> None:
-        """The Kafka client of this connection says what it is called; rules that name it are in force there, too."""
+        """Set the client id of a Kafka client's connection.
+
+        Rules that name the id are in force there, too.
+        """
         for path in paths:
             path.client_id = client_id
             self._rule_path(path)
 
     def opening(self, there: Path, back: Path) -> Opening:
-        """For the opener of a connection, until it stands or is given up."""
+        """The gate of a connection's opener, until the connection is established or given up."""
         opening = Opening(self, there, back)
         self._openings[id(opening)] = opening
         return opening
 
     def forget(self, *ended: Path | Opening) -> None:
-        """The connection is over, or stands."""
+        """Forget connections that ended, or openings that were established."""
         for it in ended:
             (self._paths if isinstance(it, Path) else self._openings).pop(id(it), None)
 
     def apply(self, now_ms: float, rule: LinkRule) -> None:
-        """`rule` is in force from now on. Once more: no change."""
+        """Put `rule` in force. A second time: no change."""
         if rule.rule in self.in_force:
             return
         self.in_force[rule.rule] = rule
@@ -94,8 +102,10 @@ class LinkState:
         self._rule_paths()
 
     def heal(self, now_ms: float, rule_id: str, packets_dropped: int = 0) -> bool:
-        """The rule is lifted; False: it was not in force. Afterwards every `next_ms` may have changed.
-        `packets_dropped`: by the kernel here, where that was the driver."""
+        """Lift the rule; False: it was not in force. Afterwards every `next_ms` may have changed.
+
+        `packets_dropped`: by the kernel here, if it was the driver.
+        """
         rule = self.in_force.pop(rule_id, None)
         if rule is None:
             return False
@@ -106,10 +116,10 @@ class LinkState:
             oldest = next(iter(self._healed))
             del self._healed[oldest]
             self.frames_stopped.pop(oldest, None)
-            self._told.pop(oldest, None)
+            self._reported.pop(oldest, None)
             self._proved = {(known, peer) for known, peer in self._proved if known != oldest}
             self._tried = {(known, peer) for known, peer in self._tried if known != oldest}
-        self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=self._untold(rule_id)))
+        self._events.append(FaultHealed(rule=rule_id, what=rule.what, frames_stopped=self._unreported(rule_id)))
         self._rule_paths()
         for path in self._paths.values():
             path.healed(now_ms, rule)
@@ -118,36 +128,41 @@ class LinkState:
         return True
 
     def take_events(self) -> list[Event]:
-        """What happened since the last call: FaultInForce, FaultHealed, FaultTried, FaultTraffic."""
+        """Events since the last call: FaultInForce, FaultHealed, FaultTried, FaultTraffic."""
         events, self._events = self._events, []
         return events
 
     def last_words(self) -> list[Event]:
-        """What rules in force have stopped here, to be told at the node's end. For the kernel only itself can say."""
+        """Events at the node's end with the counts of the rules in force here.
+
+        Rules of the kernel are left out: only the kernel can report them.
+        """
         return [
-            FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=self._untold(rule.rule))
+            FaultLasted(rule=rule.rule, what=rule.what, frames_stopped=self._unreported(rule.rule))
             for rule in self.in_force.values()
             if rule.driver == NODES
         ]
 
-    def _untold(self, rule_id: str) -> int:
-        """What the rule has stopped since that was last told, which it is now."""
-        before, self._told[rule_id] = self._told.get(rule_id, 0), self.frames_stopped[rule_id]
-        return self._told[rule_id] - before
+    def _unreported(self, rule_id: str) -> int:
+        """Frames that the rule stopped since the last report; counts them as reported."""
+        before, self._reported[rule_id] = self._reported.get(rule_id, 0), self.frames_stopped[rule_id]
+        return self._reported[rule_id] - before
 
     def count(self, rule_id: str) -> None:
-        """A rule stopped one more frame here."""
+        """Count one more frame that a rule stopped here."""
         self.frames_stopped[rule_id] += 1
 
     def through(self, rule: LinkRule, ready_ms: float, size_bytes: int) -> float:
-        """When a frame is through that begins at `ready_ms`, or when those before it are: all of ours share the
-        rule's bandwidth."""
+        """Time in ms when a frame that begins at `ready_ms` is through.
+
+        It waits for those before it: all of the node's frames share the rule's bandwidth.
+        """
         begins_ms = max(ready_ms, self._busy_until_ms.get(rule.rule, 0.0))
         self._busy_until_ms[rule.rule] = begins_ms + size_bytes * 1000.0 / rule.bytes_per_s
         return self._busy_until_ms[rule.rule]
 
     def tried(self, rules: tuple[str, ...], peer: str) -> None:
-        """First attempt to get something to `peer` since these rules were healed."""
+        """Record the first attempt to send to `peer` since these rules were healed."""
         for rule_id in rules:
             if (rule_id, peer) not in self._tried:
                 self._tried.add((rule_id, peer))
@@ -157,7 +172,7 @@ class LinkState:
                 self._rule_path(path)
 
     def prove(self, rules: tuple[str, ...], peer: str) -> None:
-        """First traffic from `peer` since these rules were healed: they did heal."""
+        """Record the first traffic from `peer` since these rules were healed: they did heal."""
         for rule_id in rules:
             if (rule_id, peer) not in self._proved:
                 self._proved.add((rule_id, peer))
@@ -175,17 +190,17 @@ class LinkState:
             return
         awaiting: tuple[str, ...] = ()
         if self._healed:
-            told, peer = (self._tried, path.receiver) if path.outgoing else (self._proved, path.sender)
+            reported, peer = (self._tried, path.receiver) if path.outgoing else (self._proved, path.sender)
             awaiting = tuple(
                 rule_id
                 for rule_id, rule in self._healed.items()
-                if (rule_id, peer) not in told and _concerns(rule, path)
+                if (rule_id, peer) not in reported and _concerns(rule, path)
             )
         ours = tuple(rule for rule in self.in_force.values() if rule.driver == NODES and _concerns(rule, path))
         path.ruled(ours, awaiting)
 
 
 def _concerns(rule: LinkRule, path: Path) -> bool:
-    """Whether the rule's nodes, side and purpose match; its APIs are asked for each frame."""
+    """Whether the rule's nodes, side and purpose match; its APIs are checked for each frame."""
     api = rule.apis[0] if rule.apis else ""
     return rule.matches(path.sender, path.receiver, path.opener, path.purpose, api, path.client_id)

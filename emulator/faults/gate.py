@@ -1,4 +1,4 @@
-"""A gate: what TCP does while nothing gets through, and when it tries again."""
+"""A gate: TCP's behaviour while nothing gets through, and the time of its next try."""
 
 from emulator.faults.links import DATA, ORPHAN_TRIES, Retransmission, given_up_at, retransmission_at
 from protocol.link_rules import LinkRule
@@ -12,9 +12,9 @@ class Gate:
     def __init__(self) -> None:
         self._of = DATA
         self._gives_up_ms: float | None = None
-        """Of what is lost now, once somebody has asked; None: nobody has."""
+        """Time when TCP gives up the frames lost now, computed at first use; None: not computed yet."""
         self._orphaned_ms: float | None = None
-        """Since then no process holds the connection: TCP tries for less long."""
+        """Time since which no process holds the connection: TCP tries for less long."""
         self.first_lost_ms: float | None = None
         self.release_ms: float | None = None
 
@@ -24,7 +24,7 @@ class Gate:
         self._gives_up_ms = None
 
     def shut(self, now_ms: float, of: Retransmission) -> None:
-        """`of`: how what is lost now is repeated; what is lost first decides."""
+        """Shut the gate. `of`: retransmission of what is lost now; the first loss decides."""
         if self.first_lost_ms is None:
             self.first_lost_ms = now_ms
             self._of = of
@@ -43,7 +43,7 @@ class Gate:
 
     @property
     def gives_up_ms(self) -> float | None:
-        """When TCP gives up if nothing gets through until then."""
+        """Time when TCP gives up if nothing gets through until then."""
         if self.first_lost_ms is None:
             return None
         if self._gives_up_ms is None:
@@ -53,6 +53,6 @@ class Gate:
     def _given_up_at(self, first_lost_ms: float) -> float:
         if self._orphaned_ms is None:
             return given_up_at(first_lost_ms, self._of)
-        # Where it was tried more often before the close, the next retransmission is the last.
+        # If TCP tried more often before the close, the next retransmission is the last.
         next_ms = retransmission_at(first_lost_ms, self._orphaned_ms, self._of)
         return max(next_ms, given_up_at(first_lost_ms, self._of._replace(tries=ORPHAN_TRIES)))

@@ -1,9 +1,8 @@
-"""Faults of machines and disks, and what mends them: each defined once.
+"""Faults of machines and disks, and their repairs: each defined once.
 
-A class is the step of a scenario, the action that a world is asked for, and the live command. Its fields are the verb's
-keys; what must hold of the node, and what becomes of it, are its class variables. Adding one takes a class here, an
-entry in `MACHINE_STEPS`, and what each world does (`emulator.worlds.simulated.fault_executor`,
-`emulator.runs.network`).
+A class is the step of a scenario, the action of a world, and the live command. Its fields are the verb's keys. Its
+class variables are the node's required state and the state after it. A new fault needs a class here, an entry in
+`MACHINE_STEPS`, and its effect in each world (`emulator.worlds.simulated.fault_executor`, `emulator.runs.network`).
 """
 
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -21,16 +20,19 @@ Leaves = Literal["as it was", "running", "dead", "paused", "unknown"]
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all steps. `at_s`: not before that moment of the scenario."""
+    """Base of all steps. `at_s`: earliest time of the step, in seconds of the scenario."""
 
     at_s: float | None = None
 
 
 class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
-    """Base of these. VERB: of scenarios; WORD: of the command line, and `what` of its event. NEEDS_LIFE: it cannot be
-    done to a dead node; ALIVE: why it cannot be done to a living one, "": it can; HEARS: nor to a paused one. LEAVES:
-    what the node is afterwards. OF_BROKERS: of nodes that keep logs alone. BREAKS: a fault begins, rather than ends.
-    LIVE: it is a command, too."""
+    """Base of the faults of machines.
+
+    - VERB: name in scenarios. WORD: name on the command line, and `what` of its event.
+    - NEEDS_LIFE: a stopped node is refused. ALIVE: reason why a running node is refused; "": it is not.
+    - HEARS: a paused node is refused. LEAVES: state of the node afterwards.
+    - OF_BROKERS: only for nodes that keep logs. BREAKS: a fault begins, rather than ends. LIVE: a command, too.
+    """
 
     VERB: ClassVar[str]
     WORD: ClassVar[str]
@@ -46,13 +48,15 @@ class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def own_fields(cls) -> tuple[FieldInfo, ...]:
-        """What it takes besides the node."""
+        """Its fields besides the node."""
         return tuple(field for field in msgspec.structs.fields(cls) if field.name not in ("node", "at_s"))
 
 
 class Start(MachineStep, frozen=True):
-    """Starts a node and waits until it is ready: a broker when it is registered and answers. From then on it has the
-    binary of that `version`, and these `settings` besides those it had (null: no longer)."""
+    """Start a node and wait until it is ready: a broker when it is registered and answers.
+
+    From then on it has the binary of that `version`, and these `settings` besides its earlier ones (null: removed).
+    """
 
     VERB = WORD = "start"
     ALIVE = "runs already"
@@ -64,14 +68,14 @@ class Start(MachineStep, frozen=True):
 
 
 class Kill(MachineStep, frozen=True):
-    """SIGKILL: what was written stays (the machine goes on), nothing else is said."""
+    """SIGKILL the node. Its written bytes stay, for the machine goes on; it sends nothing more."""
 
     VERB = WORD = "kill"
     LEAVES = "dead"
 
 
 class Stop(MachineStep, frozen=True):
-    """SIGTERM: an orderly shutdown."""
+    """SIGTERM the node: an orderly shutdown."""
 
     VERB = WORD = "stop"
     NEEDS_LIFE = True
@@ -80,7 +84,7 @@ class Stop(MachineStep, frozen=True):
 
 
 class PauseNode(MachineStep, frozen=True):
-    """SIGSTOP."""
+    """SIGSTOP the node."""
 
     VERB = "pause-node"
     WORD = "pause"
@@ -89,7 +93,7 @@ class PauseNode(MachineStep, frozen=True):
 
 
 class ResumeNode(MachineStep, frozen=True):
-    """SIGCONT."""
+    """SIGCONT the node."""
 
     VERB = "resume-node"
     WORD = "resume"
@@ -99,8 +103,11 @@ class ResumeNode(MachineStep, frozen=True):
 
 
 class PowerLoss(MachineStep, frozen=True):
-    """Dies with its page cache. Of the partition's log what was synced survives and of the rest the first
-    batches, so that `batches_kept` are left in all; None: the run's seed says. No partition: of every log."""
+    """Stop the node by a power loss: it loses its page cache.
+
+    Synced bytes of the partition's log survive, and of the rest the first batches, so that `batches_kept` are left in
+    all. None: the run's seed decides. No partition: of every log.
+    """
 
     VERB = WORD = "power-loss"
     LEAVES = "dead"
@@ -110,7 +117,7 @@ class PowerLoss(MachineStep, frozen=True):
 
 
 class LoseUnsynced(MachineStep, frozen=True):
-    """Cuts the partition's log file of a dead broker to its first `batches_kept` batches."""
+    """Cut the partition's log file of a stopped broker to its first `batches_kept` batches."""
 
     VERB = WORD = "lose-unsynced"
     ALIVE = "runs: its disk cannot be lost under it"
@@ -123,8 +130,10 @@ class LoseUnsynced(MachineStep, frozen=True):
 
 
 class LoseDisk(MachineStep, frozen=True):
-    """A dead broker's disk, or one log directory of it (`dir`), is replaced by an empty one, with which it will
-    return."""
+    """Replace a stopped broker's disk, or one log directory of it (`dir`), by an empty one.
+
+    The broker starts with it.
+    """
 
     VERB = WORD = "lose-disk"
     ALIVE = "runs: its disk cannot be lost under it"
@@ -135,8 +144,10 @@ class LoseDisk(MachineStep, frozen=True):
 
 
 class DiskFull(MachineStep, frozen=True):
-    """From now on every write to the node's disk, or to one log directory (`dir`), fails; who starts it again has made
-    room."""
+    """Fail every write to the node's disk, or one log directory (`dir`), until the next start.
+
+    A start frees space on the disk.
+    """
 
     VERB = WORD = "disk-full"
     NEEDS_LIFE = True
@@ -147,8 +158,7 @@ class DiskFull(MachineStep, frozen=True):
 
 
 class DiskError(MachineStep, frozen=True):
-    """From now on everything that a broker does with its disk, or with one log directory (`dir`), fails, until
-    `lose-disk`."""
+    """Fail every operation on a broker's disk, or one log directory (`dir`), until `lose-disk`."""
 
     VERB = WORD = "disk-error"
     OF_BROKERS = True
@@ -161,19 +171,23 @@ Amount = Annotated[float, msgspec.Meta(ge=0.0, le=AMOUNT_MS_MAX)]
 
 
 class HardwareFault(MachineStep, frozen=True):
-    """Base of those that change what a machine is like, until they change it again: also of a dead node, and for its
-    next lives."""
+    """Base of the faults that change a machine's hardware, until the next change.
+
+    They are also for a stopped node, and for its next incarnations.
+    """
 
     HEARS = True
 
     def of(self, before: Hardware) -> Hardware:
-        """What the machine is like then."""
+        """The machine's hardware after the fault."""
         raise NotImplementedError
 
 
 class SlowDisk(HardwareFault, frozen=True):
-    """From now on each operation on the node's disk takes `takes_ms` longer, each fsync `fsync_ms`; with neither it is
-    as fast as before."""
+    """Slow down each operation on the node's disk by `takes_ms`, each fsync by `fsync_ms`.
+
+    With neither it is as fast as before.
+    """
 
     VERB = WORD = "slow-disk"
 
@@ -185,7 +199,7 @@ class SlowDisk(HardwareFault, frozen=True):
 
 
 class ClockJump(HardwareFault, frozen=True):
-    """The node's wall clock jumps by `jump_ms`, back if that is negative; timers do not notice."""
+    """Move the node's wall clock by `jump_ms`, back if that is negative; timers do not notice."""
 
     VERB = WORD = "clock-jump"
 
@@ -201,12 +215,16 @@ MACHINE_STEPS: Final[tuple[type[MachineStep], ...]] = (
     SlowDisk, ClockJump,
 )  # fmt: skip
 LIVE_FAULTS: Final = {step.WORD: step for step in MACHINE_STEPS if step.LIVE}
-"""By the words of the command line."""
+"""Live faults by their words of the command line."""
 
 
 def unfit(fault: object, *, alive: bool, paused: bool) -> str:
-    """Why this cannot be done to a node as it is now; "": it can, or it is nothing that is done to one. A dead node
-    that is killed stays dead, and its machine may still lose its power."""
+    """Reason why the node's state does not allow the fault.
+
+    "": it does, or it is no fault of a node.
+
+    A stopped node that is killed stays stopped, and its machine may still lose its power.
+    """
     if not isinstance(fault, MachineStep):
         return ""
     if alive and fault.ALIVE:
@@ -218,5 +236,5 @@ def unfit(fault: object, *, alive: bool, paused: bool) -> str:
     if not paused and isinstance(fault, ResumeNode):
         return f"{fault.node} is not paused"
     if paused and fault.HEARS:
-        return f"{fault.node} is paused, and hears nothing: resume it first"
+        return f"{fault.node} is paused and receives nothing; resume it first"
     return ""

@@ -1,4 +1,4 @@
-"""Paths: the gatekeepers of one connection at one of its ends, a path for each direction and one for its opening."""
+"""Gates of a connection at one of its ends: a path for each direction, and one for opening."""
 
 from collections import deque
 from itertools import islice
@@ -14,7 +14,7 @@ STOPPING: Final = ("cut", "hold")
 
 
 class Links(Protocol):
-    """What a path asks of its node's rules."""
+    """The rules of a path's node."""
 
     chance: Chance
 
@@ -37,7 +37,7 @@ class _Waiting:
 
 
 class _Shape:
-    """What rules that let a frame through make of it. `ready_ms`: when it would pass if nothing stood before it."""
+    """Effect of the rules that let a frame through. `ready_ms`: its time at an empty queue."""
 
     __slots__ = ("lost_by", "lost_ms", "ready_ms", "rules", "stopped")
 
@@ -45,7 +45,7 @@ class _Shape:
         self.ready_ms = ready_ms
         self.stopped: Stopped | None = None
         self.rules: tuple[str, ...] = ()
-        """Those that made it later."""
+        """The rules that delayed it."""
         self.lost_by = ""
         """The rule that lost it, for the first time at `lost_ms`."""
         self.lost_ms = 0.0
@@ -82,13 +82,13 @@ class Path:
         self.purpose = purpose
         self.outgoing = outgoing
         self.client_id = ""
-        """Of the Kafka client whose connection it is; "": a node's."""
+        """Client id of the Kafka client whose connection it is; "": a node's."""
         self._gate = Gate()
         self._line: deque[_Waiting] = deque()
         self._aside: list[_Waiting] = []
         """Held by rules for some frames; others pass them."""
         self._end: _Waiting | None = None
-        """The end of the stream, which passes nothing that waits: not even what is held aside."""
+        """The end of the stream. It passes no waiting frame, not even one that is held aside."""
         self._last_ready_ms = 0.0
         self.stopping: LinkRule | None = None
         """The rule in force that lets nothing through."""
@@ -96,7 +96,7 @@ class Path:
         self._frame_rules: tuple[LinkRule, ...] = ()
         self._awaiting: tuple[str, ...] = ()
         self.calm = True
-        """Nothing to do: `offer` would return None and mean it. Callers in a hurry ask this first."""
+        """Nothing to do: `offer` would return None. Fast callers check this first."""
 
     def offer(
         self,
@@ -108,8 +108,10 @@ class Path:
         *,
         ends: bool = False,
     ) -> Stopped | None:
-        """`payload` reaches this gate, and is repeated as `of` says. None: it passes now, and the caller sends or
-        delivers it. `ends`: it is the end of the stream."""
+        """Offer `payload` to this gate. None: it passes now, and the caller sends or delivers it.
+
+        `of`: its retransmission schedule. `ends`: it is the end of the stream.
+        """
         if self.calm:
             return None
         links = self._links
@@ -165,7 +167,7 @@ class Path:
 
     @property
     def next_ms(self) -> float | None:
-        """When to call `take` again if no rule changes before; None: never."""
+        """Time of the next `take` if no rule changes before; None: never."""
         gate = self._gate
         if gate.first_lost_ms is not None:
             if self.stopping is None:
@@ -174,23 +176,22 @@ class Path:
         return self._line[0].ready_ms if self._line else None
 
     def given_up(self, now_ms: float) -> bool:
-        """Whether TCP has given this connection up by now (about 15 minutes into a cut): it is lost, at the
-        sender."""
+        """Whether TCP at the sender's end has given the connection up (about 15 min into a cut)."""
         gives_up_ms = self._gate.gives_up_ms if self.outgoing and self.stopping is not None else None
         return gives_up_ms is not None and now_ms >= gives_up_ms
 
     @property
     def waiting(self) -> int:
-        """Payloads in line."""
+        """Number of payloads in the queue."""
         return len(self._line) + len(self._aside) + (self._end is not None)
 
     @property
     def passes_by_itself(self) -> bool:
-        """Something waits here, and no rule has to be lifted for it to pass."""
+        """Whether something waits here that passes without a heal."""
         return bool(self._line) and self.stopping is None
 
     def orphan(self, now_ms: float) -> None:
-        """The process has closed its end: what waits here is tried for less long."""
+        """The process has closed its end: TCP tries for less long."""
         self._gate.orphan(now_ms)
 
     def _hold(self, now_ms: float, payload: Any, of: Retransmission) -> Stopped:
@@ -201,7 +202,7 @@ class Path:
         return Stopped(self.stopping.rule, "held")
 
     def _shut_on_line(self, now_ms: float) -> None:
-        """Delayed frames meet a gate that was shut meanwhile."""
+        """Shut the gate on delayed frames whose time has come."""
         assert self.stopping is not None
         self._gate.shut(now_ms, self._line[0].of)
         for waiting in self._line:
@@ -210,7 +211,7 @@ class Path:
                 self._links.count(self.stopping.rule)
 
     def _shaped(self, now_ms: float, api: str, of: Retransmission, size_bytes: int) -> _Shape:
-        """When a frame that nothing stops is ready to pass, and what delays it."""
+        """Ready time of a frame that nothing stops, and the rules that delay it."""
         shape = _Shape(now_ms)
         if not self.outgoing:
             return shape
@@ -238,7 +239,7 @@ class Path:
         self._links.count(rule.rule)
 
     def tried(self) -> None:
-        """Something goes out, or a connection is asked for."""
+        """Record that a frame is sent, or a connection opened."""
         if self._awaiting and self.outgoing:
             self._links.tried(self._awaiting, self.receiver)
 
@@ -249,7 +250,7 @@ class Path:
             self._links.prove(self._awaiting, self.sender)
 
     def ruled(self, in_force: tuple[LinkRule, ...], awaiting: tuple[str, ...]) -> None:
-        """The rules changed."""
+        """Set the rules in force."""
         if self.calm and not in_force and not awaiting:
             return  # nothing was in its way, and nothing is
         self.stopping = next((r for r in in_force if r.kind in STOPPING and not r.apis), None)
@@ -259,7 +260,7 @@ class Path:
         self._reckon_calm()
 
     def healed(self, now_ms: float, rule: LinkRule) -> None:
-        """`rule` was lifted, and `ruled` has been told."""
+        """React to a lifted rule, after `ruled`."""
         for waiting in [w for w in self._aside if w.stopped_by == rule.rule]:
             self._aside.remove(waiting)
             waiting.ready_ms = max(now_ms, self._last_ready_ms)
@@ -277,14 +278,14 @@ class Path:
         self._reckon_calm()
 
     def _widened(self, now_ms: float, rule: LinkRule) -> None:
-        """What stands in line for the link's bandwidth passes at once."""
+        """Let the frames that waited for the link's bandwidth pass at once."""
         for waiting in self._line:
             if rule.rule in waiting.shape.rules:
                 waiting.ready_ms = waiting.shape.ready_ms = min(waiting.ready_ms, now_ms)
         self._last_ready_ms = max((waiting.ready_ms for waiting in self._line), default=now_ms)
 
     def _lost_no_more(self, now_ms: float, rule: LinkRule) -> None:
-        """The next retransmission of what was lost gets through, and what stands behind it with it."""
+        """Let the next retransmission of the lost frames through, and the queue behind it."""
         ready_ms = now_ms
         for waiting in self._line:
             shape = waiting.shape
@@ -299,7 +300,7 @@ class Path:
 
 
 class Opening:
-    """A connection being opened: its SYN must get there and the answer back."""
+    """A connection being opened: its SYN must arrive, and the response too."""
 
     __slots__ = ("_back", "_gate", "_links", "_there")
 
@@ -310,7 +311,7 @@ class Opening:
         self._gate = Gate()
 
     def attempt(self, now_ms: float) -> Stopped | None:
-        """A SYN is sent. None: it gets through, the caller connects. Otherwise: again at `next_ms`."""
+        """Send a SYN. None: it gets through, the caller connects. Otherwise: again at `next_ms`."""
         rule = self._rule()
         if rule is None:
             self._there.tried()
@@ -323,11 +324,11 @@ class Opening:
 
     @property
     def next_ms(self) -> float | None:
-        """When to look again: the SYN's repetition after a heal, or giving up."""
+        """Time of the next look: the SYN's repetition after a heal, or giving up."""
         return self._gate.gives_up_ms if self._rule() is not None else self._gate.release_ms
 
     def given_up(self, now_ms: float) -> bool:
-        """About 134 s after the first SYN that nothing answered: ConnectionLost."""
+        """Whether the opening is given up, about 134 s after the first SYN without a response."""
         gives_up_ms = self._gate.gives_up_ms
         return self._rule() is not None and gives_up_ms is not None and now_ms >= gives_up_ms
 
@@ -335,6 +336,6 @@ class Opening:
         return self._there.stopping or self._back.stopping
 
     def healed(self, now_ms: float, rule: LinkRule) -> None:
-        """`rule` was lifted, and the paths know."""
+        """React to a lifted rule, after the paths did."""
         if self._rule() is None:
             self._gate.healed(now_ms, rule)

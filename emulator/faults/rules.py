@@ -1,16 +1,16 @@
-"""Rules from commands: `cut az-0`, `cut broker-0 -> broker-1`, `delay az-0 az-1 50ms 10ms`, `heal rule-2`.
-Pure.
+"""Link rules from commands: `cut az-0`, `delay az-0 az-1 50ms 10ms`, `heal rule-2`. Pure.
 
-A place is a node, an AZ, or `session`: all session servers. One place means: it against all others. Two places
-mean the link between them, both ways; with `->` between them one way; with `opened_by A to B` only packets
-from A to B of connections that A opened (their answers' way stays open, and so do connections that B opened).
+A place is a node, an AZ, or `session`: all session servers. One place means the links between it and all others. Two
+places mean the link between them, both ways; with `->` between them one way (`cut broker-0 -> broker-1`). With
+`opened_by A to B` the rule stops only packets from A to B of connections that A opened. Their way back stays open, and
+so do connections that B opened.
 
 - Nodes outside every AZ (the player) are never cut, nor is control.
-- Between two brokers `A B`, `A -> B` and `opened_by` mean a broker's port: session traffic passes, as in
-  the recordings. Rules of whole AZs mean everything.
-- `--only fetch,produce` picks single frames out of a stream. That is not physical, and the rule's text says
-  so. `--only fetcher` picks connections by their purpose. A scenario's `only` takes the same words (`picked`).
-- `--client-id orders` means the connections of Kafka clients that call themselves so, where clients of their AZ are.
+- Between two brokers `A B`, `A -> B` and `opened_by` mean a broker's port: session traffic passes, as in the
+  recordings. Rules of whole AZs mean everything.
+- `--only fetch,produce` stops single frames of a stream. That is not physical; the rule's text has this remark.
+  `--only fetcher` stops connections by their purpose. A scenario's `only` takes the same words (`picked`).
+- `--client-id orders` means the connections of Kafka clients with that client id, in an AZ with clients.
 """
 
 import re
@@ -31,7 +31,7 @@ RECOVERIES: Final = ("rto", "instant")
 API_NAMES: Final = tuple(sorted({m.API_NAME for m in REGISTRY.values()}))
 PURPOSE_NAMES: Final = tuple(purpose for purpose in ALL_PURPOSES if purpose not in (CONTROL, OBSERVE))
 MESSAGE_WORDS: Final = {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower(): name for name in API_NAMES}
-"""{`list-offsets`: `ListOffsets`}: how a scenario writes a message type."""
+"""{`list-offsets`: `ListOffsets`}: message types as a scenario writes them."""
 DELAY_MS_MAX: Final = 86_400_000.0
 """A day; also of the jitter."""
 BYTES_PER_S_MAX: Final = 1e12
@@ -52,17 +52,17 @@ class RuleError(ValueError):
 
 
 class UnknownWord(RuleError):
-    """A name that is none, of a node, an AZ, an API or the like."""
+    """An unknown name of a node, an AZ, an API or the like."""
 
 
 class Heal(msgspec.Struct, frozen=True):
-    """`rule` None: every rule in force."""
+    """Lift `rule`; None: every rule in force."""
 
     rule: str | None
 
 
 def parse(words: Sequence[str], topology: Topology, rule_id: str) -> LinkRule | Heal:
-    """One command as words. Raises RuleError.
+    """Parse one command as words. Raises RuleError.
 
     cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
     bandwidth PLACE [[->] PLACE] BYTES   cut|hold|delay|loss|bandwidth opened_by NODE to NODE ...   heal [RULE|all]
@@ -123,8 +123,10 @@ def rule(
     recovery: str = "rto",
     expects_traffic: bool = True,
 ) -> LinkRule:
-    """One rule between places `a` and `b` (None: all others). `only`: message types and purposes, as `picked` takes
-    them. Raises RuleError."""
+    """One rule between places `a` and `b` (None: all others). Raises RuleError.
+
+    `only`: message types and purposes, as `picked` takes them.
+    """
     _one_of("fault", kind, KINDS)
     _one_of("recovery", recovery, RECOVERIES)
     side_a = place_nodes(topology, a)
@@ -167,7 +169,10 @@ def rule(
 
 
 def picked(words: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(purposes, API names) of the words of `only`: `fetcher`, `Fetch`, `list-offsets`. Raises UnknownWord."""
+    """(purposes, API names) of the words of `only`: `fetcher`, `Fetch`, `list-offsets`.
+
+    Raises UnknownWord.
+    """
     purposes, apis = [], []
     for word in words:
         if (purpose := word.lower()) in PURPOSE_NAMES:
@@ -195,7 +200,10 @@ def halves(topology: Topology, first_rule: str, azs: Sequence[str]) -> tuple[Lin
 
 
 def matrix(topology: Topology, rules: Iterable[LinkRule]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """{(from, to): texts of the rules that touch this direction}; directions without a rule are left out."""
+    """{(from, to): texts of the rules that touch this direction}.
+
+    Directions without a rule are left out.
+    """
     touched: dict[tuple[str, str], tuple[str, ...]] = {}
     for it in rules:
         pairs = [(x, y) for x in it.a for y in it.b]
@@ -221,8 +229,10 @@ def place_nodes(topology: Topology, place: str) -> tuple[str, ...]:
 
 
 def _others(topology: Topology, place: str, side: tuple[str, ...]) -> tuple[str, ...]:
-    """Whom a single place is cut from: an AZ from nodes of other AZs, a node from every node that has an
-    AZ."""
+    """Other side of a single place.
+
+    Of an AZ the nodes of other AZs, of a node every node with an AZ.
+    """
     return tuple(n.name for n in topology.nodes if n.az and n.name not in side and n.az != place)
 
 
@@ -231,7 +241,7 @@ def _is_broker(topology: Topology, place: str) -> bool:
 
 
 def _one_of(what: str, word: str, known: Sequence[str]) -> str:
-    """The word as it is known, whatever its case. Raises UnknownWord with the nearest."""
+    """The known word of any case. Raises UnknownWord with the nearest."""
     by_lower = {name.lower(): name for name in known}
     if word.lower() in by_lower:
         return by_lower[word.lower()]
@@ -279,7 +289,7 @@ def _places(kind: str, words: list[str]) -> tuple[tuple[str, ...], bool, bool]:
 
 
 def _amounts(kind: str, amounts: Sequence[str]) -> dict[str, float]:
-    """As `rule` takes them."""
+    """The amounts as `rule` takes them. Raises RuleError."""
     if kind == "delay" and 1 <= len(amounts) <= 2:
         return dict(zip(("delay_ms", "jitter_ms"), (_number(amount, "ms") for amount in amounts), strict=False))
     if kind == "loss" and len(amounts) == 1:
@@ -307,7 +317,7 @@ def _listed(text: str | None) -> tuple[str, ...]:
 
 
 def shown_bytes(count: float) -> str:
-    """As it may be given: 500B, 10kB, 1.5MB."""
+    """A bandwidth as a command takes it: 500B, 10kB, 1.5MB."""
     unit = next((unit for unit, of in BYTES.items() if count >= of), "B")
     return f"{count / BYTES[unit]:g}{unit}"
 

@@ -1,4 +1,4 @@
-"""What else bounds a value that was asked for: the value in force."""
+"""Limits of configured values: the values in force."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ def limits_of(spec: RunSpec) -> SessionLimits:
 
 
 def bounded(spec: RunSpec, node: str) -> dict[str, tuple[Any, str]]:
-    """{setting of a broker or controller: (the value in force, what bounds it)}, where it is not the one asked for."""
+    """{setting of a broker or controller: (value in force, reason)}, if it differs."""
     own = spec.settings[node]
     found: dict[str, tuple[Any, str]] = {}
     limits = limits_of(spec)
-    asked_ms = int(own[SESSION])
-    session_ms = limits.negotiated_ms(asked_ms)
-    if session_ms != asked_ms:
-        found[SESSION] = session_ms, limits.because(asked_ms)
+    requested_ms = int(own[SESSION])
+    session_ms = limits.negotiated_ms(requested_ms)
+    if session_ms != requested_ms:
+        found[SESSION] = session_ms, limits.because(requested_ms)
     brokers = len(spec.topology.with_role("broker"))
     if not spec.gates(node).offsets_topic_needs_all_brokers and own.get(OFFSETS_REPLICAS, 0) > brokers:
         found[OFFSETS_REPLICAS] = brokers, f"the topic has as many replicas as there are brokers, {brokers}"
@@ -34,5 +34,5 @@ def in_force(spec: RunSpec, node: str) -> dict[str, Any]:
 
 
 def session_timeout_ms(spec: RunSpec, node: str) -> int:
-    """Of that node's session, in force."""
+    """Session timeout of that node in force, in ms."""
     return int(in_force(spec, node)[SESSION])

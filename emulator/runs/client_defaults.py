@@ -1,8 +1,8 @@
-"""Settings of clients that a scenario gives for all of them (`producer.NAME`, `consumer.NAME`), put into its steps.
+"""Settings of a scenario for all clients (`producer.NAME`, `consumer.NAME`), put into steps.
 
-A step's own settings win, and so does what its keys say: `acks`, `retries`, `timeout_ms`, `idempotent`. Steps that
-use no client's library (a produce at a named broker, a fetch) have no settings to be given. What a client does not act
-on (`client.id`) does not reach it.
+A step's own settings win, and so do its keys `acks`, `retries`, `timeout_ms`, `idempotent`. Steps that use no client's
+library (a produce at a named broker, a fetch) take no settings. A setting that a client ignores (`client.id`) does not
+reach it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,31 +20,31 @@ from emulator.settings.java_names import java_consumer, java_producer
 from emulator.settings.registry import GROUP_OF, REGISTRY
 from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER
 
-SAID_BY_STEP = ("acks", "retries", "request.timeout.ms")
-"""What every produce says by its keys."""
+SET_BY_STEP = ("acks", "retries", "request.timeout.ms")
+"""Settings that the keys of every produce set."""
 IDEMPOTENCE = "enable.idempotence"
-"""What one says by its key `idempotent`, if it has it."""
+"""Setting that the key `idempotent` of a produce sets, if it has the key."""
 OFFSETS_STORAGE = "offsets.storage"
 OF_OLD_CONSUMERS = (OFFSETS_STORAGE, "zookeeper.session.timeout.ms")
-"""What the consumer that keeps its offsets in the session service has alone."""
+"""Settings only of the consumer that keeps its offsets in the session service."""
 
 
 def with_client_settings(
     steps: tuple[m.AnyStep, ...], settings: Mapping[str, Any], kafka_version: str
 ) -> tuple[m.AnyStep, ...]:
-    """`settings`: the scenario's, in the Java clients' words, of which those of clients are taken."""
-    producer = {name: value for name, value in _of(PRODUCER, settings).items() if name not in SAID_BY_STEP}
+    """The steps with the clients' part of the scenario's `settings`, in the Java clients' names."""
+    producer = {name: value for name, value in _of(PRODUCER, settings).items() if name not in SET_BY_STEP}
     consumer = _of(CONSUMER, settings)
     return tuple(_given(step, producer, consumer, _of(PRODUCER, settings), kafka_version) for step in steps)
 
 
 def client_settings_of(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """{PRODUCER, CONSUMER: what a client acts on, by Kafka's name}, of a scenario's settings."""
+    """{PRODUCER, CONSUMER: {Kafka's name: value}} of the settings that a client uses."""
     return {scope: _of(scope, settings) for scope in (PRODUCER, CONSUMER)}
 
 
 def _of(scope: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a client acts on, by Kafka's name."""
+    """Settings of that scope that a client uses, by Kafka's name."""
     known = ((REGISTRY.get(key), value) for key, value in settings.items())
     own = {one.name: value for one, value in known if one is not None and one.scope == scope}
     return {name: value for name, value in own.items() if _acts(scope, name)}
@@ -58,7 +58,7 @@ def _acts(scope: str, name: str) -> bool:
 def _given(
     step: m.AnyStep, producer: dict[str, Any], consumer: dict[str, Any], workload: dict[str, Any], kafka_version: str
 ) -> m.AnyStep:
-    """`workload`: what a workload's producers are given, which say nothing by themselves."""
+    """`workload`: settings for a workload's producers, which set nothing by themselves."""
     match step:
         case m.Workload():
             acks = None if step.acks == m.ACKS_AS_SET else step.acks
@@ -79,13 +79,13 @@ def _given(
                 step, settings=settings, consumer_settings=given | _own(CONSUMER, step.consumer_settings)
             )
         case m.Produce(broker=None):
-            said = {name: value for name, value in producer.items() if step.idempotent is None or name != IDEMPOTENCE}
-            said |= _own(PRODUCER, step.settings)
+            values = {name: value for name, value in producer.items() if step.idempotent is None or name != IDEMPOTENCE}
+            values |= _own(PRODUCER, step.settings)
             idempotent = step.idempotent
-            if idempotent is None and IDEMPOTENCE not in said:
-                own = {"acks": "all" if step.acks == m.ALL_ACKS else step.acks, "retries": step.retries} | said
+            if idempotent is None and IDEMPOTENCE not in values:
+                own = {"acks": "all" if step.acks == m.ALL_ACKS else step.acks, "retries": step.retries} | values
                 idempotent = idempotent_by_default(kafka_version, step.client_version, own)
-            return msgspec.structs.replace(step, settings=said, idempotent=idempotent)
+            return msgspec.structs.replace(step, settings=values, idempotent=idempotent)
         case m.Consume() | m.Commit() | m.LookCommitted():
             given = {name: value for name, value in consumer.items() if step.old or name not in OF_OLD_CONSUMERS}
             return msgspec.structs.replace(step, settings=given | _own(CONSUMER, step.settings))
@@ -100,16 +100,16 @@ def _given(
 
 
 def _own(scope: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what a step gives its own client, that on which the client acts."""
+    """The step's settings of its own client that a client uses."""
     acted_on = {name: value for name, value in settings.items() if _acts(scope, name)}
     return java_producer(acted_on) if scope == PRODUCER else java_consumer(acted_on)
 
 
-# --- what is said of them ---
+# --- settings of clients as reported ---
 
 
 def with_clients(everything: Everything, steps: Iterable[m.AnyStep]) -> Everything:
-    """With what steps give clients of their own."""
+    """Add the steps' settings of their own clients."""
     return msgspec.structs.replace(everything, clients=tuple(_clients(steps)))
 
 
@@ -118,12 +118,12 @@ def _clients(steps: Iterable[m.AnyStep]) -> Iterator[tuple[str, dict[str, Given]
         match step:
             case m.Produce(broker=None, settings=settings) if settings or step.idempotent:
                 where = f"the produce of {', '.join(step.values[:3])}"
-                said: dict[str, Any] = {"retries": step.retries, "request.timeout.ms": step.timeout_ms}
+                values: dict[str, Any] = {"retries": step.retries, "request.timeout.ms": step.timeout_ms}
                 if step.acks != m.ACKS_AS_SET:
-                    said["acks"] = "all" if step.acks == m.ALL_ACKS else str(step.acks)
+                    values["acks"] = "all" if step.acks == m.ALL_ACKS else str(step.acks)
                 if step.idempotent is not None:
-                    said[IDEMPOTENCE] = step.idempotent
-                yield PRODUCER, {name: Given(value, where) for name, value in (said | settings).items()}
+                    values[IDEMPOTENCE] = step.idempotent
+                yield PRODUCER, {name: Given(value, where) for name, value in (values | settings).items()}
             case m.Workload(name=name, settings=settings, consumer_settings=reading):
                 load: dict[str, Any] = {} if step.acks == m.ACKS_AS_SET else {"acks": step.acks}
                 load |= {"retries": step.retries} if step.retries is not None else {}

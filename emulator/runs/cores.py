@@ -1,5 +1,7 @@
-"""Many seeds on all cores: a worker per process, each made from what the command line said. Others may play instead
-(`Players`)."""
+"""Many seeds on all cores: one worker per process, made from the command line's options.
+
+Others may play them instead (`Players`).
+"""
 
 import errno
 import gc
@@ -21,9 +23,9 @@ from emulator.orphans import die_with_parent
 
 CHUNK_MAX = 8
 AHEAD = 4
-"""Lots of tasks that are given out, for each process."""
+"""Chunks of tasks submitted in advance, for each process."""
 
-Asked = TypeVar("Asked")
+Options = TypeVar("Options")
 Task = TypeVar("Task")
 Task_contra = TypeVar("Task_contra", contravariant=True)
 Result = TypeVar("Result")
@@ -31,49 +33,53 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class ProcessLost(ChildProcessError):
-    """One of the processes that play is gone, and with it what it was playing."""
+    """A worker process died, and its runs with it."""
 
     def __init__(self) -> None:
-        super().__init__(errno.ECHILD, "a process that played runs was killed, for want of memory perhaps")
+        super().__init__(errno.ECHILD, "a worker process was killed, perhaps for lack of memory")
 
 
 class Worker(Protocol[Task_contra, Result_co]):
-    """Plays whole runs; one per process. What a run dies of is a result too."""
+    """Plays whole runs; one per process. A failure of a run is a result too."""
 
     def play(self, task: Task_contra, /) -> Result_co: ...
 
 
 class Players(Protocol):
-    """Who plays instead of this machine's cores: called as `all_cores` is."""
+    """Substitute for this machine's cores; called as `all_cores` is."""
 
     def __call__(
-        self, make: Callable[[Asked], Worker[Task, Result]], asked: Asked, /, *, most: int
+        self, make: Callable[[Options], Worker[Task, Result]], options: Options, /, *, most: int
     ) -> AbstractContextManager[Callable[[Sequence[Task]], Iterator[Result]]]: ...
 
 
 Processes = int | Players | None
-"""As many processes as cores (None) or so many; 1 stays in this one. Or who plays instead."""
+"""Number of processes (None: one per core; 1: this process alone), or a substitute."""
 
 _worker: Worker[Any, Any] | None = None
 
 
 def _begin(packed: bytes, compiled: bool, parent: int) -> None:
-    """In a new process. `packed`: what makes a worker and what it is asked, unread until it is settled whether machines
-    are native here, too; nothing: there is no worker."""
+    """Initialize a new process. `packed`: pickled factory and options of its worker.
+
+    Empty: none.
+
+    It is unpickled only after the choice between native machines and Python's.
+    """
     global _worker  # noqa: PLW0603  a pool's initializer has no other place for what its tasks share
     die_with_parent(parent)
     if compiled:
         use_compiled()
     if not packed:
         return
-    make, asked = pickle.loads(packed)
-    _worker = make(asked)
-    # It stays as long as its process: the collector need not look through it after each run.
+    make, options = pickle.loads(packed)
+    _worker = make(options)
+    # It lives as long as its process: the collector need not look through it after each run.
     gc.freeze()
 
 
 def _born() -> None:
-    """A process is made when there is something to do."""
+    """Start a process: the pool makes one when there is a task."""
 
 
 def _play(tasks: Sequence[Any]) -> list[Any]:
@@ -82,7 +88,10 @@ def _play(tasks: Sequence[Any]) -> list[Any]:
 
 
 def lots_of(tasks: Sequence[Task], processes: int) -> Iterator[Sequence[Task]]:
-    """All tasks, in order; smaller lots towards the end, so that nobody waits long for who has the last one."""
+    """All tasks in order, in chunks that shrink towards the end.
+
+    So no process ends much later than the others.
+    """
     first = 0
     while first < len(tasks):
         size = max(1, min(CHUNK_MAX, (len(tasks) - first) // (4 * processes)))
@@ -91,8 +100,11 @@ def lots_of(tasks: Sequence[Task], processes: int) -> Iterator[Sequence[Task]]:
 
 
 def processes_made_by() -> Literal["fork", "spawn"]:
-    """A fork saves importing everything again, half a second of each core; but it copies the locks that other threads
-    hold (a progress bar's, a JVM's gateway, a library's) as they are."""
+    """Start method of worker processes: fork if this process has one thread.
+
+    A fork saves importing everything again, half a second of each core. But it copies locks that other threads hold (a
+    progress bar's, a JVM's gateway, a library's) as they are.
+    """
     try:
         alone = len(os.listdir("/proc/self/task")) == 1
     except OSError:  # not Linux
@@ -100,39 +112,45 @@ def processes_made_by() -> Literal["fork", "spawn"]:
     return "fork" if alone else "spawn"
 
 
-def played_by_python(what: Callable[[Asked], Result], asked: Asked) -> Result:
-    """`what(asked)` with the sources' own functions: in a process of its own where this one runs native machines."""
+def played_by_python(what: Callable[[Options], Result], options: Options) -> Result:
+    """`what(options)` in pure Python: in another process if this one runs native machines."""
     if not compiled_in_use():
-        return what(asked)
+        return what(options)
     with _pool("spawn", 1) as pool, _none_lost():
-        return pool.submit(what, asked).result()
+        return pool.submit(what, options).result()
 
 
 def on_all_cores(
-    make: Callable[[Asked], Worker[int, Result]], asked: Asked, seeds: Sequence[int], processes: Processes = None
+    make: Callable[[Options], Worker[int, Result]], options: Options, seeds: Sequence[int], processes: Processes = None
 ) -> Generator[Result, None, None]:
-    """Results in whatever order they come; `make` and `asked` must be picklable. Closing the iterator, as an interrupt
-    does, ends all processes."""
-    with all_cores(make, asked, processes, most=len(seeds)) as play:
+    """Results in any order; `make` and `options` must be picklable.
+
+    Closing the iterator, as an interrupt does, ends all processes.
+    """
+    with all_cores(make, options, processes, most=len(seeds)) as play:
         yield from play(seeds)
 
 
 @contextmanager
 def all_cores(
-    make: Callable[[Asked], Worker[Task, Result]], asked: Asked, processes: Processes = None, *, most: int
+    make: Callable[[Options], Worker[Task, Result]], options: Options, processes: Processes = None, *, most: int
 ) -> Iterator[Callable[[Sequence[Task]], Iterator[Result]]]:
-    """Gives what plays several lots of tasks, `most` in all, one lot after the other; otherwise as `on_all_cores`.
-    Leaving it ends all processes."""
+    """A function that plays several lots of tasks in turn, `most` tasks in all.
+
+    See `on_all_cores`.
+
+    Leaving the context ends all processes.
+    """
     if callable(processes):
-        with processes(make, asked, most=most) as play_elsewhere:
+        with processes(make, options, most=most) as play_elsewhere:
             yield play_elsewhere
         return
     count = min(processes or len(os.sched_getaffinity(0)), most)
     if count <= 1:
-        worker = make(asked)
+        worker = make(options)
         yield lambda tasks: map(worker.play, tasks)
         return
-    with _pool(processes_made_by(), count, pickle.dumps((make, asked))) as pool:
+    with _pool(processes_made_by(), count, pickle.dumps((make, options))) as pool:
 
         def play(tasks: Sequence[Task]) -> Iterator[Result]:
             lots = lots_of(tasks, count)
@@ -157,13 +175,17 @@ def _none_lost() -> Iterator[None]:
 
 @contextmanager
 def _pool(made_by: str, count: int, packed: bytes = b"") -> Iterator[ProcessPoolExecutor]:
-    """`packed`: see `_begin`. An interrupt is this process's to handle: the others are born with it blocked, and none
-    is interrupted half born. The tracker comes first, because its own start ends with the interrupt unblocked. However
-    the block ends, so do they, at once."""
+    """A pool of worker processes; all of them end at once with the block.
+
+    `packed`: see `_begin`.
+
+    This process alone handles an interrupt: the others start with it blocked, and none is interrupted while it starts.
+    The resource tracker starts first, because its own start unblocks the interrupt.
+    """
     resource_tracker.ensure_running()
     others = set(multiprocessing.active_children())
-    given = (packed, compiled_in_use() and bool(packed), os.getpid())
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context(made_by), _begin, given)
+    arguments = (packed, compiled_in_use() and bool(packed), os.getpid())
+    pool = ProcessPoolExecutor(count, multiprocessing.get_context(made_by), _begin, arguments)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with _none_lost():

@@ -1,6 +1,8 @@
-"""A run's directory (`layout`), as a simulated run leaves it; the network world's nodes write theirs while they run.
+"""A simulated run's directory (`layout`), as `write_simulated` leaves it.
 
-Same seed and name, same bytes; only verdict.json tells how long it took."""
+In the network world the nodes write theirs while they run. Same seed and name, same bytes; only verdict.json has the
+run's duration.
+"""
 
 import os
 import stat
@@ -29,7 +31,7 @@ from emulator.runs.bounds import in_force, limits_of
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
 from emulator.runs.finished import RUNS
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
-from emulator.runs.starts import changes_of, told_of_changes
+from emulator.runs.starts import changes_of, start_records
 from emulator.runs.time_outs import timer_limit_ms
 from emulator.runs.verdict import Verdict, to_json
 from emulator.scenario.observations.model import Observations
@@ -48,16 +50,18 @@ INDENT = 2
 
 
 class NotEmpty(ValueError):
-    """There is something else in the directory that a run was to be written to."""
+    """The directory for a run is not empty."""
 
 
 class ForeignDirectory(ValueError):
-    """Others may write to the directory that a run was to be written to."""
+    """The directory for a run is open to other users."""
 
 
 def fresh(name: str) -> Path:
-    """A new directory in runs/, `name` with the time; one more of the same second has a number as well. Raises
-    OSError."""
+    """Make a directory in runs/, `name` with the time. Raises OSError.
+
+    A further one of the same second has a number as well.
+    """
     wanted = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     RUNS.mkdir(exist_ok=True)
     for number in count(1):
@@ -69,14 +73,16 @@ def fresh(name: str) -> Path:
 
 
 def prepare(directory: Path) -> None:
-    """Make the directory. Raises NotEmpty; ForeignDirectory where somebody else could put links into it, and so learn
-    a token or have a file of ours overwritten; OSError."""
+    """Make the directory. Raises NotEmpty, ForeignDirectory, OSError.
+
+    ForeignDirectory: another user could put links into it, and so read a token or overwrite one of our files.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     about = directory.stat()
     if about.st_uid != os.geteuid():
         raise ForeignDirectory(f"{directory}: is another user's; a run is written to a directory of its own")
     if about.st_mode & stat.S_IWOTH:
-        raise ForeignDirectory(f"{directory}: everybody may write there; a run is written to a directory of its own")
+        raise ForeignDirectory(f"{directory}: is writable by every user; a run is written to a directory of its own")
     if any(directory.iterdir()):
         raise NotEmpty(f"{directory}: is not empty; a run is written to a directory of its own")
 
@@ -84,11 +90,11 @@ def prepare(directory: Path) -> None:
 def write_simulated(
     directory: Path, resolved: Resolved, seed: int, world: SimulatedWorld, observations: Observations
 ) -> None:
-    """Everything but the verdict, in a directory that is prepared. The run is called after it."""
+    """Write everything but the verdict into a prepared directory, whose name names the run."""
     write_scenario(directory, resolved, world="sim", seed=seed)
     write_events(directory / EVENTS_FOLDER, world.trace, directory.name)
     for node in world.nodes.values():
-        with node.files.unwatched():  # a disk that fails on purpose still holds what it held
+        with node.files.unwatched():  # a disk that fails on purpose still holds its files
             write_files(directory / DATA_FOLDER / node.node.name, node.files)
     write_observations(directory, observations)
 
@@ -101,13 +107,15 @@ def write_scenario(
     seed: int | None = None,
     speed: float | None = None,
 ) -> None:
-    """What is played, and with which settings.
+    """Write the scenario and the settings of the run.
 
-    settings.json: `world`, `seed`, `kafka`, `processes` (who may write events), `timer_limit_ms` (how late timers may
-    be at p99.9) and `speed` of its clock (network world only),
-    `nodes`: {node: its settings in force at first}, `starts`: what changed them later (emulator.runs.starts),
-    `clients`: those of a producer and of a consumer whose step says nothing
-    else, and `settings`: what is to be said of what was asked for (emulator.settings.account).
+    settings.json:
+
+    - `world`, `seed`, `kafka`, `processes` (those that may write events);
+    - network world only: `timer_limit_ms` (limit of timers' lateness at p99.9) and `speed` of its clock;
+    - `nodes`: {node: its settings in force at first}, `starts`: their later changes (emulator.runs.starts);
+    - `clients`: settings of a producer and of a consumer whose step sets nothing else;
+    - `settings`: remarks on the requested settings (emulator.settings.account).
     """
     write_whole(directory / SCENARIO_FILE, written(resolved.scenario).encode())
     processes = processes_of(resolved.spec.topology, injected=world == "network")
@@ -118,17 +126,20 @@ def write_scenario(
         settings["timer_limit_ms"] = timer_limit_ms(resolved)
         if speed is not None:
             settings["speed"] = speed
-    write_json(directory / SETTINGS_FILE, settings | told_in_settings_file(resolved))
+    write_json(directory / SETTINGS_FILE, settings | settings_file_fields(resolved))
 
 
 def processes_of(topology: Topology, *, injected: bool) -> list[str]:
-    """Who may write events in a run. `injected`: a supervisor of its own does what is done to the others."""
+    """Processes that may write events in a run.
+
+    `injected`: a separate supervisor injects the faults.
+    """
     return [*(node.name for node in topology.nodes), *([INJECTOR] if injected else ())]
 
 
-def told_in_settings_file(resolved: Resolved) -> dict[str, Any]:
-    """Of any run."""
-    changes = told_of_changes(changes_of(resolved.spec, resolved.scenario.steps))
+def settings_file_fields(resolved: Resolved) -> dict[str, Any]:
+    """Fields of settings.json that every run has."""
+    changes = start_records(changes_of(resolved.spec, resolved.scenario.steps))
     return {
         "nodes": settings_in_force(resolved),
         **({"starts": changes} if changes else {}),
@@ -165,7 +176,7 @@ def _by_kafkas_names(scope: str, version: str, settings: ClientSettings) -> dict
 
 
 def write_events(folder: Path, trace: Trace, run: str) -> None:
-    """One file per node, incarnation and kind (wire or not)."""
+    """Write one file per node, incarnation and kind (wire or not)."""
     folder.mkdir(parents=True, exist_ok=True)
     encode = msgspec.json.Encoder().encode
     lines: dict[str, list[bytes]] = {}
@@ -182,7 +193,7 @@ def write_events(folder: Path, trace: Trace, run: str) -> None:
 
 
 def write_files(folder: Path, files: MemoryFiles) -> None:
-    """A node's disk, as it is now; nothing for a node that has written nothing."""
+    """Write a node's disk, as it is now; nothing for a node that has written nothing."""
     for path in _paths(files, ""):
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -206,7 +217,7 @@ def write_observations(directory: Path, observations: Observations) -> None:
 
 
 def write_verdict(directory: Path, verdict: Verdict) -> None:
-    """Whole or not at all: somebody may be reading an older one."""
+    """Write it whole or not at all: another process may be reading an older one."""
     write_whole(directory / VERDICT_FILE, to_json(verdict))
 
 

@@ -1,6 +1,6 @@
-"""Runs that are played in somebody else's process, on another machine perhaps: what travels there, and what it does.
+"""Runs in remote worker processes: the pickled job that travels there, and its execution.
 
-A worker is made once in each process, and plays whatever lots of tasks come to it.
+Each process makes its worker once, and plays every chunk of tasks that arrives.
 """
 
 import gc
@@ -12,22 +12,25 @@ from typing import Any
 from emulator.runs.cores import Worker
 
 _made: dict[bytes, Worker[Any, Any]] = {}
-"""By what was told: one at a time."""
+"""{pickled job: its worker}; one at a time."""
 
 
-def told_to(make: Callable[[Any], Worker[Any, Any]], asked: object) -> bytes:
-    """What makes a worker, and where the command was given: names of files are meant from there."""
-    return pickle.dumps((os.getcwd(), make, asked))
+def told_to(make: Callable[[Any], Worker[Any, Any]], options: object) -> bytes:
+    """Pickle the factory of a worker, its options and the working directory of the command.
+
+    Names of files are relative to that directory.
+    """
+    return pickle.dumps((os.getcwd(), make, options))
 
 
-def played(told: bytes, tasks: Sequence[Any]) -> list[Any]:
-    """Results in the order of `tasks`. Files that the tasks name must be where they are for whoever asks."""
-    worker = _made.get(told)
+def played(job: bytes, tasks: Sequence[Any]) -> list[Any]:
+    """Results in the order of `tasks`. Their files must have the same paths as for the caller."""
+    worker = _made.get(job)
     if worker is None:
-        place, make, asked = pickle.loads(told)  # of our own making, and over Spark's own channel
+        place, make, options = pickle.loads(job)  # pickled by us, and received over Spark's own channel
         if os.path.isdir(place):
             os.chdir(place)
         _made.clear()
-        worker = _made[told] = make(asked)
+        worker = _made[job] = make(options)
         gc.freeze()
     return [worker.play(task) for task in tasks]

@@ -1,7 +1,8 @@
-"""A run's events, read back in plain Python: for commands that follow single records or compare two runs.
+"""A run's events, read back in Python by commands that follow records or compare two runs.
 
-Lines that are no events are left out, and counted for whoever tells of them; the audit keeps them. Bounded: what these
-commands need fits in memory, and a run that does not is told so."""
+Lines that are no events are left out and counted; the audit keeps them. Bounded: the events that these commands need
+fit in memory; a larger run raises TooManyEvents.
+"""
 
 import re
 from collections import Counter
@@ -19,12 +20,12 @@ EVENTS_MAX = 2_000_000
 FILES_NAMED_MAX = 3
 Line = dict[str, Any]
 LeftOut = Counter[Path]
-"""{file: how many of its lines are no events}."""
+"""{file: number of its lines that are no events}."""
 _EVENT = re.compile(rb'"event":"([a-z_]{1,64})"')
 
 
 class TooManyEvents(ValueError):
-    """More events than a person's question is about; `faultline sql` takes any number."""
+    """More events than such a command reads; `faultline sql` takes any number."""
 
 
 class NoEvents(ValueError):
@@ -48,15 +49,17 @@ def event_files(run: Path, *, wire: bool = False, node: str = "") -> list[Path]:
 def read(
     run: Path, names: Collection[str], node: str = "", *, broken: bool = False, left_out: LeftOut | None = None
 ) -> Iterator[Line]:
-    """Events of these names, file by file, in each file's order; of all nodes or of one. `broken`: also
-    those that only have their place (node, incarnation and number). Raises NoEvents, TooManyEvents."""
+    """Events of these names, file by file in each file's order; of all nodes or of one.
+
+    `broken`: also those that only have their place (node, incarnation and number). Raises NoEvents, TooManyEvents.
+    """
     count = 0
     paths = event_files(run, node=node)
     for path in paths:
         for event in events_in(path, names, broken=broken, left_out=left_out):
             count += 1
             if count > EVENTS_MAX:
-                raise TooManyEvents(f"{run}: more than {EVENTS_MAX} events; ask with faultline sql")
+                raise TooManyEvents(f"{run}: more than {EVENTS_MAX} events; use faultline sql")
             yield event
     if not count and _only_other_lines(paths):
         raise NoEvents(f"{run}: no line of {', '.join(path.name for path in paths[:FILES_NAMED_MAX])} is an event")
@@ -77,8 +80,10 @@ def _only_other_lines(paths: list[Path]) -> bool:
 def events_in(
     path: Path, names: Collection[str], *, broken: bool = False, left_out: LeftOut | None = None
 ) -> Iterator[Line]:
-    """Events of these names in one file, none of another node's than may write there. Raises OSError, also for what is
-    no regular file."""
+    """Events of these names in one file; those of a node that may not write there are left out.
+
+    Raises OSError, also for what is no regular file.
+    """
     writer = only_writer(path)
     markers = tuple(f'"event":"{name}"'.encode() for name in names)
     with open_regular(path) as file:
@@ -96,8 +101,10 @@ def events_in(
 
 
 def _is_whole(line: bytes) -> bool:
-    """Of an event that nobody asked for: it is called after one and has its end. More would take longer than reading
-    those that were asked for."""
+    """Whether the line of an unwanted event is plausible: it names an event and has its end.
+
+    A full check would take longer than reading the wanted events.
+    """
     named = _EVENT.search(line)
     return named is not None and named[1].decode() in EVENTS and line.endswith(b"}\n")
 
@@ -110,8 +117,10 @@ def told_left_out(left_out: LeftOut) -> Iterator[str]:
 
 
 def by_topic_partition(events: Sequence[Line]) -> dict[TopicPartition, list[Line]]:
-    """Each partition's events; an operation's are where it wrote to or read from, partition -1 if no partitioner has
-    chosen. What is of no partition is left out."""
+    """Each partition's events; those of no partition are left out.
+
+    An operation's events are at the partition that it wrote to or read from, -1 if no partitioner has chosen.
+    """
     chosen = {e["operation"]: e["partition"] for e in events if e["event"] == "operation_ended"}
     of_operation: dict[str, TopicPartition] = {}
     for event in events:

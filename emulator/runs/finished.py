@@ -1,4 +1,4 @@
-"""Which run a command is about, and who its brokers are. A cluster that is still running looks the same."""
+"""The run that a command is about, and its brokers. A running cluster looks the same."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,11 +11,11 @@ from emulator.regular_files import read_regular, reason
 from protocol.undecodable import UNDECODABLE, why
 
 RUNS = Path("runs")
-"""Where `faultline run` puts runs, below the working directory."""
+"""Folder of `faultline run`'s runs, below the working directory."""
 
 
 ANOTHER = "another: --run DIR"
-"""What is said beside the run that was taken by default."""
+"""Hint beside a run that was taken by default."""
 
 
 class NoRun(ValueError):
@@ -23,18 +23,18 @@ class NoRun(ValueError):
 
 
 class NoSuchPart(ValueError):
-    """A node or a partition that the run does not have; the message gives the nearest, or all."""
+    """A node or a partition that the run does not have; the message has the nearest, or all."""
 
 
 class Versions(msgspec.Struct, frozen=True):
-    """Of a broker: its binary's, and inter.broker.protocol.version."""
+    """Versions of a broker: its binary's, and inter.broker.protocol.version."""
 
     binary: str
     inter_broker_protocol: str
 
 
 def find_run(given: Path | None) -> Path:
-    """The run's directory; None: the newest in `runs/`, that is, the one that began last. Raises NoRun."""
+    """The run's directory; None: the newest in `runs/`, by its start. Raises NoRun."""
     if given is not None:
         if any((given / name).is_file() for name in (SETTINGS_FILE, OBSERVATIONS_FILE)):
             return given
@@ -49,7 +49,7 @@ def find_run(given: Path | None) -> Path:
 
 
 def _runs_in(folder: Path) -> list[Path]:
-    """Those that began first come first."""
+    """Runs in the order of their starts."""
     found = [(path.stat().st_mtime_ns, path.parent) for path in folder.glob(f"*/{SETTINGS_FILE}")]
     return [run for _, run in sorted(found)]
 
@@ -71,7 +71,7 @@ def brokers_of(run: Path) -> dict[str, Versions]:
 
 
 def version_of(run: Path) -> str:
-    """Of its brokers, as settings.json has it. Raises NoRun."""
+    """Version of its brokers, as settings.json has it. Raises NoRun."""
     path = run / SETTINGS_FILE
     try:
         return str(msgspec.json.decode(read_regular(path))["kafka"])

@@ -1,8 +1,8 @@
-"""Everything that is given for a run, in the order in which one comes before the other.
+"""All settings of a run, in their order of precedence.
 
 A version's default < the scenario's settings files < its `settings` < its `settings_by_version` < files of the command
-line < `--set`. What is for one broker comes before what is for all, but `--set` is the last word on what a file says.
-What the version does not have is dropped, save from `--set`, where it is an error.
+line < `--set`. A value for one broker wins over one for all, but `--set` wins over every file. A setting that the
+version does not have is dropped; from `--set` it is an error.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,11 +25,14 @@ BY_SCENARIO, BY_COMMAND = "settings", "--set"
 
 
 class AllGiven(msgspec.Struct, frozen=True):
-    """`said`: what files say that counts for nothing. `dropped`: the same of a scenario. `topics`: configurations of
-    `create-topic`, in the order of the steps, as far as the version knows them."""
+    """All settings of a run, and those without effect.
+
+    `ignored`: settings in files without effect. `dropped`: the same of a scenario. `topics`: configurations of
+    `create-topic`, in the order of the steps, as far as the version knows them.
+    """
 
     everything: Everything
-    said: Layer
+    ignored: Layer
     dropped: tuple[Dropped, ...]
 
 
@@ -40,40 +43,40 @@ def given_for(
     own_files: Sequence[SettingsFile],
     command_files: Sequence[SettingsFile],
 ) -> AllGiven:
-    """`own_files`: the scenario's. Raises UnusableSetting, UnusableFile."""
+    """Collect the settings. `own_files`: the scenario's. Raises UnusableSetting, UnusableFile."""
     azs = azs_of(scenario.topology)
     own, command = applied(own_files, version, azs), applied(command_files, version, azs)
     dropped: list[Dropped] = []
     by_scenario = known_of(scenario.settings, version, BY_SCENARIO, dropped)
     by_version = known_of(scenario.settings_by_version.get(version, {}), version, f"settings of {version}", dropped)
-    asked = {_key(name): Given(usable(name, value, version), BY_COMMAND) for name, value in overrides.items()}
+    by_set = {_key(name): Given(usable(name, value, version), BY_COMMAND) for name, value in overrides.items()}
     by_broker, kept = {}, []
     for broker in azs:
         where = f"settings of broker-{broker}"
         of_scenario = known_of(scenario.settings_by_broker.get(broker, {}), version, where, dropped)
         by_broker[broker] = (
-            _but(own.by_broker.get(broker, {}), asked) | of_scenario | _but(command.by_broker.get(broker, {}), asked)
+            _but(own.by_broker.get(broker, {}), by_set) | of_scenario | _but(command.by_broker.get(broker, {}), by_set)
         )
         for key, one in of_scenario.items():
-            other = (command.cluster | asked).get(key, one)
+            other = (command.cluster | by_set).get(key, one)
             if by_broker[broker][key] is one and other.value != one.value:
-                kept.append(f"broker-{broker} keeps {key}={one.value}, which the scenario gives to it alone")
+                kept.append(f"broker-{broker} keeps {key}={one.value}, which the scenario sets for it alone")
     everything = Everything(
         version=version,
-        cluster=own.cluster | by_scenario | by_version | command.cluster | asked,
+        cluster=own.cluster | by_scenario | by_version | command.cluster | by_set,
         by_broker={broker: values for broker, values in by_broker.items() if values},
         topics=_topics(scenario.steps, version, dropped),
         brokers=tuple(azs),
         altered=tuple(_altered(scenario.steps, version, dropped)),
     )
-    said = Layer(
+    ignored = Layer(
         dropped=own.dropped + command.dropped,
         set_here=own.set_here + command.set_here,
         passed_on=own.passed_on + command.passed_on,
         harmless=own.harmless + command.harmless,
         warnings=own.warnings + command.warnings + kept,
     )
-    return AllGiven(everything, said, tuple(dropped))
+    return AllGiven(everything, ignored, tuple(dropped))
 
 
 def azs_of(topology: Topology) -> dict[int, str]:
@@ -81,12 +84,12 @@ def azs_of(topology: Topology) -> dict[int, str]:
 
 
 def known_of(values: Mapping[str, Any], version: str, where: str, dropped: list[Dropped]) -> dict[str, Given]:
-    """By name with its kind; what the version does not have goes to `dropped`. Raises UnusableSetting."""
+    """Settings by name with its kind; unknown ones go to `dropped`. Raises UnusableSetting."""
     kept: dict[str, Given] = {}
     for name, value in values.items():
         setting = found(name)
         if setting is not None and not setting.exists_in(version):
-            usable(name, value)  # a value that no version takes is nobody's
+            usable(name, value)  # a value that is invalid in every version is an error
             dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
         else:
             kept[_key(name)] = Given(usable(name, value, version), where)
@@ -102,13 +105,13 @@ def _key(name: str) -> str:
     return name if setting is None else setting.key
 
 
-def _but(given: Mapping[str, Given], asked: Mapping[str, Given]) -> dict[str, Given]:
-    """What `--set` does not say."""
-    return {key: one for key, one in given.items() if key not in asked}
+def _but(given: Mapping[str, Given], by_set: Mapping[str, Given]) -> dict[str, Given]:
+    """Settings without those that `--set` sets."""
+    return {key: one for key, one in given.items() if key not in by_set}
 
 
 def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) -> dict[str, dict[str, Given]]:
-    """{topic: what its step gives it}."""
+    """{topic: configuration of its step}."""
     found_topics: dict[str, dict[str, Given]] = {}
     for step in created(steps):
         own = found_topics.setdefault(step.topic, {})
@@ -123,7 +126,7 @@ def _topics(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) ->
 
 
 def _altered(steps: Iterable[m.AnyStep], version: str, dropped: list[Dropped]) -> Iterator[tuple[str, Altered]]:
-    """What steps give topics and brokers that are there: (TOPIC or BROKER, {name: value and step})."""
+    """Changes of existing topics and brokers: (TOPIC or BROKER, {name: value and step})."""
     for step in m.plain_steps(steps):
         match step:
             case m.AlterTopic(topic=topic, configs=configs, remove=remove):
@@ -142,7 +145,7 @@ def _kept(
         if not setting.exists_in(version):
             dropped.append(Dropped(setting.key, why_dropped(setting, version), where))
         elif not setting.can_be_altered_in(version):
-            why = f"a broker of Kafka {version} cannot be given it while it runs"
+            why = f"a broker of Kafka {version} cannot change it at run time"
             dropped.append(Dropped(setting.key, why, where))
         elif name in configs:
             kept[name] = Given(configs[name], where)
@@ -150,5 +153,5 @@ def _kept(
 
 
 def created(steps: Iterable[m.AnyStep]) -> Iterable[m.CreateTopic]:
-    """Every topic's creation, however deep."""
+    """Every topic's creation, at any depth."""
     return (step for step in m.plain_steps(steps) if isinstance(step, m.CreateTopic))

@@ -1,4 +1,4 @@
-"""A broker's events of a run as the lines of Kafka's log, in the layout of the version that each life played."""
+"""A broker's events as lines of Kafka's log, in the layout of each incarnation's version."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,9 +23,10 @@ class UnreadableEvent(ValueError):
 
 
 def kafka_lines(run: Path, node: str) -> Iterator[LogLine]:
-    """In the order of the lives of a broker, or of a dedicated controller.
+    """Log lines of a broker, or of a dedicated controller, in the order of its incarnations.
 
-    Raises NoRun, NoSuchPart, NoEvents, TooManyEvents, UnreadableEvent, UnknownVersion, UnusableProtocolVersion."""
+    Raises NoRun, NoSuchPart, NoEvents, TooManyEvents, UnreadableEvent, UnknownVersion, UnusableProtocolVersion.
+    """
     brokers = brokers_of(run)
     check_part("broker", node, list(brokers), run)
     versions = brokers[node]

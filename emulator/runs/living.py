@@ -1,5 +1,7 @@
-"""Where nodes live and who cuts their links, as words: `--engine process|docker`, `--driver nodes|kernel`; and how fast
-the clock may run there. Imported by the command line, which knows no worlds yet."""
+"""Deployment options: `--engine process|docker`, `--driver nodes|kernel`, clock speed.
+
+Imported by the command line, which imports no worlds yet.
+"""
 
 from pathlib import Path
 from typing import Final, Literal, TypedDict, get_args
@@ -13,8 +15,8 @@ KERNEL_SPEED: Final = 1.0
 SEED_MAX: Final = 2**63 - 1
 
 
-class Living(TypedDict):
-    """Where nodes live."""
+class DeploymentOptions(TypedDict):
+    """Engine and driver of a run's nodes."""
 
     engine: Engine
     driver: Driver
@@ -22,17 +24,17 @@ class Living(TypedDict):
 
 
 class UnusableOption(ValueError):
-    """A clock that nobody can keep, or the driver cannot; a seed that is none; what is nothing to this world."""
+    """An option value that is out of range, or that this world or driver does not support."""
 
 
 def check_seed(seed: int) -> None:
-    """Raises UnusableOption for what is no seed: it would be another one's run."""
+    """Raises UnusableOption for an invalid seed: it would be another one's run."""
     if not 0 <= seed <= SEED_MAX:
         raise UnusableOption(f"--seed {seed}: from 0 to {SEED_MAX}")
 
 
 def check_speed(speed: float, driver: Driver) -> None:
-    """Raises UnusableOption."""
+    """Raises UnusableOption for a speed that is out of range or not the kernel driver's."""
     if not SPEEDS[0] <= speed <= SPEEDS[1]:
         raise UnusableOption(f"--speed {speed:g}: from {SPEEDS[0]:g} to {SPEEDS[1]:g}")
     if driver == "kernel" and speed != KERNEL_SPEED:

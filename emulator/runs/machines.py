@@ -1,4 +1,4 @@
-"""Where a run's nodes live, and who cuts their links: `--engine process|docker` and `--driver nodes|kernel`."""
+"""Engine and driver of a run: `--engine process|docker` and `--driver nodes|kernel`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,8 +30,11 @@ MakeCluster = Callable[..., Cluster]
 def require_machines(
     engine: Engine, driver: Driver, *, compose_file: Path | None = None, topology: Topology | None = None
 ) -> None:
-    """Asked before anything is made for a run. `compose_file`, with its `topology`: containers are made from it; None:
-    from one of ours. Raises what UNUSABLE_MACHINES lists."""
+    """Check that the engine and the driver work, before anything is made for a run.
+
+    `compose_file`, with its `topology`: source of the containers; None: one of ours. Raises what UNUSABLE_MACHINES
+    lists.
+    """
     if driver == "kernel":
         require_rights()
     if engine == "docker":
@@ -52,9 +55,12 @@ def machines_for(
     compose_file: Path | None = None,
     kafka: bool = False,
 ) -> Iterator[MakeCluster]:
-    """What makes the run's Cluster, as `play_network` takes it; the machines are there within, and gone afterwards.
-    `compose_file`: containers are made from it; by default from the one that has this topology. `kafka`: brokers listen
-    for Kafka clients, too; with the driver `nodes` alone.
+    """A factory of the run's Cluster, as `play_network` takes it.
+
+    Its machines exist within the context.
+
+    `compose_file`: source of the containers; None: the file with this topology. `kafka`: brokers listen for Kafka
+    clients, too; with the driver `nodes` alone.
 
     Raises what UNUSABLE_MACHINES lists.
     """
@@ -74,7 +80,10 @@ def machines_for(
 
 
 def remove_machines(run_dir: Path, *, engine: Engine, driver: Driver) -> None:
-    """What is left of a run whose process was killed. Raises what UNUSABLE_MACHINES lists."""
+    """Remove the machines of a run whose process was killed.
+
+    Raises what UNUSABLE_MACHINES lists.
+    """
     if engine == "docker":
         remove_machines_of(run_dir)
     elif driver == "kernel":
@@ -82,25 +91,27 @@ def remove_machines(run_dir: Path, *, engine: Engine, driver: Driver) -> None:
 
 
 def remove_abandoned() -> tuple[list[str], list[str]]:
-    """Containers and namespaces of processes that are gone, whoever registered them: what was removed, and what could
-    not be, one line each. Nothing, where there is no engine or no right to it."""
-    told, left = [], []
+    """Remove containers and namespaces of processes that are gone: (removed, not removable).
+
+    One line each. Empty without an engine or a right to it.
+    """
+    removed, left = [], []
     try:
-        told += [f"{project}: {there} removed" for project, there in abandoned_containers().items()]
+        removed += [f"{project}: {there} removed" for project, there in abandoned_containers().items()]
     except DockerMissing:
         pass
     except DockerFailed as error:
         left.append(f"containers that were left could not be removed: {error}")
     if not missing_rights():
         try:
-            told += [f"network namespace {name} removed" for name in remove_namespaces()]
+            removed += [f"network namespace {name} removed" for name in remove_namespaces()]
         except NamespaceError as error:
             left.append(f"network namespaces that were left could not be removed: {error}")
-    return told, left
+    return removed, left
 
 
 def compose_file_of(topology: Topology) -> Path:
-    """The compose file that has exactly these nodes, in these places. Raises DockerFailed."""
+    """The compose file with exactly these nodes, in these places. Raises DockerFailed."""
     files = topologies()
     for path in files.values():
         if read_cluster_file(path).topology.nodes == topology.nodes:

@@ -1,4 +1,4 @@
-"""Play a scenario in the network world: every node a process of its own, the player's machine in this one."""
+"""Runs in the network world: one process per node, the player's machine in this one."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -32,12 +32,12 @@ from protocol.events import EVENTS, LEVELS, Event, IsrChangeAsked, LogTruncated,
 
 FACTORY = "emulator.worlds.network.factory:network_machine"
 RUN_LIMIT_S = 1800.0
-"""Real seconds after which a run is given up."""
+"""Time limit of a run, in real seconds."""
 OBSERVED_EVENTS = (LogTruncated, RoleChanged, IsrChangeAsked)
 
 
 class PlayedNetwork(msgspec.Struct):
-    """A finished run. `exits`: processes that ended without having been asked to."""
+    """A finished run. `exits`: processes that ended without a request."""
 
     observations: Observations
     player: Player
@@ -55,14 +55,14 @@ class FaultExecutor:
         self._draws = Chance(seed)
 
     async def do(self, order: act.Act) -> act.ActDone:
-        """One action; what cannot be done is said in `error`."""
+        """Carry out one action; a failure is in `error`."""
         try:
             return act.ActDone(order.number, await self._do(order.action))
         except (ClusterError, NotSoMany, StorageError, UnusableStart, OSError) as error:
             return act.ActDone(order.number, {}, str(error))
 
     def _lose_power(self, files: DiskFiles, batches_kept: int, partition: str) -> None:
-        """What is not said, the seed says, as in the simulated world."""
+        """Cut off unsynced bytes; the seed decides unspecified amounts, as in the simulated world."""
 
         def survives(path: str, synced: int, size: int) -> int:
             return synced + self._draws.below(size - synced + 1)
@@ -83,7 +83,7 @@ class FaultExecutor:
                     cluster.specify(node, machine_spec(self.roster.spec, node))
                 await cluster.start(node)
             case act.Kill(node):
-                if node in cluster.running():  # a dead node stays dead
+                if node in cluster.running():  # a stopped node stays stopped
                     await cluster.kill(node)
             case act.Stop(node):
                 await cluster.stop(node)
@@ -126,8 +126,10 @@ class FaultExecutor:
 
 
 def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any:
-    """A node's log directory, opened for one look. Raises StorageError, also for one that is not where it should be: a
-    node in a container may put a link in its place."""
+    """Use a node's log directory, opened for one look. Raises StorageError.
+
+    It also raises if the directory is not where it should be: a node in a container may put a link in its place.
+    """
     folder = run_dir / DATA_FOLDER
     if folder.is_symlink():
         refuse_foreign_link(folder)
@@ -139,13 +141,13 @@ def with_files(run_dir: Path, node: str, use: Callable[[DiskFiles], Any]) -> Any
 
 
 def machine_specs(spec: RunSpec) -> dict[str, MachineSpec]:
-    """How the machine of every node that is a process is made."""
+    """{node: specification of its machine}, of every node that is a process."""
     arguments = msgspec.to_builtins(spec)
     return {node.name: _made(spec, node.name, arguments) for node in spec.topology.nodes if node.name != OBSERVER}
 
 
 def machine_spec(spec: RunSpec, node: str) -> MachineSpec:
-    """The same of one node."""
+    """Specification of one node's machine."""
     return _made(spec, node, msgspec.to_builtins(spec))
 
 
@@ -165,8 +167,10 @@ async def play_network(
     began: Callable[[Cluster], None] | None = None,
     make_cluster: Callable[..., Cluster] = Cluster,
 ) -> PlayedNetwork:
-    """One run in `run_dir`; `make_cluster`: Cluster, or what stands in for it with the same arguments (a relay
-    between its nodes, say). Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError."""
+    """One run in `run_dir`. Raises StepFailed, ClusterError, PortInUse, trio.TooSlowError.
+
+    `make_cluster`: Cluster, or a substitute with the same arguments (such as a relay between its nodes).
+    """
     spec = resolved.spec
     player = Player(spec.topology, resolved.scenario.steps, resolved.record_magic, spec.kafka_version)
     specs = machine_specs(resolved.spec)
@@ -190,7 +194,7 @@ async def play_network(
 
 
 def observed_events(run_dir: Path) -> Iterator[Happened]:
-    """The replica events that observations.json is made of, from the nodes' files."""
+    """The replica events for observations.json, from the nodes' files."""
     wanted = {cls.NAME: cls for cls in OBSERVED_EVENTS}
     for path in event_files(run_dir):
         if path.name.startswith("broker-"):

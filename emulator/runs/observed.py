@@ -1,4 +1,4 @@
-"""observations.json: the player's notes, and what the brokers' own events say of roles, truncations and ISR changes."""
+"""observations.json: the player's notes; roles, truncations and ISR changes of brokers."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,24 +12,27 @@ from protocol.ids import topic_partition_text
 from protocol.versions import gates_for
 
 FORMAT = 2
-TOLD = frozenset((LogTruncated, RoleChanged, IsrChangeAsked))
-"""What is taken from the events of brokers."""
+OBSERVED = frozenset((LogTruncated, RoleChanged, IsrChangeAsked))
+"""Events of brokers that observations.json has."""
 
 Happened = tuple[str, int, int, object, float, Event]
-"""(node, incarnation, seq, cause, at_ms, event)"""
+"""(node, incarnation, seq, cause, at_ms, event)."""
 
 
 def observations_of(
     resolved: Resolved, timeline: Timeline, events: Iterable[Happened], ended_ms: float
 ) -> Observations:
-    """`events`: (node, incarnation, seq, cause, at_ms, event) in order of time."""
+    """The observations.
+
+    `events`: (node, incarnation, seq, cause, at_ms, event) in order of time.
+    """
     scenario, spec = resolved.scenario, resolved.spec
     truncations: list[dict[str, Any]] = []
     roles: list[dict[str, Any]] = []
     isr_changes: list[dict[str, Any]] = []
-    tells = gates_for(versions_played(spec, scenario.steps)[-1]).has_epoch_cache
+    reports_effect = gates_for(versions_played(spec, scenario.steps)[-1]).has_epoch_cache
     for node, _, _, _, at_ms, event in events:
-        if type(event) not in TOLD:
+        if type(event) not in OBSERVED:
             continue
         assert isinstance(event, LogTruncated | RoleChanged | IsrChangeAsked)
         number = spec.topology.node(node).number
@@ -38,7 +41,7 @@ def observations_of(
         entry: dict[str, Any] = {"clock": clock_text(at_ms), "broker": number}
         match event:
             case LogTruncated(to=to, effective=effective):
-                truncations.append({**entry, "to": to, "effective": effective if tells else None, **where})
+                truncations.append({**entry, "to": to, "effective": effective if reports_effect else None, **where})
             case RoleChanged():
                 entry |= {"role": event.role, "leader_epoch": event.leader_epoch, "log_end": event.log_end}
                 entry |= {"high_watermark": event.high_watermark, "previous_epoch": event.previous_epoch}

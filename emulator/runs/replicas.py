@@ -1,5 +1,7 @@
-"""The replicas of a partition as a run left them, side by side: from its `data/`, or where there is none (`faultline
-sim --out`) from the last snapshot of its observations."""
+"""The replicas of a partition as a run left them, for a comparison by offset.
+
+They come from its `data/`, or without one (`faultline sim --out`) from the last snapshot of its observations.
+"""
 
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +18,7 @@ from emulator.storage.disk import DiskFiles
 from protocol.ids import topic_partition_text
 
 Entry = list[int | str | None]
-"""[offset, leader epoch (None before batches had one), value (None: tombstone)]"""
+"""[offset, leader epoch (None before batches had one), value (None: tombstone)]."""
 
 SAME, DIFFERS, MISSING = "", "differs", "missing"
 
@@ -26,7 +28,7 @@ class DamagedReplica(ValueError):
 
 
 class Replica(msgspec.Struct, frozen=True):
-    """`leader_epochs`: [[epoch, start offset], ...]. None: nobody wrote it down."""
+    """A replica. `leader_epochs`: [[epoch, start offset], ...]. None: not recorded."""
 
     log_start: int | None
     log_end: int
@@ -36,7 +38,7 @@ class Replica(msgspec.Struct, frozen=True):
 
 
 class SideBySide(msgspec.Struct, frozen=True):
-    """`replicas`: the one asked for first. `source`: what they were read from."""
+    """`replicas`: the requested node's first. `source`: files or snapshot that they come from."""
 
     run: str
     partition: str
@@ -46,7 +48,7 @@ class SideBySide(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One offset. `cells`: what each replica has there: nothing, an entry, or, of overlapping old wrappers, several."""
+    """One offset. `cells`: entries of each replica there; overlapping old wrappers have several."""
 
     offset: int
     cells: list[list[Entry]]
@@ -113,7 +115,7 @@ def _read(folder: Path, partition: str) -> Replica:
 
 
 def _of_snapshot(run: Path, node: str, partition: str) -> tuple[str, dict[str, Replica]]:
-    """The last one of the partition."""
+    """(source, {node: replica}) of the partition's last snapshot."""
     path = run / OBSERVATIONS_FILE
     if not path.is_file():
         raise NoRun(f"{run}: holds neither {DATA_FOLDER}/ nor {OBSERVATIONS_FILE}, so no records")

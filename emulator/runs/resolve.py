@@ -1,5 +1,7 @@
-"""A scenario, a version, settings files and overrides become what a run is told: settings in force per node, topology,
-steps; and what is to be said about the settings."""
+"""Resolution of a scenario, a version, settings files and overrides into the input of a run.
+
+The result has settings in force per node, topology, steps, and the remarks on the settings.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -41,7 +43,10 @@ Altering = TypeVar("Altering", m.AlterTopic, m.AlterBroker)
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """What a world needs. `record_magic`: the format the player's client writes. `account`: of the settings."""
+    """Input of a world. `record_magic`: the format of the player's client.
+
+    `account`: of the settings.
+    """
 
     scenario: Scenario
     spec: RunSpec
@@ -55,8 +60,10 @@ def resolve(
     overrides: dict[str, Any] | None = None,
     settings_files: Sequence[SettingsFile] = (),
 ) -> Resolved:
-    """`settings_files`: those of the command line. Raises UnknownVersion, UnusableSetting, UnusableFile,
-    UnusableProtocolVersion."""
+    """Resolve the scenario. `settings_files`: those of the command line.
+
+    Raises UnknownVersion, UnusableSetting, UnusableFile, UnusableProtocolVersion.
+    """
     version = ladder_name(kafka_version or scenario.default_version)
     own_files = read_settings_files(scenario.settings_files)
     given = given_for(scenario, version, overrides or {}, own_files, settings_files)
@@ -66,24 +73,26 @@ def resolve(
 
 
 def resolved(scenario: Scenario, everything: Everything, given: AllGiven) -> Resolved:
-    """With nothing left open; `everything` contradicts itself nowhere. Raises UnusableSetting,
-    UnusableProtocolVersion."""
+    """Resolve with settings that contradict each other nowhere.
+
+    Raises UnusableSetting, UnusableProtocolVersion.
+    """
     spec = run_spec(scenario.topology, everything)
     changes = changes_of(spec, scenario.steps)
-    told = with_accounts(account(everything, given.said, given.dropped), changes)
-    told = msgspec.structs.replace(
-        told,
-        in_force=bounds_told(spec, everything),
-        warnings=(*told.warnings, *warnings_about(scenario, spec, everything)),
+    remarks = with_accounts(account(everything, given.ignored, given.dropped), changes)
+    remarks = msgspec.structs.replace(
+        remarks,
+        in_force=bounded_values(spec, everything),
+        warnings=(*remarks.warnings, *warnings_about(scenario, spec, everything)),
     )
     spoken = everything.of(BROKER).get("inter.broker.protocol.version")
     protocol = str(spoken.value) if spoken is not None and spoken.value else None
     magic = gates_for(everything.version, protocol).record_magic
-    return Resolved(as_played(scenario, everything), spec, magic, told)
+    return Resolved(as_played(scenario, everything), spec, magic, remarks)
 
 
 def run_spec(topology: Topology, everything: Everything) -> RunSpec:
-    """What nodes are told. Raises UnusableSetting."""
+    """Specification of the nodes. Raises UnusableSetting."""
     version = everything.version
     cluster = _kept(everything.of(BROKER))
     given: dict[str, dict[str, Any]] = {}
@@ -92,30 +101,28 @@ def run_spec(topology: Topology, everything: Everything) -> RunSpec:
     for node in topology.with_role("controller"):
         given.setdefault(node.name, cluster | _kept(everything.by_controller.get(node.name, {})))
     settings = {name: dict(resolve_settings(version, own)) for name, own in given.items()}
-    harmless = {
-        node.name: _harmless(everything.of_broker(node.number)) for node in topology.with_role("broker")
-    }
+    harmless = {node.name: _harmless(everything.of_broker(node.number)) for node in topology.with_role("broker")}
     session = values_of(everything.of(ENSEMBLE))
     limits: dict[str, Any] = {field: int(session[name]) for name, field in SESSION_SETTINGS.items() if name in session}
     return RunSpec(topology, version, settings, given=given, harmless=harmless, **limits)
 
 
-def bounds_told(spec: RunSpec, everything: Everything) -> tuple[InForce, ...]:
-    """Of values that somebody asked for."""
+def bounded_values(spec: RunSpec, everything: Everything) -> tuple[InForce, ...]:
+    """Values in force that differ from the requested ones."""
     found: dict[InForce, None] = {}
     for node in spec.topology.with_role("broker"):
-        asked = everything.of_broker(node.number)
+        requested = everything.of_broker(node.number)
         for name, (value, because) in bounded(spec, node.name).items():
-            if name in asked:
-                found[InForce(name, asked[name].value, value, because, asked[name].where)] = None
+            if name in requested:
+                found[InForce(name, requested[name].value, value, because, requested[name].where)] = None
     return tuple(found)
 
 
-# --- the scenario that says by itself what is played ---
+# --- the scenario with every default filled in ---
 
 
 def as_played(scenario: Scenario, everything: Everything) -> Scenario:
-    """Its version first; of all settings those that do something, or could change it."""
+    """The scenario with its version first, and only settings with an effect or a possible one."""
     version = everything.version
     settings = _settings(everything)
     as_set = tuple(_as_set(step, settings, everything) for step in scenario.steps)
@@ -132,7 +139,7 @@ def as_played(scenario: Scenario, everything: Everything) -> Scenario:
 
 
 def _settings(everything: Everything) -> dict[str, Any]:
-    """By name with its kind; those of clients as the Java clients call them."""
+    """Settings by name with its kind; those of clients by the Java clients' names."""
     kept: dict[str, Any] = {}
     clients: dict[str, dict[str, Any]] = {PRODUCER: {}, CONSUMER: {}}
     for key, given in everything.cluster.items():
@@ -147,17 +154,17 @@ def _settings(everything: Everything) -> dict[str, Any]:
 
 
 def _kept(given: Mapping[str, Given]) -> dict[str, Any]:
-    """By Kafka's names, of one scope; what only Kafka's own rules are about is left out."""
+    """Settings of one scope by Kafka's names, without those that only Kafka's own rules use."""
     return {key: one.value for key, one in given.items() if GROUP_OF[key].standing in (MODELLED, NOT_MODELLED)}
 
 
 def _harmless(given: Mapping[str, Given]) -> dict[str, Any]:
-    """What has no bearing: only DescribeConfigs tells of it."""
+    """Settings without effect, which only DescribeConfigs returns."""
     return {key: one.value for key, one in given.items() if GROUP_OF[key].standing == WITHOUT_BEARING}
 
 
 def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything) -> m.AnyStep:
-    """What a step leaves to the cluster's settings: the size of a topic and its configuration, the acks of a write."""
+    """The step with the cluster's defaults: a topic's size and configuration, a write's acks."""
     match step:
         case m.Background(step=inner):
             return msgspec.structs.replace(step, step=_as_set(inner, settings, everything))
@@ -173,8 +180,8 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
         case m.AlterTopic():
             return _altering(step, TOPIC, everything.version)
         case m.AlterBroker(broker=broker):
-            asked = everything.of_broker(min(everything.brokers) if broker is None else broker)
-            handlers = brokers_in_force(everything.version, values_of(asked))[HANDLERS]
+            requested = everything.of_broker(min(everything.brokers) if broker is None else broker)
+            handlers = brokers_in_force(everything.version, values_of(requested))[HANDLERS]
             return msgspec.structs.replace(_altering(step, BROKER, everything.version), handlers=handlers)
         case m.Produce(acks=m.ACKS_AS_SET) | m.ProduceMessageSet(acks=m.ACKS_AS_SET):
             version = step.client_version if isinstance(step, m.Produce) else ""
@@ -187,14 +194,14 @@ def _as_set(step: m.AnyStep, settings: Mapping[str, Any], everything: Everything
 
 
 def _altering(step: Altering, scope: str, version: str) -> Altering:
-    """Without the settings that cannot be altered in that version."""
+    """The step without the settings that cannot be altered in that version."""
     known = {name for name, one in BY_SCOPE[scope].items() if one.can_be_altered_in(version)}
     kept = {name: value for name, value in step.configs.items() if name in known}
     return msgspec.structs.replace(step, configs=kept, remove=tuple(name for name in step.remove if name in known))
 
 
 def _topic_configs(step: m.CreateTopic, everything: Everything) -> dict[str, Any]:
-    """What every topic has, then the topic's own, as far as the version knows it."""
+    """The configuration of every topic, then the topic's own, as far as the version knows it."""
     common = {
         name: given.value
         for name, given in everything.of(TOPIC).items()

@@ -1,7 +1,7 @@
-"""Folders for what is needed while a process works, and nothing is left of.
+"""Temporary folders that exist while a process works.
 
-They carry their process's identity in their name, so that those of a killed one are found and removed: by whoever makes
-the next one beside them, and by `down`.
+Their names have their process's identity, so that those of a killed process are found. The next call beside them
+removes them, and so does `down`.
 """
 
 import os
@@ -20,7 +20,10 @@ PREFIX: Final = ".faultline-scratch-"
 
 @contextmanager
 def scratch(beside: Path | None = None) -> Iterator[Path]:
-    """A new folder, ours alone, in `beside` (None: where temporary files go); gone afterwards. Raises OSError."""
+    """A new private folder in `beside` (None: the folder of temporary files). Raises OSError.
+
+    It is removed at the end of the context.
+    """
     remove_scratch(beside)
     made = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=f"-{mine().text()}", dir=beside)).resolve()
     try:
@@ -30,7 +33,7 @@ def scratch(beside: Path | None = None) -> Iterator[Path]:
 
 
 def remove_scratch(beside: Path | None = None) -> list[Path]:
-    """Removes those whose process is dead; returns them."""
+    """Remove the folders whose process is dead; return them."""
     place = beside or Path(tempfile.gettempdir())
     removed = []
     for path in sorted(place.glob(f"{PREFIX}*")) if place.is_dir() else ():

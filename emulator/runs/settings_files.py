@@ -12,8 +12,10 @@ from emulator.settings.properties import FILE_BYTES_MAX
 
 
 def read_settings_files(words: Iterable[str], scope: str = "") -> tuple[SettingsFile, ...]:
-    """Each word as `wanted` understands it. `scope`: of files of which nothing is said. Raises UnusableFile with every
-    file that cannot be used, one line each."""
+    """Read each file in the syntax of `wanted`. `scope`: default scope of files without one.
+
+    Raises UnusableFile with every file that cannot be used, one line each.
+    """
     words, found, problems = list(words), [], []
     if len(words) > FILES_MAX:
         raise UnusableFile(f"--settings: {len(words)} files; at most {FILES_MAX}")
@@ -28,9 +30,9 @@ def read_settings_files(words: Iterable[str], scope: str = "") -> tuple[Settings
 
 
 def _read(word: str, scope: str) -> SettingsFile:
-    asked = wanted(word)
-    asked = msgspec.structs.replace(asked, scope=asked.scope or scope)
-    path = Path(asked.path)
+    requested = wanted(word)
+    requested = msgspec.structs.replace(requested, scope=requested.scope or scope)
+    path = Path(requested.path)
     try:
         with open_regular(path, follow=True) as file:
             data = file.read(FILE_BYTES_MAX + 1)
@@ -39,11 +41,11 @@ def _read(word: str, scope: str) -> SettingsFile:
         near = nearest_word(word) if isinstance(error, FileNotFoundError) else ""
         raise UnusableFile(f"--settings {word}: cannot be read: {why}{near}") from error
     name = shown(path) if path.is_absolute() else str(path)
-    return settings_file(asked, name, data)
+    return settings_file(requested, name, data)
 
 
 def anchored(words: Iterable[str], folder: Path) -> tuple[str, ...]:
-    """The same words with paths from `folder`, in which the file lies that names them."""
+    """The same words with paths from `folder`, the folder of the file that names them."""
     anchored = []
     for word in words:
         path = wanted(word).path

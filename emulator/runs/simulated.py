@@ -1,4 +1,4 @@
-"""Play a scenario in the simulated world."""
+"""Runs in the simulated world."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -27,7 +27,10 @@ MAX_MS = 3_600_000.0
 
 
 class Played(msgspec.Struct):
-    """A finished run: what was observed, and the world as it stands, for the oracle. `operations`: of all clients."""
+    """A finished run: observations, and the world at its end, for the oracle.
+
+    `operations`: all clients'.
+    """
 
     scenario: Scenario
     observations: Observations
@@ -38,7 +41,10 @@ class Played(msgspec.Struct):
 
 @contextmanager
 def collector_asleep() -> Iterator[None]:
-    """A run makes few cycles and lives short: looking for garbage meanwhile costs a fifth of its time."""
+    """Disable the garbage collector during a run.
+
+    A run makes few cycles and is short: collections would cost a fifth of its time.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
@@ -49,7 +55,7 @@ def collector_asleep() -> Iterator[None]:
 
 
 def on_roster(world: SimulatedWorld, roster: Roster) -> None:
-    """The world's starts change what the roster says of a node, and tell it."""
+    """Connect the world's starts to the roster: a start changes it, and reports its state."""
 
     def change(order: act.Start) -> str:
         try:
@@ -58,7 +64,7 @@ def on_roster(world: SimulatedWorld, roster: Roster) -> None:
             return str(error)
         return ""
 
-    world.before_start, world.told = change, roster.told
+    world.before_start, world.start_details = change, roster.told
 
 
 def play(
@@ -71,8 +77,10 @@ def play(
     draws: Draws | None = None,
     operations: KeptOperations | None = None,
 ) -> Played:
-    """One run; `after_step`, `draws` as the world's. `operations`: where those of all clients are put as they begin.
-    Raises StepFailed, RunTooLong; an assertion is a bug of ours."""
+    """Play one run; `after_step`, `draws` as the world's. Raises StepFailed, RunTooLong.
+
+    `operations`: where those of all clients are put as they begin. An assertion is a bug of ours.
+    """
     scenario, spec = resolved.scenario, resolved.spec
     player = Player(spec.topology, scenario.steps, resolved.record_magic, resolved.spec.kafka_version)
     if operations is None:

@@ -1,4 +1,4 @@
-"""Where scenarios come from: the catalogue, a YAML file, or a recording whose `do` entries are played."""
+"""Sources of scenarios: the catalogue, a YAML file, or the `do` entries of a recording."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ SCENARIO_BYTES_MAX = 1024 * 1024
 
 
 class NoScenario(ValueError):
-    """Nothing of that name; the message has the nearest."""
+    """No scenario of that name; the message has the nearest."""
 
 
 def catalogue() -> dict[str, Path]:
@@ -32,8 +32,10 @@ def catalogue() -> dict[str, Path]:
 
 
 def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
-    """A catalogue id, a path to YAML, or a recording. `parameters`: `--param`, what is changed of its text. Raises
-    NoScenario, ScenarioErrors, Malformed, UnusableParameter, ValueError."""
+    """The scenario of a catalogue id, a path to YAML, or a recording. `parameters`: `--param`.
+
+    Parameters change its text. Raises NoScenario, ScenarioErrors, Malformed, UnusableParameter, ValueError.
+    """
     path = _file_of(given)
     if what := other_than_regular(path):
         raise NoScenario(f"{given}: {what}; a scenario is a YAML file")
@@ -59,7 +61,7 @@ def find_scenario(given: str, parameters: Sequence[str] = ()) -> Scenario:
 
 
 def place_of_step(given: str, number: int) -> str:
-    """`FILE:LINE: ` of a step of the scenario that was asked for; "" where it has none."""
+    """`FILE:LINE: ` of a step of the requested scenario; "" if it has none."""
     path = _file_of(given)
     if not number or path.suffix == ".json" or not path.is_file():
         return ""
@@ -85,18 +87,21 @@ def _of_recording(recording: Observations, name: str) -> Scenario:
 
 
 def recording_named(given: Path) -> Path:
-    """One that comes with faultline by its name, `ID@VERSION/1.json`, or all of `ID@VERSION`; or any by its path."""
+    """Path of a recording: a shipped one by its name, any other by its path.
+
+    Names: `ID@VERSION/1.json`, or `ID@VERSION` for all of it.
+    """
     named = GOLDEN / given
     is_name = "@" in next(iter(given.parts), "")
     return named if is_name and not given.exists() and named.exists() else given
 
 
 def nearest_recordings(given: Path) -> str:
-    """`ID@VERSION` that is called nearly so; "" if none is."""
+    """The `ID@VERSION` with the most similar name; "" if none is similar."""
     names = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()) if GOLDEN.is_dir() else []
     return next(iter(get_close_matches(next(iter(given.parts), ""), names, n=1)), "")
 
 
 def recordings_of(scenario_id: str, version: str, folder: Path = GOLDEN) -> list[Path]:
-    """What real Kafka did, if it was recorded."""
+    """Recordings of real Kafka for the scenario, if there are any."""
     return sorted((folder / f"{scenario_id}@{version}").glob("*.json"))

@@ -1,4 +1,4 @@
-"""A scenario's starts that bring another binary or other settings: what each makes of the nodes, in their order."""
+"""Starts with another binary or other settings, and the nodes after each of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,10 @@ from emulator.settings.account import Account, merged
 
 
 def changes_of(spec: RunSpec, steps: Iterable[m.AnyStep]) -> list[tuple[m.Start, Restarted]]:
-    """Each start that changes something, and the nodes after it. Raises UnusableStart with the number of the step."""
+    """Each start that changes something, and the nodes after it.
+
+    Raises UnusableStart with the step's number.
+    """
     found: list[tuple[m.Start, Restarted]] = []
     for number, step in enumerate(steps, start=1):
         for start in starts_in([step]):
@@ -25,28 +28,30 @@ def changes_of(spec: RunSpec, steps: Iterable[m.AnyStep]) -> list[tuple[m.Start,
 
 
 def specs_of(spec: RunSpec, steps: Iterable[m.AnyStep]) -> tuple[RunSpec, ...]:
-    """The nodes as they begin, then after each start that changes them. Raises UnusableStart."""
+    """The nodes at first, then after each start that changes them. Raises UnusableStart."""
     return (spec, *(after.spec for _, after in changes_of(spec, steps)))
 
 
 def versions_played(spec: RunSpec, steps: Iterable[m.AnyStep]) -> tuple[str, ...]:
-    """Every binary that some broker or controller has, in the order in which they come."""
+    """Every binary of a broker or controller, in order of their appearance."""
     return tuple(dict.fromkeys(version for one in specs_of(spec, steps) for version in one.versions()))
 
 
 def starts_in(steps: Iterable[m.AnyStep]) -> Iterator[m.Start]:
-    """However deep."""
+    """Starts at any depth."""
     return (step for step in m.plain_steps(steps) if isinstance(step, m.Start))
 
 
 def with_accounts(account: Account, changes: Iterable[tuple[m.Start, Restarted]]) -> Account:
-    """What there is to say of the settings of later lives, too."""
+    """The remarks on the settings with those of later incarnations."""
     return merged(account, *(after.account for _, after in changes))
 
 
-def told_of_changes(changes: Iterable[tuple[m.Start, Restarted]]) -> list[dict[str, Mapping[str, Any] | str]]:
-    """For settings.json: [{"node", "kafka.version", "inter.broker.protocol.version", "settings": what the start
-    says}], in order."""
+def start_records(changes: Iterable[tuple[m.Start, Restarted]]) -> list[dict[str, Mapping[str, Any] | str]]:
+    """For settings.json: a record per start, in order.
+
+    [{"node", "kafka.version", "inter.broker.protocol.version", "settings": those of the start}].
+    """
     return [
         {
             "node": start.node,

@@ -1,8 +1,8 @@
-"""How punctual timers must be for a run to be judged: a tenth of the shortest time-out that may change what happens.
+"""Limit of timers' lateness for a judged run: a tenth of its shortest relevant timeout.
 
-A time-out is what makes somebody be taken for dead, out of sync or silent: a setting of a broker or of the ensemble,
-or what a step gives a broker or a client to answer. Times that only pace work (a fetch's wait, a back-off, a pause of
-the script) are none: when they are late everybody just acts later.
+Such a timeout makes a node count as dead, out of sync or silent. It is a setting of a broker or of the ensemble, or a
+step's limit for a response. Times that only pace work (a fetch's wait, a back-off, a pause of the script) do not count:
+if they are late, the nodes only act later.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ SHARE = 0.1
 
 
 def timer_limit_ms(resolved: Resolved) -> float:
-    """At p99.9, in scenario ms."""
+    """Limit at p99.9, in scenario ms."""
     return SHARE * _shortest_ms(resolved)
 
 
@@ -30,8 +30,11 @@ def _shortest_ms(resolved: Resolved) -> float:
 
 
 def of_steps(steps: Iterable[m.AnyStep]) -> Iterator[float]:
-    """ms. A broker waits `timeout_ms` only with acks=all; a client's patience counts always, and so does that of the
-    script, which notes whether a condition was reached in time."""
+    """Timeouts of steps in ms.
+
+    A broker waits `timeout_ms` only with acks=all. A client's limit counts always, and so does that of the script,
+    which notes whether a condition was reached in time.
+    """
     for step in m.plain_steps(steps):
         match step:
             case m.Produce(acks=acks, timeout_ms=timeout_ms, socket_timeout_s=socket_timeout_s):

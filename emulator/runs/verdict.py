@@ -1,9 +1,8 @@
-"""The verdict of a run: the shape of verdict.json (docs: contract), how it is composed, and its exit code.
+"""The verdict of a run: the shape of verdict.json (docs: contract), composition, exit code.
 
-Worst first. A run whose evidence cannot be trusted (a fault that did nothing, late timers, a node that died by
-itself, lost or broken events) is *unknown*, whatever was found in it: not right, not wrong. Otherwise one broken
-expectation, or one violated check that was not expected, makes it invalid; otherwise a check that cannot tell makes
-it unknown.
+The worst comes first. A run without reliable evidence (a fault without effect, late timers, a node that died by itself,
+lost or broken events) is *unknown*, whatever was found in it: neither right nor wrong. Otherwise one broken
+expectation, or one unexpected violation of a check, makes it invalid. Otherwise an undecided check makes it unknown.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ EXIT_BROKEN = 1
 EXIT_UNUSABLE = 2
 EXIT_UNKNOWN = 3
 
-LEADERS_WORD = "acks<=1"
-"""What allows a loss of records for which the leader alone answered."""
+LEADER_ALONE = "acks<=1"
+"""Reason that allows a loss of records that the leader alone acknowledged."""
 
 CheckResult = Literal["held", "violated", "unknown", "skipped"]
 Valid = bool | Literal["unknown"]
 
 
 class ExpectationVerdict(msgspec.Struct):
-    """`held` "unknown": what it speaks of is missing. `seen`: what was found in its place."""
+    """`held` "unknown": its subject is missing. `seen`: the value found instead."""
 
     text: str
     held: Valid
@@ -38,8 +37,11 @@ class ExpectationVerdict(msgspec.Struct):
 
 
 class FaultVerdict(msgspec.Struct):
-    """One rule of the injector. Times in scenario ms; null: never. `in_force_ms`: at the last of its nodes; `healed_ms`
-    likewise. `healed`: null while it was not asked to be healed; "unknown" when no traffic has proved it."""
+    """One rule of the injector. Times in scenario ms; null: never.
+
+    `in_force_ms`, `healed_ms`: at the last of its nodes. `healed`: null before a heal is requested; "unknown" while no
+    traffic has proved it.
+    """
 
     rule: str
     asked_ms: float | None
@@ -53,17 +55,23 @@ class FaultVerdict(msgspec.Struct):
 
 
 Rank = Literal["broken", "unknown", "expected", "held", "skipped"]
-"""Group of checks on a screen. `broken`: a violation, or a missing one, that the scenario does not expect."""
+"""Group of checks on a screen.
+
+`broken`: a violation, or a missing one, that the scenario does not expect.
+"""
 RANKS: Final[tuple[Rank, ...]] = get_args(Rank)
 """Order of printing."""
 USUAL: Final[tuple[Rank, ...]] = ("held", "skipped")
-"""Printed as counts."""
+"""Ranks printed as counts."""
 
 
 class CheckVerdict(msgspec.Struct):
-    """`expected`: the scenario is there to violate it. `count`: violations, of which `evidence` shows the first;
-    `by_acks`: the same told apart; `allowed`: those that Kafka's settings allow, by what allows them. `judged`: how
-    many of what was looked at. `reason`: of unknown or skipped, and of violated where events are missing."""
+    """Result of one check.
+
+    - `expected`: the scenario is made to violate it. `count`: violations, of which `evidence` has the first.
+    - `by_acks`: violations by acks; `allowed`: those that Kafka's settings allow, by the rule that allows them.
+    - `judged`: number of examined items. `reason`: of unknown or skipped, and of violated if events are missing.
+    """
 
     verdict: CheckResult
     expected: bool
@@ -77,8 +85,10 @@ class CheckVerdict(msgspec.Struct):
 
 
 class Quarantine(msgspec.Struct):
-    """Lines that are no events. `lines` were put into `file`; `torn` were cut off by a death; `reasons`: {why:
-    lines}."""
+    """Lines that are no events.
+
+    `lines` were put into `file`; `torn` were cut off by a death; `reasons`: {reason: lines}.
+    """
 
     lines: int = 0
     torn: int = 0
@@ -87,9 +97,12 @@ class Quarantine(msgspec.Struct):
 
 
 class Verdict(msgspec.Struct):
-    """verdict.json. `unknown_because`: each reason that makes the whole run unknown. `vouched_by`: of a run whose
-    timers were late, what shows that this changed nothing (emulator.judging.vouching); "" for all others. `settings`:
-    what is to be said about them (emulator.settings.account)."""
+    """verdict.json.
+
+    `unknown_because`: each reason that makes the whole run unknown. `vouched_by`: of a run with late timers, the
+    evidence that they changed nothing (emulator.judging.vouching); "" otherwise. `settings`: remarks on them
+    (emulator.settings.account).
+    """
 
     run: str
     scenario: str
@@ -111,8 +124,10 @@ class Verdict(msgspec.Struct):
 
 
 def doubt(checks: dict[str, CheckVerdict], settings: Account, lasted_ms: float) -> list[str]:
-    """Makes each check unknown that a setting could change which is not modelled; returns why the run is unknown.
-    `lasted_ms`: the run, in scenario time."""
+    """Make each check unknown that an unmodelled setting could change; return the reasons.
+
+    `lasted_ms`: duration of the run in scenario time.
+    """
     reasons: dict[str, None] = {}
     for name, check in checks.items():
         why = settings.doubts_about(name, lasted_ms)
@@ -125,7 +140,7 @@ def doubt(checks: dict[str, CheckVerdict], settings: Account, lasted_ms: float) 
 def compose(
     expectations: Iterable[ExpectationVerdict], checks: Iterable[CheckVerdict], unknown_because: Iterable[str]
 ) -> Valid:
-    """What the parts say together."""
+    """Compose the parts to one verdict."""
     if any(unknown_because):
         return "unknown"
     checks, expectations = list(checks), list(expectations)
@@ -139,7 +154,7 @@ def compose(
 
 
 def exit_code(valid: Iterable[Valid]) -> int:
-    """Of several verdicts: the worst."""
+    """Exit code of several verdicts: the worst."""
     seen = list(valid)
     if any(v is False for v in seen):
         return EXIT_BROKEN
@@ -147,11 +162,13 @@ def exit_code(valid: Iterable[Valid]) -> int:
 
 
 def promises_text(check: CheckVerdict) -> list[str]:
-    """Of losses with acks=all: which are allowed, and by what, and how many broke a promise. (Others the leader alone
-    answered for; nobody is surprised.)"""
-    told = [f"allowed by {rule}: {count}" for rule, count in check.allowed.items() if rule != LEADERS_WORD]
+    """Losses with acks=all: those allowed, by rule, and the number of broken promises.
+
+    Losses of records that the leader alone acknowledged are left out: they surprise no reader.
+    """
+    allowed = [f"allowed by {rule}: {count}" for rule, count in check.allowed.items() if rule != LEADER_ALONE]
     broken = check.count - sum(check.allowed.values()) if check.by_acks else 0
-    return [*told, *([f"broken promises: {broken}"] if broken else [])]
+    return [*allowed, *([f"broken promises: {broken}"] if broken else [])]
 
 
 def rank_of(verdict: CheckResult, *, expected: bool) -> Rank:
@@ -162,18 +179,18 @@ def rank_of(verdict: CheckResult, *, expected: bool) -> Rank:
 
 
 def usual_text(counts: Mapping[Rank, int], *, verbose: bool) -> str:
-    """`24 held, 5 skipped (-v names them)`; empty where no check held or was skipped."""
+    """`24 held, 5 skipped (-v names them)`; empty if no check held or was skipped."""
     words = [f"{counts[rank]} {rank}" for rank in USUAL if counts.get(rank)]
     return ", ".join(words) + ("" if verbose or not words else " (-v names them)")
 
 
 def evidence_text(one: Mapping[str, Any]) -> str:
-    """One piece of a check's evidence in words, with its partition: other partitions may have the like."""
+    """One piece of a check's evidence as text, with its partition."""
     return f"{one['partition']}: {one['text']}" if one.get("partition") else str(one["text"])
 
 
 def to_json(verdict: Verdict) -> bytes:
-    """Indented, with a line's end. Numbers that JSON lacks (infinity) do not occur."""
+    """Indented JSON with a newline at its end. Numbers that JSON lacks (infinity) do not occur."""
     return msgspec.json.format(msgspec.json.encode(verdict), indent=2) + b"\n"
 
 

@@ -1,14 +1,14 @@
-"""A broker's log directories: the few file operations Kafka relies on, and the files Kafka keeps with them.
+"""A broker's log directories: Kafka's file operations, and the files that Kafka keeps there.
 
 Reading order:
 
 - `files`: the interface, its paths and its errors.
 - `faults`: folders that are full, or fail, on purpose.
-- `memory`: files in memory that know what was synced, for the simulated world; power loss.
-- `disk`: the same over real files; `synced_journal`: what of them was synced, where power losses are played.
+- `memory`: files in memory for the simulated world, with the size that each fsync made durable; power loss.
+- `disk`: the same over real files; `synced_journal`: the durable sizes of these files.
 - `within`: one of several log directories on a disk.
-- `log_directory`: the files that Kafka keeps there, by name.
-- `checkpoints`: its checkpoint files and meta.properties as text.
-- `inspect`: what a replica holds, read from its files alone, dead or alive.
-- `power_loss`: what one leaves of a dead node's logs.
+- `log_directory`: the names of the files that Kafka keeps there.
+- `checkpoints`: Kafka's checkpoint files and meta.properties as text.
+- `inspect`: the content of a replica, read from its files alone, whether its node runs or not.
+- `power_loss`: the bytes of a stopped node's logs that survive a power loss.
 """

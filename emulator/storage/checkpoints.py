@@ -21,10 +21,10 @@ from protocol.ids import LeaderEpoch, Offset
 VERSION: Final = 0
 
 Offsets = dict[tuple[str, int], Offset]
-"""{(topic, partition): offset}"""
+"""{(topic, partition): offset}."""
 
 LeaderEpochs = list[tuple[LeaderEpoch, Offset]]
-"""[(epoch, its start offset)], both ascending"""
+"""[(epoch, its start offset)], both ascending."""
 
 
 class CheckpointDamaged(ValueError):
@@ -38,12 +38,12 @@ class CheckpointDamaged(ValueError):
 
 
 def format_offsets(offsets: Mapping[tuple[str, int], Offset]) -> bytes:
-    """The content of a checkpoint of offsets, partitions in order."""
+    """Format the content of a checkpoint of offsets, partitions in order."""
     return _format(f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
 
 
 def parse_offsets(data: bytes, path: str) -> Offsets:
-    """The inverse of `format_offsets`. Raises CheckpointDamaged, naming `path` and the line."""
+    """Parse a checkpoint of offsets. Raises CheckpointDamaged, naming `path` and the line."""
     offsets: Offsets = {}
 
     def parse(line: str) -> None:
@@ -58,12 +58,12 @@ def parse_offsets(data: bytes, path: str) -> Offsets:
 
 
 def format_leader_epochs(entries: Sequence[tuple[LeaderEpoch, Offset]]) -> bytes:
-    """The content of a leader epoch checkpoint."""
+    """Format the content of a leader epoch checkpoint."""
     return _format(f"{epoch} {start_offset}" for epoch, start_offset in entries)
 
 
 def parse_leader_epochs(data: bytes, path: str) -> LeaderEpochs:
-    """The inverse of `format_leader_epochs`. Raises CheckpointDamaged, naming `path` and the line."""
+    """Parse a leader epoch checkpoint. Raises CheckpointDamaged, naming `path` and the line."""
     entries: LeaderEpochs = []
 
     def parse(line: str) -> None:
@@ -81,7 +81,7 @@ def parse_leader_epochs(data: bytes, path: str) -> LeaderEpochs:
 
 
 def format_meta_properties(broker: int) -> bytes:
-    """The content of meta.properties, without the cluster's id that Kafka adds from 0.10.1 on."""
+    """Format meta.properties, without the cluster id that Kafka adds from 0.10.1 on."""
     return f"version={VERSION}\nbroker.id={broker}\n".encode()
 
 
@@ -132,7 +132,7 @@ def _words(line: str, meaning: str, count: int) -> list[str]:
 
 
 def _number(word: str, meaning: str) -> int:
-    """A plain number of 0 or more, without sign."""
+    """Parse a plain number of 0 or more, without sign. Raises ValueError."""
     if not (word.isascii() and word.isdigit()):
         raise ValueError(f"{meaning} {word!r} is not a number of 0 or more")
     return int(word)

@@ -1,8 +1,8 @@
 """Files on disk, under one log directory that no path leads out of.
 
-Descriptors for appending stay open, the least recently used beyond a bound is closed; reads of other files
-open and close. Only one process appends under a root at a time; any number may read beside it.
-A quota stands for a disk of that size: like a real full disk it refuses the bytes and keeps what is there.
+Descriptors for appending stay open; beyond a bound the least recently used is closed. Reads of other files open and
+close. Only one process appends under a root at a time; any number of processes may read at the same time. A quota
+stands for a disk of that size. Like a real full disk it refuses new bytes and keeps those it has.
 """
 
 import contextlib
@@ -34,7 +34,10 @@ OPEN_FILES_MAX: Final = 64
 _MISSING = frozenset((errno.ENOENT, errno.ENOTDIR, errno.EISDIR))
 _FULL = frozenset((errno.ENOSPC, errno.EDQUOT))
 _OURS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-"""No link is followed and no pipe waited for: a node in a container may leave them for whoever reads its disk."""
+"""Flags of every open: follow no link, wait for no pipe.
+
+A node in a container may leave links and pipes in the way of the processes that read its disk.
+"""
 _READ = os.O_RDONLY | _OURS
 _APPEND = os.O_RDWR | os.O_APPEND | _OURS
 _REPLACE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OURS
@@ -49,16 +52,17 @@ class _OpenFile:
 
 
 def _no_sync(descriptor: int) -> None:
-    """The page cache survives the death of a process, and that is all that is promised."""
+    """Sync nothing: the page cache survives the death of a process, and no more is promised."""
 
 
 class DiskFiles:
     """`Files` under `root`, which is created if it is missing.
 
     `quota_bytes` bounds the sum of all files (None: the real disk's room); `operation_hook` as in memory. `syncs`
-    False: fsync asks nothing of the device. For a cluster whose power losses are played (a suffix is cut off, as the
-    scenario or the seed says), a real one's minutes of waiting for a busy disk would only make its timers late. What a
-    real one would keep is written down (`synced_journal`). """
+    False: an fsync requests nothing of the device. The emulator plays power losses of such a cluster: it cuts off a
+    suffix, as the scenario or the seed says. A real fsync on a busy disk takes minutes and would only make the
+    cluster's timers late. `synced_journal` records the bytes that a real fsync would keep.
+    """
 
     def __init__(
         self,
@@ -93,7 +97,7 @@ class DiskFiles:
             with _reported(path):
                 _write(file.descriptor, data)
         except StorageError:
-            # An append happens whole or not at all. If this fails as well, the size is read anew next time.
+            # An append happens whole or not at all. If truncate fails as well, the next operation reads the size anew.
             self._close(path)
             with _reported(path):
                 os.truncate(self._real(path), file.size_bytes)
@@ -141,14 +145,14 @@ class DiskFiles:
         file = self._appending(path, create=False)
         with _reported(path):
             self._sync(file.descriptor)
-        # Segments alone: everything else is written beside itself and renamed, or can be done without.
+        # Segments alone: every other file is written under a temporary name and renamed, or is dispensable.
         if not self._syncs and path.endswith(SEGMENT_SUFFIX):
             with _reported(JOURNAL):
                 self._synced.synced(path, file.size_bytes)
                 self._durable = None
 
     def synced_bytes(self, path: str) -> int:
-        """How much of a file a power loss leaves in any case, where power losses are played (`syncs` False)."""
+        """Bytes of a file that a power loss leaves in any case, with `syncs` False."""
         if self._durable is None:
             with _reported(JOURNAL):
                 self._durable = self._synced.read()
@@ -226,7 +230,7 @@ class DiskFiles:
             raise _fault(path, error) from None
 
     def close(self) -> None:
-        """Closes what is open for appending; the next operation opens it again."""
+        """Close the files open for appending; the next operation opens them again."""
         for path in list(self._open):
             self._close(path)
         self._synced.close()
@@ -237,15 +241,14 @@ class DiskFiles:
 
     @property
     def used_bytes(self) -> int:
-        """Of all files: what a quota counts."""
+        """Bytes of all files, as a quota counts them."""
         used_bytes = 0
         for folder, _, names in os.walk(self._root):
             used_bytes += sum(os.lstat(os.path.join(folder, name)).st_size for name in names)
         return used_bytes
 
     def break_down(self, folder: str, fails: bool) -> int:
-        """From now on there is room for nothing more, or everything `fails`, in a folder ("": everywhere); returns the
-        size of what is on the disk."""
+        """Make a folder ("": all) full, or with `fails` failing; return the bytes on the disk."""
         used_bytes = self.used_bytes
         if fails:
             self.faults.failing.add(folder)
@@ -308,14 +311,14 @@ class DiskFiles:
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """All of it: one write may take less than it is given."""
+    """Write all of it: one write may take only a part."""
     written = os.write(descriptor, data)
     while written < len(data):
         written += os.write(descriptor, memoryview(data)[written:])
 
 
 def _read(descriptor: int, position: int, size_bytes: int) -> bytes:
-    """All there is: one pread may return less than is asked for."""
+    """Read all that exists: one pread may return only a part."""
     parts: list[bytes] = []
     while size_bytes > 0:
         part = os.pread(descriptor, size_bytes, position)
@@ -338,7 +341,7 @@ def _descriptor(real: str, flags: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _reported(path: str) -> Iterator[None]:
-    """The operating system's errors as ours."""
+    """Map the operating system's errors to StorageErrors."""
     try:
         yield
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Disks that are broken on purpose: folders of a node's disk that are full, or answer with errors."""
+"""Disks broken on purpose: folders of a node's disk that are full, or answer with errors."""
 
 from emulator.storage.files import LOG_DIRECTORY, DiskFailed, DiskFull
 
 GROWING = frozenset({"append", "write"})
-"""Operations that need room."""
+"""Operations that need free space."""
 
 
 class DiskFaults:
@@ -27,11 +27,11 @@ class DiskFaults:
             raise DiskFull(path, "no space left on device")
 
     def made_room(self) -> None:
-        """Who starts a node again has made room on its disk; what fails goes on failing."""
+        """Free space on the disk of a node that is started again. Failing folders go on failing."""
         self.full.clear()
 
     def replaced(self, folder: str) -> None:
-        """Another disk is there ("": for every folder)."""
+        """Remove the faults of a folder ("": of every folder) whose disk was replaced."""
         for faults in (self.full, self.failing):
             faults.difference_update({folder} if folder != LOG_DIRECTORY else set(faults))
 

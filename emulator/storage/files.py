@@ -1,10 +1,9 @@
 """The few file operations that Kafka relies on, as an interface with two implementations.
 
-Paths are relative to one log directory, with "/" between names: `t-0/00000000000000000000.log`; "" is the log
-directory itself. Every operation is synchronous and either happens or raises: a refused append leaves nothing
-behind. Between two primitive steps a node may die, lose power or meet a full or failing disk;
-`write_atomically` is several steps (docs/semantics.md 3: .tmp, fsync, rename). The errors are faults of the
-world, for the broker to answer.
+Paths are relative to one log directory, with "/" between names: `t-0/00000000000000000000.log`. "" is the log directory
+itself. Every operation is synchronous. It happens whole or raises: a refused append leaves nothing behind. Between two
+primitive steps a node may die, lose power or meet a full or failing disk. `write_atomically` is several steps
+(docs/semantics.md 3: .tmp, fsync, rename). The errors are faults of the world, which the broker handles.
 """
 
 from collections.abc import Callable
@@ -15,12 +14,17 @@ TEMPORARY_SUFFIX: Final = ".tmp"
 
 
 OperationHook = Callable[[str, str], None]
-"""Called with (operation, path) before each step: append, read, truncate, write, fsync, rename, delete,
-make_directory, sync_directory. It may raise NodeKilled, DiskFull or DiskFailed: the step does not happen."""
+"""Called with (operation, path) before each step.
+
+May raise NodeKilled, DiskFull or DiskFailed.
+
+Steps: append, read, truncate, write, fsync, rename, delete, make_directory, sync_directory. A step whose hook raises
+does not happen.
+"""
 
 
 class StorageError(Exception):
-    """An operation on `path` that did not happen, and why."""
+    """An operation on `path` that did not happen, with its reason."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path or '(log directory)'}: {reason}")
@@ -33,7 +37,7 @@ class FileMissing(StorageError):
 
 
 class DiskFull(StorageError):
-    """No room for the bytes; none of them was written."""
+    """No space for the bytes; none of them was written."""
 
 
 class DiskFailed(StorageError):
@@ -41,39 +45,48 @@ class DiskFailed(StorageError):
 
 
 class BadPath(StorageError):
-    """Absolute, leading out of the log directory, or with an empty or dotted part."""
+    """A path that is absolute, leads out of the log directory, or has an empty or dotted part."""
 
 
 class NodeKilled(Exception):
-    """Raised by an operation hook: the node dies before this step. Not a StorageError: nobody answers it."""
+    """Raised by an operation hook: the node dies before this step.
+
+    Not a StorageError: no caller may handle it.
+    """
 
 
 class Files(Protocol):
     """One log directory. Raises StorageErrors; an argument out of range is a bug and asserted."""
 
     def append(self, path: str, data: bytes) -> int:
-        """Adds to the end, creating the file but not its directory; the new size. Raises DiskFull."""
+        """Append to the file, creating it but not its directory; return the new size.
+
+        Raises DiskFull.
+        """
 
     def read(self, path: str, position: int, size_bytes: int) -> bytes:
-        """At most `size_bytes` from `position`; fewer, or none, at the end of the file."""
+        """Read at most `size_bytes` from `position`; fewer, or none, at the end of the file."""
 
     def size(self, path: str) -> int:
-        """In bytes. Raises FileMissing."""
+        """Size in bytes. Raises FileMissing."""
 
     def truncate(self, path: str, size_bytes: int) -> None:
-        """Cuts to `size_bytes`, at most the present size."""
+        """Cut to `size_bytes`, at most the present size."""
 
     def fsync(self, path: str) -> None:
-        """Makes the bytes of a file, or the names in a directory, survive power loss."""
+        """Make the bytes of a file, or the names in a directory, survive power loss."""
 
     def write_atomically(self, path: str, data: bytes) -> None:
-        """Replaces or creates the file: `path`.tmp written, synced, renamed, directory synced; four steps."""
+        """Replace or create the file in four steps.
+
+        Write `path`.tmp, sync it, rename it, sync the directory.
+        """
 
     def delete(self, path: str) -> None:
-        """Removes a file or an empty directory."""
+        """Remove a file or an empty directory."""
 
     def rename(self, old: str, new: str) -> None:
-        """Renames a file (replacing a file at `new`) or a directory (to a free name)."""
+        """Rename a file (replacing a file at `new`) or a directory (to a free name)."""
 
     def list(self, directory: str) -> list[str]:
         """Sorted names of the files and directories in it; none if it is missing."""
@@ -82,7 +95,7 @@ class Files(Protocol):
         """Whether there is a file or directory."""
 
     def make_directory(self, path: str) -> None:
-        """With its parents; nothing to do if it exists."""
+        """Create the directory and its parents; nothing if it exists."""
 
 
 def check_path(path: str) -> str:
@@ -97,5 +110,5 @@ def check_path(path: str) -> str:
 
 
 def directory_of(path: str) -> str:
-    """The directory that holds `path`; "" for one directly in the log directory."""
+    """The directory that holds `path`; "" for a file directly in the log directory."""
     return path.rpartition("/")[0]

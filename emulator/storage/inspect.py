@@ -1,12 +1,11 @@
-"""What a replica holds, read from its files alone: the same for a node that lives, died or never came back.
+"""The content of a replica, read from its files alone, whether its node runs or not.
 
-What is done to a dead node's disk is here too: `keep_batches`, `erase`; what the loss of its power leaves, in
-`power_loss`.
+Changes of a stopped node's disk are here too: `keep_batches`, `erase`. `power_loss` has the effect of a power loss.
 
-A broker with several log directories has a folder for each; a partition is looked for in all of them.
+A broker with several log directories has a folder for each; a partition is searched for in all of them.
 
-A node may be writing meanwhile: a batch that is not whole at the end of the last segment is left out, and a
-file that vanishes between listing and reading is as if it had never been there. Damage elsewhere is an error.
+A node may write at the same time. An incomplete batch at the end of the last segment is left out. A file that vanishes
+between listing and reading counts as missing. Damage elsewhere is an error.
 """
 
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ from protocol.records.errors import CorruptRecord, RecordsError
 from protocol.records.types import BatchHeader, Record
 
 LogEntry = list[int | str | None]
-"""[offset, leader epoch (None before batches had one), value as text (None: tombstone)]"""
+"""[offset, leader epoch (None before batches had one), value as text (None: tombstone)]."""
 
 
 class PartitionFiles(TypedDict):
@@ -41,7 +40,7 @@ class PartitionFiles(TypedDict):
 
 
 class LogDamaged(ValueError):
-    """A segment file holds something else than whole entries, elsewhere than at its end."""
+    """A segment file with something other than whole entries, elsewhere than at its end."""
 
     def __init__(self, path: str, error: RecordsError) -> None:
         super().__init__(f"{path}: {error}")
@@ -50,10 +49,10 @@ class LogDamaged(ValueError):
 
 
 def read_partition(files: Files, partition: str) -> PartitionFiles:
-    """The replica of `partition` (such as "t-0").
+    """Read the replica of `partition` (such as "t-0").
 
-    `leader_epochs` is [[epoch, start offset], ...]; `high_watermark_checkpoint` None if none was written.
-    Raises LogDamaged, CheckpointDamaged, StorageError.
+    `leader_epochs` is [[epoch, start offset], ...]; `high_watermark_checkpoint` None if none was written. Raises
+    LogDamaged, CheckpointDamaged, StorageError.
     """
     files = directory_with(files, partition)
     log: list[LogEntry] = []
@@ -70,7 +69,10 @@ def read_partition(files: Files, partition: str) -> PartitionFiles:
 
 
 def log_bounds(files: Files, partition: str) -> tuple[int, int]:
-    """(log start, log end) of the replica; the end is exclusive. (0, 0) without a log. Raises as `read_partition`."""
+    """(log start, log end) of the replica; the end is exclusive; (0, 0) without a log.
+
+    Raises as `read_partition`.
+    """
     files = directory_with(files, partition)
     segments = segments_of(files, partition)
     if not segments:
@@ -83,7 +85,7 @@ def log_bounds(files: Files, partition: str) -> tuple[int, int]:
 
 
 def log_directories(files: Files) -> list[Files]:
-    """The folders that a broker uses as log directories, or the one that its disk is."""
+    """The folders that a broker uses as log directories, or its whole disk if there are none."""
     folders = [name for name in files.list(LOG_DIRECTORY) if files.exists(f"{name}/{META_PROPERTIES}")]
     return [Within(files, name) for name in folders] or [files]
 
@@ -97,12 +99,12 @@ def directory_with(files: Files, partition: str) -> Files:
 
 
 def partitions_on(files: Files) -> list[str]:
-    """`t-0`, ...: what has a log, in any of the log directories."""
+    """Names such as `t-0` of the partitions with a log, in any of the log directories."""
     return sorted(name for directory in log_directories(files) for name in partitions_in(directory))
 
 
 def partitions_in(directory: Files) -> list[str]:
-    """The same, in one of them."""
+    """Names of the partitions with a log in one log directory."""
     names = directory.list(LOG_DIRECTORY)
     return [name for name in names if topic_partition_of(name) is not None and directory.list(name)]
 
@@ -117,7 +119,10 @@ def log_sizes(files: Files) -> dict[str, int]:
 
 
 def batches_of(files: Files, partition: str) -> list[list[int | list[str | None]]]:
-    """The log entry by entry: [offset of the last record, values]; a compressed wrapper is one entry."""
+    """The log entry by entry: [offset of the last record, values].
+
+    A compressed wrapper is one entry.
+    """
     files = directory_with(files, partition)
     return [
         [header.last_offset, [_text(record.value) for record in decoded]]
@@ -130,7 +135,9 @@ class NotSoMany(ValueError):
 
 
 def keep_batches(files: Files, partition: str, count: int) -> int:
-    """Cuts a dead node's log to its first `count` entries, as power loss does; how many entries went.
+    """Cut a stopped node's log to its first `count` entries, as power loss does.
+
+    Return those removed.
 
     Checkpoints stay as they are. Raises NotSoMany.
     """
@@ -152,8 +159,10 @@ def keep_batches(files: Files, partition: str, count: int) -> int:
 
 
 def erase(files: Files, directory: str = LOG_DIRECTORY) -> None:
-    """A dead node's disk, or one of its log directories, with everything in it: what a broker with a new disk finds.
-    Nothing of it comes back when the power is lost."""
+    """Erase a stopped node's disk, or one of its log directories, as a new disk is empty.
+
+    A power loss restores nothing of it.
+    """
     for name in files.list(directory):
         path = f"{directory}/{name}" if directory else name
         erase(files, path)
@@ -198,7 +207,7 @@ def _checkpointed(files: Files, checkpoint: str, partition: str) -> int | None:
 
 
 def _content(files: Files, path: str) -> bytes:
-    """All of a file; nothing of one that is missing."""
+    """The whole file; empty if it is missing."""
     try:
         return files.read(path, 0, files.size(path))
     except FileMissing:

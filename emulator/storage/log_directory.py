@@ -1,7 +1,7 @@
-"""What lies in a Kafka log directory, by name (docs/semantics.md 3).
+"""Names of the files in a Kafka log directory (docs/semantics.md 3).
 
-A partition's own directory, such as `t-0`, holds its segments and its leader epochs; the rest is one file per
-broker.
+A partition's own directory, such as `t-0`, holds its segments and its leader epochs. Of the other files there is one
+per broker.
 """
 
 from typing import Final
@@ -18,31 +18,42 @@ CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
 
 DELETED_LOG_SUFFIX: Final = "-delete"
 NAME_CHARACTERS_MAX: Final = 255
-"""Of one name in a file system's folder."""
+"""Longest name in a folder of a file system."""
 UNIQUE_ID_CHARACTERS: Final = 32
-"""Of what Kafka draws for a deleted log's name (Log.logDeleteDirName)."""
+"""Length of the random id in a deleted log's name (Log.logDeleteDirName)."""
 
 
 def deleted_log_directory(directory: str, incarnation: int, number: int) -> str:
-    """`t-0.000000010000000a-delete`: where a log goes that is deleted, the 10th of the broker's first life. No other
-    one of this broker has that name; Kafka draws a number for it. A topic's name that is too long is cut off."""
+    """`t-0.000000010000000a-delete`: directory of the 10th log deleted in incarnation 1.
+
+    The name is unique on this broker; Kafka draws a random id for it. A topic's name that is too long is cut off.
+    """
     topic, _, partition = directory.rpartition("-")
     suffix = f"-{partition}.{incarnation:08x}{number:08x}{DELETED_LOG_SUFFIX}"
     return f"{topic[: NAME_CHARACTERS_MAX - len(suffix)]}{suffix}"
 
 
 def is_too_long_to_delete(directory: str) -> bool:
-    """Whether the name that Kafka gives a deleted log is too long, where the topic's is not cut off (KAFKA-4893)."""
+    """Whether Kafka's name of the deleted log is too long.
+
+    It does not cut off the topic (KAFKA-4893).
+    """
     return len(directory) + 1 + UNIQUE_ID_CHARACTERS + len(DELETED_LOG_SUFFIX) > NAME_CHARACTERS_MAX
 
 
 def is_deleted_log(directory: str) -> bool:
-    """Whether it is such a folder. A topic's own may end so, but for the number of the partition."""
+    """Whether the directory is a deleted log's.
+
+    A topic's own name may end with the suffix too, but the number of the partition follows it.
+    """
     return directory.endswith(DELETED_LOG_SUFFIX) and "." in directory
 
 
 def directory_names(log_dirs: str) -> list[str]:
-    """The folders that the setting `log.dirs` names ("d0, d1"); none: the disk is the only log directory."""
+    """The folders in the setting `log.dirs` ("d0, d1").
+
+    No folder: the disk is the only log directory.
+    """
     return [name.strip() for name in log_dirs.split(",") if name.strip()]
 
 

@@ -1,13 +1,14 @@
-"""Files in memory that know what would survive.
+"""Files in memory with the bytes and names that would survive a power loss.
 
 A kill loses nothing: the operating system still holds every byte. Power loss takes what was not synced:
-- of a file, any suffix beyond the size at its last fsync, as the caller chooses;
-- of the names, any last part of the creations, renames and deletions that no fsync made durable. They vanish
-  in reverse order, because a journalling file system commits them in order; an fsync of the directory makes
-  them durable, an fsync of a file its creation.
 
-Three things are simpler than on a real disk: truncation, directories and their renames are durable at once;
-a file system that commits by itself every few seconds is not modelled (only a bound on pending name changes).
+- of a file, any suffix beyond the size at its last fsync, as the caller chooses;
+- of the names, any last part of the creations, renames and deletions that no fsync made durable. They vanish in reverse
+  order, because a journalling file system commits them in order. An fsync of the directory makes them durable, an fsync
+  of a file its creation.
+
+Three things are simpler than on a real disk. Truncation is durable at once. So are directories and their renames. A
+file system that commits by itself every few seconds is not modelled (only a bound on pending name changes).
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -27,11 +28,16 @@ from emulator.storage.files import (
 )
 
 Keep = Callable[[str, int, int], int] | Mapping[str, int]
-"""How many bytes of a file survive: a function of (path, synced bytes, written bytes), or exact numbers by
-path; files that a mapping leaves out keep what was synced."""
+"""Surviving bytes of a file: function of (path, synced bytes, written bytes), or a mapping.
+
+Files that are missing from a mapping keep their synced bytes.
+"""
 
 PENDING_NAMES_MAX: Final = 1024
-"""Beyond this many undurable name changes the oldest becomes durable, as a journal would commit it."""
+"""Limit of undurable name changes.
+
+Beyond it the oldest becomes durable, as a journal would commit it.
+"""
 
 
 class _File:
@@ -43,7 +49,7 @@ class _File:
 
 
 _NameChange = tuple[tuple[str, _File | None], ...]
-"""How to undo one change of names: (path, the file it named before, or None), for each path it touched."""
+"""Undo entry of a name change: (path, file named before or None), for each path touched."""
 
 
 class MemoryFiles:
@@ -71,8 +77,10 @@ class MemoryFiles:
 
     @contextmanager
     def unwatched(self) -> Generator[None, None, None]:
-        """What the world itself reads meanwhile is no operation of the node's: nobody dies of being looked at, and a
-        disk that is broken on purpose can be read."""
+        """Let the world read the files meanwhile without the operation hook and without disk faults.
+
+        A read of the world is no operation of the node: it cannot kill the node, and it can read a broken disk.
+        """
         hook, self.operation_hook = self.operation_hook, None
         faults, self.faults = self.faults, DiskFaults()
         try:
@@ -167,24 +175,24 @@ class MemoryFiles:
             self._directories.add(made)
 
     def synced_bytes(self, path: str) -> int:
-        """How much of the file survives power loss in any case."""
+        """Bytes of the file that survive power loss in any case."""
         return self._file(path).synced_bytes
 
     @property
     def used_bytes(self) -> int:
-        """The sum of all files."""
+        """Bytes of all files."""
         return sum(len(file.content) for file in self._files.values())
 
     @property
     def name_changes_pending(self) -> int:
-        """How many creations, renames and deletions power loss may undo."""
+        """Number of creations, renames and deletions that power loss may undo."""
         return len(self._pending)
 
     def power_loss(self, keep: Keep, *, name_changes_kept: int | None = None) -> None:
-        """Leaves what survives; all of it is durable then.
+        """Leave the bytes and names that survive; all of them are durable then.
 
-        `name_changes_kept`: how many of the pending name changes, oldest first, survive (None: all).
-        Raises ValueError when `keep` asks for less than was synced or more than was written.
+        `name_changes_kept`: number of the pending name changes, oldest first, that survive (None: all). Raises
+        ValueError when `keep` returns less than was synced or more than was written.
         """
         kept = len(self._pending) if name_changes_kept is None else name_changes_kept
         if not 0 <= kept <= len(self._pending):

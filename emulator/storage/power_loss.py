@@ -1,7 +1,8 @@
-"""What a power loss leaves of a dead node's logs: what was synced, and of the rest as much as is said.
+"""The effect of a power loss on a stopped node's logs: unsynced suffixes are cut off.
 
-Docs/semantics.md 3: any suffix of what was not synced may go. What was synced the files themselves know: in memory
-each file does, on a disk a journal beside them (`synced_journal`)."""
+Docs/semantics.md 3: any suffix of the unsynced bytes may go. In memory each file has its synced size; on a disk a
+journal beside the files has it (`synced_journal`).
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -17,9 +18,11 @@ Survives = Callable[[str, int, int], int]
 def surviving_bytes(
     files: Files, synced_bytes: Callable[[str], int], survives: Survives, *, partition: str = "", batches: int = -1
 ) -> dict[str, int]:
-    """{path of a segment: bytes that survive}, of the logs of `partition` (such as "t-0"; "": of all). `batches`: so
-    many of each log are kept, if there are, and what was synced in any case; -1: as `survives` says. Raises NotSoMany
-    of a partition that is named."""
+    """{path of a segment: bytes that survive}, of the logs of `partition` ("t-0"; "": all).
+
+    `batches`: number of batches of each log to keep at most; synced bytes stay in any case. -1: `survives` decides.
+    Raises NotSoMany for a named partition with fewer batches.
+    """
     found: dict[str, int] = {}
     for name, paths in _logs(files):
         for place, path in enumerate(paths):
@@ -38,7 +41,7 @@ def surviving_bytes(
 
 
 def cut(files: Files, sizes: dict[str, int]) -> None:
-    """Leave of these segments so many bytes. One of which nothing is left goes, unless it is its log's first."""
+    """Truncate these segments to their sizes; delete an empty one, unless it is its log's first."""
     for _, paths in _logs(files):
         for path in paths:
             if sizes[path] == 0 and path != paths[0]:
@@ -48,7 +51,7 @@ def cut(files: Files, sizes: dict[str, int]) -> None:
 
 
 def _logs(files: Files) -> Iterator[tuple[str, list[str]]]:
-    """(partition, its segments from the disk's root, oldest first)"""
+    """(partition, its segments from the disk's root, oldest first)."""
     for directory in log_directories(files):
         folder = f"{directory.name}/" if isinstance(directory, Within) else ""
         for name in partitions_in(directory):
@@ -56,8 +59,7 @@ def _logs(files: Files) -> Iterator[tuple[str, list[str]]]:
 
 
 def _end_of(files: Files, paths: list[str], batches: int) -> tuple[int, int]:
-    """Where, in the last of these segments, the log's first so many batches end; how many more there would have to
-    be."""
+    """(end of the log's first `batches` batches in the last of these segments, missing batches)."""
     left, end = batches, 0
     for path in paths:
         headers = records.iter_headers(files.read(path, 0, files.size(path)))

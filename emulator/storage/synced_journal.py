@@ -1,9 +1,10 @@
-"""What has been synced on a disk whose power losses are played: a journal of its own, beside the files.
+"""Journal of the bytes that were synced on a disk without real fsyncs, beside its files.
 
-A node's fsync asks nothing of the device (`DiskFiles`), so somebody has to remember what a real one would keep. Each
-line is a size and a path: so much of that file was durable then. A file that was cut, deleted or renamed gets a line
-too, so that what is made anew under its name does not count as synced. Read back, the last line of a path counts. The
-journal is made anew when a node starts, with one line for each file that still counts."""
+An fsync of a node requests nothing of the device (`DiskFiles`), so the journal records what a real fsync would keep.
+Each line is a size and a path: that many bytes of the file were durable then. A file that was cut, deleted or renamed
+gets a line too, so that a new file of its name does not count as synced. The last line of a path counts. The journal is
+rewritten when a node starts, with one line for each file that still counts.
+"""
 
 import os
 from pathlib import Path
@@ -15,7 +16,7 @@ JOURNAL = ".synced"
 
 
 class SyncedJournal:
-    """Of the files under `root`; written by one process at a time."""
+    """Journal of the files under `root`; written by one process at a time."""
 
     def __init__(self, root: str) -> None:
         self._path = os.path.join(root, JOURNAL)
@@ -23,12 +24,12 @@ class SyncedJournal:
         self._held: dict[str, int] = {}
 
     def synced(self, path: str, size_bytes: int) -> None:
-        """All of a file is durable. Raises OSError."""
+        """Record that a whole file is durable. Raises OSError."""
         self._begin()
         self._note(path, size_bytes)
 
     def cut(self, path: str, size_bytes: int) -> None:
-        """A file was cut to this size, or (0) deleted. Raises OSError."""
+        """Record that a file was cut to this size, or (0) deleted. Raises OSError."""
         self._begin()
         if self._held.get(path, 0) > size_bytes:
             self._note(path, size_bytes)

@@ -1,6 +1,6 @@
-"""One of several log directories on a node's disk: the files in a folder, under paths of their own.
+"""One of several log directories on a node's disk, as `Files` with paths of their own.
 
-Errors keep the whole path, folder included: they say which directory failed.
+Errors keep the whole path, folder included: they name the directory that failed.
 """
 
 from emulator.storage.files import Files

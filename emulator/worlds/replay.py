@@ -1,13 +1,13 @@
-"""Recorded inputs, and the proof that a pure machine answers them with byte-identical effects.
+"""Recorded inputs, and the proof that a machine answers them with byte-identical effects.
 
-A recording is a stream of msgpack arrays, each after its four-byte big-endian length, one for each input,
-in order:
+A recording is a stream of msgpack arrays, each after its four-byte big-endian length, one for each input, in order:
 
     [mono_ms, wall_ms, input, effects_crc]
 
 `input` is [connection, payload] for a frame (its bytes as received, without the length), otherwise the input as a map
 with its type. `effects_crc`: CRC-32 of the effects of all inputs so far, in their canonical bytes; null when the step
-raised."""
+raised.
+"""
 
 import struct
 import zlib
@@ -53,7 +53,10 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def effect_bytes(effect: Effect) -> bytes:
-    """An effect's canonical bytes. Messages and events carry their names: two of the same fields differ."""
+    """An effect's canonical bytes.
+
+    Messages and events carry their names: two of the same fields differ.
+    """
     if isinstance(effect, Send):
         message = effect.message
         named: Sequence[Any] = (
@@ -67,14 +70,17 @@ def effect_bytes(effect: Effect) -> bytes:
 
 
 def effects_crc(effects: Sequence[Effect], crc: int) -> int:
-    """Continues the running CRC."""
+    """Continue the running CRC."""
     for effect in effects:
         crc = zlib.crc32(effect_bytes(effect), crc)
     return crc
 
 
 def record_bytes(now: Now, event: Input, payload: bytes | None, crc: int | None) -> bytes:
-    """One recorded input with its length in front. `payload`: the frame's bytes if the input is a message."""
+    """One recorded input behind its length.
+
+    `payload`: the frame's bytes if the input is a message.
+    """
     what: Any = event
     if isinstance(event, MessageReceived):
         assert payload is not None, "a message is recorded as its frame"
@@ -84,8 +90,10 @@ def record_bytes(now: Now, event: Input, payload: bytes | None, crc: int | None)
 
 
 def read(recording: Path) -> Iterator[Recorded]:
-    """The inputs of a file; a torn last one (the process was killed) is left out. Raises ReplayError,
-    OSError."""
+    """The inputs of a file without a torn last one (of a killed process).
+
+    Raises ReplayError, OSError.
+    """
     data = recording.read_bytes()
     position, number = 0, 0
     while len(data) - position >= _LENGTH.size:
@@ -103,9 +111,10 @@ def read(recording: Path) -> Iterator[Recorded]:
 
 
 def replay(recording: Path, machine_factory: Callable[[], Machine]) -> int:
-    """Steps a fresh machine through a recording; returns how many inputs it answered with identical effects.
+    """Step a fresh machine through a recording; return the number of identical answers.
 
-    Raises ReplayError at the first input whose effects differ from those recorded."""
+    Raises ReplayError at the first input whose effects differ from those recorded.
+    """
     machine = machine_factory()
     crc, number = 0, 0
     for recorded in read(recording):

@@ -19,8 +19,8 @@ from protocol.events import NodeStopped
         (b"one\ntwo\n", "two"),
         (b"\xff\xfe words\n", "\ufffd\ufffd words"),
         (b"x" * 100_000 + b"\nlast\n", "last"),
-        (b"", "exit code 1, no word (see its events)"),
-        (None, "exit code 1, no word (see its events)"),
+        (b"", "exited with code 1 and no output (see its events)"),
+        (None, "exited with code 1 and no output (see its events)"),
     ],
 )
 def test_the_last_line_of_what_it_printed(tmp_path: Path, printed: bytes | None, told: str) -> None:
@@ -42,7 +42,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
         _orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)]
     )
     words = Processes._dying_words(lives, "broker-0", Supervised(incarnation=1))  # type: ignore[arg-type]
-    assert words == "exit code 1, no word (see its events)"
+    assert words == "exited with code 1 and no output (see its events)"
 
 
 def stopped(reason: str, node: str = "broker-0") -> str:
@@ -67,4 +67,4 @@ def test_the_last_word_of_a_life_is_its_own_wherever_it_lived(tmp_path: Path, ow
     cluster = SimpleNamespace(run_dir=tmp_path, exits=exits)
     assert last_word(cluster, "broker-0") == NodeStopped(1, "no space left", "storage-failed")  # type: ignore[arg-type]
     (tmp_path / "events" / own / "broker-0.2.jsonl").unlink()
-    assert last_word(cluster, "broker-0") == NodeStopped(1, "exit code 1, and no word")  # type: ignore[arg-type]
+    assert last_word(cluster, "broker-0") == NodeStopped(1, "exited with code 1 and no output")  # type: ignore[arg-type]

@@ -56,7 +56,7 @@ async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
             with trio.fail_after(PATIENCE_S), pytest.raises(NodeGone):
                 await control.request(message)
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("broker-0: closed, for it said what is no answer: ")
+    assert line.startswith("broker-0: closed after an invalid answer: ")
 
 
 class HostileAgent:

@@ -65,7 +65,7 @@ def test_a_directory_that_everybody_may_write_to_is_refused(tmp_path: Path) -> N
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
-    with pytest.raises(ForeignDirectory, match="everybody may write there"):
+    with pytest.raises(ForeignDirectory, match="is writable by every user"):
         prepare(shared)
 
 

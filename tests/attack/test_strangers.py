@@ -64,7 +64,7 @@ async def test_a_node_without_descriptors_takes_connections_when_it_has_some_aga
 
 
 async def test_strangers_beyond_the_told_ones_write_no_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrivals, "REFUSALS_TOLD_MAX", 5)
+    monkeypatch.setattr(arrivals, "REFUSALS_WRITTEN_MAX", 5)
     told: list[FrameRefused] = []
     shell = SimpleNamespace(emit=lambda event, cause: told.append(event))
     coming = Arrivals(shell)  # type: ignore[arg-type]

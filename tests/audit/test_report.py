@@ -17,7 +17,7 @@ from audit.report.reading import read_timeline
 from audit.report.thinning import band_rows, clusters, ticks
 from audit.report.timeline import Band, Node, Operation, Timeline
 from audit.run import write_verdict
-from emulator.runs.verdict import LEADERS_WORD, CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
+from emulator.runs.verdict import LEADER_ALONE, CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
 from protocol import events as e
 from tests.audit.trace import Trace, dual_leader
 
@@ -41,7 +41,7 @@ def verdict() -> Verdict:
         {"1": 3},
         7,
         "acknowledged records",
-        allowed={LEADERS_WORD: 3},
+        allowed={LEADER_ALONE: 3},
     )
     window = {"partition": "t-0", "text": "two of them", "from_ms": 30.0, "to_ms": 55.0}
     return Verdict(

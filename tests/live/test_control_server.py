@@ -156,18 +156,18 @@ async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered
                 inside.append(one)
                 await trio.sleep_forever()
 
-        for _ in range(d.ASKERS_MAX):
+        for _ in range(d.CLIENTS_MAX):
             nursery.start_soon(come)
-        await until(lambda: len(inside) == d.ASKERS_MAX)
+        await until(lambda: len(inside) == d.CLIENTS_MAX)
         async with asker(port) as late:
             await late.say(line(r.Status()))
             refused = await late.hear()
             assert refused is not None and refused.code == 3
-            assert f"{d.ASKERS_MAX} askers are there already" in refused.error
+            assert f"{d.CLIENTS_MAX} clients are connected; try again" in refused.error
         await inside[0].say(line(r.Status()))
         assert (await inside[0].hear()) is not None
         nursery.cancel_scope.cancel()
-    assert served.askers == 0
+    assert served.clients == 0
 
 
 async def test_an_asker_that_takes_no_answer_holds_up_nobody_and_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,11 +179,11 @@ async def test_an_asker_that_takes_no_answer_holds_up_nobody_and_is_let_go(monke
     async with served_here(long_answer) as (served, port):
         with socket.create_connection(("127.0.0.1", port)) as deaf:
             deaf.sendall(line(r.Status()) * 3)
-            await until(lambda: served.askers == 1)
+            await until(lambda: served.clients == 1)
             async with asker(port) as other:
                 await other.say(line(r.Heal()))
                 assert (await other.hear()) is not None
-            await until(lambda: served.askers == 0)
+            await until(lambda: served.clients == 0)
 
 
 async def test_an_answer_that_is_too_long_becomes_an_error() -> None:
@@ -214,7 +214,7 @@ async def test_nobody_who_answers_is_unknown_not_a_traceback() -> None:
         closed.bind(("127.0.0.1", 0))
         at = Registration("c", mine(), 1, "127.0.0.1", closed.getsockname()[1], TOKEN)
         answer = ask(at, r.Status(), 0.1)
-    assert answer.code == 3 and answer.error.startswith("cluster c cannot be asked")
+    assert answer.code == 3 and answer.error.startswith("cluster c is unreachable")
 
 
 async def test_every_request_comes_back_as_it_was_sent() -> None:

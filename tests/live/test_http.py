@@ -69,7 +69,7 @@ async def test_lines_and_http_are_answered_on_one_port() -> None:
         assert await lines.hear() == r.Answer(result={"asked": "Status"})
         heard = await other.get()
         assert heard is not None and (heard.status, heard.body) == (200, {"asked": "Status"})
-        assert served.askers == 2
+        assert served.clients == 2
 
 
 async def test_without_the_token_nothing_is_looked_at_and_no_body_is_waited_for() -> None:
@@ -87,7 +87,7 @@ async def test_without_the_token_nothing_is_looked_at_and_no_body_is_waited_for(
                 assert heard is not None and heard.status == 401 and heard.headers["www-authenticate"] == "Bearer"
                 await one.stream.send_eof()
                 assert await one.is_closed()
-        assert served.askers == 0 and asked == []
+        assert served.clients == 0 and asked == []
 
 
 async def test_a_browser_is_refused_whatever_it_shows() -> None:
@@ -241,7 +241,7 @@ async def test_who_is_slow_is_given_up_and_keeps_out_nobody(monkeypatch: pytest.
             assert await slow_head.is_closed() and await silent.is_closed()
             heard = await slow_body.hear()
             assert heard is not None and heard.status == 408
-        await until(lambda: served.askers == 0)
+        await until(lambda: served.clients == 0)
 
 
 async def test_strangers_make_room_and_askers_beyond_the_bound_are_told_so() -> None:
@@ -252,11 +252,11 @@ async def test_strangers_make_room_and_askers_beyond_the_bound_are_told_so() -> 
         async with web(port) as one:
             heard = await one.get()
             assert heard is not None and heard.status == 200
-            served.askers += c.ASKERS_MAX
+            served.clients += c.CLIENTS_MAX
             async with web(port) as late:
                 heard = await late.get()
                 assert heard is not None and heard.status == 503 and heard.headers["retry-after"] == "1"
-            served.askers -= c.ASKERS_MAX
+            served.clients -= c.CLIENTS_MAX
         for stream in begun:
             await stream.aclose()
 
@@ -270,8 +270,8 @@ async def test_who_takes_no_answer_is_let_go(monkeypatch: pytest.MonkeyPatch) ->
     async with served_here(long_answer) as (served, port):
         with socket.create_connection(("127.0.0.1", port)) as deaf:
             deaf.sendall(f"GET /v1/status HTTP/1.1\r\n{LET_IN}\r\n".encode() * 3)
-            await until(lambda: served.askers == 1)
-            await until(lambda: served.askers == 0)
+            await until(lambda: served.clients == 1)
+            await until(lambda: served.clients == 0)
 
 
 async def test_an_answer_that_is_too_long_becomes_an_error() -> None:
@@ -288,7 +288,7 @@ async def test_whoever_goes_away_in_the_middle_costs_nothing() -> None:
         for said in ("GET /v1/sta", f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{", ""):
             async with web(port) as one:
                 await one.say(said)
-        await until(lambda: served.askers == 0 and not len(served.strangers))
+        await until(lambda: served.clients == 0 and not len(served.strangers))
         async with web(port) as one:
             heard = await one.get()
             assert heard is not None and heard.status == 200

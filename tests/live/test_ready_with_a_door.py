@@ -21,14 +21,14 @@ def untold(doors: dict[str, Any], controllers: dict[str, str]) -> str:
     live: Any = LiveCluster.__new__(LiveCluster)
     live.cluster = SimpleNamespace(engine=SimpleNamespace(kafka=doors), statuses=statuses)
     live.spec = SimpleNamespace(run=SimpleNamespace(topology=three_azs()))
-    return trio.run(LiveCluster._untold, live)
+    return trio.run(LiveCluster._uninformed, live)
 
 
 @pytest.mark.parametrize(
     ("doors", "controllers", "lacking"),
     [
         (DOORS, {"broker-0": "broker-0", "broker-1": "", "broker-2": ""},
-         "not told of the controller yet: broker-1, broker-2"),
+         "controller not known yet: broker-1, broker-2"),
         (DOORS, {"broker-0": "broker-0", "broker-1": "broker-0", "session-0": ""}, ""),  # broker-2 is paused
         ({}, {"broker-0": ""}, ""),
     ],

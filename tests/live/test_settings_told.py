@@ -8,7 +8,7 @@ import pytest
 
 from audit.expected import expected_of
 from emulator.cluster.requests import AlterBroker, AlterTopic, CreateTopic, Machine
-from emulator.cluster.settings_told import SettingsTold
+from emulator.cluster.settings_told import SettingWarnings
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
@@ -47,16 +47,16 @@ def test_what_is_given_to_a_live_cluster(up: Callable[..., Live]) -> None:
 
 
 def test_each_thing_is_said_of_the_run_once(spec: RunSpec, tmp_path: Path) -> None:
-    told = SettingsTold(tmp_path, spec)
+    told = SettingWarnings(tmp_path, spec)
     for _ in range(2):
-        result = told.with_said({"topic": "t"}, TOPIC, {"cleanup.policy": "compact"}, "topic t")
+        result = told.with_warnings({"topic": "t"}, TOPIC, {"cleanup.policy": "compact"}, "topic t")
         assert result["topic"] == "t" and len(result["said"]) == 1
     assert len(json.loads((tmp_path / "settings.json").read_text())["settings"]["not_modelled"]) == 1
 
 
 def test_what_else_settings_json_says_stays(spec: RunSpec, tmp_path: Path) -> None:
     (tmp_path / "settings.json").write_text('{"world": "network", "speed": 2, "settings": {"passed_on": ["x"]}}')
-    SettingsTold(tmp_path, spec).with_said({}, BROKER, {"log.retention.ms": 2}, "broker alter all")
+    SettingWarnings(tmp_path, spec).with_warnings({}, BROKER, {"log.retention.ms": 2}, "broker alter all")
     written = json.loads((tmp_path / "settings.json").read_text())
     assert (written["world"], written["speed"], written["settings"]["passed_on"]) == ("network", 2, ["x"])
     assert [one["name"] for one in written["settings"]["not_modelled"]] == ["log.retention.ms"]
@@ -66,6 +66,7 @@ def test_what_else_settings_json_says_stays(spec: RunSpec, tmp_path: Path) -> No
 def test_a_file_that_cannot_be_understood_is_told_of_and_stays(content: str, spec: RunSpec, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(content)
-    said = SettingsTold(tmp_path, spec).with_said({}, BROKER, {"log.retention.ms": 2}, "broker alter all")["said"]
+    warnings = SettingWarnings(tmp_path, spec)
+    said = warnings.with_warnings({}, BROKER, {"log.retention.ms": 2}, "broker alter all")["said"]
     assert said[-1].startswith(f"warning: audits will not know of it: {file}: ")
     assert file.read_text() == content

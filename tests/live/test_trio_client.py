@@ -52,14 +52,14 @@ async def test_a_cancelled_asker_is_gone() -> None:
 
     async with served_here(never) as (served, port), trio.open_nursery() as nursery:
         nursery.start_soon(ask, at(port), r.Status(), 600.0)
-        await until(lambda: served.askers == 1)
+        await until(lambda: served.clients == 1)
         nursery.cancel_scope.cancel()
-    await until(lambda: served.askers == 0)
+    await until(lambda: served.clients == 0)
 
 
 async def test_nobody_who_answers_is_unknown() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         told = await ask(at(closed.getsockname()[1]), r.Status(), 0.1)
-    assert told.code == 3 and told.error.startswith("cluster c cannot be asked")
-    assert "not there yet" in (await ask(at(0), r.Status())).error
+    assert told.code == 3 and told.error.startswith("cluster c is unreachable")
+    assert "not ready" in (await ask(at(0), r.Status())).error

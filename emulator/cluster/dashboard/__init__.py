@@ -1,7 +1,9 @@
-"""A cluster's status as a picture for a terminal. Pure: a status goes in, something that `rich` prints comes out.
+"""A cluster's status drawn for a terminal.
 
-Reading order: `contradictions` (who says the same of itself), `rates` (clients since the last look), `canvas` (cells of
-one character), `az_box` and `az_map` (zones and the links between them), `partitions` (every node's own idea of each),
-`figures` (brokers beside each other, under Kafka's metric names), `view` (all of it, for so many columns and lines),
-`keys` (what is typed below it).
+Pure: from a status to something that `rich` prints.
+
+Reading order: `contradictions` (nodes that claim the same role), `rates` (clients since the last look), `canvas` (cells
+of one character), `az_box` and `az_map` (zones and the links between them), `partitions` (every node's own view of
+each), `figures` (brokers beside each other, under Kafka's metric names), `view` (the whole picture, for a number of
+columns and lines), `keys` (input below it).
 """

@@ -1,4 +1,4 @@
-"""One AZ as a box: its nodes, each with a mark and what is worth knowing of it, and how its clients get on."""
+"""One AZ as a box: its nodes with a mark and a note each, and the counts of its clients."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ KILO = 10_000
 
 
 class Note(NamedTuple):
-    """Beside a node's name; `forms` from the longest to the shortest that says it."""
+    """Text beside a node's name; `forms` from the longest to the shortest."""
 
     forms: tuple[str, ...]
     style: str
@@ -28,7 +28,7 @@ def ordered(nodes: dict[str, NodeView]) -> list[tuple[str, NodeView]]:
 
 
 def mark(node: NodeView) -> tuple[str, str]:
-    """(character, style)."""
+    """(character, style) of a node."""
     if not node.alive:
         return ("✕", BAD) if node.incarnation else ("·", FAINT)
     if node.paused:
@@ -37,7 +37,7 @@ def mark(node: NodeView) -> tuple[str, str]:
 
 
 def note(node: NodeView, *, contradicted: bool) -> Note:
-    """What a node says of itself, or why it says nothing. `contradicted`: another, too, says it is controller."""
+    """A node's note about its state. `contradicted`: another node also claims to be controller."""
     if not node.alive:
         return Note(("dead",), BAD) if node.incarnation else Note(("not started", "off"), FAINT)
     if node.paused:
@@ -69,7 +69,7 @@ def draw_box(
     *,
     contradicted: bool,
 ) -> None:
-    """A box of that size; nodes that find no room are counted in its last line."""
+    """Draw a box of that size; its last line counts the nodes without a line."""
     canvas.box(x, y, width, height, az, FRAME, TITLE)
     inner = width - 4
     lines = height - 2 - (figures is not None)
@@ -81,16 +81,16 @@ def draw_box(
         character, style = mark(node)
         canvas.put(x + 2, line, character, style)
         canvas.put(x + 4, line, name[: inner - 2], "" if node.answered else FAINT)
-        told = note(node, contradicted=contradicted)
+        shown_note = note(node, contradicted=contradicted)
         room = inner - 2 - len(name) - 1
-        text = next((form for form in told.forms if len(form) <= room), "")
-        canvas.put(x + 2 + inner - len(text), line, text, told.style)
+        text = next((form for form in shown_note.forms if len(form) <= room), "")
+        canvas.put(x + 2 + inner - len(text), line, text, shown_note.style)
     if figures is not None:
         _draw_figures(canvas, x + 2, y + height - 2, inner, figures)
 
 
 def lines_needed(nodes: dict[str, NodeView], figures: ClientFigures | None) -> int:
-    """Of a box that shows all."""
+    """Lines of a box that shows every node."""
     return len(nodes) + (figures is not None) + 2
 
 

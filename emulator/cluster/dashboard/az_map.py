@@ -1,6 +1,7 @@
-"""The map: AZs as boxes, and the links between them. Up to three AZs stand in a row; more have their links as words.
+"""The map: AZs as boxes, and the links between them. Up to three AZs stand in a row.
 
-A line is one link, both ways alike; two lines with heads are its two directions where they differ. Green is open.
+More AZs have their links as words. A line is one link with equal directions; two lines with heads are two different
+directions. Green is open.
 """
 
 from itertools import pairwise
@@ -18,7 +19,7 @@ WIDTH_MAX = 132
 IN_A_ROW_MAX = 3
 BOX_MIN = 26
 GAP_MIN = 7
-"""Room for `50±10ms`."""
+"""Columns for `50±10ms`."""
 ROOMY = 96
 LINKS_AS_WORDS_MAX = 4
 SIGNS = {"cut": "✂", "hold": "‖"}
@@ -26,7 +27,7 @@ STYLES = {"cut": BAD, "hold": DOUBT, "delay": DOUBT, "loss": DOUBT, "bandwidth":
 
 
 def az_map(status: ClusterStatus, width: int, previous: ClusterStatus | None = None, height_max: int = 40) -> Text:
-    """For so many columns, and at most so many lines (at least 6)."""
+    """Draw the map with that many columns, and at most that many lines (at least 6)."""
     width = min(width, WIDTH_MAX)
     azs: dict[str, dict[str, NodeView]] = {}
     for name, node in status.nodes.items():
@@ -75,7 +76,7 @@ def _alike(there: LinkView | None, back: LinkView | None) -> bool:
 
 
 def label(link: LinkView | None) -> str:
-    """What happens on it, in a few characters."""
+    """The fault on a link, in a few characters."""
     if link is None:
         return ""
     if link.kind == "delay":
@@ -107,7 +108,7 @@ def _style(link: LinkView | None) -> str:
 
 
 def _draw_link(canvas: Canvas, x: int, y: int, width: int, there: LinkView | None, back: LinkView | None) -> None:
-    """Between two boxes beside each other, from line y on."""
+    """Draw the link between two boxes beside each other, from line y on."""
     if _alike(there, back):
         canvas.centre(x, y, width, label(there), _style(there))
         canvas.put(x, y + 1, _line(width, there), _style(there))
@@ -121,7 +122,7 @@ def _draw_link(canvas: Canvas, x: int, y: int, width: int, there: LinkView | Non
 def _draw_way_round(
     canvas: Canvas, starts: int, ends: int, y: int, there: LinkView | None, back: LinkView | None
 ) -> None:
-    """From under the first box to under the last."""
+    """Draw the link from below the first box to below the last."""
     length = ends - starts - 1
     canvas.put(starts, y - 1, "┬", FRAME)
     canvas.put(ends, y - 1, "┬", FRAME)

@@ -1,6 +1,6 @@
-"""A canvas: cells of one character, each with a style. What is put outside is left out.
+"""A canvas: cells of one character, each with a style. Cells outside are dropped.
 
-Characters are such as terminals draw one column wide.
+Characters are those that terminals draw one column wide.
 """
 
 from itertools import groupby
@@ -19,7 +19,7 @@ class Canvas:
         self._lines = [[BLANK] * width for _ in range(height)]
 
     def put(self, x: int, y: int, text: str, style: str = "") -> None:
-        """From (x, y) to the right."""
+        """Put text from (x, y) to the right."""
         if not 0 <= y < self.height:
             return
         line = self._lines[y]
@@ -28,7 +28,7 @@ class Canvas:
                 line[column] = (character, style)
 
     def centre(self, x: int, y: int, width: int, text: str, style: str = "") -> None:
-        """In the middle of `width` columns from x."""
+        """Put text in the middle of `width` columns from x."""
         shown = text[:width]
         self.put(x + (width - len(shown)) // 2, y, shown, style)
 

@@ -1,4 +1,4 @@
-"""Two that say the same of themselves: leaders of one partition, controllers of one cluster. What a cut makes."""
+"""Contradictions after a cut: several leaders of one partition, several controllers."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ from emulator.cluster.status import ClusterStatus
 
 
 class Claim(NamedTuple):
-    """A node that says it leads, or controls, with the epoch in which it does. Lower epochs are the outdated ones."""
+    """A node that claims to lead or to be controller, with its epoch; lower epochs are outdated."""
 
     node: str
     epoch: int
 
 
 def dual_leaders(status: ClusterStatus) -> dict[str, list[Claim]]:
-    """{partition: who leads it, oldest epoch first}, of partitions that several say they lead."""
+    """{partition: its leaders, oldest epoch first}, of partitions with several leaders."""
     found: dict[str, list[Claim]] = {}
     for place, replicas in status.partitions.items():
         claims = [Claim(node, replica.leader_epoch) for node, replica in replicas.items() if replica.is_leader]
@@ -23,6 +23,6 @@ def dual_leaders(status: ClusterStatus) -> dict[str, list[Claim]]:
 
 
 def controllers(status: ClusterStatus) -> list[Claim]:
-    """Who says that it is controller, oldest epoch first. More than one is a contradiction."""
+    """Nodes that claim to be controller, oldest epoch first. Several are a contradiction."""
     claims = [Claim(name, node.controller_epoch) for name, node in status.nodes.items() if node.is_controller]
     return sorted(claims, key=lambda claim: (claim.epoch, claim.node))

@@ -1,5 +1,7 @@
-"""Brokers and dedicated controllers beside each other: session, whom they take for the controller, and figures under
-Kafka's metric names (of a meter, its Count)."""
+"""Table of brokers and controllers: session, known controller, and Kafka's metrics.
+
+The figures have Kafka's metric names (of a meter, its Count).
+"""
 
 from collections.abc import Iterable
 
@@ -25,7 +27,7 @@ METRICS = (
     "UncleanLeaderElectionsPerSec.Count",
     "FailedIsrUpdatesPerSec.Count",
 )
-"""In the order of their worth; those further down are left out first."""
+"""Metrics, most important first; the last are left out first."""
 ALARMS = {
     "OfflinePartitionsCount": BAD,
     "UnderReplicatedPartitions": DOUBT,
@@ -33,7 +35,7 @@ ALARMS = {
     "UncleanLeaderElectionsPerSec.Count": BAD,
     "MaxLag": DOUBT,
 }
-"""Where anything but 0 is worth a colour."""
+"""Style of a value other than 0."""
 HEADS = ("session", "controller", "controller epoch")
 FEW = 4
 ONLY_IF_ANY = frozenset(METRICS[-3:])
@@ -59,7 +61,7 @@ def figures_width(status: ClusterStatus) -> int:
 
 
 def figures_table(status: ClusterStatus, lines: int) -> Table:
-    """At most so many lines, the head included."""
+    """The table with at most that many lines, the head included."""
     nodes = columns(status)
     table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 1), header_style="bold")
     table.add_column("", no_wrap=True)
@@ -76,28 +78,28 @@ def figures_table(status: ClusterStatus, lines: int) -> Table:
 
 
 def figures_words(status: ClusterStatus, width: int, lines: int) -> list[Text]:
-    """For a terminal too narrow for the table: figures that are not 0, and whose."""
+    """Values other than 0 with their nodes, for a terminal too narrow for the table."""
     parts = [_controller_words(status)]
     sessions = [f"{name} {node.session.state}" for name, node in columns(status) if _cut_off(node) and node.session]
     if sessions:
         parts.append(Text(f"sessions: {', '.join(sessions)}", DOUBT))
     for metric in METRICS:
         whose = [(name, node.metrics.get(metric, 0)) for name, node in columns(status)]
-        told = " ".join(f"{short_name(name)}={count}" for name, count in whose if count)
-        if told and metric not in ("ActiveControllerCount", "LeaderCount", "PartitionCount"):
-            parts.append(Text(f"{metric} {told}", ALARMS.get(metric, "")))
+        values = " ".join(f"{short_name(name)}={count}" for name, count in whose if count)
+        if values and metric not in ("ActiveControllerCount", "LeaderCount", "PartitionCount"):
+            parts.append(Text(f"{metric} {values}", ALARMS.get(metric, "")))
     return _flowed(parts, width, lines)
 
 
 def _column_width(status: ClusterStatus, name: str, node: NodeView) -> int:
-    """A blank more where there are few nodes."""
+    """Width of a node's column; a blank more if there are few nodes."""
     values = [str(node.metrics.get(metric, 0)) for metric in _names(status)] + [str(node.controller_epoch)]
     least = 3 if len(columns(status)) <= FEW else 2
     return max(least, len(short_name(name)), *map(len, values))
 
 
 def _names(status: ClusterStatus) -> list[str]:
-    """Metrics to show; the seldom ones only where one is not 0."""
+    """Metrics to show; rare ones only if one is not 0."""
     nodes = [node for _, node in columns(status)]
     return [m for m in METRICS if m not in ONLY_IF_ANY or any(node.metrics.get(m, 0) for node in nodes)]
 
@@ -122,7 +124,7 @@ def _cut_off(node: NodeView) -> bool:
 
 
 def _controllers(status: ClusterStatus, nodes: list[tuple[str, NodeView]]) -> Iterable[Text]:
-    """Whom each takes for it."""
+    """The controller that each node knows."""
     newest = controllers(status)[-1:]
     for _, node in nodes:
         known = node.controller
@@ -144,9 +146,9 @@ def _controller_words(status: ClusterStatus) -> Text:
         followers = [short_name(other) for other, node in columns(status) if node.controller == name]
         text.append("; " if number else "")
         text.append(f"{name} epoch {epoch}", BAD if len(claims) > 1 else CONTROLLER)
-        text.append(f" (so say {', '.join(followers)})", FAINT)
+        text.append(f" (known to {', '.join(followers)})", FAINT)
     if not claims:
-        text.append("nobody says it is", BAD)
+        text.append("no node claims it", BAD)
     return text
 
 

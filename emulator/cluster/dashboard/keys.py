@@ -1,7 +1,7 @@
-"""What a person types into a watch: keys go in, the bottom line and what is to be done come out. Pure.
+"""Keys typed into `status --watch`: from keys to the bottom line and orders. Pure.
 
-At rest a key begins an order (`c`: cut), its places are typed, Enter gives it and Esc does not: nothing is broken by
-one key. What came of the last order stands where the keys were, until the next key.
+At rest a key begins an order (`c`: cut). Its places are typed; Enter confirms it and Esc cancels it: one key alone
+breaks nothing. The result of the last order replaces the keys until the next key.
 """
 
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ VERBS: Final = {
     "s": ("start", "broker-0"),
     "f": ("filter", "part of a partition's name, nothing for all"),
 }
-"""{key: (order, such as)}."""
+"""{key: (order, example)}."""
 WITHOUT_PLACES: Final = frozenset(("heal", "filter"))
 QUIT: Final = "q"
 ENTER: Final = "\r\n"
@@ -30,18 +30,21 @@ LINE: Final = "  ".join([*(f"{key} {verb}" for key, (verb, _) in VERBS.items()),
 
 
 class Order(NamedTuple):
-    """To be asked of the cluster: `faultline VERB WORD...`."""
+    """A command for the cluster: `faultline VERB WORD...`."""
 
     verb: str
     words: tuple[str, ...]
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """`verb` "": at rest. `said`: what came of the last order. `shown`: part of the names of partitions to be seen."""
+    """The state of the input.
+
+    `verb` "": at rest. `message`: result of the last order. `shown`: filter on partitions' names.
+    """
 
     verb: str = ""
     text: str = ""
-    said: str = ""
+    message: str = ""
     shown: str = ""
     quits: bool = False
 
@@ -49,13 +52,13 @@ class Typed(msgspec.Struct, frozen=True):
         """The bottom line."""
         if not self.verb:
             only = f"   only {self.shown}" if self.shown else ""
-            return self.said or LINE + only
+            return self.message or LINE + only
         such_as = "" if self.text else f"  ({next(such for verb, such in VERBS.values() if verb == self.verb)})"
         return f"{self.verb}: {self.text}_{such_as}   Enter: do it   Esc: leave it"
 
 
 def pressed(typed: Typed, key: str) -> tuple[Typed, Order | None]:
-    """One key, a character or a whole escape sequence, such as an arrow's, which means nothing here."""
+    """Handle one key, a character or a whole escape sequence; an arrow's has no meaning here."""
     if not typed.verb:
         return _at_rest(typed, key), None
     if key in ENTER:
@@ -71,13 +74,13 @@ def pressed(typed: Typed, key: str) -> tuple[Typed, Order | None]:
     return typed, None
 
 
-def told(typed: Typed, said: str) -> Typed:
-    """What came of an order."""
-    return msgspec.structs.replace(typed, said=said)
+def told(typed: Typed, message: str) -> Typed:
+    """The state with the result of an order."""
+    return msgspec.structs.replace(typed, message=message)
 
 
 def keys_in(text: str) -> list[str]:
-    """What a terminal sent, key by key: an escape sequence is one."""
+    """A terminal's input, key by key: an escape sequence is one."""
     found, at = [], 0
     while at < len(text):
         end = at + 1
@@ -95,11 +98,11 @@ def _at_rest(typed: Typed, key: str) -> Typed:
     if key == QUIT:
         return msgspec.structs.replace(typed, quits=True)
     verb = VERBS[key][0] if key in VERBS else ""
-    return msgspec.structs.replace(typed, verb=verb, text=typed.shown if verb == "filter" else "", said="")
+    return msgspec.structs.replace(typed, verb=verb, text=typed.shown if verb == "filter" else "", message="")
 
 
-def _rest(typed: Typed, said: str = "") -> Typed:
-    return msgspec.structs.replace(typed, verb="", text="", said=said)
+def _rest(typed: Typed, message: str = "") -> Typed:
+    return msgspec.structs.replace(typed, verb="", text="", message=message)
 
 
 def _entered(typed: Typed) -> tuple[Typed, Order | None]:

@@ -1,6 +1,8 @@
-"""Every node's own idea of each partition, one row per node; the partitions that are worth looking at come first.
+"""Every node's own view of each partition, one row per node.
 
-A star is before the leader in the row of the node that says it leads itself. Two stars in a group are a dual leader.
+The worst partitions come first.
+
+A star is before the leader in the row of a node that claims to lead. Two stars in a group are a dual leader.
 """
 
 from typing import NamedTuple
@@ -15,17 +17,17 @@ from protocol.messages.status import PartitionStatus
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 LEADER = "★"
-WAITS = {"session": "blocked", "isr": "ISR asked"}
+WAITS = {"session": "blocked", "isr": "ISR pending"}
 FETCHING = {"fetching": "", "truncating": "cutting"}
 ALARMING = ("blocked", "stopped")
 PLACE_STYLES = {0: BAD, 1: BAD, 2: DOUBT}
 ISR_SHOWN_MAX = 12
 ROOMY = 60
-"""Columns from which on there are two blanks between those of the table."""
+"""Columns from which on the table has two blanks between its columns."""
 
 
 class Row(NamedTuple):
-    """One replica; `status` None: its node does not say, and `note` why."""
+    """One replica; `status` None: its node does not answer, for the reason in `note`."""
 
     node: str
     status: PartitionStatus | None
@@ -33,8 +35,10 @@ class Row(NamedTuple):
 
 
 class Group(NamedTuple):
-    """One partition. `worry` 0 is the worst: dual leader, no leader, below min ISR or replicas missing, replicas that
-    disagree, nothing."""
+    """One partition. `worry`: 0 is the worst, 4 is none.
+
+    Dual leader, no leader, below min ISR or replicas missing, replicas that disagree, nothing.
+    """
 
     place: str
     worry: int
@@ -42,8 +46,8 @@ class Group(NamedTuple):
 
 
 def groups(status: ClusterStatus) -> list[Group]:
-    """All partitions, the interesting ones first."""
-    found = [Group(place, _worry(told), _rows(status, told)) for place, told in status.partitions.items()]
+    """All partitions, the worst first."""
+    found = [Group(place, _worry(reported), _rows(status, reported)) for place, reported in status.partitions.items()]
     return sorted(found, key=lambda it: (it.worry, it.place.startswith(OFFSETS_TOPIC), partition_order(it.place)))
 
 
@@ -79,7 +83,7 @@ def _worry(replicas: dict[str, PartitionStatus]) -> int:
 
 
 def _rows(status: ClusterStatus, replicas: dict[str, PartitionStatus]) -> list[Row]:
-    """Of the nodes that answered, and of those that others say have a replica."""
+    """Rows of the nodes that answered, and of those that others count as replicas."""
     assigned = {broker_name(broker) for replica in replicas.values() for broker in replica.replicas}
     rows = []
     for node in sorted(assigned | replicas.keys(), key=lambda name: (identifier_named(name), name)):
@@ -102,10 +106,10 @@ def _absence(status: ClusterStatus, node: str) -> str:
 
 
 def _add(table: Table, group: Group) -> None:
-    told = [row.status for row in group.rows if row.status is not None]
-    leaders = [replica for replica in told if replica.is_leader]
+    reported = [row.status for row in group.rows if row.status is not None]
+    leaders = [replica for replica in reported if replica.is_leader]
     measure = max(leaders, key=lambda replica: replica.leader_epoch, default=None)
-    newest = max((replica.leader_epoch for replica in told), default=-1)
+    newest = max((replica.leader_epoch for replica in reported), default=-1)
     place = Text(group.place, PLACE_STYLES.get(group.worry, "bold"))
     for node, replica, note in group.rows:
         if replica is None:
@@ -126,8 +130,10 @@ def _add(table: Table, group: Group) -> None:
 
 
 def _offsets(replica: PartitionStatus, measure: PartitionStatus | None) -> tuple[Text, Text]:
-    """High watermark and log end, in colour where they are not those of the newest leader. Red: records that it does
-    not have, or perhaps others at the same offsets."""
+    """High watermark and log end, coloured if they are not those of the newest leader.
+
+    Red: records that the leader does not have, or perhaps others at the same offsets.
+    """
     behind = measure is not None and replica.high_watermark < measure.high_watermark
     end_style = ""
     if measure is not None and replica.log_end != measure.log_end:
@@ -141,7 +147,7 @@ def _leader(replica: PartitionStatus) -> str:
 
 
 def _isr(replica: PartitionStatus) -> Text:
-    """The leader's own is what counts; a follower's is what it was told."""
+    """The ISR. The leader's own counts; a follower's is the one it received."""
     text = ",".join(map(str, replica.isr)) or "-"
     missing = replica.is_leader and len(replica.isr) < len(replica.replicas)
     return Text(text, DOUBT if missing else "" if replica.is_leader else FAINT)

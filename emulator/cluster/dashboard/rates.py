@@ -1,4 +1,4 @@
-"""How the clients of each AZ get on: counts of their workloads, or what they became since the last look."""
+"""Counts of each AZ's clients: totals of their workloads, or rates since the last look."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,10 @@ COUNTS = ("acked", "failed", "unknown", "read")
 
 
 class ClientFigures(NamedTuple):
-    """Of one AZ. `per_s`: records per second of scenario time since the last look, otherwise since they began."""
+    """Counts of one AZ. `per_s`: records per second of scenario time since the last look.
+
+    Otherwise: records since the workloads began.
+    """
 
     acked: float
     failed: float
@@ -18,8 +21,10 @@ class ClientFigures(NamedTuple):
 
 
 def client_figures(status: ClusterStatus, previous: ClusterStatus | None = None) -> dict[str, ClientFigures]:
-    """{az: figures}, of AZs whose clients have workloads. A client that has begun another life since counts from
-    there; one that does not answer counts as nothing."""
+    """{az: figures}, of AZs whose clients have workloads.
+
+    A client with a new incarnation counts from its start. A client that does not answer counts as nothing.
+    """
     elapsed_s = (status.at_ms - previous.at_ms) / 1000.0 if previous is not None else 0.0
     sums: dict[str, list[float]] = {}
     for name, node in status.nodes.items():

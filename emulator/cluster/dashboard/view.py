@@ -1,11 +1,11 @@
-"""All of it for so many columns and lines: contradictions, the map, faults, partitions, figures.
+"""The whole picture: contradictions, the map, faults, partitions, figures.
 
     title                         always
-    DUAL LEADER, DUAL CONTROLLER  a line each, where there is one
+    DUAL LEADER, DUAL CONTROLLER  a line each, if there is one
     the map                       as high as its fullest AZ
     faults in force               at most three
-    what a follow has told        the newest three, where somebody follows
-    partitions | figures          what is left; below each other, and the figures as words, on a narrow terminal
+    findings of a live audit      the newest three, if one runs
+    partitions | figures          the rest; below each other, and the figures as words, on a narrow terminal
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ FAULTS_MAX = 3
 FINDINGS_MAX = 3
 WAITING_SHOWN_MAX = 3
 PARTITIONS_MAX = 200
-"""Where no height is given."""
+"""Limit without a height."""
 TABLE_MIN = 52
 """Columns that the partitions need beside the figures."""
 FIGURES_AS_WORDS = 4
@@ -43,7 +43,7 @@ LEGEND.no_wrap = True
 ROOMY = 30
 """Lines from which on there is room for an empty one and the legend."""
 LINES_MIN = 5
-"""Of the partitions, whatever else there is."""
+"""Minimum for the partitions."""
 
 
 def view(
@@ -52,8 +52,11 @@ def view(
     height: int | None = None,
     previous: ClusterStatus | Mapping[str, Any] | None = None,
 ) -> RenderableType:
-    """`status` as `status_of` gives it, or its JSON. `height` None: as many lines as it takes. `previous`: an earlier
-    look, for what clients did per second since. Raises msgspec.ValidationError for a mapping that is no status."""
+    """Draw `status`, as `status_of` returns it, or its JSON.
+
+    `height` None: as many lines as it takes. `previous`: an earlier look, for clients' rates since. Raises
+    msgspec.ValidationError for a mapping that is no status.
+    """
     now, before = _typed(status), _typed(previous) if previous is not None else None
     parts: list[RenderableType] = [_title(now, width), *_banners(now, width)]
     faults = _faults(now, width)
@@ -93,7 +96,7 @@ def _title(status: ClusterStatus, width: int) -> Text:
 
 
 def _banners(status: ClusterStatus, width: int) -> list[Text]:
-    """What no cluster should have."""
+    """Contradictions that no cluster should have."""
     lines = []
     ruling = controllers(status)
     if len(ruling) > 1:
@@ -110,7 +113,7 @@ def _claims(claims: list[Claim]) -> str:
 
 
 def _faults(status: ClusterStatus, width: int) -> list[Text]:
-    """The newest first: a person looks for what was done last."""
+    """Faults in force, the newest first."""
     in_force = [fault for fault in reversed(status.faults) if fault.in_force_ms is not None and fault.healed_ms is None]
     lines = _first([_fault(fault, status.at_ms) for fault in in_force], FAULTS_MAX, "faults")
     lines += [*_hardware(status), *_waiting(status)]
@@ -120,7 +123,10 @@ def _faults(status: ClusterStatus, width: int) -> list[Text]:
 
 
 def _findings(status: ClusterStatus, width: int) -> list[Text]:
-    """The newest first, as faults. What is no violation is faint, and gives way to what is."""
+    """Findings, the newest first.
+
+    Those that are no violation are faint, and give way to violations.
+    """
     newest = sorted(reversed(status.findings), key=lambda finding: not finding.violation)[:FINDINGS_MAX]
     lines = []
     for finding in newest:
@@ -135,9 +141,9 @@ def _findings(status: ClusterStatus, width: int) -> list[Text]:
 
 
 def _hardware(status: ClusterStatus) -> list[Text]:
-    """Machines that are not as they should be; as few as faults are."""
-    told = [(name, node.hardware.text) for name, node in status.nodes.items() if node.hardware.text]
-    lines = [Text.assemble(("◆ ", BAD), (name, "bold"), (f"  {text}", FAINT)) for name, text in told]
+    """Machines with changed hardware; as few as faults are."""
+    changed = [(name, node.hardware.text) for name, node in status.nodes.items() if node.hardware.text]
+    lines = [Text.assemble(("◆ ", BAD), (name, "bold"), (f"  {text}", FAINT)) for name, text in changed]
     return _first(lines, FAULTS_MAX, "machines")
 
 
@@ -157,7 +163,7 @@ def _waiting(status: ClusterStatus) -> list[Text]:
 
 
 def _first(lines: list[Text], count_max: int, what: str) -> list[Text]:
-    """So many of them, and how many there are beside."""
+    """The first lines, and the number of further ones."""
     more = len(lines) - count_max
     return [*lines[:count_max], Text(f"  and {more} more {what}", FAINT)] if more > 0 else lines
 
@@ -189,7 +195,7 @@ def _lower(status: ClusterStatus, width: int, lines: int | None) -> RenderableTy
 
 
 def _partitions(status: ClusterStatus, width: int, lines: int | None) -> RenderableType:
-    """As many as there is room for, and how many there are beside them."""
+    """As many partitions as there is room for, and the number of further ones."""
     every = groups(status)
     if not every:
         return Text("no partition yet", FAINT)
@@ -207,7 +213,7 @@ def _partitions(status: ClusterStatus, width: int, lines: int | None) -> Rendera
 
 
 def _fitting(every: list[Group], lines: int) -> list[Group]:
-    """The first that fit into so many lines, with one kept for what is left out."""
+    """The first groups that fit into that many lines, with one kept for the rest."""
     used, shown = 0, 0
     for number, group in enumerate(every, start=1):
         used += len(group.rows)

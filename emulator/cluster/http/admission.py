@@ -1,8 +1,8 @@
-"""Who is let in over HTTP: whoever shows the token, under an address of ours, and no browser. Pure.
+"""Authorization over HTTP: the run's token, one of our Host names, and no browser. Pure.
 
-A page of somebody else's makes a browser send what it likes to 127.0.0.1. It cannot know the token. Beside that, what
-browsers alone do is refused: an `Origin` (cross-origin requests and their preflight), and a `Host` that is a foreign
-name which was made to lead here (DNS rebinding). Nothing here answers with a header that would allow one.
+A foreign page can make a browser send any request to 127.0.0.1. It cannot know the token. In addition, requests that
+only browsers send are refused: an `Origin` (cross-origin requests and their preflight), and a `Host` with a foreign
+name that resolves to this machine (DNS rebinding). No response has a header that would allow one.
 """
 
 import hmac
@@ -20,7 +20,7 @@ _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([0-9a-z_.-]+))(?::[0-9]{0,5})?
 
 
 class HttpRefused(Exception):
-    """One line, as JSON. `allow`: methods that there are, of a path that has not this one."""
+    """One line, as JSON. `allow`: the methods of a path that does not have the requested one."""
 
     def __init__(self, status: int, error: str, allow: str = "") -> None:
         super().__init__(error)
@@ -29,7 +29,7 @@ class HttpRefused(Exception):
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What comes before a body. `target`: as it was sent. Names of headers are in lower case."""
+    """The part before a body. `target`: as it was sent. Names of headers are in lower case."""
 
     method: str
     target: str
@@ -40,22 +40,25 @@ class Head(msgspec.Struct, frozen=True):
 
 
 def admit(head: Head, token: bytes, hosts: Set[str]) -> None:
-    """`hosts`: other names and addresses under which we are known. Raises HttpRefused."""
+    """Check a request. `hosts`: further names and addresses of ours. Raises HttpRefused."""
     named = head.all_of("host")
     if len(named) != 1:
-        raise HttpRefused(400, "a request names its Host once")
+        raise HttpRefused(400, "a request has one Host header")
     for host in (*named, *_authority(head.target)):
         if not _is_ours(host, hosts):
             there = ", ".join(("127.0.0.1", "localhost", *sorted(hosts)))
-            raise HttpRefused(403, f"this is not asked as Host {host!r}; there is {there}")
+            raise HttpRefused(403, f"Host header {host!r} not allowed; there is {there}")
     if head.all_of("origin"):
-        raise HttpRefused(403, "a request with an Origin comes from a page in a browser: not here")
+        raise HttpRefused(403, "Origin header not allowed: a page in a browser sends it")
     if not _shows(head.all_of("authorization"), token):
         raise HttpRefused(401, "not this run's token: Authorization: Bearer TOKEN, which is in cluster.json of the run")
 
 
 def _authority(target: str) -> Iterable[str]:
-    """That of a target in absolute form (`GET http://127.0.0.1:1/v1/status`), which counts instead of Host."""
+    """Authority of a target in absolute form (`GET http://127.0.0.1:1/v1/status`).
+
+    It counts instead of Host.
+    """
     scheme, found, rest = target.partition("://")
     return (rest.partition("/")[0].partition("?")[0],) if found and "/" not in scheme and "?" not in scheme else ()
 

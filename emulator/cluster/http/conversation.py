@@ -1,7 +1,7 @@
-"""One connection that speaks HTTP/1: its requests one after the other, each within bounds of size and time.
+"""One HTTP/1 connection: its requests in turn, each within bounds of size and time.
 
-Until the token has been shown nothing but a head is looked at, and no body is waited for. What is refused for its form,
-its token or its size is answered and ends the connection, for what follows cannot be told apart any more.
+Before the token the server reads nothing but a head, and waits for no body. A request that is refused for its form, its
+token or its size is answered and ends the connection, for the bytes after it are ambiguous.
 """
 
 import sys
@@ -21,19 +21,21 @@ from emulator.cluster.http.route import AUDIT
 from emulator.cluster.requests import LINE_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
 
 HEAD_BYTES_MAX: Final = 16 * 1024
-"""And what comes with it at once."""
+"""Limit of a head, with the bytes that arrive together with it."""
 BODY_BYTES_MAX: Final = LINE_BYTES_MAX
 BODY_LIMIT_S: Final = 10.0
-"""For a body to arrive, from the end of its head."""
+"""Limit for a body to arrive, from the end of its head."""
 RECEIVE_BYTES: Final = 4096
 LEFTOVER_BYTES_MAX: Final = 1 << 20
 LEFTOVER_LIMIT_S: Final = 1.0
-"""What is still coming when a connection is closed is taken this long: else the reset that it meets takes the answer
-away from whoever is sending."""
+"""Time to read remaining input when a connection is closed.
+
+Otherwise the reset would take the answer away from a client that is still sending.
+"""
 
 
 class HttpTalk:
-    """`waiting`: what has been received already."""
+    """`waiting`: the bytes received already."""
 
     def __init__(self, stream: trio.SocketStream, waiting: bytearray, desk: d.Desk) -> None:
         self._stream = stream
@@ -46,7 +48,7 @@ class HttpTalk:
         return await self._next_head()
 
     async def serve(self) -> None:
-        """From the head that has shown the token."""
+        """Serve from the head that has shown the token."""
         while await self._answer_request():
             self._peer.start_next_cycle()
             with trio.move_on_after(d.SILENCE_LIMIT_S) as silence:
@@ -59,7 +61,7 @@ class HttpTalk:
         await self._end_with(turned_away(answer))
 
     async def _next_head(self) -> bool:
-        """Whether there is one, of somebody who is let in."""
+        """Whether there is a next head, and its request is authorized."""
         self._head = Head("", "", ())
         try:
             event = await self._next_event()
@@ -94,23 +96,23 @@ class HttpTalk:
             await self._send(reply)
         return self._peer.our_state is h11.DONE and self._peer.their_state is h11.DONE
 
-    async def _reply(self, asked: Asked) -> Reply:
-        if asked.ask is None and asked.route.path != AUDIT:
+    async def _reply(self, request: Asked) -> Reply:
+        if request.ask is None and request.route.path != AUDIT:
             return document(description())
         try:
-            if asked.ask is None:
-                answer = await self._desk.audit(asked.wait_s)
+            if request.ask is None:
+                answer = await self._desk.audit(request.wait_s)
             else:
-                answer = await self._desk.answer(cast(AnyAsk, asked.ask), asked.wait_s)
+                answer = await self._desk.answer(cast(AnyAsk, request.ask), request.wait_s)
         except Refused as refused:
             answer = unusable(refused)
-        except Exception as error:  # a bug of ours: it is written down, and costs this asker alone
+        except Exception as error:  # a bug of ours: it is logged, and fails this client alone
             traceback.print_exc(file=sys.stderr)
             answer = unknown(f"a bug; see the supervisor's log: {error!r}", why="bug")
-        return reply_to(asked.route, answer)
+        return reply_to(request.route, answer)
 
     async def _body(self) -> bytes:
-        """Whole. Raises HttpRefused, h11.RemoteProtocolError."""
+        """The whole body. Raises HttpRefused, h11.RemoteProtocolError."""
         too_long = HttpRefused(413, f"a body is of at most {BODY_BYTES_MAX} bytes")
         if any(int(length) > BODY_BYTES_MAX for length in self._head.all_of("content-length")):
             raise too_long
@@ -124,7 +126,7 @@ class HttpTalk:
                 body += event.data
                 if len(body) > BODY_BYTES_MAX:
                     raise too_long
-        raise HttpRefused(408, f"a body is there within {BODY_LIMIT_S:g} s")
+        raise HttpRefused(408, f"the body did not arrive within {BODY_LIMIT_S:g} s")
 
     async def _next_event(self) -> Any:
         """Raises h11.RemoteProtocolError."""
@@ -146,7 +148,7 @@ class HttpTalk:
         await d.send(self._stream, data + (self._peer.send(h11.EndOfMessage()) or b""))
 
     async def _end_with(self, reply: Reply) -> None:
-        """The last word; what is still coming is taken for a moment, and not looked at."""
+        """Send the last reply; remaining input is read for a moment, and dropped."""
         if self._peer.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         await self._send(reply, close=True)

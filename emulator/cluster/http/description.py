@@ -1,4 +1,4 @@
-"""The table of routes as an OpenAPI 3.1 description: types, bounds and texts are those of the requests. Pure."""
+"""The OpenAPI 3.1 description of the routes, with the requests' types and bounds. Pure."""
 
 from functools import cache
 from typing import Any, Final
@@ -13,27 +13,27 @@ from emulator.packaged import installed_version
 OPENAPI: Final = "3.1.0"
 REF: Final = "#/components/schemas/{name}"
 REFUSALS: Final = {
-    "400": "No such request: a body, a parameter.",
+    "400": "Invalid request: a body, a parameter.",
     "401": "Not this run's token.",
-    "403": "Not under this Host, and not from a page in a browser.",
+    "403": "Host not allowed, or a page in a browser sent it.",
     "404": "Nothing of that name.",
-    "409": "It cannot be done as the cluster is now.",
-    "413": "A body that is too long.",
+    "409": "The cluster's state does not allow it.",
+    "413": "The body is too long.",
     "500": "A bug of faultline's.",
-    "503": "Not ready, or too much is under way, or the cluster ends: try again.",
-    "504": "Not known in time: it goes on.",
+    "503": "Not ready, too many requests, or the cluster ends; try again.",
+    "504": "Not finished in time; it goes on.",
 }
 _ERROR: Final = {
     "type": "object",
     "required": ["error"],
-    "properties": {"error": {"type": "string", "description": "One line that names the nearest valid thing."}},
+    "properties": {"error": {"type": "string", "description": "One line with the nearest valid name."}},
     "additionalProperties": True,
 }
 
 
 @cache
 def description() -> dict[str, Any]:
-    """Ready to be written as JSON."""
+    """The description, ready to be encoded as JSON."""
     bodies = list(dict.fromkeys(route.body for route in ROUTES if route.body is not None))
     schemas, components = msgspec.json.schema_components(bodies, ref_template=REF)
     by_body = dict(zip(bodies, schemas, strict=True))
@@ -47,12 +47,12 @@ def description() -> dict[str, Any]:
         }
         for status, says in REFUSALS.items()
     }
-    told = {
+    described = {
         "openapi": OPENAPI,
         "info": {
             "title": "faultline",
             "version": installed_version(),
-            "description": "A cluster that stays: watched, used and broken. Names of nodes may be those of an AZ "
+            "description": "A live cluster: watch, use and break it. Names of nodes may be those of an AZ "
             "(az-0) or patterns (broker-*). Results are what the commands print with --json.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -65,11 +65,11 @@ def description() -> dict[str, Any]:
             "responses": refused,
         },
     }
-    return _in_one_line(told)
+    return _in_one_line(described)
 
 
 def _in_one_line(value: dict[str, Any]) -> dict[str, Any]:
-    """Docstrings are broken where our lines end."""
+    """Join the lines of docstrings."""
     return {key: _each_in_one_line(key, one) for key, one in value.items()}
 
 
@@ -82,7 +82,7 @@ def _each_in_one_line(key: str, value: Any) -> Any:
 
 
 def _operation(route: Route, bodies: dict[Any, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "operationId": route.name[0].lower() + route.name[1:],
         "summary": route.does,
         "parameters": _parameters(route),
@@ -96,25 +96,25 @@ def _operation(route: Route, bodies: dict[Any, Any]) -> dict[str, Any]:
     }
     if route.body is not None:
         content = {"application/json": {"schema": bodies[route.body]}}
-        told["requestBody"] = {"required": _is_required(route.body), "content": content}
-    return told
+        described["requestBody"] = {"required": _is_required(route.body), "content": content}
+    return described
 
 
 def _parameters(route: Route) -> list[dict[str, Any]]:
     fields = msgspec.structs.fields(route.inputs)
     types = [field.type for field in fields]
     schemas, _ = msgspec.json.schema_components(types, ref_template=REF)
-    told: list[dict[str, Any]] = []
+    described: list[dict[str, Any]] = []
     for field, schema in zip(fields, schemas, strict=True):
         in_path = field.encode_name in route.in_path
         one = {"name": field.encode_name, "in": "path" if in_path else "query", "schema": schema}
-        told.append(one | ({"required": True} if in_path or field.required else {}))
+        described.append(one | ({"required": True} if in_path or field.required else {}))
     if route.waits:
         waits = {"type": "number", "minimum": 0, "maximum": WAIT_S_MAX, "default": route.wait_s}
         after = "it is stopped" if route.path == AUDIT else "it goes on"
-        says = f"How many seconds its end is waited for; afterwards {after}."
-        told.append({"name": "wait_s", "in": "query", "description": says, "schema": waits})
-    return told
+        says = f"Time limit in seconds; afterwards {after}."
+        described.append({"name": "wait_s", "in": "query", "description": says, "schema": waits})
+    return described
 
 
 def _is_required(body: Any) -> bool:

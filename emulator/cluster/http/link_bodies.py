@@ -1,4 +1,4 @@
-"""Faults on links as JSON: a body becomes the words of a command. Pure.
+"""Faults on links as JSON: from a body to the words of a command. Pure.
 
     {"fault": "cut", "places": ["az-0"]}
     {"fault": "delay", "places": ["client-0", "broker-1"], "direction": "one-way", "delay_ms": 50, "jitter_ms": 10}
@@ -56,7 +56,7 @@ class Loss(LinkBody, frozen=True, tag="loss"):
 
 
 class Bandwidth(LinkBody, frozen=True, tag="bandwidth"):
-    """What a node sends over these links has so many bytes a second, all its connections together."""
+    """Limits a node's bytes per second over these links, all its connections together."""
 
     bytes_per_s: Annotated[float, msgspec.Meta(ge=1.0, le=1e12)]
 
@@ -65,7 +65,7 @@ AnyLinkBody = Cut | Hold | Delay | Loss | Bandwidth
 
 
 def link_fault(body: AnyLinkBody) -> LinkFault:
-    """As the command has it."""
+    """The body as the command has it."""
     match body.direction, body.places:
         case "one-way", [a, *b]:
             places = [a, "->", *b]

@@ -1,4 +1,7 @@
-"""A method, a target and a body become a request to the cluster, or one line with the nearest valid thing. Pure."""
+"""Decoding of a method, a target and a body into a request. Pure.
+
+An invalid one becomes one line with the nearest valid name.
+"""
 
 import re
 from difflib import get_close_matches
@@ -15,7 +18,7 @@ from emulator.cluster.requests import WAIT_S_MAX, WORDS_MAX, Ask, NotThere
 from protocol.undecodable import UNDECODABLE, why
 
 SHOWN_CHARACTERS: Final = 100
-"""Of a path that is none."""
+"""Characters of an unknown path in a message."""
 DESCRIBED: Final = "GET /v1/openapi.json describes all there is"
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `([^`]{1,64})`")
 _UNKNOWN_TAG: Final = re.compile(r"Invalid value '([^']{1,64})' - at `\$\.(\w+)`")
@@ -23,7 +26,7 @@ _Wait = Annotated[float, msgspec.Meta(ge=0.0, le=WAIT_S_MAX)]
 
 
 class Asked(NamedTuple):
-    """`ask` None: it is not the cluster that answers."""
+    """A request that was read. `ask` None: another part than the cluster answers it."""
 
     route: Route
     ask: Ask | None
@@ -31,17 +34,17 @@ class Asked(NamedTuple):
 
 
 def read_request(method: str, target: str, body: bytes) -> Asked:
-    """Raises HttpRefused."""
+    """Read a request. Raises HttpRefused."""
     path, _, query = _without_authority(target).partition("?")
     route, named = _found(method, path)
     given = _query(query)
     wait_s = route.wait_s
-    if route.waits and (said := given.pop("wait_s", None)):
-        wait_s = _converted(_once("wait_s", said), _Wait, "wait_s")
+    if route.waits and (texts := given.pop("wait_s", None)):
+        wait_s = _converted(_once("wait_s", texts), _Wait, "wait_s")
     inputs = _inputs(route, named, given)
-    said = _body(route, body)
+    decoded = _body(route, body)
     try:
-        return Asked(route, route.make(inputs, said), wait_s)
+        return Asked(route, route.make(inputs, decoded), wait_s)
     except NotThere as error:
         raise HttpRefused(404, str(error)) from error
     except ValueError as error:
@@ -57,7 +60,7 @@ def _without_authority(target: str) -> str:
 
 
 def _found(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route, and what its path names."""
+    """The route, and the names in its path."""
     segments = path.split("/")
     there = [(route, named) for route in ROUTES if (named := _named(route, segments)) is not None]
     wanted = "GET" if method == "HEAD" else method
@@ -71,7 +74,7 @@ def _found(method: str, path: str) -> tuple[Route, dict[str, str]]:
 
 
 def _named(route: Route, segments: list[str]) -> dict[str, str] | None:
-    """None: it is another path."""
+    """The names in the path; None: it is another path."""
     own = route.segments
     if len(own) != len(segments) or "" in segments[1:]:
         return None
@@ -82,7 +85,7 @@ def _named(route: Route, segments: list[str]) -> dict[str, str] | None:
 
 
 def _nearest(segments: list[str]) -> str:
-    """The path that may have been meant, with what was named in this one."""
+    """The nearest path, with the names of this one."""
     given = "/".join(segments)
     if len(given) > SHOWN_CHARACTERS:
         return DESCRIBED
@@ -111,22 +114,22 @@ def _inputs(route: Route, named: dict[str, str], given: dict[str, list[str]]) ->
     fields = {field.encode_name: field.type for field in msgspec.structs.fields(route.inputs)}
     known = [*(name for name in fields if name not in named), *(["wait_s"] if route.waits else [])]
     values: dict[str, Any] = dict(named)
-    for name, said in given.items():
+    for name, texts in given.items():
         if name not in known:
             close = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]!r}?" if close else f"there is {', '.join(known) or 'none'}"
             raise HttpRefused(400, f"no parameter {name[:SHOWN_CHARACTERS]!r}; {hint}")
-        values[name] = said if _takes_several(fields[name]) else _once(name, said)
+        values[name] = texts if _takes_several(fields[name]) else _once(name, texts)
     try:
         return msgspec.convert(values, route.inputs, strict=False)
     except UNDECODABLE as error:
         raise HttpRefused(400, _at(why(error))) from error
 
 
-def _once(name: str, said: list[str]) -> str:
-    if len(said) > 1:
-        raise HttpRefused(400, f"{name} is said {len(said)} times")
-    return said[0]
+def _once(name: str, texts: list[str]) -> str:
+    if len(texts) > 1:
+        raise HttpRefused(400, f"duplicate parameter {name!r}")
+    return texts[0]
 
 
 def _converted(value: str, type_: Any, name: str) -> Any:
@@ -159,7 +162,7 @@ def _decoder(type_: Any) -> msgspec.json.Decoder[Any]:
 
 
 def _with_nearest(error: str, type_: Any) -> str:
-    """An unknown field, or kind of body, and what may have been meant."""
+    """An unknown field, or kind of body, with the nearest valid one."""
     types = msgspec.inspect.type_info(type_)
     several = types.types if isinstance(types, msgspec.inspect.UnionType) else (types,)
     structs = [one for one in several if isinstance(one, msgspec.inspect.StructType)]

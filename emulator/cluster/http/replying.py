@@ -1,19 +1,12 @@
-"""An answer becomes a status and JSON. Pure.
+"""From an answer to a status and JSON. Pure.
 
-| status | when |
-|---|---|
-| 200, 201 | done: what the command of that name prints with `--json` |
-| 400 | no such request: a body, a parameter |
-| 401, 403 | not with this token; not under this Host, not from a page |
-| 404 | no such path; no node, topic, fault or AZ of that name |
-| 405 | no such method of that path |
-| 409 | it cannot be done as the cluster is now |
-| 408, 413, 431 | too slow or too much: a body, a head |
-| 500 | a bug of ours |
-| 503 | not ready; too much is under way, or the cluster ends: try again |
-| 504 | not known in time: it goes on |
+| status | when | |---|---| | 200, 201 | done: the command's output with `--json` | | 400 | invalid request: a body, a
+parameter | | 401, 403 | wrong token; Host not allowed, or a page in a browser sent it | | 404 | no such path; no node,
+topic, fault or AZ of that name | | 405 | no such method of that path | | 409 | the cluster's state does not allow it |
+| 408, 413, 431 | too slow or too long: a body, a head | | 500 | a bug of ours | | 503 | not ready; too many requests,
+or the cluster ends: try again | | 504 | not finished in time: it goes on |
 
-An error is `{"error": "one line"}`, with what is known so far beside it.
+An error is `{"error": "one line"}`, with the results so far beside it.
 """
 
 from collections.abc import Sequence
@@ -30,7 +23,7 @@ from emulator.exit_codes import HELD, UNUSABLE
 Headers = Sequence[tuple[str, str]]
 TRY_AGAIN_S: Final = 1
 WAIT_HERE: Final = ("--wait SECONDS", "wait_s=SECONDS")
-"""What a command is told to do, and what is done here."""
+"""The hint for a command, and its form over HTTP."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -47,7 +40,7 @@ class Reply(NamedTuple):
 
 
 def reply_to(route: Route, answer: Answer) -> Reply:
-    """What the cluster said."""
+    """The cluster's answer."""
     if answer.code == HELD:
         result = route.shape(answer.result)
         applied: list[dict[str, Any]] = result.get("applied", [])
@@ -69,24 +62,24 @@ def _status(route: Route, answer: Answer) -> int:
 
 
 def refusal(refused: HttpRefused) -> Reply:
-    """What was no request."""
+    """The refusal of an invalid request."""
     headers = [("allow", refused.allow)] if refused.allow else []
     headers += [("www-authenticate", CHALLENGE)] if refused.status == 401 else []
     return _reply(refused.status, {"error": str(refused)}, headers)
 
 
 def turned_away(answer: Answer) -> Reply:
-    """Nobody listens to a request now."""
+    """The refusal of a request when the server is full or ends."""
     return _reply(503, {"error": answer.error}, [("retry-after", str(TRY_AGAIN_S))])
 
 
 def document(value: Any) -> Reply:
-    """What is no answer of the cluster's."""
+    """A document that is no answer of the cluster."""
     return _reply(200, value)
 
 
 def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]:
-    """All of them. No cache keeps a reply, and no browser takes it for anything but JSON."""
+    """All headers. No cache keeps a reply, and no browser takes it for anything but JSON."""
     return [
         ("date", date),
         ("content-type", "application/json"),
@@ -101,6 +94,6 @@ def headers_of(reply: Reply, date: str, *, close: bool) -> list[tuple[str, str]]
 def _reply(status: int, value: Any, headers: Headers = ()) -> Reply:
     body = _encode(value) + b"\n"
     if len(body) > ANSWER_BYTES_MAX:
-        told = {"error": f"an answer of {len(body)} bytes; at most {ANSWER_BYTES_MAX} are told"}
-        return Reply(500, _encode(told) + b"\n")
+        problem = {"error": f"an answer of {len(body)} bytes; at most {ANSWER_BYTES_MAX}"}
+        return Reply(500, _encode(problem) + b"\n")
     return Reply(status, body, headers)

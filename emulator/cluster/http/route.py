@@ -1,7 +1,7 @@
-"""One operation over HTTP, derived from the typed request that it stands for. Pure.
+"""One operation over HTTP, derived from its typed request. Pure.
 
-A request's fields are taken from the path, or from the query of a GET and DELETE, or from the JSON body of a POST and
-PATCH. So what is read, what is refused and what the description says are one thing.
+A request's fields come from the path, or from the query of a GET and DELETE, or from the JSON body of a POST and PATCH.
+So reading, refusing and describing agree.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -15,10 +15,10 @@ from emulator.cluster.requests import Ask
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 WAIT_S: Final = 10.0
-"""How long a request waits for its end unless it says otherwise: longer than a person at a command does."""
+"""Default limit of a request, in seconds: longer than a command's."""
 DESCRIPTION: Final = "/v1/openapi.json"
 AUDIT: Final = "/v1/audit"
-"""What no request to the cluster stands for."""
+"""Paths without a request to the cluster."""
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,10 +26,12 @@ class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """`path` has names in braces. `name`: unique. `inputs`: what comes from the path and the query, by its names;
-    `body`: None takes none. `make(inputs, body)`: the request, None where it is not the cluster's (DESCRIPTION, AUDIT);
-    raises NotThere. `shape`: of its result, what is told. `status`: when it has been done. `wait_s`: unless the query
-    says otherwise."""
+    """One operation. `path` has names in braces. `name`: unique.
+
+    - `inputs`: fields from the path and the query, by their names; `body`: None takes none.
+    - `make(inputs, body)`: the request, None if it is not the cluster's (DESCRIPTION, AUDIT); raises NotThere.
+    - `shape`: the part of its result that is sent. `status`: when it is done. `wait_s`: default of the query.
+    """
 
     method: Method
     path: str
@@ -48,7 +50,7 @@ class Route(msgspec.Struct, frozen=True):
 
     @property
     def waits(self) -> bool:
-        """Whether it has an end that may take its time."""
+        """Whether it may take its time."""
         return self.path != DESCRIPTION
 
     @property
@@ -68,8 +70,10 @@ def route_of(
     status: int = 200,
     wait_s: float = WAIT_S,
 ) -> Route:
-    """The route of a request whose fields have the names that they have there. `without`: fields that are left at their
-    defaults. `name`: by default the request's."""
+    """The route of a request with the request's own field names.
+
+    `without`: fields left at their defaults. `name`: by default the request's.
+    """
     name = name or ask.__name__
     in_path = {part[1:-1] for part in path.split("/") if part.startswith("{")}
     fields = [field for field in msgspec.structs.fields(ask) if field.name not in without]
@@ -109,7 +113,7 @@ def struct_of(
 
 
 def _given(type_: Any) -> Any:
-    """What is named is something: `null` is no broker."""
+    """The type without None: a name in a path is never `null`."""
     kept = tuple(one for one in get_args(type_) if one is not NoneType)
     return Union[kept] if NoneType in get_args(type_) else type_  # noqa: UP007
 

@@ -1,6 +1,6 @@
-"""Every operation that there is over HTTP. Pure.
+"""Every operation over HTTP. Pure.
 
-A fault of machines has a path because it is one (`emulator.faults.machines`): nothing is to be added here for it.
+Faults of machines get their paths from `emulator.faults.machines`: a new fault needs nothing here.
 """
 
 from typing import Annotated, Any, Final
@@ -15,10 +15,10 @@ from emulator.faults.machines import LIVE_FAULTS, MachineStep
 from protocol.numbers import number_in
 
 READY_WAIT_S: Final = 0.5
-"""Who waits for a container asks again, and gives each request a second."""
+"""A client that waits for a container polls, and limits each request to a second."""
 AUDIT_WAIT_S: Final = 120.0
 NOT_OF_HERE: Final = frozenset({"partition"})
-"""Of a fault of machines, what only a scenario knows to say."""
+"""Fields of a fault of machines that only a scenario can set."""
 OWN_FIELDS: Final = {"dir": "directory", "batches_kept": "batches_kept", "version": "version", "settings": "settings"}
 """{key of a fault: field of the request}; others are `given`."""
 DELETE: Final[Method] = "DELETE"
@@ -53,9 +53,9 @@ def _machine_routes() -> list[Route]:
 
 def _machine_route(word: str, step: type[MachineStep]) -> Route:
     def make(inputs: Any, body: msgspec.Struct) -> r.Machine:
-        said = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not None}
-        own = {OWN_FIELDS[name]: value for name, value in said.items() if name in OWN_FIELDS}
-        given = {name: value for name, value in said.items() if name not in OWN_FIELDS}
+        fields_set = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not None}
+        own = {OWN_FIELDS[name]: value for name, value in fields_set.items() if name in OWN_FIELDS}
+        given = {name: value for name, value in fields_set.items() if name not in OWN_FIELDS}
         return r.Machine(word, inputs.node, **own, given=given)
 
     fields = [_bounded(field) for field in step.own_fields() if field.name not in NOT_OF_HERE]
@@ -70,7 +70,7 @@ def _name_of(word: str) -> str:
 
 
 def _bounded(field: FieldInfo) -> FieldInfo:
-    """As the request to the cluster has it."""
+    """The field with the bounds of the request to the cluster."""
     own = {one.name: one for one in msgspec.structs.fields(r.Machine)}
     same = own.get(OWN_FIELDS.get(field.encode_name, ""))
     if same is None:
@@ -87,7 +87,7 @@ ROUTES: Final[tuple[Route, ...]] = (
         "Whether every server and broker is there and a controller: 200, 409 where one has ended by itself, else 503.",
         wait_s=READY_WAIT_S,
     ),
-    route_of(r.Status, GET, "/v1/status", "What runs, what each node itself thinks, which faults are in force."),
+    route_of(r.Status, GET, "/v1/status", "Running nodes, each node's own view, and the faults in force."),
     route_of(r.Down, POST, "/v1/down", "Ends the cluster."),
     Route(
         POST, AUDIT, "Audit", "Judges what has happened so far, by Spark: a verdict.json. Takes some ten seconds.",
@@ -111,26 +111,26 @@ ROUTES: Final[tuple[Route, ...]] = (
     *_machine_routes(),
     # --- topics ---
     route_of(r.DescribeTopic, GET, "/v1/topics", "Every topic.", name="Topics", without=("topic",)),
-    route_of(r.CreateTopic, POST, "/v1/topics", "A new topic, when every partition has a leader.", status=201),
-    route_of(r.DescribeTopic, GET, "/v1/topics/{topic}", "One, as the session service and each broker has it."),
+    route_of(r.CreateTopic, POST, "/v1/topics", "Creates a topic; done when every partition has a leader.", status=201),
+    route_of(r.DescribeTopic, GET, "/v1/topics/{topic}", "One topic, as the session service and each broker has it."),
     route_of(r.AlterTopic, PATCH, "/v1/topics/{topic}", "Sets and removes settings of a topic."),
-    route_of(r.DeleteTopic, DELETE, "/v1/topics/{topic}", "Deletes a topic: when every replica is gone."),
-    route_of(r.TopicOffsets, GET, "/v1/topics/{topic}/offsets", "Where its partitions begin and end."),
-    route_of(r.AddPartitions, POST, "/v1/topics/{topic}/partitions", "So many it has from now on.", status=201),
-    route_of(r.Produce, POST, "/v1/topics/{topic}/records", "Writes; `attempts` tells what became of each."),
+    route_of(r.DeleteTopic, DELETE, "/v1/topics/{topic}", "Deletes a topic; done when every replica is gone."),
+    route_of(r.TopicOffsets, GET, "/v1/topics/{topic}/offsets", "First and last offsets of its partitions."),
+    route_of(r.AddPartitions, POST, "/v1/topics/{topic}/partitions", "Sets the number of its partitions.", status=201),
+    route_of(r.Produce, POST, "/v1/topics/{topic}/records", "Writes records; `attempts` has the outcome of each."),
     route_of(r.Consume, GET, "/v1/topics/{topic}/records", "Reads a partition from an offset on."),
     route_of(r.Reassign, POST, "/v1/reassignments", "Moves partitions to other brokers."),
     route_of(r.ElectPreferred, POST, "/v1/elections", "Elects preferred leaders."),
     # --- settings ---
-    route_of(r.DescribeSettings, GET, "/v1/settings", "What brokers and topics were given, at their start and since."),
+    route_of(r.DescribeSettings, GET, "/v1/settings", "Settings of brokers and topics, at their start and since."),
     route_of(
         r.AlterBroker, PATCH, "/v1/brokers", "Sets and removes settings of all brokers.", name="AlterBrokers",
         without=("broker",),
     ),
-    route_of(r.AlterBroker, PATCH, "/v1/brokers/{broker}", "Of one, by its number."),
+    route_of(r.AlterBroker, PATCH, "/v1/brokers/{broker}", "Sets and removes settings of a broker."),
     # --- workloads ---
     route_of(r.WorkloadStatus, GET, "/v1/workloads", "Counts so far, by client."),
-    route_of(r.StartWorkload, POST, "/v1/workloads", "Producers and consumers that go on.", status=201),
+    route_of(r.StartWorkload, POST, "/v1/workloads", "Starts producers and consumers.", status=201),
     route_of(r.StopWorkload, DELETE, "/v1/workloads/{name}", "Stops one."),
     route_of(r.StopWorkload, DELETE, "/v1/workloads", "Stops all.", name="StopWorkloads", without=("name",)),
 )  # fmt: skip

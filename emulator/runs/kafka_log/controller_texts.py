@@ -1,6 +1,6 @@
-"""The lines of the controller, and of brokers about its orders: controller.log and state-change.log. Semantics 9.
+"""Log lines of the controller, and of brokers about its requests (semantics 9).
 
-Names and versions as in `log_texts`.
+They are in controller.log and state-change.log. Names and versions as in `log_texts`.
 """
 
 from emulator.runs.kafka_log.pattern import ERROR, INFO, STATE_CHANGE_LOGGER, WARN, Pattern, pattern

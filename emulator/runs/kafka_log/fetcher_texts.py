@@ -1,4 +1,4 @@
-"""The lines of a follower's fetchers: server.log. Semantics 9.
+"""Log lines of a follower's fetchers in server.log (semantics 9).
 
 Names and versions as in `log_texts`.
 """
@@ -45,7 +45,7 @@ FETCHER: dict[str, Pattern] = {
         prefix=_FETCHER_PREFIX,
         level=WARN,
     ),
-    # 0.8.2 cuts first, and so gives the new log end as the old one.
+    # 0.8.2 truncates first, and so logs the new log end as the old one.
     "has-reset-to-latest": pattern(
         _FETCHER, (("0.8.2", _RESET_CUT + " latest offset {to}"), ("0.10.2", "")), prefix=_FETCHER_PREFIX, level=WARN
     ),
@@ -87,7 +87,7 @@ FETCHER: dict[str, Pattern] = {
         prefix=_FETCHER_PREFIX,
         level=(("0.8.2", "FATAL"), ("1.1", ERROR)),
     ),
-    # What becomes of a leader's answer to "where does this epoch end?", which from 2.7 comes with the fetch.
+    # Outcomes of a leader's response to OffsetsForLeaderEpoch, which from 2.7 comes with the fetch.
     "answer-undefined": pattern(
         _FETCHER,
         (
@@ -167,7 +167,7 @@ FETCHER: dict[str, Pattern] = {
         ),
         prefix=_FETCHER_PREFIX,
     ),
-    # An own log without epochs: 2.0 asks all the same and is given nothing.
+    # An own log without epochs: 2.0 sends the request all the same and gets no offset.
     "to-local-high-watermark": pattern(
         _FETCHER,
         (
@@ -182,8 +182,8 @@ FETCHER: dict[str, Pattern] = {
         prefix=_FETCHER_PREFIX,
         level=(("0.8.2", WARN), ("2.1", INFO)),
     ),
-    # 2.0 warns before it cuts, 2.1 to 2.3 after it. From 2.4 the cut has lowered the high watermark by then, and the
-    # comparison finds nothing to warn of.
+    # 2.0 warns before it truncates, 2.1 to 2.3 after it. From 2.4 the truncation has lowered the high watermark before
+    # the comparison, which finds nothing to warn of.
     "below-high-watermark": pattern(
         _FETCHER,
         (("2.0.0", "Truncating {tp} to offset {to} below high watermark {high_watermark}"), ("2.1", "")),

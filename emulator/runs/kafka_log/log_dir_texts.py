@@ -1,9 +1,10 @@
-"""The lines of a log directory that fails (KIP-112), of the broker and of its controller. Beyond semantics 9; checked
-against the releases as `log_texts`, from 1.0.2 on. Before, a broker that halts says so on its way, in words that depend
-on what it was doing; they are not here.
+"""Log lines of a failed log directory (KIP-112), of the broker and of its controller.
 
-`{dir}` is the directory's path, `{dirs}` those of all, `{places}` the partitions in it, in `{places_apart}` with
-spaces between.
+Beyond semantics 9; checked against the releases as `log_texts`, from 1.0.2 on. An earlier broker that halts logs other
+lines, which depend on its current work; they are not here.
+
+`{dir}` is the directory's path, `{dirs}` those of all, `{places}` the partitions in it, in `{places_apart}` with spaces
+between.
 """
 
 from emulator.runs.kafka_log.pattern import INFO, STATE_CHANGE_LOGGER, WARN, Pattern, pattern

@@ -1,8 +1,8 @@
-"""The lines of logs and partitions: server.log. Semantics 9.
+"""Log lines of logs and partitions in server.log (semantics 9).
 
-`{tp}` is `t-0`, `{old_tp}` is `[t,0]`; the other names are fields of events, or said beside the pattern. Each text
-stands with the first version of the ladder that writes it so; checked against the releases 0.8.2.2, 0.10.2.2,
-0.11.0.2, 1.0.2, 1.1.1, 2.0.0, 2.0.1, 2.1.1 and the last of each line from 2.2 to 2.8.
+`{tp}` is `t-0`, `{old_tp}` is `[t,0]`; the other names are fields of events, or explained beside the pattern. Each text
+has the first version that writes it. Checked against the releases 0.8.2.2, 0.10.2.2, 0.11.0.2, 1.0.2, 1.1.1, 2.0.0,
+2.0.1, 2.1.1 and the last of each line from 2.2 to 2.8.
 """
 
 from emulator.runs.kafka_log.pattern import ERROR, STATE_CHANGE_LOGGER, WARN, Pattern, pattern
@@ -14,7 +14,7 @@ _LOG_PREFIX = (("0.8.2", ""), ("1.0", "[Log partition={tp}, dir={dir}] "))
 _IN_VAIN = "Truncating {tp} to {to} has no effect as the largest offset in the log is {largest}."
 
 LOG: dict[str, Pattern] = {
-    # Up to 0.10.2 the first line is written whatever comes of it, and the second only for an offset beyond the end.
+    # Up to 0.10.2 Kafka writes the first line in any case, and the second only for an offset beyond the end.
     "truncating": pattern(_LOG, (("0.8.2", "Truncating log {tp} to offset {to}."), ("0.11", ""))),
     "truncating-beyond-end": pattern(_LOG, (("0.8.2", _IN_VAIN), ("0.11", ""))),
     "truncated": pattern(
@@ -77,7 +77,7 @@ PARTITION: dict[str, Pattern] = {
         ),
         prefix=_PARTITION_PREFIX,
     ),
-    # Written straight to the session service; through the controller (AlterIsr) it is not written down.
+    # For a write directly to the session service; through the controller (AlterIsr) Kafka logs no such line.
     "expanding-isr": pattern(
         _PARTITION,
         (

@@ -1,7 +1,7 @@
-"""What a line of Kafka's log is: logger, level and text, each by version.
+"""A line of Kafka's log: logger, level and text, each by version.
 
-The layout is that of Kafka's own config/log4j.properties, `[%d] %p %m (%c)%n`, and so are the files that loggers write
-to and the levels that are written: all but state changes from INFO, those from TRACE (up to 2.5) or INFO (from 2.6).
+The layout is that of Kafka's own config/log4j.properties, `[%d] %p %m (%c)%n`. So are the loggers' files and levels:
+all from INFO but state changes, which are from TRACE (up to 2.5) or INFO (from 2.6).
 """
 
 from datetime import UTC, datetime
@@ -24,7 +24,10 @@ INFO, WARN, ERROR = "INFO", "WARN", "ERROR"
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """One line, by version. `text` has the event's fields in braces; "" is a version that does not write it."""
+    """One line, by version.
+
+    `text` has the event's fields in braces; "" is a version that does not write it.
+    """
 
     logger: Steps
     level: Steps
@@ -33,7 +36,10 @@ class Pattern(msgspec.Struct, frozen=True):
 
 
 class LogLine(msgspec.Struct, frozen=True):
-    """`wall_ms`: milliseconds since 1970 on the broker's own clock; `file`: server, controller or state-change."""
+    """A log line. `wall_ms`: milliseconds since 1970 on the broker's own clock.
+
+    `file`: one of FILES.
+    """
 
     wall_ms: float
     level: str
@@ -46,7 +52,10 @@ class LogLine(msgspec.Struct, frozen=True):
 
 
 def steps(given: str | Steps) -> Steps:
-    """A text alone holds in all versions. A first step that is not the oldest version's means: nothing before."""
+    """Steps by version; a text alone holds in all versions.
+
+    A first step that is not the oldest version's means: nothing before.
+    """
     if isinstance(given, str):
         return ((LADDER[0], given),)
     return given if given[0][0] == LADDER[0] else ((LADDER[0], ""), *given)
@@ -58,7 +67,7 @@ def pattern(logger: str | Steps, text: str | Steps, *, prefix: str | Steps = "",
 
 
 def file_of(logger: str) -> str:
-    """Which file a logger writes to."""
+    """The file that a logger writes to."""
     if logger == STATE_CHANGE_LOGGER:
         return STATE_CHANGE
     return CONTROLLER if logger.startswith(CONTROLLER_PACKAGE) else SERVER

@@ -1,7 +1,7 @@
-"""Which event becomes which line. Semantics 9.
+"""Rendering of events as log lines (semantics 9).
 
-Events come typed, in the order of one broker's lives; lines go out in that order. Where Kafka's line lists the
-partitions of a whole request, here is one line for each partition.
+Events come typed, in the order of one broker's incarnations; lines go out in that order. Kafka's line may list the
+partitions of a whole request; here is one line for each partition.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,14 +30,17 @@ POSITIONS = {
     "controlled-shutdown": "OnlinePartition",
     "reassign-election": "OnlinePartition",
 }
-"""Where a partition came from, by the reason of its state; other reasons move no partition to OnlinePartition."""
+"""Previous state of a partition, by the reason of its new state.
+
+Other reasons move none to online.
+"""
 
 Step = tuple[int, str]
 """(incarnation, cause): events of one input have it in common."""
 
 
 class Written(msgspec.Struct, frozen=True):
-    """An event and what its line needs of the envelope."""
+    """An event with the fields of its envelope that a line needs."""
 
     event: e.Event
     wall_ms: float
@@ -45,7 +48,10 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Broker(msgspec.Struct, frozen=True):
-    """Whose lines: broker.id, its gates, and the name of its log directory; several are folders of it."""
+    """The broker of the lines: broker.id, its gates, and the name of its log directory.
+
+    Several log directories are folders of it.
+    """
 
     number: int
     gates: Gates
@@ -56,8 +62,11 @@ class Broker(msgspec.Struct, frozen=True):
 
 
 class Rendering:
-    """Of one broker. It remembers, per partition, what Kafka's lines say and single events do not: whom it follows, the
-    zkVersion of its last ISR change, and whether its fetcher was removed in the same step."""
+    """Renders the events of one broker.
+
+    Per partition it keeps facts that Kafka's lines have and single events do not: the leader that the broker follows,
+    the zkVersion of its last ISR change, and whether its fetcher was removed in the same step.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -73,29 +82,29 @@ class Rendering:
             e.LogCreated: self._log_created,
             e.LogDirFailed: self._log_dir_failed,
             e.LogTruncated: self._log_truncated,
-            e.LeaderEpochBegan: lambda event: self._say("epoch-cached", event),
+            e.LeaderEpochBegan: lambda event: self._add("epoch-cached", event),
             e.RoleChanged: self._role_changed,
-            e.IsrChangeAsked: self._isr_change_asked,
+            e.IsrChangeAsked: self._isr_change_requested,
             e.IsrChangeEnded: self._isr_change_ended,
             e.FetcherChanged: self._fetcher_changed,
             e.EpochAnswered: self._epoch_answered,
             e.FetchOffsetReset: self._fetch_offset_reset,
-            e.FetchOutOfRange: lambda event: self._say("fetch-out-of-range", event),
+            e.FetchOutOfRange: lambda event: self._add("fetch-out-of-range", event),
             e.LeaderAndIsrIgnored: self._order_ignored,
             e.ControllerChanged: self._controller_changed,
-            e.BrokersSeen: lambda event: self._say("brokers-seen", event),
-            e.BrokersHandled: lambda event: self._say(f"broker-{event.change}", event),
+            e.BrokersSeen: lambda event: self._add("brokers-seen", event),
+            e.BrokersHandled: lambda event: self._add(f"broker-{event.change}", event),
             e.StateDecided: self._state_decided,
-            e.ReplicasMarkedOffline: lambda event: self._say("replicas-marked-offline", event),
+            e.ReplicasMarkedOffline: lambda event: self._add("replicas-marked-offline", event),
         }
 
     @property
     def rendered(self) -> tuple[str, ...]:
-        """Names of the events that become lines, for who reads them."""
+        """Names of the events that become lines."""
         return tuple(kind.NAME for kind in self._by_event)
 
     def begin_life(self, broker: Broker) -> None:
-        """The process was started, perhaps with another version."""
+        """A new incarnation, perhaps with another version."""
         self._broker = broker
 
     def lines(self, events: Iterable[Written]) -> Iterator[LogLine]:
@@ -109,8 +118,8 @@ class Rendering:
             yield from self._lines
             self._lines.clear()
 
-    def _say(self, name: str, event: e.Event, **more: Any) -> None:
-        """The line of this name, if the version writes it."""
+    def _add(self, name: str, event: e.Event, **more: Any) -> None:
+        """Add the line of this name, if the version writes it."""
         fields = msgspec.structs.asdict(event)
         fields |= {"broker": self._broker.number}
         if "topic" in fields:
@@ -129,7 +138,7 @@ class Rendering:
 
     def _log_dir_failed(self, event: e.LogDirFailed) -> None:
         path = self._broker.path
-        told = {
+        fields = {
             "dir": path(event.directory),
             "dirs": ", ".join(path(one) for one in event.directories.split(",")),
             "places": event.partitions,
@@ -137,15 +146,15 @@ class Rendering:
         }
         names = ["stopping-replicas", "replicas-offline", "stopped-fetcher", "stopping-logs"]
         for name in (*names, *(["all-failed"] if event.last else ["logs-offline", "stopped-replicas"])):
-            self._say(name, event, **told)
+            self._add(name, event, **fields)
 
     def _log_loaded(self, event: e.LogLoaded) -> None:
         self._directory[event.topic, event.partition] = event.directory
         for segment in event.recovered.split(",") if event.recovered else []:
-            self._say("recovering", event, segment=segment)
+            self._add("recovering", event, segment=segment)
             if int(segment) == event.corrupted:
-                self._say("corrupted", event, segment=segment)
-        self._say("loaded", event)
+                self._add("corrupted", event, segment=segment)
+        self._add("loaded", event)
 
     def _log_truncated(self, event: e.LogTruncated) -> None:
         topic_partition = (event.topic, event.partition)
@@ -154,27 +163,27 @@ class Rendering:
             if self._broker.gates.truncates_to_high_watermark:
                 self._removed_before(topic_partition, event)
             else:
-                self._say("to-local-high-watermark", event, **by_fetcher)
+                self._add("to-local-high-watermark", event, **by_fetcher)
         below = event.reason != CutReason.FULL and event.to < event.high_watermark
         if below:
-            self._say("below-high-watermark", event, **by_fetcher)
+            self._add("below-high-watermark", event, **by_fetcher)
         if event.reason != CutReason.FULL:
             self._log_cut(event)
         if below:
-            self._say("was-below-high-watermark", event, **by_fetcher)
+            self._add("was-below-high-watermark", event, **by_fetcher)
         if event.reason == CutReason.OUT_OF_RANGE:
-            self._say("has-reset-to-latest", event, **by_fetcher)
+            self._add("has-reset-to-latest", event, **by_fetcher)
         if event.reason in (CutReason.OUT_OF_RANGE, CutReason.FULL):
-            self._say("offset-out-of-range", event, **by_fetcher)
+            self._add("offset-out-of-range", event, **by_fetcher)
 
     def _log_cut(self, event: e.LogTruncated) -> None:
-        self._say("truncating", event)
+        self._add("truncating", event)
         if event.effective:
-            self._say("truncated", event)
+            self._add("truncated", event)
         else:
-            self._say("truncated-nothing", event, largest=event.log_end - 1)
+            self._add("truncated-nothing", event, largest=event.log_end - 1)
         if event.to > event.log_end:
-            self._say("truncating-beyond-end", event, largest=event.log_end - 1)
+            self._add("truncating-beyond-end", event, largest=event.log_end - 1)
 
     # --- leadership and ISR ---
 
@@ -183,42 +192,42 @@ class Rendering:
         self._leader[topic_partition] = event.leader
         if event.role == "leader":
             self._removed_before(topic_partition, event)
-            self._say("leads", event)
+            self._add("leads", event)
         elif event.role == "follower":
-            self._say("follows", event)
+            self._add("follows", event)
 
-    def _isr_change_asked(self, event: e.IsrChangeAsked) -> None:
+    def _isr_change_requested(self, event: e.IsrChangeAsked) -> None:
         self._zk_version[event.topic, event.partition] = event.zk_version
         if event.change == "shrink":
             known = (one.partition(":") for one in event.out_of_sync.split())
             replicas = " ".join(f"(brokerId: {broker}, endOffset: {log_end})" for broker, _, log_end in known)
-            self._say("shrinking-isr", event, replicas=replicas)
+            self._add("shrinking-isr", event, replicas=replicas)
         elif event.through == "session":
-            self._say("expanding-isr", event)
+            self._add("expanding-isr", event)
 
     def _isr_change_ended(self, event: e.IsrChangeEnded) -> None:
         if event.result == "done":
-            self._say("isr-altered" if self._broker.gates.alter_isr else "isr-written", event)
+            self._add("isr-altered" if self._broker.gates.alter_isr else "isr-written", event)
         elif event.result == "bad-version":
             tried = self._zk_version.get((event.topic, event.partition), -1)
-            self._say("zk-version-outdated", event, zk_version=tried)
+            self._add("zk-version-outdated", event, zk_version=tried)
 
     def _order_ignored(self, event: e.LeaderAndIsrIgnored) -> None:
         match event.reason:
             case IgnoredReason.OLD_CONTROLLER:
-                self._say("order-of-old-controller", event)
+                self._add("order-of-old-controller", event)
             case IgnoredReason.NOT_A_REPLICA:
-                self._say("order-not-for-us", event)
+                self._add("order-not-for-us", event)
             case IgnoredReason.LEADER_NOT_ALIVE:
-                self._say("leader-unavailable", event)
+                self._add("leader-unavailable", event)
             case IgnoredReason.OFFLINE:
-                self._say("order-for-offline-replica", event)
+                self._add("order-for-offline-replica", event)
             case IgnoredReason.SESSION_EXPIRED | IgnoredReason.HALF_WAY | IgnoredReason.NEWER_REGISTRATION:
-                pass  # a stack trace, about the order as a whole
+                pass  # a stack trace, about the request as a whole
             case _ if event.leader_epoch == event.current_epoch:
-                self._say("order-of-same-epoch", event)
+                self._add("order-of-same-epoch", event)
             case _:
-                self._say("order-of-old-epoch", event)
+                self._add("order-of-old-epoch", event)
 
     # --- fetchers ---
 
@@ -227,58 +236,61 @@ class Rendering:
         match event.change:
             case "removed":
                 self._removed[topic_partition] = self._step
-                self._say("fetcher-removed", event)
+                self._add("fetcher-removed", event)
             case "added":
                 self._removed_before(topic_partition, event)
-                self._say("fetcher-added", event, host=broker_name(event.source))
+                self._add("fetcher-added", event, host=broker_name(event.source))
             case "failed":
                 if event.reason == "FENCED_LEADER_EPOCH":
-                    self._say("fenced", event)
-                self._say("failed", event)
+                    self._add("fenced", event)
+                self._add("failed", event)
             case _:
                 pass
 
     def _removed_before(self, topic_partition: TopicPartition, event: e.Event) -> None:
-        """Kafka's fetcher manager says so before every new role, also where nobody fetched."""
+        """Add the line of a removed fetcher: Kafka's fetcher manager logs it before every new role.
+
+        It does so even if there was no fetcher.
+        """
         if self._removed.get(topic_partition) != self._step:
             self._removed[topic_partition] = self._step
-            self._say("fetcher-removed", event)
+            self._add("fetcher-removed", event)
 
     def _epoch_answered(self, event: e.EpochAnswered) -> None:
         if event.offset == -1:
-            self._say("answer-undefined", event)
+            self._add("answer-undefined", event)
         elif event.leader_epoch == -1:
-            self._say("answer-without-epoch", event)
+            self._add("answer-without-epoch", event)
             if event.offset >= event.log_end:
-                self._say("answer-beyond-end", event)
+                self._add("answer-beyond-end", event)
         elif event.own_epoch == -1:
-            self._say("answer-below-epochs", event)
+            self._add("answer-below-epochs", event)
         elif not event.complete:
-            self._say("answer-epoch-unknown", event)
+            self._add("answer-epoch-unknown", event)
 
     def _fetch_offset_reset(self, event: e.FetchOffsetReset) -> None:
         match event.reason:
             case "latest":
-                self._say("reset-to-latest", event)
+                self._add("reset-to-latest", event)
             case "start":
-                self._say("reset-to-start", event)
-                if event.offset <= event.log_end:  # nothing is thrown away, so no event of the log follows
-                    self._say("offset-out-of-range", event, to=event.log_end)
+                self._add("reset-to-start", event)
+                if event.offset <= event.log_end:  # nothing is truncated, so no event of the log follows
+                    self._add("offset-out-of-range", event, to=event.log_end)
             case _:
-                self._say("truncation-not-allowed", event)
+                self._add("truncation-not-allowed", event)
 
     # --- controller ---
 
     def _controller_changed(self, event: e.ControllerChanged) -> None:
         if not event.active:
-            self._say("resigned", event)
+            self._add("resigned", event)
             return
         for name in ("elected-as-leader", "elected", "begins-office", "epoch-incremented"):
-            self._say(name, event)
+            self._add(name, event)
 
     def _state_decided(self, event: e.StateDecided) -> None:
         if event.reason in POSITIONS:
             isr_list = event.isr.replace(",", ", ")
-            self._say("partition-online", event, position=POSITIONS[event.reason], isr_list=isr_list)
+            self._add("partition-online", event, position=POSITIONS[event.reason], isr_list=isr_list)
         elif event.reason == "offline-replica":
-            self._say("replica-left-isr", event)
+            self._add("replica-left-isr", event)

@@ -1,4 +1,4 @@
-"""What a compose file says of a cluster."""
+"""Content of a compose file of a cluster."""
 
 from pathlib import Path
 
@@ -9,9 +9,13 @@ from emulator.topology import Topology
 
 
 class ClusterFile(msgspec.Struct, frozen=True):
-    """`name`: the file's, without its suffix. `settings`: {broker or controller node: {setting: value}}, only those
-    that are given, whether the version has them or not; `session`: the same of the session service. `speed`: factor of
-    the clock."""
+    """A cluster's compose file. `name`: the file's, without its suffix.
+
+    `speed`: factor of the clock.
+
+    `settings`: {broker or controller node: {setting: value}}, only those that are set, whether the version has them or
+    not; `session`: the same of the session service.
+    """
 
     path: Path
     name: str

@@ -1,4 +1,4 @@
-"""Compose files on disk: those that come with faultline, by name, and reading one."""
+"""Compose files on disk: the shipped ones, by name, and reading one."""
 
 import os
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from emulator.worlds.cluster_file.reading import cluster_of
 
 
 class NoClusterFile(ValueError):
-    """Nothing of that name, or no readable text; the message has the nearest."""
+    """No file of that name, or no readable text; the message has the nearest."""
 
 
 def topologies() -> dict[str, Path]:
@@ -22,7 +22,7 @@ def topologies() -> dict[str, Path]:
 
 
 def named_topology(given: str) -> Path:
-    """A topology that comes with faultline by its name, or any compose file by its path. Raises NoClusterFile."""
+    """A shipped topology by its name, or any compose file by its path. Raises NoClusterFile."""
     path = topologies().get(given, Path(given))
     if what := other_than_regular(path):
         raise NoClusterFile(f"{given}: {what}; a topology is a compose file")
@@ -35,9 +35,10 @@ def named_topology(given: str) -> Path:
 
 
 def read_cluster_file(path: Path, environment: Mapping[str, str] | None = None) -> ClusterFile:
-    """`environment`: what its variables are filled in from, by default the process's own.
+    """Read a file. `environment`: values of its variables, by default the process's own.
 
-    Raises NoClusterFile, ClusterFileErrors."""
+    Raises NoClusterFile, ClusterFileErrors.
+    """
     try:
         with open_regular(path, follow=True) as file:
             text = file.read(MAX_TEXT_BYTES + 1).decode("utf-8")

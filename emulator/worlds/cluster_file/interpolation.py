@@ -1,7 +1,7 @@
-"""Variables in the values of a compose file: what docker-compose 1.29 and the compose specification both know.
+"""Variables in a compose file: syntax of docker-compose 1.29 and the compose specification.
 
-`$NAME` and `${NAME}` ("" when it is not set), `${NAME:-default}` (when unset or empty), `${NAME-default}` (when
-unset), `${NAME:?message}` and `${NAME?message}` (an error), `$$` (a dollar).
+`$NAME` and `${NAME}` ("" when it is not set), `${NAME:-default}` (when unset or empty), `${NAME-default}` (when unset),
+`${NAME:?message}` and `${NAME?message}` (an error), `$$` (a dollar).
 """
 
 import re
@@ -25,7 +25,10 @@ class NotInterpolated(ValueError):
 def interpolate(
     text: str, environment: Mapping[str, str], taken: Callable[[str, str], None] = lambda name, value: None
 ) -> str:
-    """`taken` is told the name and value of every variable that was filled in. Raises NotInterpolated."""
+    """Fill in variables. `taken` is called with the name and value of each.
+
+    Raises NotInterpolated.
+    """
 
     def value_of(match: re.Match[str]) -> str:
         if match["dollar"]:

@@ -1,7 +1,7 @@
-"""Which networks a node is on, and by which name the others find it there.
+"""Networks of a node, and its name on each of them.
 
-Each AZ is a network of its own, each pair of AZs has one between them, and `control` is apart from all faults. On each
-of its networks a node has the name `NODE.NETWORK`, which stands for one address: `broker-1.az-0-az-1`.
+Each AZ is a network of its own, each pair of AZs has one between them, and no fault touches `control`. On each of its
+networks a node has the name `NODE.NETWORK`, which resolves to one address: `broker-1.az-0-az-1`.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ CONTROL: Final = "control"
 
 
 def network_between(az: str, other: str) -> str:
-    """The network over which nodes of these two AZs talk; an AZ's own for two nodes of one."""
+    """The network between nodes of these two AZs; an AZ's own for two nodes of one."""
     return az if az == other else "-".join(sorted((az, other)))
 
 
@@ -24,7 +24,7 @@ def networks_of(node: Node, azs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def name_on(node: str, network: str) -> str:
-    """`broker-1.control`: what a node is called on one of its networks."""
+    """`broker-1.control`: a node's name on one of its networks."""
     return f"{node}.{network}"
 
 

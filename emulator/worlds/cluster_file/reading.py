@@ -1,4 +1,4 @@
-"""A compose file to a `ClusterFile`: everything of ours in it validated, every fault with line and column."""
+"""Decoding of a compose file to a `ClusterFile`: every fault with line and column."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ SPEED_MIN, SPEED_MAX = 0.1, 100.0
 
 
 class ClusterFileErrors(ScenarioErrors):
-    """Everything that is wrong with a compose file, in the order of the file: one line each."""
+    """All faults of a compose file, in the order of the file: one line each."""
 
 
 def cluster_of(text: str, path: Path, environment: Mapping[str, str]) -> ClusterFile:
@@ -40,7 +40,7 @@ def _cluster(reader: ComposeReader, root: Node, path: Path) -> ClusterFile | Non
         reader.problem(root, "a compose file needs 'services'")
         return None
     services = read_services(reader, services_node)
-    if not reader.problems:  # of a node that was not understood, these would only say the same again
+    if not reader.problems:  # after a fault in a node, these checks would only report it again
         _check_numbers(reader, services_node, services)
         check_networks(reader, services)
     for service in services:
@@ -59,7 +59,7 @@ def _cluster(reader: ComposeReader, root: Node, path: Path) -> ClusterFile | Non
 
 
 def _decides(service: Service) -> bool:
-    """Whether Kafka's settings are for it."""
+    """Whether Kafka's settings apply to it."""
     return "broker" in service.node.roles or "controller" in service.node.roles
 
 
@@ -92,7 +92,7 @@ def _check_variables(reader: ComposeReader, service: Service) -> None:
 
 
 def _common(reader: ComposeReader, services: list[Service], variable: str) -> Entry | None:
-    """The one value that all services have which give it."""
+    """The one value of all services that have the variable."""
     given = [(service.node.name, service.environment[variable]) for service in services
              if variable in service.environment]  # fmt: skip
     if not given:

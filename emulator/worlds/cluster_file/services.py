@@ -1,7 +1,7 @@
-"""The services of a compose file that are nodes: name, roles and AZ, environment, networks.
+"""Services of a compose file that are nodes: name, roles and AZ, environment, networks.
 
-A service with the label `faultline.roles` is a node; the others (control, Spark) are none of ours. What the container
-engine reads, such as limits and volumes, is left to it.
+A service with the label `faultline.roles` is a node; the others (control, Spark) are not. Keys that the container
+engine reads, such as limits and volumes, are left to it.
 """
 
 from collections.abc import Mapping
@@ -26,13 +26,13 @@ ROLES: Final = {
     "session": (("session",),),
     "client": (("client",),),
 }
-"""{what a node is called after: the roles it may have}, in the order of a topology."""
+"""{prefix of a node's name: the roles it may have}, in the order of a topology."""
 SECRET_CHARACTERS_MIN: Final = 4
-"""Shorter values are left out of a message only where they stand alone: no secret is so short."""
+"""Shorter values are hidden in a message only as whole words: no secret is so short."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One label or variable, filled in. `place`: where to point at when its value is wrong."""
+    """One label or variable, filled in. `place`: position for an error about its value."""
 
     value: str
     key: Node
@@ -40,7 +40,10 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class Service(msgspec.Struct, frozen=True):
-    """A service that is a node. `networks`: {network: aliases on it}. `place`: its name in the file."""
+    """A service that is a node. `networks`: {network: aliases on it}.
+
+    `place`: its name in the file.
+    """
 
     node: ClusterNode
     environment: dict[str, Entry]
@@ -55,10 +58,10 @@ class ComposeReader(Reader):
         super().__init__()
         self._environment = environment
         self._taken: dict[str, str] = {}
-        """{value that was filled in: the variable it is from}: it may be a secret, and is not told."""
+        """{filled-in value: its variable}: it may be a secret, and messages do not show it."""
 
     def pairs(self, node: Node, what: str) -> list[tuple[str, ScalarNode, Node]]:
-        """A mapping's own keys, then those that `<<` brings in and it does not have."""
+        """A mapping's own keys, then those that `<<` adds."""
         written = super().pairs(node, what)
         found = [pair for pair in written if pair[0] != "<<"]
         for _, _, value in (pair for pair in written if pair[0] == "<<"):
@@ -68,7 +71,7 @@ class ComposeReader(Reader):
         return found
 
     def value(self, node: Node) -> str:
-        """As written, variables filled in; "" for nothing."""
+        """The value as written, variables filled in; "" for nothing."""
         if is_null(node):
             return ""
         try:
@@ -90,8 +93,10 @@ class ComposeReader(Reader):
             self._taken[value] = variable
 
     def entries(self, node: Node, what: str) -> dict[str, Entry]:
-        """`NAME: value`, or a list of `NAME=value`. A name alone takes its value from the environment, or is not
-        there."""
+        """Entries of `NAME: value`, or of a list of `NAME=value`.
+
+        A name alone takes its value from the environment, or is left out.
+        """
         given: list[tuple[str, str | None, Node, Node]]
         if isinstance(node, MappingNode):
             pairs = self.pairs(node, what)
@@ -128,7 +133,7 @@ def read_services(reader: ComposeReader, services: Node) -> list[Service]:
 
 
 def check_networks(reader: ComposeReader, services: list[Service]) -> None:
-    """Every node is where the others look for it."""
+    """Check that every node has the networks and aliases that the others use."""
     azs = tuple(sorted({service.node.az for service in services}))
     for service in services:
         name = service.node.name

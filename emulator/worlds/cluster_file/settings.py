@@ -1,4 +1,4 @@
-"""A service's environment as settings: Kafka's in the convention of its images, ZooKeeper's in that of its image.
+"""A service's environment as settings, in the conventions of Kafka's and ZooKeeper's images.
 
 `KAFKA_MIN_INSYNC_REPLICAS` is min.insync.replicas: an underscore is a dot, two are an underscore. `ZOO_TICK_TIME` is
 tickTime, and so are the other times of zoo.cfg. `FAULTLINE_*` is our own. Other variables belong to the process and are
@@ -28,12 +28,12 @@ OF_IMAGES: Final = frozenset(
         *("JVM_PERFORMANCE_OPTS", "LOG4J_OPTS", "LOG4J_ROOT_LOGLEVEL", "LOG4J_LOGGERS", "TOOLS_LOG4J_LOGLEVEL"),
     )
 )
-"""What Kafka's images take and is no setting: options of the Java machine and of its logs."""
+"""Variables of Kafka's images that are no settings: options of Java and of its logs."""
 
 NODE, TOKEN, VERSION, SPEED = "FAULTLINE_NODE", "FAULTLINE_TOKEN", "FAULTLINE_KAFKA_VERSION", "FAULTLINE_SPEED"
 DATA_FOLDER = "FAULTLINE_DATA_FOLDER"
 OWN: Final = (NODE, TOKEN, VERSION, SPEED, DATA_FOLDER)
-"""What the process of a node reads beside the settings."""
+"""Variables that a node's process reads beside the settings."""
 
 _CAPITALS: Final = {name.lower(): name for name in REGISTRY if name != name.lower()}
 BROKER_SETTINGS: Final = tuple(name for name, setting in REGISTRY.items() if setting.scope == BROKER)
@@ -52,8 +52,10 @@ def kafka_variable(setting: str) -> str:
 
 
 def read_kafka(variable: str, value: str, version: str) -> tuple[str, Value]:
-    """Setting and value, typed; also one that the version does not have. Raises UnusableSetting, which names the
-    variable or the setting."""
+    """Setting and value, typed; also one that the version does not have.
+
+    Raises UnusableSetting, which names the variable or the setting.
+    """
     name = kafka_setting(variable)
     if name not in BROKER_SETTINGS:
         known = (kafka_variable(setting) for setting in BROKER_SETTINGS)
@@ -62,7 +64,10 @@ def read_kafka(variable: str, value: str, version: str) -> tuple[str, Value]:
 
 
 def read_zoo(variable: str, value: str) -> tuple[str, Value]:
-    """Setting, as in zoo.cfg, and value. Raises UnusableSetting, which names the variable or the setting."""
+    """Setting, as in zoo.cfg, and value.
+
+    Raises UnusableSetting, which names the variable or the setting.
+    """
     if variable not in ZOO_SETTINGS:
         raise UnusableSetting(f"{variable} is no setting of a session server{nearest(variable, ZOO_SETTINGS)}")
     name = ZOO_SETTINGS[variable]

@@ -1,5 +1,5 @@
-"""Clusters on a container engine: the machines come from a compose file, their nodes from the agents in them.
+"""Clusters on a container engine: machines from a compose file, with an agent in each.
 
-Reading order: `tool` (Docker's compose tool, whichever there is), `images` (those that a cluster needs), `project` (the
-containers of one run: made, found), `doors` (Kafka's ports of them), `removal`, `cluster` (a Cluster on them).
+Reading order: `tool` (Docker's compose tool of either version), `images` (those that a cluster needs), `project` (the
+containers of one run), `doors` (their Kafka ports), `removal`, `cluster` (a Cluster on them).
 """

@@ -1,4 +1,4 @@
-"""A Cluster whose nodes live in containers."""
+"""A Cluster whose nodes run in containers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,10 @@ LOOK_EVERY_S: Final = 1.0
 
 @contextmanager
 def machines_up(project: Project) -> Iterator[None]:
-    """They are removed at the end, whatever happens. Raises DockerMissing, DockerFailed."""
+    """Make the machines, and remove them at the end in any case.
+
+    Raises DockerMissing, DockerFailed.
+    """
     try:
         project.up()
         yield
@@ -29,7 +32,7 @@ def machines_up(project: Project) -> Iterator[None]:
 
 
 def engine_on(project: Project) -> AgentEngine:
-    """For one run on machines that are up. Raises DockerFailed."""
+    """Engine for one run on machines that are up. Raises DockerFailed."""
     machines = project.machines()
     try:
         hosts = {node: control_host(machines, node) for node in machines}
@@ -41,32 +44,39 @@ def engine_on(project: Project) -> AgentEngine:
 
 
 class Locations:
-    """Where the containers are. The engine is asked again only now and then, for all of them at once: an address stays
-    while its container lives."""
+    """Addresses of the containers.
+
+    The engine is queried only now and then, for all of them at once: an address stays while its container lives.
+    """
 
     def __init__(self, project: Project, machines: dict[str, Machine]) -> None:
         self._project = project
         self._machines = machines
         self._looked_s = -LOOK_EVERY_S
         self._looking = trio.Lock()
-        self._asked: set[str] = set()
+        self._located: set[str] = set()
 
     async def locate(self, node: str) -> str:
-        """Its address on the control network; asked for once more, it is looked up anew. Raises LookupError."""
+        """A node's address on the control network; a second call looks it up anew.
+
+        Raises LookupError.
+        """
         async with self._looking:
-            if node in self._asked and trio.current_time() - self._looked_s >= LOOK_EVERY_S:
-                self._asked.clear()
+            if node in self._located and trio.current_time() - self._looked_s >= LOOK_EVERY_S:
+                self._located.clear()
                 self._looked_s = trio.current_time()
                 try:
                     self._machines = await trio.to_thread.run_sync(self._project.machines)
                 except DockerFailed as error:
                     raise LookupError(str(error)) from error
-            self._asked.add(node)
+            self._located.add(node)
             return control_host(self._machines, node)
 
     async def revive(self, node: str) -> None:
-        """Starts its container if that is dead: `docker kill`, or the kernel out of memory. Raises CannotRevive,
-        LookupError."""
+        """Start a node's container if it is dead. Raises CannotRevive, LookupError.
+
+        It dies of `docker kill`, or when the kernel is out of memory.
+        """
         async with self._looking:
             machine = self._machines.get(node)
             if machine is None:
@@ -81,7 +91,7 @@ class Locations:
 
 
 def namespaces_of(project: Project) -> dict[str, Namespace]:
-    """For the kernel driver: the network namespaces of the containers that run. Raises ClusterError."""
+    """Network namespaces of the running containers, for the kernel driver. Raises ClusterError."""
     try:
         machines = project.machines()
     except DockerFailed as error:
@@ -97,5 +107,5 @@ def namespaces_of(project: Project) -> dict[str, Namespace]:
 
 
 def cluster_on(project: Project) -> partial[Cluster]:
-    """What `play_network` takes as `make_cluster`."""
+    """The `make_cluster` of `play_network`."""
     return partial(Cluster, engine=engine_on(project), token=project.token)

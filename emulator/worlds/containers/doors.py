@@ -1,8 +1,8 @@
-"""Kafka's ports of brokers in containers: published on this machine's loopback, one for each AZ of clients and broker.
+"""Kafka ports of brokers in containers: on loopback, one per AZ of clients and broker.
 
-A container listens on the very port that is published, because that is what metadata tell clients. For that brokers
-join the network DOORS, the only one of theirs that is not internal: a port can be published on no other. Nothing leads
-outside from it (no address is masqueraded), and no container on it reaches another one.
+A container listens on the very port that is published, because metadata give clients this port. For that brokers join
+the network DOORS, their only network that is not internal: a port can be published on no other. The network leads
+nowhere outside (no address is masqueraded), and no container on it reaches another one.
 """
 
 import socket
@@ -16,14 +16,14 @@ from protocol.numbers import number_in
 DOORS: Final = "kafka"
 """The network."""
 KAFKA: Final = "FAULTLINE_KAFKA"
-"""Of a broker's environment: a door will be opened, so its library is imported before nodes are forked."""
+"""A broker's variable: import the library of the Kafka listener before the fork."""
 PORTS: Final = "FAULTLINE_KAFKA_PORTS"
-"""Of `control`'s environment in a plain `docker compose up`: the first figures of all ports."""
+"""Variable of `control` in a plain `docker compose up`: the first figures of all ports."""
 PORTS_DEFAULT: Final = "95"
 FIGURE: Final = 10
-"""Behind the first figures stand one for the AZ and one for the broker."""
+"""Base of the two figures behind the first ones: one for the AZ, one for the broker."""
 FIRST_MAX: Final = 654
-"""With two figures behind it, below the largest port."""
+"""Maximum: with two figures behind it, below the largest port."""
 NETWORK: Final[dict[str, Any]] = {
     "driver_opts": {
         "com.docker.network.bridge.enable_ip_masquerade": "false",
@@ -32,15 +32,15 @@ NETWORK: Final[dict[str, Any]] = {
 }
 
 Doors = dict[str, dict[str, Address]]
-"""{AZ of clients ("": outside): {broker: where Kafka clients of that AZ dial it}}"""
+"""{AZ of clients ("": outside): {broker: address for Kafka clients of that AZ}}."""
 
 
 class UnusablePorts(ValueError):
-    """No first figures of ports."""
+    """Invalid first figures of ports."""
 
 
 def free_doors(topology: Topology) -> Doors:
-    """On ports that are free now; whoever publishes them finds out whether they still are."""
+    """Listeners on ports that are free now; another process may take one before it is published."""
     taken: list[socket.socket] = []
     doors: Doors = {}
     try:
@@ -55,8 +55,10 @@ def free_doors(topology: Topology) -> Doors:
 
 
 def doors_from(topology: Topology, first: str) -> Doors:
-    """As compose/kafka/ publishes them: `95` and AZ 1, broker 2: 9512. AZs in their order, outside last. Raises
-    UnusablePorts."""
+    """Ports as compose/kafka/ publishes them. Raises UnusablePorts.
+
+    `95` and AZ 1, broker 2: 9512. AZs in their order, outside last.
+    """
     azs, brokers = azs_of_clients(topology), topology.with_role("broker")
     if not 0 < (number_in(first) or 0) <= FIRST_MAX:
         raise UnusablePorts(f"{PORTS}={first!r}: the first figures of ports, 1 to {FIRST_MAX}")
@@ -69,7 +71,7 @@ def doors_from(topology: Topology, first: str) -> Doors:
 
 
 def service_of(broker: str, doors: Doors, network: str = DOORS) -> dict[str, Any]:
-    """What is added to a broker's service."""
+    """The additions to a broker's service."""
     ports = [address.port for brokers in doors.values() for name, address in brokers.items() if name == broker]
     return {
         "environment": {KAFKA: "1"},

@@ -1,4 +1,4 @@
-"""The images that containers are made from: asked for before anything is made."""
+"""Images of containers, checked before anything is made."""
 
 import os
 import shlex
@@ -16,18 +16,18 @@ from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose
 IMAGE: Final = "faultline:dev"
 CONFIG_LIMIT_S: Final = 20.0
 FETCHED: Final = ("always", "missing", "if_not_present", "daily", "weekly")
-"""Pull policies: what a service says that has its image fetched."""
+"""Pull policies with which the engine fetches a service's image."""
 
 
 def require_image() -> None:
-    """The one that our compose files name. Raises DockerMissing."""
+    """Check the image of our compose files. Raises DockerMissing."""
     image = our_image()
     if not image_exists(image):
         raise DockerMissing(f"there is no image {image}: {BUILD_IMAGE} makes it")
 
 
 def require_images(file: Path, nodes: Sequence[str]) -> None:
-    """Those that a compose file names for these services. Raises DockerMissing, DockerFailed."""
+    """Check the images of these services in a compose file. Raises DockerMissing, DockerFailed."""
     named = _images_of(file, nodes)
     for image in dict.fromkeys(named.values()):
         if image_exists(image):
@@ -38,8 +38,12 @@ def require_images(file: Path, nodes: Sequence[str]) -> None:
 
 
 def _images_of(file: Path, nodes: Sequence[str]) -> dict[str, str]:
-    """{service: its image}, as the compose tool reads the file; without those that have it fetched. Raises
-    DockerMissing, DockerFailed."""
+    """{service: its image}, as the compose tool reads the file.
+
+    Raises DockerMissing, DockerFailed.
+
+    Services whose image is fetched are left out.
+    """
     text = compose("--file", str(file), "--project-name", "faultline", "config", limit_s=CONFIG_LIMIT_S)
     try:
         services: dict[str, dict[str, Any]] = YAML(typ="safe", pure=True).load(text)["services"]
@@ -55,7 +59,7 @@ def _images_of(file: Path, nodes: Sequence[str]) -> dict[str, str]:
 
 
 def our_image(environ: Mapping[str, str] = os.environ) -> str:
-    """The one that our compose files name: ${FAULTLINE_IMAGE:-...}."""
+    """The image of our compose files: ${FAULTLINE_IMAGE:-...}."""
     return environ.get("FAULTLINE_IMAGE") or IMAGE
 
 

@@ -1,7 +1,7 @@
 """The containers of one cluster: a project of the compose tool, named after the run.
 
-Beside the compose file goes one of ours, which says whose its containers, networks and volumes are, and mounts the
-run's token as a file: what is in a container's environment is shown to all who may ask the engine.
+A second compose file labels its containers, networks and volumes with their owner, and mounts the run's token as a
+file: a container's environment is visible to every user of the engine.
 """
 
 import hashlib
@@ -33,12 +33,14 @@ NAME_MAX: Final = 40
 AGENT: Final = ["python", "-m", "emulator", "agent"]
 FORMER_AGENT: Final = "emulator.world.network.container"
 IMAGE_USER: Final = 10001
-"""Who owns the image's folders, and whose containers are by default."""
+"""Owner of the image's folders, and by default of its containers."""
 
 
 class Machine(msgspec.Struct, frozen=True):
-    """A node's container. `addresses`: {network, as the compose file names it: IP}. `pid`: of its first process, on
-    this machine; 0: it does not run."""
+    """A node's container. `addresses`: {network, as the compose file names it: IP}.
+
+    `pid`: of its first process, on this machine; 0: it does not run.
+    """
 
     node: str
     container: str
@@ -47,8 +49,11 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 class Project:
-    """`file`: the compose file. `run_dir`: where events and data go, on this machine. `kafka`: brokers' ports are
-    published for Kafka clients. Nothing is started yet."""
+    """A project of which nothing is started yet.
+
+    `file`: the compose file. `run_dir`: folder of events and data, on this machine. `kafka`: brokers' ports are
+    published for Kafka clients.
+    """
 
     def __init__(self, file: Path, run_dir: Path, topology: Topology, *, kafka: bool = False) -> None:
         self.file = file
@@ -60,9 +65,11 @@ class Project:
         self._nodes = [node.name for node in topology.nodes if node.name != OBSERVER]
 
     def up(self) -> None:
-        """Makes and starts the nodes' containers; their agents wait for a supervisor then. Raises DockerMissing,
-        DockerFailed."""
-        for node in self._nodes:  # which sees no other's
+        """Make and start the nodes' containers; their agents then wait for a supervisor.
+
+        Raises DockerMissing, DockerFailed.
+        """
+        for node in self._nodes:  # a container sees no other node's folders
             for folder in (EVENTS_FOLDER, DATA_FOLDER):
                 made = self._run_dir / folder / node
                 made.mkdir(parents=True, exist_ok=True)
@@ -79,12 +86,11 @@ class Project:
             raise
 
     def down(self) -> None:
-        """Removes its containers, networks and volumes; nothing, if there is nothing. Raises DockerMissing,
-        DockerFailed."""
+        """Remove its containers, networks and volumes, if any. Raises DockerMissing, DockerFailed."""
         remove_machines_of(self._run_dir)
 
     def revive(self, machine: Machine) -> None:
-        """Starts a container that is dead once more. Raises DockerMissing, DockerFailed."""
+        """Start a dead container again. Raises DockerMissing, DockerFailed."""
         docker("start", machine.container)
 
     def machines(self) -> dict[str, Machine]:
@@ -107,7 +113,7 @@ class Project:
         compose(*files, "--project-name", self.name, *words, limit_s=limit_s, env=env)
 
     def _addition(self) -> Path:
-        """A compose file to stand behind the cluster's own; JSON is YAML."""
+        """A compose file that comes after the cluster's own; JSON is YAML."""
         own = self._run_dir / OWN_FOLDER
         secret = own / "secret"
         secret.mkdir(mode=0o700, parents=True)
@@ -141,19 +147,24 @@ class Project:
 
 
 def _command(service: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Of a file of one's own that still names a module by the place where it was."""
+    """Replacement of the agent's former module name in a user's own file."""
     command = service.get("command")
     return {"command": AGENT} if isinstance(command, list) and FORMER_AGENT in command else {}
 
 
 def remove_machines_of(run_dir: Path) -> None:
-    """The containers of the run in this directory, which may be gone, and what they were made with. Raises
-    DockerMissing, DockerFailed."""
+    """Remove the containers, networks and volumes of a run. Raises DockerMissing, DockerFailed.
+
+    The run's directory may be gone.
+    """
     remove_project(project_name(run_dir), run_dir / OWN_FOLDER)
 
 
 def require_own_folders(services: Mapping[str, Any]) -> None:
-    """No two nodes may write to one place: a hostile one would write what others say. Raises DockerFailed."""
+    """Check that no two nodes write to one folder. Raises DockerFailed.
+
+    A hostile node would write another's events.
+    """
     mounted_by: dict[str, str] = {}
     for node, service in services.items():
         for volume in service.get("volumes") or ():
@@ -170,7 +181,7 @@ def require_own_folders(services: Mapping[str, Any]) -> None:
 
 
 def _write_token(path: Path, token: str) -> None:
-    """Readable by the containers' user alone."""
+    """Write the token, readable by the containers' user alone."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
         file.write(token)
@@ -179,14 +190,17 @@ def _write_token(path: Path, token: str) -> None:
 
 
 def project_name(run_dir: Path) -> str:
-    """What the compose tool accepts: lower case, figures, dashes. Runs of one name in different folders are two."""
+    """A name that the compose tool accepts: lower case, figures, dashes.
+
+    Runs of one name in different folders get different names.
+    """
     place = str(run_dir.resolve())
     own = re.sub(r"[^a-z0-9-]+", "-", run_dir.resolve().name.lower()).strip("-")[-NAME_MAX:]
     return f"faultline-{own}-{hashlib.sha256(place.encode()).hexdigest()[:6]}"
 
 
 def machine_of(project: str, inspected: Mapping[str, Any]) -> Machine:
-    """From `docker inspect`."""
+    """The machine from `docker inspect`."""
     networks = inspected["NetworkSettings"]["Networks"]
     return Machine(
         node=inspected["Config"]["Labels"].get(SERVICE_LABEL, ""),
@@ -201,9 +215,11 @@ def machine_of(project: str, inspected: Mapping[str, Any]) -> Machine:
 
 
 def routes_in(topology: Topology, control_hosts: Mapping[str, str]) -> dict[str, dict[str, Address]]:
-    """{node: {other: where it dials it}}: by its name on the network that the two share. A broker dials its own
-    controller on the network of its AZ. `control_hosts`: {node: where the player, outside every AZ, dials it}; the
-    player itself is known to all, and dialled by nobody."""
+    """{node: {other: its address}}, by its name on the network that the two share.
+
+    A broker reaches its own controller on the network of its AZ. `control_hosts`: {node: its address for the player,
+    which is outside every AZ}. All nodes know the player, but no node connects to it.
+    """
     nodes = [node for node in topology.nodes if node.name != OBSERVER]
     observer = {OBSERVER: Address(OBSERVER, NODE_PORT)}
     routes = {
@@ -214,7 +230,7 @@ def routes_in(topology: Topology, control_hosts: Mapping[str, str]) -> dict[str,
 
 
 def control_host(machines: Mapping[str, Machine], node: str) -> str:
-    """Raises LookupError."""
+    """Address on the control network. Raises LookupError."""
     machine = machines.get(node)
     if machine is None or CONTROL not in machine.addresses:
         raise LookupError(f"{node} has no running container")

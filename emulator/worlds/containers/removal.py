@@ -1,5 +1,7 @@
-"""What a cluster has on a container engine, by the labels that the compose tool and `Project` put on it: found and
-removed without its compose file, its directory or the tool."""
+"""Finds and removes a cluster's objects on a container engine, by their labels.
+
+The compose tool and `Project` set the labels, so removal needs no compose file, no directory and no tool.
+"""
 
 import contextlib
 import shutil
@@ -16,9 +18,9 @@ from emulator.worlds.containers.tool import DockerFailed, DockerMissing, NoEngin
 
 PROJECT_LABEL: Final = "com.docker.compose.project"
 OWNER_LABEL: Final = "faultline.owner"
-"""The Identity of the process that it lives and dies with, as text."""
+"""Label: the Identity of the process that it lives and dies with, as text."""
 FOLDER_LABEL: Final = "faultline.folder"
-"""What its cluster's containers were made with, in the run's directory."""
+"""Label: the folder in the run's directory with the files that made the containers."""
 OWN_FOLDER: Final = ".containers"
 REMOVAL_LIMIT_S: Final = 60.0
 TRIES: Final = 40
@@ -31,7 +33,7 @@ LISTED: Final = {
 
 
 class Objects(msgspec.Struct, frozen=True):
-    """Ids. A stopped container is one, too."""
+    """Ids of one project's objects, stopped containers included."""
 
     containers: tuple[str, ...] = ()
     networks: tuple[str, ...] = ()
@@ -46,21 +48,25 @@ class Objects(msgspec.Struct, frozen=True):
 
 
 def objects_of(project: str) -> Objects:
-    """All that there is of one project. Raises DockerMissing, DockerFailed."""
+    """All objects of one project. Raises DockerMissing, DockerFailed."""
     return _with_label(f"{PROJECT_LABEL}={project}")
 
 
 def remove_project(project: str, folder: Path) -> Objects:
-    """Removes its containers, networks and volumes, and the folder that they were made with; nothing, if there is
-    nothing. Returns what there was. Raises DockerMissing, DockerFailed."""
+    """Remove a project's containers, networks, volumes and folder; return the removed objects.
+
+    Raises DockerMissing, DockerFailed.
+    """
     there = objects_of(project)
     _remove(there, {folder})
     return there
 
 
 def remove_abandoned() -> dict[str, Objects]:
-    """Removes what belongs to processes of this machine that are dead; returns {project: what there was}. Raises
-    DockerMissing, also where no engine runs; DockerFailed, also if it ends meanwhile."""
+    """Remove the objects of this machine's dead processes; return {project: objects}.
+
+    Raises DockerMissing, also if no engine runs; DockerFailed, also if it ends meanwhile.
+    """
     try:
         every = _with_label(OWNER_LABEL)
     except NoEngine as error:
@@ -82,12 +88,14 @@ def remove_abandoned() -> dict[str, Objects]:
 
 
 def _remove(there: Objects, folders: Set[Path]) -> None:
-    """Somebody else may be at it, too; and a network has endpoints for a moment after its last container is gone.
+    """Remove objects and folders, also while another process removes them.
 
-    The folders go before the last object that tells of them: whoever finds nothing of a project any more, while
-    somebody else removes it or was killed at it, finds no folder either. They go after the containers: one that starts
-    would make its folder anew. Containers go one after the other: an engine in which nine of a network end at the same
-    moment may come to stand still in its network's locks (seen in 20.10.24, in libnetwork's endpoint.Delete)."""
+    - A network has endpoints for a moment after its last container is gone.
+    - The folders go before the last labelled object: a caller that finds no object of a project finds no folder either.
+    - They go after the containers: a container that starts would make its folder anew.
+    - Containers go one after the other: an engine in which nine of a network end at the same moment may hang in its
+      network's locks (seen in 20.10.24, in libnetwork's endpoint.Delete).
+    """
     for container in there.containers:
         _until_gone((container,), ("rm", "--force", "--volumes"), LISTED["containers"])
     problems = [problem for folder in sorted(folders) if (problem := _problem_of_removing(folder))]
@@ -100,7 +108,7 @@ def _remove(there: Objects, folders: Set[Path]) -> None:
 def _problem_of_removing(folder: Path) -> str:
     try:
         while folder.exists():
-            with contextlib.suppress(FileNotFoundError):  # a part of it was removed by somebody else
+            with contextlib.suppress(FileNotFoundError):  # another process removed a part of it
                 shutil.rmtree(folder)
     except OSError as error:
         return f"{folder} could not be removed: {error}"
@@ -108,8 +116,12 @@ def _problem_of_removing(folder: Path) -> str:
 
 
 def _until_gone(ids: Sequence[str], remove: Sequence[str], listed: Sequence[str]) -> None:
-    """The engine takes its time, and refuses what is being removed already. Raises DockerFailed when the last try
-    failed and one of them is there still."""
+    """Remove objects with retries.
+
+    Raises DockerFailed if the last try failed and one still exists.
+
+    The engine takes its time, and refuses an object that is being removed already.
+    """
     for left in reversed(range(TRIES)):
         if not ids:
             return
@@ -134,7 +146,7 @@ def _ids(*words: str) -> tuple[str, ...]:
 
 
 def _labels(kind: str, ids: Sequence[str]) -> list[tuple[str, ...]]:
-    """(id, project, owner, folder) of each. One that has gone meanwhile is left out. Raises DockerFailed."""
+    """(id, project, owner, folder) of each object that still exists. Raises DockerFailed."""
     if not ids:
         return []
     where = ".Config.Labels" if kind == "containers" else ".Labels"

@@ -1,4 +1,4 @@
-"""Docker's command line: found, run, and its complaints in one line."""
+"""Docker's command line: finds it, runs it, and turns its errors into one line."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ ANSWER_LIMIT_S: Final = 20.0
 
 
 class DockerMissing(Exception):
-    """No Docker command, no compose tool, or no engine that answers: says which, and what to do."""
+    """No Docker command, no compose tool, or no engine that answers; the message has the remedy."""
 
 
 class DockerFailed(Exception):
@@ -18,15 +18,18 @@ class DockerFailed(Exception):
 
 
 class NoEngine(DockerFailed):
-    """No engine is there, or it is not ours to ask. One that does not end what it was asked is there."""
+    """No engine runs, or its socket is not permitted.
+
+    An engine that is too slow counts as running.
+    """
 
 
-SAID_WITHOUT_ENGINE: Final = ("Cannot connect to the Docker daemon", "permission denied while trying to connect")
-"""What Docker's commands print then."""
+ERRORS_WITHOUT_ENGINE: Final = ("Cannot connect to the Docker daemon", "permission denied while trying to connect")
+"""Errors of Docker's commands without an engine."""
 
 
 def docker(*words: str, limit_s: float = ANSWER_LIMIT_S, env: Mapping[str, str] | None = None) -> str:
-    """What `docker WORDS` prints. Raises DockerMissing, DockerFailed."""
+    """Output of `docker WORDS`. Raises DockerMissing, DockerFailed."""
     if shutil.which("docker") is None:
         raise DockerMissing("there is no docker command; install Docker, or use --engine process")
     return _run(("docker", *words), limit_s, env)
@@ -44,12 +47,12 @@ def compose_tool() -> tuple[str, ...]:
 
 
 def compose(*words: str, limit_s: float, env: Mapping[str, str] | None = None) -> str:
-    """What the compose tool prints. Raises DockerMissing, DockerFailed."""
+    """Output of the compose tool. Raises DockerMissing, DockerFailed."""
     return _run((*compose_tool(), *words), limit_s, env)
 
 
 def engine_version() -> str:
-    """Of the engine that answers. Raises DockerMissing."""
+    """Version of the running engine. Raises DockerMissing."""
     try:
         return docker("version", "--format", "{{.Server.Version}}").strip()
     except DockerFailed as error:
@@ -57,7 +60,7 @@ def engine_version() -> str:
 
 
 def image_exists(name: str) -> bool:
-    """On the engine. Raises DockerMissing."""
+    """Whether the engine has the image. Raises DockerMissing."""
     try:
         docker("image", "inspect", "--format", "{{.Id}}", name)
     except DockerFailed:
@@ -75,7 +78,7 @@ def _run(words: Sequence[str], limit_s: float, env: Mapping[str, str] | None) ->
     except subprocess.TimeoutExpired:
         raise DockerFailed(f"`{' '.join(words[:4])} ...` did not end within {limit_s:g} s") from None
     if done.returncode != 0:
-        said = [line for line in done.stderr.strip().splitlines() if line.strip()]
-        why = said[-1] if said else f"`{' '.join(words[:4])} ...` ended with {done.returncode}"
-        raise NoEngine(why) if any(words in why for words in SAID_WITHOUT_ENGINE) else DockerFailed(why)
+        lines = [line for line in done.stderr.strip().splitlines() if line.strip()]
+        why = lines[-1] if lines else f"`{' '.join(words[:4])} ...` ended with {done.returncode}"
+        raise NoEngine(why) if any(words in why for words in ERRORS_WITHOUT_ENGINE) else DockerFailed(why)
     return done.stdout

@@ -1,4 +1,4 @@
-"""Taking connections from a listening socket, however many come and whatever the machine lacks meanwhile."""
+"""Accepts connections of a listening socket, even if the machine lacks resources."""
 
 import errno
 import socket
@@ -8,17 +8,20 @@ from typing import Final
 import trio
 
 EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""No descriptor or no memory for one more: it waits in the kernel's line, and is taken later."""
+"""No descriptor or no memory for one more connection.
+
+It waits in the kernel's queue, and is accepted later.
+"""
 PEERS_OWN: Final = frozenset(
     {
         errno.ECONNABORTED, errno.EPERM, errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP, errno.ETIMEDOUT,
         errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENONET,
     }
 )  # fmt: skip
-"""The connection that was in line has failed; the next one may be good (accept(2))."""
+"""The first connection in the queue has failed; the next one may be good (accept(2))."""
 PAUSE_S: Final = 0.1
 BATCH: Final = 64
-"""Taken in one go; then others get their turn."""
+"""Limit of connections in one go; then other tasks get their turn."""
 
 
 async def accept_all(
@@ -26,10 +29,11 @@ async def accept_all(
     take: Callable[[socket.socket, str], object],
     exhausted: Callable[[], object] = lambda: None,
 ) -> None:
-    """Until cancelled, or the listener's owner closes it (and notifies trio).
+    """Accept until cancelled, or until the listener's owner closes it (and notifies trio).
 
-    `take(sock, address)` gets each connection, not blocking, and owns it. `exhausted` is called where there is no room
-    for one: what can be let go should be."""
+    `take(sock, address)` gets each connection, must not block, and owns it. `exhausted` is called when resources for
+    one are missing: it should close other connections.
+    """
     listener.setblocking(False)
     while listener.fileno() >= 0:
         try:

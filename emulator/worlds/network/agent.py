@@ -1,13 +1,13 @@
-"""The main process of a node's container: an agent that starts the node when the supervisor says so, and signals it.
+"""The main process of a node's container: an agent that starts and signals the node.
 
     FAULTLINE_NODE=broker-0 FAULTLINE_TOKEN=... python -m emulator agent
 
 The machine outlives its node: while the node is dead its port refuses connections, as a machine does whose process was
-killed. Orders are taken on the control network's address only (FAULTLINE_CONTROL_HOST, by default what the name
-NODE.control stands for), with the run's token; other nodes dial any address (or FAULTLINE_NODE_HOST). Without
-FAULTLINE_TOKEN the token is what appears in the file TOKEN_FILE. FAULTLINE_DATA_FOLDER is the node's disk, by default
-`data/NODE` of the run's directory. When the supervisor is gone the node ends, and the next supervisor is waited for;
-with FAULTLINE_PARENT, the supervisor's process, the agent ends with that.
+killed. The agent takes orders on the control network's address only (FAULTLINE_CONTROL_HOST, by default the address of
+NODE.control), with the run's token. Other nodes connect to any address (or FAULTLINE_NODE_HOST). Without
+FAULTLINE_TOKEN the token comes from the file TOKEN_FILE. FAULTLINE_DATA_FOLDER is the node's disk, by default
+`data/NODE` of the run's directory. When the supervisor is gone the agent ends the node, and waits for the next
+supervisor; with FAULTLINE_PARENT, the supervisor's process, the agent ends with that.
 """
 
 import os
@@ -46,23 +46,26 @@ TOKEN_BYTES_MAX: Final = 1_024
 TOKEN_LIMIT_S: Final = 60.0
 LOOK_EVERY_S: Final = 0.05
 SILENCE_LIMIT_S: Final = 10.0
-"""For a supervisor to take what it is told."""
+"""Limit for a supervisor to receive a message."""
 READ_BYTES: Final = 256 * 1024
 FACTORIES: Final = "emulator.worlds.network.factory"
 DOOR: Final = "emulator.worlds.network.door.door"
-"""Imported before nodes are forked where FAULTLINE_KAFKA says that Kafka clients come."""
+"""Imported before nodes are forked if FAULTLINE_KAFKA announces Kafka clients."""
 
 _orders = msgspec.msgpack.Decoder(ProcessOrder)
 
 
 class SupervisorGone(Exception):
-    """It closed the connection, or said what no supervisor says."""
+    """The supervisor closed the connection, or broke the protocol."""
 
 
 class Agent:
-    """`listener`: on this machine's address on the control network; `node_host` "": the node is dialled at all of its
-    addresses; `data_dir`: its disk, "" where the order says. One supervisor at a time; the next one waits. Whoever has
-    no token holds up neither (introductions)."""
+    """Serves one supervisor at a time; the next one waits.
+
+    `listener`: on this machine's address on the control network; `node_host` "": the node listens at all of its
+    addresses; `data_dir`: its disk, "" for the one in the order. A connection without the token delays neither
+    (introductions).
+    """
 
     def __init__(self, node: str, token: str, listener: socket.socket, node_host: str, data_dir: str = "") -> None:
         self._node = node
@@ -71,12 +74,12 @@ class Agent:
         self._introductions = Introductions(listener, token)
         self._node_host = node_host
         self._reservation = bound(node_host, NODE_PORT)
-        """While nobody listens, this keeps the port, and connections are refused."""
+        """While the node is dead, this keeps the port, and connections are refused."""
         self._forks = Forks()
         self._supervisor: socket.socket | None = None
 
     def serve(self) -> NoReturn:
-        """Supervisors, one after the other."""
+        """Serve supervisors, one after the other."""
         while True:
             self._wait(None)
             with self._introductions.supervisors.popleft() as sock:
@@ -93,7 +96,7 @@ class Agent:
                 self._wait(self._forks.wakeup)
 
     def _serve(self, sock: socket.socket) -> None:
-        """Until it is gone. Raises SupervisorGone, ProtocolError, OSError."""
+        """Serve one supervisor until it is gone. Raises SupervisorGone, ProtocolError, OSError."""
         decoder = FrameDecoder()
         while True:
             self._wait(sock)
@@ -104,8 +107,10 @@ class Agent:
                 self._obey(decode(payload).message)
 
     def _wait(self, sock: socket.socket | None) -> None:
-        """Until something can be read there (None: until there is a supervisor); changes of nodes are told meanwhile,
-        and whoever knocks is heard."""
+        """Wait for data at `sock` (None: for a supervisor).
+
+        Meanwhile report changes of nodes, and handle handshakes.
+        """
         introductions, wakeup = self._introductions, self._forks.wakeup
         while sock is not None or not introductions.supervisors:
             awaited = [wakeup, *introductions.readable_when_due, *([sock] if sock is not None else [])]
@@ -113,7 +118,7 @@ class Agent:
             introductions.hear(readable)
             if wakeup in readable:
                 for change in self._forks.changes():
-                    self._tell(_told(change))
+                    self._tell(_change_report(change))
             if sock is not None and sock in readable:
                 return
 
@@ -132,25 +137,25 @@ class Agent:
         supervisor = [self._supervisor] if self._supervisor else []
         ours = [*self._introductions.sockets, self._reservation, *supervisor]
         try:
-            told = _orders.decode(order)
+            process_order = _orders.decode(order)
             here = self._listener.getsockname()[0]
             settings = msgspec.structs.replace(
-                told.settings, control_host=here, data_dir=self._data_dir, kafka_host=self._node_host
+                process_order.settings, control_host=here, data_dir=self._data_dir, kafka_host=self._node_host
             )
             with bound(self._node_host, NODE_PORT) as node_listener:
                 node_listener.listen(BACKLOG)
-                told = msgspec.structs.replace(told, settings=settings)
-                return LaunchResponse(pid=self._forks.fork(told, node_listener, ours))
+                process_order = msgspec.structs.replace(process_order, settings=settings)
+                return LaunchResponse(pid=self._forks.fork(process_order, node_listener, ours))
         except (*UNDECODABLE, OSError) as error:
             return LaunchResponse(pid=0, problem=f"{self._node}: {error}")
 
     def _tell(self, message: Message) -> None:
-        """Raises OSError when the supervisor does not take it."""
+        """Send to the supervisor. Raises OSError if it does not receive it."""
         if self._supervisor is not None:
             self._supervisor.sendall(encode(message))
 
 
-def _told(change: Change) -> Message:
+def _change_report(change: Change) -> Message:
     match change:
         case Ended(pid, code):
             return ProcessEnded(pid=pid, code=code)
@@ -161,7 +166,7 @@ def _told(change: Change) -> Message:
 
 
 def token_of(environment: str, file: Path = TOKEN_FILE, limit_s: float = TOKEN_LIMIT_S) -> str:
-    """What the environment says, or what appears in the file. Raises TimeoutError."""
+    """The token of the environment, or of the file once it appears. Raises TimeoutError."""
     if environment:
         return environment
     deadline = time.monotonic() + limit_s
@@ -173,14 +178,14 @@ def token_of(environment: str, file: Path = TOKEN_FILE, limit_s: float = TOKEN_L
 
 
 def main() -> int:
-    """Exit code 2 when it is not told who it is."""
+    """Exit code 2 without FAULTLINE_NODE."""
     node = os.environ.get("FAULTLINE_NODE")
     if not node:
-        print("FAULTLINE_NODE says which node this container is; it is not set", file=sys.stderr)
+        print("FAULTLINE_NODE: is not set; set it to the name of this container's node", file=sys.stderr)
         return 2
     if parent := os.environ.get("FAULTLINE_PARENT"):
         die_with_parent(int(parent))
-    signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel takes the node along
+    signal.signal(signal.SIGTERM, lambda _number, _frame: os._exit(0))  # the kernel ends the node with it
     listener = bound(socket.gethostbyname(os.environ.get("FAULTLINE_CONTROL_HOST", f"{node}.control")), AGENT_PORT)
     listener.listen(BACKLOG)
     import_and_freeze([FACTORIES, DOOR] if os.environ.get("FAULTLINE_KAFKA") else [FACTORIES])

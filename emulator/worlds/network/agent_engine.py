@@ -1,4 +1,4 @@
-"""Nodes on machines of their own (containers), each with an agent that starts and signals its node's process."""
+"""Nodes on separate machines (containers), each with an agent for its process."""
 
 import socket
 import sys
@@ -31,15 +31,21 @@ from protocol.messages.control import Hello
 from protocol.purposes import CONTROL
 
 KEEPER_LIMIT_S: Final = 60.0
-"""For an agent to listen, from the first try. Nine that began at once, on two busy cores, needed more than 20."""
+"""Limit for an agent to listen, from the first try.
+
+Nine that began at once, on two busy cores, needed more than 20 s.
+"""
 CONNECT_LIMIT_S: Final = 1.5
-"""For one try. To a machine that has just died the kernel may go on sending for minutes."""
+"""Limit of one try.
+
+To a machine that has just died the kernel may go on sending for minutes.
+"""
 ANSWER_LIMIT_S: Final = 60.0
-"""For an agent to answer an order. It may still be about to begin, on a busy machine for long."""
+"""Limit for an agent to answer an order. On a busy machine it may take long to begin."""
 RETRY_S: Final = 0.05
 KILLED: Final = -9
 PROCESSES_MAX: Final = 100_000
-"""Whose ends are known of one agent: lives of its node."""
+"""Limit of ended processes that one agent has reported: incarnations of its node."""
 RUN_DIR: Final = "/faultline/run"
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -51,14 +57,17 @@ class _Process(NamedTuple):
 
 
 class CannotRevive(Exception):
-    """The machine is dead, and not ours to start: what is, and what starts it."""
+    """The machine is dead, and this process cannot start it; the message has the remedy."""
 
 
 class AgentEngine:
-    """`locate`: a node's address on the control network; raises LookupError. `routes`: {node: {other: where it dials
-    it}}. `token`: the agents'. `run_dir`: where the machines have the run's directory; None: where the supervisor has
-    it. `revive`: starts a node's machine, or its agent, once more if it is dead; raises CannotRevive, LookupError.
-    `kafka`: {AZ of clients ("": outside): {broker: where Kafka clients dial it}}; None: no door is open."""
+    """Engine of nodes on machines with agents.
+
+    - `locate`: a node's address on the control network; raises LookupError. `routes`: {node: {other: its address}}.
+    - `token`: the agents'. `run_dir`: the run's directory on the machines; None: as for the supervisor.
+    - `revive`: starts a dead machine, or its agent, again; raises CannotRevive, LookupError.
+    - `kafka`: {AZ of clients ("": outside): {broker: address for Kafka clients}}; None: no Kafka listener.
+    """
 
     def __init__(
         self,
@@ -76,7 +85,7 @@ class AgentEngine:
         self._run_dir = run_dir
         self._revive = revive
         self._kafka = {az: dict(brokers) for az, brokers in (kafka or {}).items()}
-        self._keepers: dict[str, _KeeperLine] = {}
+        self._keepers: dict[str, _AgentConnection] = {}
         self._processes: dict[int, _Process] = {}
         self._count = 0
         self._nursery: trio.Nursery | None = None
@@ -121,7 +130,7 @@ class AgentEngine:
         if answer.problem:
             raise ClusterError(answer.problem)
         self._count += 1
-        number = self._count  # others are launched while this one is awaited
+        number = self._count  # other launches may run while this one waits
         self._processes[number] = _Process(node, answer.pid)
         with trio.move_on_after(ANSWER_LIMIT_S):
             control = await ControlConnection.open(Address(agent.host, NODE_PORT), token, node)
@@ -142,12 +151,12 @@ class AgentEngine:
         await self._keepers[node].wait_halted(remote, halted)
 
     def close(self) -> None:
-        """The machines themselves stay; their agents end the nodes when they hear of it."""
+        """Close the connections to the agents. The machines stay; their agents then end the nodes."""
         for agent in self._keepers.values():
             agent.close()
 
-    async def _keeper(self, node: str) -> "_KeeperLine":
-        """A line to the node's agent. Raises ClusterError."""
+    async def _keeper(self, node: str) -> "_AgentConnection":
+        """The connection to the node's agent. Raises ClusterError."""
         line = self._keepers.get(node)
         if line is not None and not line.gone:
             return line
@@ -158,8 +167,8 @@ class AgentEngine:
             while True:
                 try:
                     host = await self._locate(node)
-                    line = await _KeeperLine.open(host, self._token)
-                except (OSError, LookupError) as error:  # there is no machine, or its agent does not listen yet
+                    line = await _AgentConnection.open(host, self._token)
+                except (OSError, LookupError) as error:  # no machine, or its agent does not listen yet
                     why = str(error) or why
                 else:
                     self._keepers[node] = line
@@ -168,7 +177,7 @@ class AgentEngine:
                 try:
                     await self._revive(node)
                 except CannotRevive as error:
-                    if node in self._keepers:  # it was there; else it may be on its way
+                    if node in self._keepers:  # it was there; else it may be about to start
                         raise ClusterError(f"{node}: {error}") from None
                     why = str(error)
                 except LookupError as error:
@@ -178,38 +187,41 @@ class AgentEngine:
 
 
 @dataclass(slots=True)
-class _Owed:
-    """An answer that is to come."""
+class _Pending:
+    """A pending answer."""
 
     expected: type[Message]
     answer: Message | None = None
 
 
-class _KeeperLine:
-    """The supervisor's stream to one agent. Orders one after the other; reports come between. Of an agent that says
-    what no agent says the line is closed, and that is written down: its machine is as good as gone."""
+class _AgentConnection:
+    """The supervisor's connection to one agent.
+
+    Orders go one after the other; reports come between. If an agent breaks the protocol, the connection is closed, and
+    standard error has the reason: its machine counts as gone.
+    """
 
     def __init__(self, host: str, stream: trio.SocketStream) -> None:
         self.host = host
         self.gone = False
         self._stream = stream
         self._lock = trio.Lock()
-        self._owed: deque[_Owed] = deque()
-        """Answers that are still to come, in order; of some the asker may have gone."""
+        self._pending: deque[_Pending] = deque()
+        """Pending answers, in order; a request may have been given up meanwhile."""
         self._ends: dict[int, int] = {}
         """{process id: its exit code}; see PROCESSES_MAX."""
         self._halted: set[int] = set()
         self._changed = trio.Event()
 
     @classmethod
-    async def open(cls, host: str, token: str) -> "_KeeperLine":
+    async def open(cls, host: str, token: str) -> "_AgentConnection":
         """Raises OSError."""
         with trio.move_on_after(CONNECT_LIMIT_S):
             return await cls._open(host, token)
-        raise TimeoutError(f"nobody answered at {host} within {CONNECT_LIMIT_S:g} s")
+        raise TimeoutError(f"no answer from {host} within {CONNECT_LIMIT_S:g} s")
 
     @classmethod
-    async def _open(cls, host: str, token: str) -> "_KeeperLine":
+    async def _open(cls, host: str, token: str) -> "_AgentConnection":
         stream = await trio.open_tcp_stream(host, AGENT_PORT)
         hello = Hello(node="injector", incarnation=1, connection=1, purpose=CONTROL, token=token)
         try:
@@ -219,7 +231,7 @@ class _KeeperLine:
         return cls(host, stream)
 
     async def listen(self) -> None:
-        """Until the agent is gone: then all its processes are."""
+        """Handle the agent's messages until it is gone: then all its processes are."""
         decoder = FrameDecoder()
         try:
             while data := await self._stream.receive_some():
@@ -229,7 +241,7 @@ class _KeeperLine:
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             pass  # as its end of stream: the machine died
         except ProtocolError as error:
-            print(f"agent at {self.host}: closed, for no agent says that: {error}", file=sys.stderr, flush=True)
+            print(f"agent at {self.host}: closed after an invalid message: {error}", file=sys.stderr, flush=True)
         finally:
             self.gone = True
             self._tell()
@@ -244,33 +256,36 @@ class _KeeperLine:
                     raise ProtocolError(f"more than {PROCESSES_MAX} processes have ended there")
                 self._halted.discard(pid)
             case ProcessHalted(halted=True) if len(self._halted) >= PROCESSES_MAX:
-                raise ProtocolError(f"more than {PROCESSES_MAX} processes stand still there")
+                raise ProtocolError(f"more than {PROCESSES_MAX} processes are stopped there")
             case ProcessHalted(pid=pid, halted=True):
                 self._halted.add(pid)
             case ProcessHalted(pid=pid):
                 self._halted.discard(pid)
-            case _ if self._owed and type(message) is self._owed[0].expected:
-                self._owed.popleft().answer = message
+            case _ if self._pending and type(message) is self._pending[0].expected:
+                self._pending.popleft().answer = message
             case _:
-                raise ProtocolError(f"{message.API_NAME}, for which nobody asked")
+                raise ProtocolError(f"{message.API_NAME}, which is no answer to a pending order")
 
     def _tell(self) -> None:
         self._changed.set()
         self._changed = trio.Event()
 
     async def ask(self, order: Message) -> Message | None:
-        """None: the agent is gone; or it stands still, which is as good: it ends its node when it hears of that."""
+        """Send an order; None: the agent is gone, or too slow, which has the same effect.
+
+        An agent whose connection closes ends its node.
+        """
         async with self._lock:
-            owed = _Owed(REGISTRY[order.API_KEY, RESPONSE])
-            self._owed.append(owed)
+            pending = _Pending(REGISTRY[order.API_KEY, RESPONSE])
+            self._pending.append(pending)
             with trio.move_on_after(ANSWER_LIMIT_S):
                 try:
                     await self._stream.send_all(encode(order))
                 except (trio.BrokenResourceError, trio.ClosedResourceError):
                     return None
-                while owed.answer is None and not self.gone:
+                while pending.answer is None and not self.gone:
                     await self._changed.wait()
-                return owed.answer
+                return pending.answer
             await trio.aclose_forcefully(self._stream)
             return None
 

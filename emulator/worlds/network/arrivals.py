@@ -1,7 +1,7 @@
-"""Arrivals: connections that others open to a node, and the supervisor's control among them.
+"""Incoming connections of a node, the supervisor's control connection among them.
 
-The first frame must be a Hello of this run. Anything else (truncated, oversized, not msgpack, another run's
-token, an unknown node) costs its sender the connection and us one event; the node lives on.
+The first frame must be a Hello of this run. Anything else (truncated, oversized, not msgpack, another run's token, an
+unknown node) costs its sender the connection and the node one event; the node lives on.
 """
 
 import hmac
@@ -42,8 +42,8 @@ from protocol.messages.control import (
 from protocol.messages.status import StatusRequest, StatusResponse
 from protocol.purposes import ALL, CONTROL
 
-REFUSALS_TOLD_MAX = 1_000
-"""Events of one life about strangers: whoever goes on knocking does not fill the disk."""
+REFUSALS_WRITTEN_MAX = 1_000
+"""Limit of refusal events of one incarnation: repeated attempts do not fill the disk."""
 
 
 class Arrivals:
@@ -54,12 +54,15 @@ class Arrivals:
         self._strangers = Strangers()
         self._known = 0
         self._known_max = max(1, descriptors() // 2)
-        """With what strangers may hold, this leaves descriptors for the node's own files and connections."""
+        """Limit of authenticated connections.
+
+        With the unauthenticated ones it leaves descriptors for the node's own use.
+        """
         self._refused = 0
         self.control_lost = trio.Event()
 
     async def accept_all(self) -> None:
-        """Until cancelled."""
+        """Accept until cancelled."""
         async with trio.open_nursery() as nursery:
 
             def take(sock: socket.socket, address: str) -> None:
@@ -73,7 +76,7 @@ class Arrivals:
             return
         if self._known >= self._known_max and hello.purpose != CONTROL:
             sock.close()
-            self._refuse(address, f"{self._known_max} connections stand, and there is room for no more")
+            self._refuse(address, f"{self._known_max} connections are open, the limit")
             return
         self._known += 1
         try:
@@ -90,7 +93,7 @@ class Arrivals:
             self._known -= 1
 
     async def _hello(self, sock: socket.socket, address: str) -> Hello | None:
-        """None: refused, closed and written down."""
+        """The Hello of a connection; None: refused, closed and reported."""
         try:
             with self._strangers.one() as scope:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -114,14 +117,14 @@ class Arrivals:
 
     def _refuse(self, address: str, reason: str) -> None:
         self._refused += 1
-        if self._refused > REFUSALS_TOLD_MAX:
+        if self._refused > REFUSALS_WRITTEN_MAX:
             return
-        if self._refused == REFUSALS_TOLD_MAX:
-            reason += f"; the {REFUSALS_TOLD_MAX}th refusal of this life, the last that is written down"
+        if self._refused == REFUSALS_WRITTEN_MAX:
+            reason += f"; the {REFUSALS_WRITTEN_MAX}th refusal of this life, the last that is written down"
         self._shell.emit(FrameRefused(connection="", peer=address, reason=reason), "wire")
 
     def _objection(self, hello: Hello, host: str) -> str:
-        """Why this Hello is refused; "" if it is not."""
+        """Reason why this Hello is refused; "" if it is not."""
         settings = self._shell.settings
         if not hmac.compare_digest(hello.token.encode(), settings.token.encode()):
             return f"Hello of {hello.node} carries another run's token"
@@ -142,7 +145,7 @@ class Control:
         self._began = False
 
     async def serve(self, sock: socket.socket) -> bool:
-        """Until whoever gives orders there is gone; whether the order to begin was among them."""
+        """Serve until the supervisor is gone; return whether it ordered the node to begin."""
         decoder = FrameDecoder()
         stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock.dup()))
         async with stream:

@@ -6,8 +6,10 @@ from protocol.machine import Now
 
 
 class Clock:
-    """`epoch_s`: CLOCK_MONOTONIC at scenario time 0, `wall_epoch_ms`: the wall clock then; the same in all processes of
-    a run."""
+    """The same clock in all processes of a run.
+
+    `epoch_s`: CLOCK_MONOTONIC at scenario time 0; `wall_epoch_ms`: the wall clock then.
+    """
 
     __slots__ = ("epoch_s", "speed", "wall_epoch_ms")
 
@@ -27,5 +29,5 @@ class Clock:
         return Now(mono_ms, round(self.wall_epoch_ms + mono_ms, 3))
 
     def real_s(self, scenario_ms: float) -> float:
-        """How long `scenario_ms` take, in real seconds."""
+        """Duration of `scenario_ms` in real seconds."""
         return scenario_ms / 1000.0 / self.speed

@@ -1,14 +1,13 @@
-"""The supervisor: starts and breaks the processes of one run, and applies rules through connections that no
-cut touches.
+"""The supervisor: starts and breaks the processes of one run, and applies rules to them.
 
     async with Cluster(run_dir, topology, specs, speed=10.0) as cluster:
         await cluster.start("broker-0")
         await cluster.apply(rule)
         await cluster.kill("broker-0")
 
-It writes what was asked (FaultAsked, MachineFault) as node `injector`; each node writes what was in force
-there. When the block ends normally, running nodes write what they hold and exit; when it ends otherwise, or
-the supervisor is killed, the kernel ends them with it.
+No cut touches its control connections. As node `injector` it writes events of requests (FaultAsked, MachineFault); each
+node writes the rules in force there. When the block ends normally, running nodes flush their files and exit. When it
+ends otherwise, or the supervisor is killed, the kernel ends them with it.
 """
 
 import contextlib
@@ -57,10 +56,10 @@ FLUSH_LIMIT_S: Final = 0.2
 class Cluster:
     """All processes of one run.
 
-    `specs`: {node: how its machine is made} for nodes that will be processes. `engine`: where they run; by default a
-    LocalEngine, with `ports` and `dialled` as it takes them. `token`: the run's; by default a new one.
-    `links`: who cuts links in the nodes' place, at speed 1. `kafka`: brokers listen for Kafka clients, too; with the
-    default engine alone, and at speed 1, for such clients have a clock of their own.
+    `specs`: {node: specification of its machine} for nodes that will be processes. `engine`: makes them; by default a
+    LocalEngine, with `ports` and `dialled` as it takes them. `token`: the run's; by default a new one. `links`: driver
+    that cuts links in the nodes' place, at speed 1. `kafka`: brokers listen for Kafka clients, too; with the default
+    engine alone, and at speed 1, for such clients have a clock of their own.
     """
 
     def __init__(
@@ -138,11 +137,11 @@ class Cluster:
         return self.processes.running()
 
     def paused(self) -> tuple[str, ...]:
-        """Those of them that stand still."""
+        """Running nodes that are paused."""
         return tuple(name for name, node in self.processes.nodes.items() if node.halted)
 
     def incarnations(self) -> dict[str, int]:
-        """{node: which of its lives this is, or was; 0: it has had none}."""
+        """{node: its present or last incarnation; 0: none yet}."""
         return {name: node.incarnation for name, node in self.processes.nodes.items()}
 
     @property
@@ -155,18 +154,20 @@ class Cluster:
         return [end for end in self.exits if not end.expected]
 
     async def wait_exit_change(self) -> None:
-        """Until one more process has ended."""
+        """Wait until one more process has ended."""
         await self.processes.wait_exit_change()
 
     def specify(self, name: str, spec: MachineSpec) -> None:
-        """How the node's machine is made from its next life on. Raises SpecError, ClusterError."""
+        """Set the specification of the node's next incarnations. Raises SpecError, ClusterError."""
         self.processes.specify(name, spec)
 
     # --- processes ---------------------------------------------------------------------------------------------------
 
     async def start(self, *names: str) -> None:
-        """Starts nodes, all at once; returns when their machines have begun. A node that ran before gets
-        its next incarnation. Raises ClusterError."""
+        """Start nodes, all at once; return when their machines have begun. Raises ClusterError.
+
+        A node that ran before gets its next incarnation.
+        """
         for name in names:
             self.processes.require_startable(name)
         try:
@@ -177,13 +178,16 @@ class Cluster:
             raise only(errors) from None
 
     def note(self, what: str, name: str) -> None:
-        """Writes that something was done to a node (its files, say) by other hands."""
+        """Record a fault of a node that another part carried out (on its files, for example)."""
         self.processes.node(name)
         self._write(MachineFault(what=what, target=name))
 
     async def kill(self, name: str, what: str = "kill") -> None:
-        """SIGKILL; returns when the kernel has closed its sockets. What the node did before is in its files, so that
-        an audit need not say "unknown"; a node that does not answer is killed all the same."""
+        """SIGKILL; return when the kernel has closed its sockets.
+
+        First the node flushes its events, so that an audit need not be "unknown"; a node that does not answer is killed
+        all the same.
+        """
         node = self.processes.living(name)
         self._write(MachineFault(what=what, target=name, life=node.incarnation))
         if node.control is not None and not node.halted:
@@ -195,7 +199,7 @@ class Cluster:
             await self.processes.end(node, signal.SIGKILL)
 
     async def stop(self, name: str) -> int:
-        """SIGTERM; returns the exit code when the node has ended in its own time."""
+        """SIGTERM; return the exit code when the node has ended by itself."""
         node = self.processes.living(name)
         if node.halted:
             raise ClusterError(f"{name} is paused and cannot stop; resume or kill it")
@@ -203,14 +207,14 @@ class Cluster:
         return await self.processes.end(node, signal.SIGTERM)
 
     async def pause(self, name: str) -> None:
-        """SIGSTOP; returns when it stands still. The kernel goes on accepting for it."""
+        """SIGSTOP; return when it is stopped. The kernel goes on accepting for it."""
         node = self.processes.living(name)
         assert node.pid is not None
         if node.control is None:
             raise ClusterError(f"{name} has not begun yet and cannot be paused")
         if node.halted:
             raise ClusterError(f"{name} is paused already")
-        async with self.processes.board.unchanging():  # else a rule could be told to a node that listens no more
+        async with self.processes.board.unchanging():  # otherwise a rule could be sent to a node that is stopped
             self._write(MachineFault(what="pause", target=name))
             try:
                 await node.control.request(PauseRequest())
@@ -221,7 +225,7 @@ class Cluster:
             await self.engine.wait_halted(node.pid)
 
     async def resume(self, name: str) -> None:
-        """SIGCONT; returns when it runs and knows today's rules."""
+        """SIGCONT; return when it runs and has the present rules."""
         node = self.processes.living(name)
         assert node.pid is not None
         if not node.halted:
@@ -237,11 +241,14 @@ class Cluster:
         await self.processes.board.catch_up(node)
 
     async def fill_disk(self, name: str, directory: str = "") -> int:
-        """Its disk, or that log directory, takes no more bytes in this life; returns how many are on the disk."""
+        """Fill its disk, or that log directory, for this incarnation; return the bytes on the disk."""
         return await self._break_disk(name, directory, fails=False)
 
     async def fail_disk(self, name: str, directory: str = "") -> None:
-        """Whatever it does with its disk, or with that log directory, fails, until `replace_disk`; it may be dead."""
+        """Fail every operation on its disk, or that log directory, until `replace_disk`.
+
+        The node may be dead.
+        """
         if name in self.running():
             await self._break_disk(name, directory, fails=True)
         else:
@@ -263,7 +270,7 @@ class Cluster:
         return answer.used_bytes
 
     async def change_hardware(self, fault: HardwareFault) -> None:
-        """What the node's machine is like from now on, in this life and later ones; it may be dead."""
+        """Change the node's machine in this incarnation and later ones; the node may be dead."""
         name = fault.node
         node = self.processes.node(name)
         if name in self.running() and node.control is None:
@@ -272,11 +279,11 @@ class Cluster:
         self._write(MachineFault(what=fault.WORD, target=name))
         self._write(HardwareChanged(name, *msgspec.structs.astuple(hardware)))
         if node.control is not None:
-            with contextlib.suppress(NodeGone):  # its next life is told
+            with contextlib.suppress(NodeGone):  # its next incarnation gets it
                 await node.control.request(SetHardwareRequest(hardware))
 
     def replace_disk(self, name: str, directory: str = "") -> None:
-        """A dead node's disk, or that log directory, is another; what was on it is the caller's to remove."""
+        """Record that a dead node's disk, or that log directory, is replaced; the caller erases it."""
         if name in self.running():
             raise ClusterError(f"{name} runs: its disk cannot be lost under it")
         self._write(MachineFault("lose-disk", name, directory))
@@ -286,12 +293,11 @@ class Cluster:
             self.processes.failing_folders[name].clear()
 
     def life(self, name: str) -> Life:
-        """What the node's next machine will be told."""
+        """Input of the node's next incarnation."""
         return self.processes.next_life(name)
 
     async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None = None) -> InProcess:
-        """Runs a node's machine in this process (the scenario's player). Rules reach it as they reach
-        others."""
+        """Run a node's machine in this process (the scenario's player). Rules reach it like others."""
         return await self.processes.run_here(name, machine, extra_effects)
 
     # --- rules -------------------------------------------------------------------------------------------------------
@@ -302,15 +308,17 @@ class Cluster:
         return self.processes.board.rules
 
     async def apply(self, rule: LinkRule) -> AppliedReport:
-        """Puts a rule in force everywhere; returns when every running node has said so. Raises
-        ClusterError, RuleError."""
+        """Put a rule in force everywhere; return when every running node has confirmed it.
+
+        Raises ClusterError, RuleError.
+        """
         if self._links is not None:
             self._links.require_possible(rule)
         self._write(FaultAsked(rule=rule.rule, what=rule.what, expects_traffic=rule.expects_traffic))
         return await self.processes.board.apply(rule)
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
-        """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
+        """Lift a rule, or all (None). Raises ClusterError for a rule that is not in force."""
         for rule in self.rules.values():
             if rule_id in (None, rule.rule):
                 self._write(FaultAsked(rule=rule.rule, what=f"heal {rule.what}", expects_traffic=rule.expects_traffic))
@@ -320,10 +328,10 @@ class Cluster:
         """{rule: {node: frames and SYNs stopped so far}}, of living incarnations."""
         return await self.processes.board.frames_stopped()
 
-    # --- what nodes think --------------------------------------------------------------------------------------------
+    # --- status of the nodes -----------------------------------------------------------------------------------------
 
     async def statuses(self) -> dict[str, NodeStatus]:
-        """What each running, unpaused node itself thinks; those that do not say so within a second are left out."""
+        """Each running, unpaused node's own view; nodes that take longer than a second are left out."""
         return await self.processes.board.statuses()
 
     def _write(self, event: Event) -> None:

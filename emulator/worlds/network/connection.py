@@ -1,8 +1,8 @@
-"""One TCP connection at one end: a socket, the two gates its frames pass, and what waits to be written.
+"""One end of a TCP connection: a socket, the gates of its two directions, bytes to write.
 
-States: opening (its SYN is on the way or held), standing, closing (the machine closed it; what it sent
-before still leaves, and its end behind it), ended. Writing is tried at once and without waiting; only what the kernel
-does not take goes through the drain task.
+States: opening (its SYN is on the way or held), standing, closing (the machine closed it; the frames before still
+leave, and its end behind them), ended. Writing is tried at once and without waiting; only bytes that the kernel does
+not take go through the drain task.
 """
 
 import contextlib
@@ -20,11 +20,16 @@ from protocol.machine import Loss
 from protocol.messages.base import Message
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024
-"""Per connection: sent by the machine and not yet taken by the kernel (held by a cut, or the peer does not
-read). Two full frames. Beyond this the connection is dropped, with its loss as the machine's input: a peer
-that far behind is as good as gone."""
+"""Limit per connection of bytes sent by the machine and not yet taken by the kernel.
+
+A cut holds them, or the peer does not read. Two full frames. Beyond this the connection is dropped, with its loss as
+the machine's input: a peer that far behind counts as gone.
+"""
 INCOMING_FRAMES_MAX = 4096
-"""Frames caught by this end's gate; beyond it the socket is not read, and the sender's kernel feels it."""
+"""Limit of frames stopped by this end's gate; beyond it the socket is not read.
+
+The sender's kernel then slows down.
+"""
 HELLO_BYTES_MAX = 1024
 READ_BYTES = 256 * 1024
 LINGER_REAL_S = 2.0
@@ -38,7 +43,7 @@ class State(Enum):
 
 
 class Marker(Enum):
-    """What passes a gate besides frames."""
+    """Items besides frames that pass a gate."""
 
     ACCEPTED = "accepted"
     """The opener's handshake and Hello arrived."""
@@ -49,7 +54,7 @@ class Marker(Enum):
 
 
 class Translator(Protocol):
-    """Of a connection whose peer speaks another protocol (`door`): one request at a time, and its answer."""
+    """Translator for a peer with another protocol (`door`), one request at a time."""
 
     def passed(self, arrived: Any, cause: str) -> None:
         """The request under way is through the gate."""
@@ -59,7 +64,7 @@ class Translator(Protocol):
 
     @property
     def failed_unheard(self) -> bool:
-        """The end of the connection is the answer."""
+        """Whether the end of the connection is the answer."""
 
     def left(self) -> None:
         """The answer is through the gate."""
@@ -79,8 +84,8 @@ class Connection:
 
     __slots__ = (
         "back", "buffer", "can_read", "conversation", "drain_lock", "draining", "frames_in", "frames_out", "id", "loss",
-        "lost_reason", "name", "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose", "service_ms",
-        "sock", "state", "told_lost", "translator", "write_failed",
+        "loss_reported", "lost_reason", "name", "opened", "opening", "out", "over", "peer", "pending_bytes", "purpose",
+        "service_ms", "sock", "state", "translator", "write_failed",
     )  # fmt: skip
 
     def __init__(self, id: int, name: str, peer: str, purpose: str, out: Path, back: Path, state: State) -> None:
@@ -92,13 +97,13 @@ class Connection:
         self.back = back
         self.state = state
         self.conversation: Conversation | None = None
-        """None: whatever comes is the machine's."""
+        """None: every message is the machine's."""
         self.translator: Translator | None = None
-        """None: the peer speaks as we do."""
+        """None: the peer has our protocol."""
         self.opening: Opening | None = None
         self.sock: socket.socket | None = None
         self.opened = state is State.STANDING
-        """The machine has been told that it stands."""
+        """Whether the machine knows that it is established."""
         self.buffer: list[bytes] = []
         """Past the gate, not yet taken by the kernel."""
         self.pending_bytes = 0
@@ -106,21 +111,21 @@ class Connection:
         self.frames_out = 0
         self.draining = False
         self.drain_lock: trio.Lock | None = None
-        """Where somebody has had to wait for the kernel: one at a time does."""
+        """Lock of the task that waits for the kernel; None: no task has had to."""
         self.write_failed = False
         self.lost_reason = ""
         self.loss = Loss.CLOSED
         """Set when the peer's end was noticed here; a cut may still hide it from the machine."""
-        self.told_lost = False
+        self.loss_reported = False
         self.service_ms: float | None = None
-        """When the shell looks at the gates again."""
+        """Time of the shell's next look at the gates."""
         self.can_read: trio.Event | None = None
-        """Set when the gate's line is short enough again."""
+        """Set when the gate's queue is short enough again."""
         self.over: trio.Event | None = None
         """Set when the socket is closed."""
 
     def write(self) -> bool:
-        """Gives the kernel what it takes now. False: the peer is gone, nothing can be written any more."""
+        """Write as much as the kernel takes now. False: the peer is gone."""
         if self.sock is None or self.write_failed:
             self.buffer.clear()
             return not self.write_failed
@@ -139,7 +144,7 @@ class Connection:
         return True
 
     async def drain(self) -> bool:
-        """Writes what is left as the kernel takes it. False: the peer is gone."""
+        """Write the rest as the kernel takes it. False: the peer is gone."""
         if self.drain_lock is None:
             self.drain_lock = trio.Lock()
         async with self.drain_lock:
@@ -156,14 +161,16 @@ class Connection:
         return not self.write_failed
 
     def end_stream(self) -> None:
-        """Our FIN, after everything we wrote."""
+        """Send our FIN, after everything we wrote."""
         if self.sock is not None:
             with contextlib.suppress(OSError):  # the peer is gone already: nothing is left to protect
                 self.sock.shutdown(socket.SHUT_WR)
 
     async def linger(self) -> None:
-        """Until the peer has ended its stream, too, for a moment. The reader goes on and discards: unread bytes at a
-        close would be a reset, which may destroy what we sent."""
+        """Wait for the peer's end of stream, for a moment.
+
+        The reader goes on and discards: unread bytes at a close would be a reset, which may destroy what we sent.
+        """
         if self.sock is None:
             return
         self.over = trio.Event()
@@ -182,7 +189,10 @@ class Connection:
 
 
 async def receive(sock: socket.socket, size_bytes: int = READ_BYTES) -> bytes:
-    """Some bytes; b"" at the end of the stream. Raises OSError (reset), ClosedResourceError (closed here)."""
+    """Some bytes; b"" at the end of the stream.
+
+    Raises OSError (reset), ClosedResourceError (closed here).
+    """
     while True:
         try:
             return sock.recv(size_bytes)
@@ -191,7 +201,7 @@ async def receive(sock: socket.socket, size_bytes: int = READ_BYTES) -> bytes:
 
 
 async def receive_exactly(sock: socket.socket, size_bytes: int) -> bytes:
-    """Raises ProtocolError when the stream ends before."""
+    """Read that many bytes. Raises ProtocolError if the stream ends before."""
     data = b""
     while len(data) < size_bytes:
         more = await receive(sock, size_bytes - len(data))
@@ -210,7 +220,7 @@ async def receive_first_payload(sock: socket.socket) -> bytes:
 
 
 async def connect(address: Address) -> socket.socket:
-    """A standing connection. Raises OSError."""
+    """An established connection. Raises OSError."""
     [(*_, found), *_] = await trio.socket.getaddrinfo(*address, family=socket.AF_INET, type=socket.SOCK_STREAM)
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:

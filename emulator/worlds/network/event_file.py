@@ -1,9 +1,8 @@
 """A process's event files: one JSON line each, through structlog, appended.
 
-Events of the wire level, most of all, go to a file of their own beside the others; `seq` counts through both.
-Lines wait in memory until `flush`; the shell flushes before frames leave if a client-level event is among
-them, and every 50 ms of real time otherwise. After a SIGKILL the last lines may be missing, and one may be
-torn.
+Events of the wire level, the majority, go to a file of their own beside the others; `seq` counts through both. Lines
+wait in memory until `flush`. The shell flushes before frames leave if a client-level event is among them, and every 50
+ms of real time otherwise. After a SIGKILL the last lines may be missing, and one may be torn.
 """
 
 import os
@@ -26,8 +25,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
-    """structlog's last processor: the line's bytes, `event` (structlog's own key) moved behind the
-    envelope."""
+    """structlog's last processor: the line's bytes, its key `event` moved behind the envelope."""
     fields = line.pop("fields")
     name = line.pop("event")
     line["event"] = name
@@ -73,8 +71,10 @@ class _File:
 
 
 class EventFile:
-    """`events/NODE.INCARNATION.jsonl` of a run, and `events/NODE.INCARNATION.wire.jsonl` if that level is
-    among `levels`."""
+    """`events/NODE.INCARNATION.jsonl` of a run, and `events/NODE.INCARNATION.wire.jsonl`.
+
+    The second exists if that level is among `levels`.
+    """
 
     def __init__(self, run_dir: Path, run: str, node: str, incarnation: int, levels: Sequence[str]) -> None:
         directory = run_dir / "events"
@@ -82,7 +82,7 @@ class EventFile:
         self._levels = frozenset(levels)
         self.wire = "wire" in self._levels
         self.urgent = False
-        """A client-level event waits: flush before any frame leaves."""
+        """Whether a client-level event waits: flush before any frame leaves."""
         envelope = {"format": EVENT_FORMAT, "run": run, "node": node, "incarnation": incarnation}
         self._others = _File(directory / f"{node}.{incarnation}.jsonl", **envelope)
         self._wire = _File(directory / f"{node}.{incarnation}.wire.jsonl", **envelope) if self.wire else self._others
@@ -90,7 +90,7 @@ class EventFile:
         self._seq = 0
 
     def write(self, event: Event, cause: str, now: Now) -> None:
-        """Adds the envelope and keeps the line until the next flush."""
+        """Add the envelope and keep the line until the next flush."""
         level = event.LEVEL
         if level not in self._levels:
             return
@@ -106,7 +106,7 @@ class EventFile:
             self.flush()
 
     def flush(self) -> None:
-        """Hands every waiting line to the operating system. Raises OSError."""
+        """Write every waiting line to the operating system. Raises OSError."""
         for file in self._files:
             if file.waiting:
                 file.flush()

@@ -1,4 +1,4 @@
-"""The factory that processes of the network world name: from a run's plain data to the machine of a life."""
+"""Factory of the network world: makes an incarnation's machine from a run's plain data."""
 
 from typing import Any
 

@@ -1,8 +1,9 @@
-"""The fork server: one warmed process that forks every node, so that a node is ready in milliseconds.
+"""The fork server: one warmed process that forks every node, in milliseconds.
 
-It imports everything (`fork_serving`) and runs no event loop. Started as `python -m emulator.worlds.network.fork_server
-FD PARENT MODULE,...`. Everybody waits for it, so it imports no more than nodes need: structlog would bring along rich,
-for the pictures of a terminal that no node has, and does without it where it is not there (50 ms, 5 MiB).
+It imports everything (`fork_serving`) and runs no event loop.
+Started as `python -m emulator.worlds.network.fork_server FD PARENT MODULE,...`.
+Every start waits for it, so it imports no more than nodes need. structlog would import rich, for terminal output that
+no node has, and works without it (50 ms, 5 MiB).
 """
 
 import sys

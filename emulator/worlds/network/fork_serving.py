@@ -1,4 +1,4 @@
-"""What the fork server does: it forks a node when it is told to, signals it, and tells how it ended.
+"""Work of the fork server: forks a node on request, signals it, and reports its end.
 
 Orders and answers are msgpack over a Unix socket that keeps message boundaries; a node's listening socket comes with
 its order. It dies with the supervisor (its end of the socket closes, and the kernel kills it too), and the nodes die
@@ -18,7 +18,7 @@ from emulator.worlds.network.forks import Continued, Ended, Forks, Halted, impor
 from emulator.worlds.network.spec import ProcessOrder
 
 ORDER_BYTES_MAX: Final = 160 * 1024
-"""A message on the socket; the kernel takes about 200 KiB."""
+"""Limit of a message on the socket; the kernel takes about 200 KiB."""
 
 
 class Fork(msgspec.Struct, frozen=True, tag="fork"):
@@ -28,7 +28,7 @@ class Fork(msgspec.Struct, frozen=True, tag="fork"):
 
 
 class SendSignal(msgspec.Struct, frozen=True, tag="signal"):
-    """Answered by Signalled, and later by what the signal did."""
+    """Answered by Signalled, and later by the signal's effect."""
 
     pid: int
     number: int
@@ -92,7 +92,7 @@ class _Server:
 
 
 def serve(arguments: list[str]) -> NoReturn:
-    """FD PARENT [MODULE,...]"""
+    """FD PARENT [MODULE,...]."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     die_with_parent(int(arguments[1]))
     import_and_freeze(arguments[2].split(",") if len(arguments) > 2 and arguments[2] else ())

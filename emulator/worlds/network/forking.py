@@ -25,11 +25,10 @@ class ForkServerLost(Exception):
 
 
 class ForkServer:
-    """Starts the fork server's process at once, without waiting; make it early, outside trio even, to save
-    its start-up time.
+    """Starts the fork server's process at once, without waiting.
 
-    `preload`: modules with the machines' factories. The thread that makes it must outlive it: the kernel
-    ties them together.
+    Make it early, even outside trio, to save its start-up time. `preload`: modules with the machines' factories. The
+    thread that makes it must outlive it: the kernel ends it with the thread.
     """
 
     def __init__(self, preload: Sequence[str] = ()) -> None:
@@ -54,7 +53,7 @@ class ForkServer:
         self._answer: Forked | Signalled | None = None
         self._answered = trio.Event()
         self.ends: dict[int, int] = {}
-        """{process id: exit code, or minus the signal}"""
+        """{process id: exit code, or minus the signal}."""
         self.halted: set[int] = set()
         self._changed = trio.Event()
 
@@ -63,7 +62,7 @@ class ForkServer:
         return self._process.pid
 
     async def listen(self) -> None:
-        """Takes the server's reports until cancelled. Raises ForkServerLost."""
+        """Handle the server's reports until cancelled. Raises ForkServerLost."""
         while True:
             await trio.lowlevel.wait_readable(self._sock)
             try:
@@ -90,7 +89,7 @@ class ForkServer:
             self._changed = trio.Event()
 
     async def fork(self, order: ProcessOrder, listener: socket.socket) -> int:
-        """A new process; returns its id. The caller closes its copy of `listener`."""
+        """Fork a process; return its id. The caller closes its copy of `listener`."""
         answer = await self._ask(Fork(_encode(order)), listener.fileno())
         assert isinstance(answer, Forked)
         return answer.pid
@@ -108,12 +107,12 @@ class ForkServer:
         return self.ends[pid]
 
     async def wait_halted(self, pid: int, halted: bool = True) -> None:
-        """Until SIGSTOP (or SIGCONT) has done its work, or the process ended."""
+        """Wait until SIGSTOP (or SIGCONT) has taken effect, or the process ended."""
         while (pid in self.halted) is not halted and pid not in self.ends:
             await self._changed.wait()
 
     def close(self) -> None:
-        """Ends the server and every node at once. Waits for the server."""
+        """End the server and every node at once. Waits for the server."""
         self._sock.close()
         try:
             self._process.wait(END_LIMIT_S)
@@ -132,7 +131,7 @@ class ForkServer:
         async with self._lock:
             self._answered = trio.Event()
             await trio.lowlevel.wait_writable(self._sock)
-            # Of a server that is gone `listen` tells, and whoever waits for an answer is cancelled.
+            # `listen` reports a server that is gone, and cancels the pending requests.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 socket.send_fds(self._sock, [data], list(descriptors))
             await self._answered.wait()

@@ -1,5 +1,7 @@
-"""Nodes forked from this process, which has imported everything and runs no event loop: what `fork_serving`
-and `agent` have in common."""
+"""Nodes forked from this process, for `fork_serving` and `agent`.
+
+The process has imported everything and runs no event loop.
+"""
 
 import gc
 import importlib
@@ -37,7 +39,10 @@ Change = Ended | Halted | Continued
 
 
 class Forks:
-    """The nodes of this process. `wakeup` becomes readable when one has changed: then ask `changes`."""
+    """The nodes of this process.
+
+    `wakeup` becomes readable when one has changed: then call `changes`.
+    """
 
     def __init__(self) -> None:
         self.alive: set[int] = set()
@@ -48,7 +53,10 @@ class Forks:
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
     def fork(self, order: ProcessOrder, listener: socket.socket, ours: Iterable[socket.socket]) -> int:
-        """A new process, which has `listener` and none of `ours`; returns its id. The caller closes its copy."""
+        """Fork a process, which has `listener` and none of `ours`; return its id.
+
+        The caller closes its copy.
+        """
         parent = os.getpid()
         pid = os.fork()
         if pid:
@@ -77,7 +85,7 @@ class Forks:
         return True
 
     def changes(self) -> Iterable[Change]:
-        """Since the last time."""
+        """Changes since the last call."""
         self.wakeup.recv(4096)
         while self.alive:
             try:
@@ -96,7 +104,7 @@ class Forks:
 
 
 def import_and_freeze(modules: Iterable[str]) -> None:
-    """What is imported stays shared between the nodes: no collector touches its pages."""
+    """Import modules and freeze the collector: nodes then share the pages of these objects."""
     for module in modules:
         importlib.import_module(module)
     gc.collect()

@@ -17,7 +17,7 @@ class InProcess:
         self.ended = trio.Event()
 
     async def run(self) -> None:
-        """Until the machine exits or crashes, or the run is over."""
+        """Run until the machine exits or crashes, or the run is over."""
         self.exit = await self.shell.run(Arrivals(self.shell).accept_all)
 
     @property

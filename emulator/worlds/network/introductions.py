@@ -1,7 +1,6 @@
-"""Who knocks at an agent: connections that have not shown the token yet, and supervisors that wait for their turn.
+"""Handshakes at an agent: unauthenticated connections, and waiting supervisors.
 
-For a loop around select(2), as the agent's is. Nothing waits here, and nothing that is said here ends anything but the
-connection it is said on.
+For a loop around select(2), as the agent's is. No call blocks, and no message ends anything but its own connection.
 """
 
 import contextlib
@@ -21,12 +20,12 @@ from protocol.messages.control import Hello
 from protocol.purposes import CONTROL
 
 STRANGERS_MAX: Final = 64
-"""The oldest makes room."""
+"""Limit of unauthenticated connections; beyond it the oldest is closed."""
 SUPERVISORS_MAX: Final = 4
-"""With the token, waiting; the oldest makes room."""
+"""Limit of waiting supervisors, which have the token; beyond it the oldest is closed."""
 ACCEPTED_AT_ONCE: Final = 64
 LINES_MAX: Final = 100
-"""On standard error, about strangers."""
+"""Limit of lines on standard error about refused connections."""
 
 
 class _Stranger:
@@ -36,7 +35,10 @@ class _Stranger:
         self._data = bytearray()
 
     def hear(self) -> Hello | None:
-        """None: not all of it is here. Takes no byte beyond the first frame. Raises ProtocolError, OSError."""
+        """Read the Hello; None: it is incomplete. Raises ProtocolError, OSError.
+
+        Takes no byte beyond the first frame.
+        """
         while True:
             size = int.from_bytes(self._data[:4], "big") if len(self._data) >= 4 else 0
             if len(self._data) >= 4 and not 0 < size <= HELLO_BYTES_MAX:
@@ -54,38 +56,41 @@ class _Stranger:
 
 
 class Introductions:
-    """`listener` listens. Supervisors are taken from `supervisors`, blocking sockets with their Hello read."""
+    """Handshakes of the listening `listener`.
+
+    Authenticated supervisors are in `supervisors`, blocking sockets with their Hello read.
+    """
 
     def __init__(self, listener: socket.socket, token: str) -> None:
         listener.setblocking(False)
         self._listener = listener
         self._token = token.encode()
         self._strangers: dict[socket.socket, _Stranger] = {}
-        """In the order of their coming."""
+        """In the order of their arrival."""
         self._paused_until = 0.0
         self._lines = 0
         self.supervisors: deque[socket.socket] = deque()
 
     @property
     def sockets(self) -> list[socket.socket]:
-        """All that a child must not keep."""
+        """All sockets that a child must not keep."""
         return [self._listener, *self._strangers, *self.supervisors]
 
     @property
     def readable_when_due(self) -> list[socket.socket]:
-        """To select for reading."""
+        """Sockets to select for reading."""
         listening = [self._listener] if time.monotonic() >= self._paused_until else []
         return [*listening, *self._strangers]
 
     def next_due_s(self) -> float | None:
-        """In how many seconds `hear` has something to do, whatever can be read."""
+        """Seconds until `hear` has something to do without input."""
         dues = [one.deadline for one in self._strangers.values()]
         if self._paused_until > time.monotonic():
             dues.append(self._paused_until)
         return max(0.0, min(dues) - time.monotonic()) if dues else None
 
     def hear(self, readable: Iterable[socket.socket]) -> None:
-        """Listens to those who said something, lets go who had time enough, and takes who is new."""
+        """Read from readable connections, close overdue ones, and accept new ones."""
         ready = set(readable)
         for stranger in list(self._strangers.values()):
             if stranger.sock in ready:
@@ -124,7 +129,7 @@ class Introductions:
         if hello is None:
             return
         if hello.purpose != CONTROL or not hmac.compare_digest(hello.token.encode(), self._token):
-            self._let_go(stranger, "refused somebody without this run's token")
+            self._let_go(stranger, "refused: not this run's token")
             return
         del self._strangers[stranger.sock]
         self.supervisors.append(stranger.sock)
@@ -140,5 +145,5 @@ class Introductions:
         stranger.sock.close()
         self._lines += 1
         if self._lines <= LINES_MAX:
-            with contextlib.suppress(OSError):  # nobody reads us: no reason to end
+            with contextlib.suppress(OSError):  # standard error has no reader: no reason to end
                 print(f"agent: {reason}", file=sys.stderr, flush=True)

@@ -12,14 +12,18 @@ from emulator.worlds.network.spec import LOOPBACK, Address, ProcessOrder
 from emulator.worlds.network.supervision import ControlConnection
 
 DOOR = "emulator.worlds.network.door.door"
-"""Imported before nodes are forked, if there is a door."""
+"""Imported before nodes are forked, if brokers listen for Kafka clients."""
 
 
 class LocalEngine:
-    """`ports`: fixed ones for some nodes; the others get free ones. `dialled`: {node: port that the others dial instead
-    of its own}, for a relay that stands between and looks on. `fork_server`: one made earlier (it must preload
-    `modules`, those of the machines' factories), else one is started. `kafka`: brokers listen for Kafka clients, too.
-    Raises PortInUse."""
+    """Engine of processes on this machine. Raises PortInUse.
+
+    - `ports`: fixed ones for some nodes; the others get free ones.
+    - `dialled`: {node: port that the others connect to instead of its own}, for a relay between them.
+    - `fork_server`: one made earlier (it must preload `modules`, those of the machines' factories), else one is
+      started.
+    - `kafka`: brokers listen for Kafka clients, too.
+    """
 
     def __init__(
         self,
@@ -34,8 +38,10 @@ class LocalEngine:
         wanted = ports or {}
         self._doors: dict[tuple[str, str], socket.socket] = {}
         self._reservations: dict[str, socket.socket] = {}
-        """They keep a node's port while it is dead: bound, not listening, so that connections are refused as a dead
-        process's are."""
+        """They keep a node's port while it is dead.
+
+        Bound and not listening, they refuse connections as a dead process's port does.
+        """
         try:
             for node in topology.nodes:
                 self._reservations[node.name] = reserve_port(node.name, wanted.get(node.name, 0))
@@ -54,7 +60,7 @@ class LocalEngine:
 
     @property
     def pid(self) -> int:
-        """The process that all nodes' processes are children of."""
+        """The parent of all nodes' processes."""
         return self._fork_server.pid
 
     @property
@@ -75,7 +81,7 @@ class LocalEngine:
         await self._fork_server.listen()
 
     async def reach(self, node: str) -> None:
-        """It is this one."""
+        """Nothing: the machine is this one."""
 
     async def launch(self, order: ProcessOrder, token: str) -> Launched:
         node = order.settings.life.node.name

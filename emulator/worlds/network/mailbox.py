@@ -1,4 +1,4 @@
-"""Between the shell and its switchboard: the letters that pass, and what one asks of the other."""
+"""Types between the shell and its switchboard: letters, and the interface of the shell."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -15,7 +15,7 @@ from protocol.messages.replication import ProduceRequest
 
 
 class Outgoing(NamedTuple):
-    """A frame on its way out, with what its events need."""
+    """An outgoing frame, with the fields of its events."""
 
     frame: bytes
     message: Message
@@ -24,8 +24,11 @@ class Outgoing(NamedTuple):
 
 
 class AnsweredHere(Message):
-    """A request of another protocol that the machine has no part in. `frame`: its answer, whole; empty: there is none,
-    and its connection ends. `error`: Kafka's code, of a produce that was refused; `refused`: that produce."""
+    """A request of another protocol that is answered without the machine.
+
+    `frame`: its answer, whole; empty: there is none, and its connection ends. `error`: Kafka's code, of a produce that
+    was refused; `refused`: that produce.
+    """
 
     API_NAME = "Kafka"
     frame: bytes = b""
@@ -44,7 +47,7 @@ class Letter(NamedTuple):
 
 
 class Host(Protocol):
-    """What the switchboard asks of its shell."""
+    """The shell as the switchboard sees it."""
 
     name: str
     settings: ShellSettings
@@ -56,7 +59,7 @@ class Host(Protocol):
     def nursery(self) -> trio.Nursery: ...
     @property
     def full(self) -> bool:
-        """The mailbox takes no more: readers wait."""
+        """Whether the mailbox is full: readers wait."""
 
     async def wait_room(self) -> None: ...
     def look_at_clock(self) -> Now: ...

@@ -1,4 +1,7 @@
-"""Ports that stay a node's own while it is dead: what is bound but does not listen refuses connections."""
+"""Ports that stay reserved for a dead node.
+
+A bound socket that does not listen refuses connections.
+"""
 
 import socket
 from typing import Final
@@ -6,15 +9,15 @@ from typing import Final
 from emulator.worlds.network.spec import LOOPBACK
 
 BACKLOG: Final = 1024
-"""Connections that the kernel keeps in line while we are busy; those beyond it try again after a second."""
+"""Limit of connections in the kernel's queue; those beyond it try again after a second."""
 
 
 class PortInUse(Exception):
-    """Someone else listens where a node should."""
+    """Another process listens on a node's port."""
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Where others of ours may be bound, too. Raises OSError."""
+    """A bound socket whose port our other sockets may share. Raises OSError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -27,7 +30,10 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def reserve_port(node: str, port: int = 0, host: str = LOOPBACK) -> socket.socket:
-    """By default on loopback, "": at any address; 0: a free one. Raises PortInUse."""
+    """A reserved port, by default on loopback; host "": any address; port 0: a free one.
+
+    Raises PortInUse.
+    """
     try:
         return bound(host, port)
     except OSError as error:

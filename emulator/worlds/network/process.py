@@ -25,10 +25,13 @@ from protocol.machine import Exit
 
 PR_SET_NAME: Final = 15
 NAME_BYTES_MAX: Final = 15
-"""What the kernel keeps of a process's name."""
+"""Limit of a process's name in the kernel."""
 TRIM_EVERY_S: Final = 10.0
-"""Real seconds. What a replica catches up with after a cut passes through large buffers; freed, they lie in pieces
-between what is small and lives on, and glibc gives them back only when it is told to."""
+"""Interval in real seconds.
+
+A replica that catches up after a cut uses large buffers. Freed, they lie between small objects that live on, and glibc
+returns them only on request.
+"""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -37,8 +40,10 @@ DESCRIPTORS_WITH_CLIENTS: Final = 8192
 
 
 def run_node(order: ProcessOrder, listener: socket.socket) -> int:
-    """Runs one life of a node in this process; returns the exit code. Standard error goes to a file of its
-    own."""
+    """Run one incarnation of a node in this process; return the exit code.
+
+    Standard error goes to a file of its own.
+    """
     settings = order.settings
     life = settings.life
     run_dir = Path(settings.run_dir)
@@ -77,7 +82,7 @@ async def _run(order: ProcessOrder, machine: object, listener: socket.socket, fi
 
 
 def _doors(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[None]]]:
-    """A broker's, for Kafka clients, if there is one."""
+    """A broker's listener for Kafka clients, if it has one."""
     settings = shell.settings
     if not settings.kafka or not isinstance(machine, BrokerNode):
         return []
@@ -92,7 +97,7 @@ def _doors(shell: NodeShell, machine: object) -> list[Callable[[], Awaitable[Non
 
 
 def _room_for_clients() -> None:
-    """More descriptors, where we have the right to: each client is one."""
+    """Raise the limit of descriptors, if permitted: each client needs one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS_WITH_CLIENTS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS_WITH_CLIENTS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -100,19 +105,22 @@ def _room_for_clients() -> None:
 
 
 def _ahead_of_others() -> None:
-    """Timers that fire late make a run unknown: go before what is not in a hurry, where we have the right to."""
+    """Raise the process's priority, if permitted: late timers make a run unknown."""
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
 
 def _be_called(name: str) -> None:
-    """The node's name, as `ps -o comm` and `top` show it; all nodes have one command line."""
+    """Set the process's name, as `ps -o comm` and `top` show it.
+
+    All nodes have one command line.
+    """
     if _libc.prctl(PR_SET_NAME, name.encode()[:NAME_BYTES_MAX], 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_NAME)")
 
 
 async def return_memory() -> None:
-    """Gives back what is free, now and again: less than a millisecond for some ten megabytes."""
+    """Return free memory from time to time: less than a millisecond for some ten megabytes."""
     trim = getattr(_libc, "malloc_trim", None)  # another libc has none
     while trim is not None:
         await trio.sleep(TRIM_EVERY_S)
@@ -128,7 +136,7 @@ def _redirect_output(path: Path) -> None:
 
 
 def end_process(code: int) -> None:
-    """Ends a forked process without running what its parent registered for the end."""
+    """End a forked process without its parent's exit handlers."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -1,4 +1,7 @@
-"""The lives of one run's nodes, from the order to an engine to the exit code; and the shell of the player here."""
+"""The incarnations of one run's nodes, from the order to an engine to the exit code.
+
+The player's shell, which runs in this process, is here, too.
+"""
 
 import contextlib
 import os
@@ -30,11 +33,11 @@ BEGIN_LIMIT_S: Final = 20.0
 END_LIMIT_S: Final = 3.0
 OVER: Final = "the run is over"
 DYING_BYTES: Final = 4096
-"""Of what a process printed last: whatever it is, a line of it is told."""
+"""Bytes of a process's last output that are searched for its last line."""
 
 
 class RunOrders(msgspec.Struct, frozen=True):
-    """What every life of a run is told alike."""
+    """Input that every incarnation of a run gets."""
 
     run: str
     run_dir: Path
@@ -47,8 +50,10 @@ class RunOrders(msgspec.Struct, frozen=True):
 
 
 class Processes:
-    """`specs`: {node: how its machine is made} for nodes that will be processes. `write`: an event of the
-    supervisor's. `nursery`, where ends are awaited, is set before anything is started."""
+    """`specs`: {node: specification of its machine} for nodes that will be processes.
+
+    `write`: writes an event of the supervisor. `nursery`, which awaits their ends, is set before anything is started.
+    """
 
     def __init__(
         self,
@@ -65,7 +70,7 @@ class Processes:
         self.shells: dict[str, NodeShell] = {}
         """Of nodes that run in this process."""
         self.failing_folders: dict[str, set[str]] = {name: set() for name in self.nodes}
-        """{node: of its disk}; "": all of it."""
+        """{node: failing folders of its disk}; "": all of it."""
         self.hardware: dict[str, Hardware] = dict.fromkeys(self.nodes, SOUND)
         self.board = RuleBoard(self.nodes, self.shells, orders.clock.now_ms, links)
         self._here: dict[str, InProcess] = {}
@@ -83,7 +88,7 @@ class Processes:
         return self.nodes[name]
 
     def living(self, name: str) -> Supervised:
-        """One with a process. Raises ClusterError."""
+        """A node with a process. Raises ClusterError."""
         node = self.node(name)
         if node.pid is None:
             raise ClusterError(f"{name} does not run")
@@ -94,17 +99,17 @@ class Processes:
         return tuple(name for name, node in self.nodes.items() if node.pid is not None or name in self.shells)
 
     async def wait_exit_change(self) -> None:
-        """Until one more process has ended."""
+        """Wait until one more process has ended."""
         await self._exited.wait()
 
     def specify(self, name: str, spec: MachineSpec) -> None:
-        """How the node's machine is made from its next life on. Raises SpecError, ClusterError."""
+        """Set the specification of the node's next incarnations. Raises SpecError, ClusterError."""
         self.node(name)
         spec.load()
         self._specs[name] = spec
 
     def next_life(self, name: str) -> Life:
-        """What the node's next machine will be told."""
+        """Input of the node's next incarnation."""
         orders, incarnation = self._orders, self.node(name).incarnation + 1
         seed = orders.seed * 1_000_003 + zlib.crc32(f"{name}.{incarnation}".encode())
         return Life(orders.run, orders.topology.node(name), orders.topology, incarnation, seed)
@@ -116,7 +121,7 @@ class Processes:
             raise ClusterError(f"{name} has no machine to run as a process")
 
     async def start(self, name: str) -> None:
-        """Returns when its machine has begun. Raises ClusterError."""
+        """Start a node; return when its machine has begun. Raises ClusterError."""
         node = self.node(name)
         settings = self._settings(self.next_life(name), self._engine.run_dir_in(str(self._orders.run_dir)))
         self._write(MachineFault(what="start", target=name, life=node.incarnation + 1))
@@ -143,7 +148,7 @@ class Processes:
         raise ClusterError(f"{name} did not begin within {BEGIN_LIMIT_S:g} s")
 
     async def end(self, node: Supervised, number: signal.Signals) -> int:
-        """Signals its process; returns the exit code when it has ended."""
+        """Signal its process; return the exit code when it has ended."""
         assert node.pid is not None
         node.end_expected = True
         pid = node.pid
@@ -153,7 +158,7 @@ class Processes:
         return code
 
     async def run_here(self, name: str, machine: Machine, extra_effects: ExtraEffects | None) -> InProcess:
-        """Runs a node's machine in this process. Raises ClusterError."""
+        """Run a node's machine in this process. Raises ClusterError."""
         node = self._idle(name)
         settings = self._settings(self.next_life(name), str(self._orders.run_dir))
         shell = NodeShell(settings, machine, self._engine.listen_here(name), extra_effects)
@@ -167,7 +172,7 @@ class Processes:
         return here
 
     async def end_all(self) -> None:
-        """The run is over: nodes write what they hold."""
+        """End the run: nodes flush their files."""
         for node in self.nodes.values():
             node.end_expected = True
         for shell in self.shells.values():
@@ -181,7 +186,7 @@ class Processes:
                 await here.ended.wait()
 
     def _idle(self, name: str) -> Supervised:
-        """One that does not run. Raises ClusterError."""
+        """A node that does not run. Raises ClusterError."""
         node = self.node(name)
         if name in self.running():
             raise ClusterError(f"{name} runs already")
@@ -226,10 +231,10 @@ class Processes:
             here.ended.set()
 
     def _dying_words(self, name: str, node: Supervised) -> str:
-        """The last line of what a dead process printed."""
+        """The last line of a dead process's output."""
         output = self._orders.run_dir / "output" / f"{name}.{node.incarnation}.txt"
         lines: list[str] = []
-        with contextlib.suppress(OSError), open_regular(output) as file:  # it may have come to nothing
+        with contextlib.suppress(OSError), open_regular(output) as file:  # the file may be missing
             file.seek(max(0, os.fstat(file.fileno()).st_size - DYING_BYTES))
             lines = file.read(DYING_BYTES).decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"exit code {self.exits[-1].code}, no word (see its events)"
+        return lines[-1] if lines else f"exited with code {self.exits[-1].code} and no output (see its events)"

@@ -1,4 +1,7 @@
-"""Records the inputs of one life of a node, with a running checksum of its effects: see emulator.worlds.replay."""
+"""Records the inputs of one incarnation, with a running checksum of its effects.
+
+See emulator.worlds.replay.
+"""
 
 import os
 from pathlib import Path
@@ -24,12 +27,12 @@ class InputRecorder:
         self._crc = 0
 
     def answered(self, now: Now, event: Any, payload: bytes | None, effects: list[Effect]) -> None:
-        """The machine took an input and gave these effects. `payload`: of the frame, if it was a message."""
+        """Record an input and its effects. `payload`: of the frame, if it was a message."""
         self._crc = effects_crc(effects, self._crc)
         self._waiting.append(record_bytes(now, event, payload, self._crc))
 
     def raised(self, now: Now, event: Any, payload: bytes | None) -> None:
-        """The machine took its last input."""
+        """Record the machine's last input, whose step raised."""
         self._waiting.append(record_bytes(now, event, payload, None))
 
     def flush(self) -> None:

@@ -1,14 +1,17 @@
-"""What the supervisor tells: how processes ended, since when rules are in force, what cannot be done."""
+"""The supervisor's reports: ends of processes, rules in force, impossible orders."""
 
 import msgspec
 
 
 class ClusterError(Exception):
-    """An order that cannot be done: an unknown node, one that runs already, one that does not run."""
+    """An impossible order: to an unknown node, one that runs already, one that does not run."""
 
 
 class NodeExit(msgspec.Struct, frozen=True):
-    """A process that ended. `code`: its exit code, or minus the signal. `expected`: somebody asked for it."""
+    """A process that ended. `code`: its exit code, or minus the signal.
+
+    `expected`: the supervisor requested it.
+    """
 
     node: str
     incarnation: int
@@ -18,20 +21,26 @@ class NodeExit(msgspec.Struct, frozen=True):
 
 
 class AppliedReport(msgspec.Struct, frozen=True):
-    """`in_force_ms`: {node: since when}; paused nodes learn the rule when they go on, dead ones when they
-    start."""
+    """`in_force_ms`: {node: since when}. A paused node gets the rule when it goes on.
+
+    A dead one gets it at its start.
+    """
 
     rule: str
-    asked_ms: float
+    requested_ms: float
     in_force_ms: dict[str, float]
 
 
 class HealReport(msgspec.Struct, frozen=True):
-    """`healed_ms`: {node: since when}. `frames_stopped`: {node: held, dropped, delayed or lost there},
-    ended lives not included."""
+    """`healed_ms`: {node: since when}.
+
+    `frames_stopped`: {node: held, dropped, delayed or lost there}.
+
+    Ended incarnations are not included.
+    """
 
     rule: str
-    asked_ms: float
+    requested_ms: float
     healed_ms: dict[str, float]
     frames_stopped: dict[str, int]
 

@@ -1,4 +1,4 @@
-"""The rules in force in one run, and telling (and asking) every node that runs."""
+"""The rules in force in one run, and requests to every running node."""
 
 import contextlib
 import math
@@ -24,12 +24,16 @@ from protocol.messages.control import (
 from protocol.messages.status import NodeStatus, StatusRequest, StatusResponse
 
 STATUS_LIMIT_S = 1.0
-"""Real seconds in which a node tells its status: an answer is a step's work away, unless the machine is overloaded."""
+"""Limit in real seconds for a node's status.
+
+An answer takes a step's work, unless the machine is overloaded.
+"""
 
 
 class RuleBoard:
-    """Reaches processes through their control connections (`nodes`) and in-process shells directly (`shells`).
-    `driver`: who stops the frames in their place.
+    """Reaches processes through their control connections, in-process shells directly.
+
+    `nodes`: the processes; `shells`: those in this process. `driver`: stops the frames in their place.
 
     One change at a time: a node that starts or goes on meanwhile sees the rules before the change or after it.
     """
@@ -53,8 +57,8 @@ class RuleBoard:
         return self._changing
 
     async def apply(self, rule: LinkRule) -> AppliedReport:
-        """Puts a rule in force everywhere; returns when every running node has said so."""
-        asked_ms = self._now_ms()
+        """Put a rule in force everywhere; return when every running node has confirmed it."""
+        requested_ms = self._now_ms()
         async with self._changing:
             if rule.rule in self.rules:
                 raise ClusterError(f"there is a rule {rule.rule} already: {self.rules[rule.rule].what}")
@@ -67,10 +71,10 @@ class RuleBoard:
         for name, answer in answers.items():
             assert isinstance(answer, ApplyRuleResponse)
             in_force_ms[name] = answer.in_force_ms
-        return AppliedReport(rule.rule, asked_ms, in_force_ms)
+        return AppliedReport(rule.rule, requested_ms, in_force_ms)
 
     async def heal(self, rule_id: str | None = None) -> list[HealReport]:
-        """Lifts a rule, or all (None). Raises ClusterError for a rule that is not in force."""
+        """Lift a rule, or all (None). Raises ClusterError for a rule that is not in force."""
         if rule_id is not None and rule_id not in self.rules:
             there = ", ".join(self.rules) or "none"
             raise ClusterError(f"no rule {rule_id} is in force; in force: {there}")
@@ -93,7 +97,7 @@ class RuleBoard:
         return counts
 
     async def _heal(self, rule_id: str) -> HealReport:
-        asked_ms = self._now_ms()
+        requested_ms = self._now_ms()
         async with self._changing:
             dropped = await self._driver.heal(rule_id) if self._driver is not None else {}
             del self.rules[rule_id]
@@ -106,21 +110,24 @@ class RuleBoard:
             assert isinstance(answer, HealRuleResponse)
             healed_ms[name] = answer.healed_ms
             stopped[name] = answer.frames_stopped
-        return HealReport(rule_id, asked_ms, healed_ms, stopped)
+        return HealReport(rule_id, requested_ms, healed_ms, stopped)
 
     async def statuses(self) -> dict[str, NodeStatus]:
-        """What each node itself thinks; those that do not say so within a second are left out."""
+        """Each node's own view; those that take longer than a second are left out."""
         answers: dict[str, Message] = await self.tell_all(StatusRequest(), within_s=STATUS_LIMIT_S)
         answers |= {name: StatusResponse(status=shell.status()) for name, shell in self._shells.items()}
-        told: dict[str, NodeStatus] = {}
+        statuses: dict[str, NodeStatus] = {}
         for name, answer in answers.items():
             assert isinstance(answer, StatusResponse)
             if answer.status is not None:
-                told[name] = answer.status
-        return told
+                statuses[name] = answer.status
+        return statuses
 
     async def tell_all(self, message: Message, within_s: float = math.inf) -> dict[str, Message]:
-        """Answers of all nodes that run and are not paused; one that dies meanwhile, or takes longer, is left out."""
+        """Answers of all nodes that run and are not paused.
+
+        One that dies or takes longer is left out.
+        """
         return await self.ask_all(lambda name: message, within_s)
 
     async def ask_all(self, message_for: Callable[[str], Message], within_s: float = math.inf) -> dict[str, Message]:
@@ -141,7 +148,7 @@ class RuleBoard:
         return answers
 
     async def catch_up(self, node: Supervised) -> None:
-        """Rules that came and went while the node was paused."""
+        """Send a resumed node the rules that changed while it was paused."""
         async with self._changing:
             if node.control is not None:
                 with contextlib.suppress(NodeGone):

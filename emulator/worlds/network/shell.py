@@ -1,13 +1,11 @@
-"""The shell: runs one machine. Inputs wait in one bounded mailbox; each is stepped, and its effects are
-done in order.
+"""The shell runs one machine: a bounded mailbox, a step per input, its effects in order.
 
-Picture: a clerk with one tray. Postmen (the readers of connections, the clock) put letters in; the clerk
-takes one, thinks without getting up, and hands out the answers; before any answer leaves the room, what a
-client's eyes depend on is in the book. A full tray keeps the postmen waiting, and that is felt by whoever
-sends.
+Readers of connections and the clock put letters into the mailbox; the shell takes one, steps the machine without
+waiting, and carries out its effects. Events of client level are on disk before any frame leaves. A full mailbox blocks
+the readers, and so slows down the senders.
 
-A machine's exception is a bug: the last event says where, and the process ends with code 70. Faults of the
-world are inputs.
+A machine's exception is a bug: the last event has its place, and the process ends with code 70. Faults of the world are
+inputs.
 """
 
 import socket
@@ -56,22 +54,24 @@ from protocol.machine import (
 from protocol.messages.status import NodeStatus
 
 MAILBOX_MAX = 1024
-"""Inputs waiting; readers pause above it."""
+"""Limit of waiting inputs; readers pause above it."""
 LEAVE_LIMIT_MS = 30_000.0
-"""Of scenario time, for what an ended process has sent and a slow link still holds back."""
+"""Limit in scenario time for frames of an ended process that a slow link still holds back."""
 BURST = 32
 """Inputs stepped before frames are written and other tasks get their turn."""
 
 ExtraEffects = Callable[[Any], "Awaitable[Any] | None"]
-"""Does an effect the shell does not know. What the awaitable returns, unless None, becomes an input of the
-machine."""
+"""Does an effect the shell does not know.
+
+The awaitable's result, unless None, becomes an input of the machine.
+"""
 
 
 class NodeShell:
     """Runs `machine` as the node of `settings.life`, on an already listening socket.
 
-    `await run()` returns its Exit. `begin` must be called before anything happens. In-process shells (the
-    scenario's player) use `extra_effects` for orders to the world.
+    `await run()` returns its Exit. `begin` must be called before anything happens. In-process shells (the scenario's
+    player) use `extra_effects` for orders to the world.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class NodeShell:
         self.begun = trio.Event()
         self.exit: Exit | None = None
         self._over = False
-        """The whole run is."""
+        """Whether the whole run is over."""
         self._machine = machine
         self._extra_effects = extra_effects
         self._files = files
@@ -112,32 +112,32 @@ class NodeShell:
         self._nursery: trio.Nursery | None = None
         self._recorder = InputRecorder(settings) if settings.record_inputs else None
         self._stall_ms = 0.0
-        """That the step under way is longer by, for its disk is slow."""
+        """Additional time of the step under way, for its disk is slow."""
         self._held: tuple[list[Any], str] | None = None
-        """What it orders, and its cause, meanwhile."""
+        """Its effects, and its cause, meanwhile."""
         self._hardware = SOUND
         self.set_hardware(settings.hardware)
 
     # --- from outside ----------------------------------------------------------------------------------------
 
     def begin(self, rules: tuple[LinkRule, ...] = ()) -> None:
-        """The machine's first input; `rules` are in force before it."""
+        """Give the machine its first input; `rules` are in force before it."""
         self.look_at_clock()
         for rule in rules:
             self.apply(rule)
         life = self.settings.life
-        roles, told = ",".join(life.node.roles), (*self.settings.versions, self.settings.settings)
-        self.emit(NodeStarted(roles, life.node.az, *told), "start")
+        roles, versions_and_settings = ",".join(life.node.roles), (*self.settings.versions, self.settings.settings)
+        self.emit(NodeStarted(roles, life.node.az, *versions_and_settings), "start")
         self.post_letter(Letter(Started(life.seed, life.incarnation), "start"))
         self._time.begin()
         self.begun.set()
 
     def request_stop(self) -> None:
-        """As SIGTERM does."""
+        """Request a stop, as SIGTERM does."""
         self.post_letter(Letter(StopRequested(), "stop"))
 
     def end(self, reason: str) -> None:
-        """The run is over: the shell ends after the step it is in, and the machine is not asked."""
+        """End the run: the shell ends after its present step, without an input for the machine."""
         self._over = True
         self.exit = self.exit or Exit(0, reason)
         self.events.flush()
@@ -153,7 +153,7 @@ class NodeShell:
         self._time.paused(from_ms, to_ms)
 
     def apply(self, rule: LinkRule) -> float:
-        """Puts a rule in force, and that in the file; returns since when."""
+        """Put a rule in force, and its event in the file; return since when."""
         self.look_at_clock()
         self.links.apply(self.now.mono_ms, rule)
         self.switchboard.links_changed()
@@ -161,7 +161,7 @@ class NodeShell:
         return self.now.mono_ms
 
     def heal(self, rule_id: str, packets_dropped: int = 0) -> tuple[float, bool]:
-        """Lifts a rule: (since when, whether it was in force)."""
+        """Lift a rule: (since when, whether it was in force)."""
         self.look_at_clock()
         known = self.links.heal(self.now.mono_ms, rule_id, packets_dropped)
         self.switchboard.links_changed()
@@ -169,12 +169,12 @@ class NodeShell:
         return self.now.mono_ms, known
 
     def break_disk(self, folder: str, *, fails: bool) -> tuple[float, int]:
-        """The disk is full, or fails: (since when, bytes on it, or -1 without a disk)."""
+        """Make the disk full, or failing: (since when, bytes on it, or -1 without a disk)."""
         used_bytes = self._files.break_down(folder, fails) if self._files is not None else -1
         return self.clock.now_ms(), used_bytes
 
     def set_hardware(self, hardware: Hardware) -> float:
-        """What this node's machine is like; returns since when."""
+        """Set this node's hardware; return since when."""
         self._hardware = hardware
         self.clock.wall_epoch_ms = self.settings.wall_epoch_ms + hardware.clock_ahead_ms
         if self._files is not None:
@@ -185,11 +185,11 @@ class NodeShell:
         self._stall_ms += self._hardware.takes_ms(operation)
 
     def status(self) -> NodeStatus | None:
-        """What the machine thinks, between two steps; None: it is one that does not say."""
+        """The machine's status between two steps; None: it has none."""
         return self._machine.status(self.clock.now()) if isinstance(self._machine, TellsStatus) else None
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Returns once `condition` holds. It is evaluated now, then after each burst of steps."""
+        """Return once `condition` holds. It is evaluated now, then after each burst of steps."""
         if not condition():
             holds = trio.Event()
             self._awaited.append((condition, holds))
@@ -205,15 +205,17 @@ class NodeShell:
         self.post_letter(Letter(event, cause))
 
     def emit(self, event: Event, cause: str) -> None:
-        """An event of the shell itself."""
+        """Write an event of the shell itself."""
         self.events.write(event, cause, self.now)
         self._flush_soon()
 
     # --- life ------------------------------------------------------------------------------------------------
 
     async def run(self, *tasks: Callable[[], Awaitable[None]]) -> Exit:
-        """Until the machine exits or crashes; `tasks` (accepting connections, signals) run beside it. The
-        listener and all connections are closed afterwards."""
+        """Run until the machine exits or crashes; `tasks` run beside it.
+
+        The tasks accept connections and handle signals. The listener and all connections are closed afterwards.
+        """
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -276,8 +278,10 @@ class NodeShell:
             self.switchboard.write_out()
 
     async def _last_words(self) -> None:
-        """What was sent before still leaves, as a kernel sends it after a process's end; then the process's own end is
-        written. A run that is over waits for no link: no node listens any more."""
+        """Send the remaining frames, as a kernel does after a process's end; then write the end.
+
+        A run that is over waits for no link: no node listens any more.
+        """
         assert self.exit is not None
         self._time.report_now()
         if not self._over:
@@ -296,11 +300,11 @@ class NodeShell:
         self.switchboard.end_translations()
         code = 1 if self.exit.code == EXIT_CRASHED else self.exit.code
         stopped = NodeStopped(code=code, reason=self.exit.reason, kind=self.exit.kind)
-        for told in (*self.links.last_words(), stopped):
-            self.events.write(told, "exit", self.now)
+        for event in (*self.links.last_words(), stopped):
+            self.events.write(event, "exit", self.now)
 
     def _close_events(self) -> None:
-        """Where the last line finds no room either, the exit has already said so."""
+        """Close the event files; a full disk at the last line is reported already."""
         try:
             self.events.close()
         except OSError:
@@ -308,7 +312,10 @@ class NodeShell:
                 raise
 
     def _crash(self, error: Exception) -> None:
-        """Our bug: say where, in one line, and end. What the machine lacks, such as room on its disk, is no bug."""
+        """Handle our bug: put its place into one line, and end.
+
+        A lack of the machine, such as a full disk, is no bug.
+        """
         while isinstance(error, ExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, OSError) and error.errno in LACKING and error.filename:
@@ -327,11 +334,11 @@ class NodeShell:
 
     @property
     def full(self) -> bool:
-        """The mailbox takes no more."""
+        """Whether the mailbox is full."""
         return len(self._mailbox) >= MAILBOX_MAX
 
     async def wait_room(self) -> None:
-        """Returns when the mailbox takes more: backpressure for readers."""
+        """Return when the mailbox takes more: backpressure for readers."""
         if len(self._mailbox) >= MAILBOX_MAX and self._room.is_set():
             self._room = trio.Event()
         await self._room.wait()

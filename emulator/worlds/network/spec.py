@@ -1,4 +1,4 @@
-"""What a node's process is told when it is forked. Plain data, as msgpack; code is named, never sent."""
+"""Input of a node's process at its fork. Plain data, as msgpack; code is named, never sent."""
 
 import importlib
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from protocol.machine import Machine
 
 
 class Address(NamedTuple):
-    """Where a node is dialled; `host` may be a name, which is looked up each time."""
+    """Address of a node; `host` may be a name, which is looked up each time."""
 
     host: str
     port: int
 
 
 class Life(msgspec.Struct, frozen=True):
-    """One life of one node in one run: what a machine's factory may know."""
+    """One incarnation of one node in one run: input of a machine's factory."""
 
     run: str
     node: Node
@@ -39,8 +39,11 @@ class SpecError(ValueError):
 
 
 class MachineSpec(msgspec.Struct, frozen=True):
-    """`factory`: `module:function` of a Factory. `arguments`: whatever msgpack carries. For the event of its start:
-    `versions`, kafka.version and inter.broker.protocol.version ("": it has none), and the `settings` it was given."""
+    """Specification of a machine. `factory`: `module:function` of a Factory.
+
+    `arguments`: any values that msgpack can encode. For the event of its start: `versions`, kafka.version and
+    inter.broker.protocol.version ("": it has none), and its `settings`.
+    """
 
     factory: str
     arguments: dict[str, Any] = {}
@@ -48,7 +51,7 @@ class MachineSpec(msgspec.Struct, frozen=True):
     settings: str = ""
 
     def load(self) -> Factory:
-        """Imports the factory. Raises SpecError."""
+        """Import the factory. Raises SpecError."""
         module, _, name = self.factory.partition(":")
         try:
             factory: Factory = getattr(importlib.import_module(module), name)
@@ -58,14 +61,15 @@ class MachineSpec(msgspec.Struct, frozen=True):
 
 
 class ShellSettings(msgspec.Struct, frozen=True):
-    """Everything a shell needs beside its machine. `routes`: {other node: where it is dialled}; others are no nodes of
-    this run. `control_host`: the only address of this node at which orders are taken ("": any). `failing_folders`: of
-    its disk ("": all of it). `data_dir`: where its disk is ("": `data/NODE` of `run_dir`).
+    """Everything a shell needs beside its machine.
 
-    `kafka`: {AZ of clients ("": outside): {broker: where Kafka clients of that AZ dial it}}; empty: there is no door.
-    `kafka_host`: the only address of this node at which they are listened for ("": any).
-
-    `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
+    - `routes`: {other node: its address}; others are no nodes of this run.
+    - `control_host`: the only address of this node that takes orders ("": any).
+    - `failing_folders`: of its disk ("": all of it). `data_dir`: its disk ("": `data/NODE` of `run_dir`).
+    - `kafka`: {AZ of clients ("": outside): {broker: address for Kafka clients of that AZ}}; empty: no listener for
+      them.
+    - `kafka_host`: the only address of this node that listens for them ("": any).
+    - `epoch_s` is CLOCK_MONOTONIC's value at scenario time 0, `wall_epoch_ms` the wall clock's then.
     """
 
     life: Life
@@ -88,7 +92,7 @@ class ShellSettings(msgspec.Struct, frozen=True):
 
 
 class ProcessOrder(msgspec.Struct, frozen=True):
-    """To the fork server: one node's process. Its listening socket travels beside this."""
+    """Order to the fork server: one node's process. Its listening socket travels beside this."""
 
     settings: ShellSettings
     spec: MachineSpec

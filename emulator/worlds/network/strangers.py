@@ -1,7 +1,7 @@
-"""Strangers: connections that have not shown the run's token yet.
+"""Unauthenticated connections: those that have not shown the run's token yet.
 
-They cost little: so many at once, each for a limited time. When one more comes the oldest has to go, so that silent
-ones never keep out somebody who has something to say.
+They cost little: their number is limited, and their time. When one more comes, the oldest is closed, so that silent
+ones never block a client with the token.
 """
 
 import resource
@@ -13,33 +13,36 @@ import trio
 
 STRANGERS_MAX: Final = 256
 HELLO_LIMIT_REAL_S: Final = 10.0
-"""To show the token. Who has it sends it with the first bytes."""
+"""Limit to show the token. A client that has it sends it with the first bytes."""
 
 
 def descriptors() -> int:
-    """How many this process may have."""
+    """Limit of descriptors of this process."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return soft if soft > 0 else 1 << 20
 
 
 class Strangers:
-    """`most` at a time, by default what leaves a process three quarters of its descriptors."""
+    """At most `most` at a time; by default three quarters of the descriptors stay free."""
 
     def __init__(self, most: int = 0, limit_s: float = HELLO_LIMIT_REAL_S) -> None:
         self.most = most or max(1, min(STRANGERS_MAX, descriptors() // 4))
         self._limit_s = limit_s
         self._scopes: dict[int, trio.CancelScope] = {}
-        """In the order of their coming."""
+        """In the order of their arrival."""
         self._came = 0
         self.let_go = 0
-        """How many had to make room."""
+        """Number of connections closed for newer ones."""
 
     def __len__(self) -> int:
         return len(self._scopes)
 
     @contextmanager
     def one(self) -> Iterator[trio.CancelScope]:
-        """While a connection is a stranger's. The scope is cancelled when its time is over or it has to make room."""
+        """Count an unauthenticated connection.
+
+        Its scope is cancelled at its limit, or for a newer one.
+        """
         if len(self._scopes) >= self.most:
             self.let_oldest_go()
         self._came += 1
@@ -52,7 +55,7 @@ class Strangers:
                 self._scopes.pop(number, None)
 
     def let_oldest_go(self) -> None:
-        """If there is one."""
+        """Close the oldest, if there is one."""
         if self._scopes:
             self.let_go += 1
             self._scopes.pop(next(iter(self._scopes))).cancel()

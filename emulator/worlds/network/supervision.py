@@ -1,4 +1,4 @@
-"""The supervisor's control connection to one node, and what it knows of that node's processes."""
+"""The supervisor's control connection to one node, and its state of that node's processes."""
 
 import sys
 from collections import deque
@@ -15,28 +15,29 @@ from protocol.purposes import CONTROL
 
 
 class NodeGone(Exception):
-    """The node ended before it answered, or said what is no answer."""
+    """The node ended before it answered, or broke the protocol."""
 
 
 class ControlConnection:
     """Requests to a node, one after the other.
 
-    Answers come in the same order. Whoever gives up waiting for one leaves it to the next request, which first waits
-    for it: nothing piles up at a node that does not answer, and no answer is taken for another. What is no answer to
-    the request ends the connection, and is written down here: on the other side is the node's machine, not a friend."""
+    Answers come in the same order. A request that is given up leaves its answer to the next request, which first waits
+    for it: nothing piles up at a node that does not answer, and answers are not mixed up. An invalid answer ends the
+    connection, and standard error has the reason: the node's machine is not trusted.
+    """
 
     def __init__(self, stream: trio.SocketStream, node: str = "a node") -> None:
         self._stream = stream
         self._node = node
         self._decoder = FrameDecoder()
         self._answers: deque[Message] = deque()
-        self._owed: deque[type[Message]] = deque()
-        """Answers that are still to come, in order."""
+        self._pending: deque[type[Message]] = deque()
+        """Pending answers, in order."""
         self._lock = trio.Lock()
 
     @classmethod
     async def open(cls, address: Address, token: str, node: str = "a node") -> "ControlConnection":
-        """To a socket that listens already, whether or not its process runs yet."""
+        """Connect to a socket that listens already, whether or not its process runs yet."""
         stream = await trio.open_tcp_stream(*address)
         hello = Hello(node="injector", incarnation=1, connection=1, purpose=CONTROL, token=token)
         await stream.send_all(encode(hello))
@@ -46,15 +47,15 @@ class ControlConnection:
         """The node's answer, of the type that answers `message`. Raises NodeGone."""
         async with self._lock:
             try:
-                while self._owed:
+                while self._pending:
                     await self._next_answer()
                 await self._stream.send_all(encode(message))
-                self._owed.append(REGISTRY[message.API_KEY, RESPONSE])
+                self._pending.append(REGISTRY[message.API_KEY, RESPONSE])
                 return await self._next_answer()
             except (trio.BrokenResourceError, trio.ClosedResourceError) as error:
                 raise NodeGone from error
             except ProtocolError as error:
-                print(f"{self._node}: closed, for it said what is no answer: {error}", file=sys.stderr, flush=True)
+                print(f"{self._node}: closed after an invalid answer: {error}", file=sys.stderr, flush=True)
                 await self.close()
                 raise NodeGone from error
 
@@ -65,9 +66,9 @@ class ControlConnection:
             if not data:
                 raise NodeGone
             self._answers += [decode(payload).message for payload in self._decoder.feed(data)]
-            if len(self._answers) > len(self._owed):
-                raise ProtocolError(f"{self._answers[-1].API_NAME}, for which nobody asked")
-        answer, expected = self._answers.popleft(), self._owed.popleft()
+            if len(self._answers) > len(self._pending):
+                raise ProtocolError(f"{self._answers[-1].API_NAME}, which is no answer to a pending request")
+        answer, expected = self._answers.popleft(), self._pending.popleft()
         if type(answer) is not expected:
             raise ProtocolError(f"{type(answer).__name__} where {expected.__name__} was due")
         return answer

@@ -1,8 +1,8 @@
 """The switchboard: all connections of one node, and the gates their frames pass.
 
-Orders of the machine (open, send, close) come in from the shell; facts (accepted, opened, message, lost) go
-back into its mailbox. Between the two stand the gates of `emulator.faults.enforcement`: a frame that a
-rule stops waits there, and so does a peer's end, which a cut hides until TCP would have learnt of it.
+Effects of the machine (open, send, close) come in from the shell; inputs (accepted, opened, message, lost) go back into
+its mailbox. Between the two are the gates of `emulator.faults.enforcement`: a frame that a rule stops waits there, and
+so does a peer's end, which a cut hides until TCP would have learnt of it.
 """
 
 import socket
@@ -44,31 +44,36 @@ from protocol.purposes import CLIENT
 
 
 class Switchboard:
-    """Connections by id: positive if this node opened them, negative if it accepted them. `heard`: what the machine
-    hears, and no other message gets through to it; None: everything does."""
+    """Connections by id: positive if this node opened them, negative if it accepted them.
 
-    def __init__(self, host: Host, links: LinkState, heard: Heard | None = None) -> None:
+    `accepted_messages`: the messages that the machine takes, and no others get through to it; None: all.
+    """
+
+    def __init__(self, host: Host, links: LinkState, accepted_messages: Heard | None = None) -> None:
         self._host = host
         self.links = links
-        self._heard = heard
+        self._accepted_messages = accepted_messages
         self._wire = WireEvents(host)
         self._connections: dict[int, Connection] = {}
         self._accepted = 0
         self._translates = True
         self._dirty: dict[int, Connection] = {}
         self._ending: dict[Connection, None] = {}
-        """Past their gates with all that was sent, and not yet in the kernel's hands with all of it."""
+        """Past their gates with all frames, which the kernel has not taken all yet."""
         self._moved = trio.Event()
         """Set when something has passed a gate or has been written, or a rule has come or gone."""
 
     async def drain_all(self) -> None:
-        """Until the kernel has everything that passed the gates."""
+        """Wait until the kernel has everything that passed the gates."""
         for connection in list(self._connections.values()):
             await connection.drain()
 
     async def leave(self) -> None:
-        """Ends every connection behind what was sent on it, as a kernel does when a process ends. Returns when the
-        kernel has all that passes by itself; what a cut or a hold stops has to be healed first, and is left."""
+        """End every connection behind its frames, as a kernel does when a process ends.
+
+        Return when the kernel has all that passes by itself; frames that a cut or a hold stops need a heal, and are
+        left.
+        """
         for connection in list(self._connections.values()):
             if connection.state is State.OPENING:
                 self.end(connection)
@@ -80,14 +85,14 @@ class Switchboard:
             await self._moved.wait()
 
     def end_translations(self) -> None:
-        """The node's process ends: nothing that its translators have under way is answered, nor what still arrives."""
+        """End the translators with the node's process: no further request is answered."""
         self._translates = False
         for connection in self._connections.values():
             if connection.translator is not None:
                 connection.translator.ended()
 
     def close_all(self) -> None:
-        """Nothing is left of them."""
+        """Close all sockets."""
         for connection in self._connections.values():
             connection.close_socket()
 
@@ -98,15 +103,15 @@ class Switchboard:
         name = f"{self._host.name}.{self._host.settings.life.incarnation}#{effect.connection}"
         out, back = self.links.connect(effect.to, effect.purpose, opened_here=True)
         connection = Connection(effect.connection, name, effect.to, effect.purpose, out, back, State.OPENING)
-        if self._heard is not None:
-            connection.conversation = Conversation(self._heard, effect.purpose, opened=True)
+        if self._accepted_messages is not None:
+            connection.conversation = Conversation(self._accepted_messages, effect.purpose, opened=True)
         self._connections[connection.id] = connection
         connection.opening = self.links.opening(out, back)
         self._wire.changed(connection, "opening", cause=cause)
         self._attempt(connection)
 
     def _attempt(self, connection: Connection) -> None:
-        """A SYN, if no rule stops it."""
+        """Send a SYN, if no rule stops it."""
         opening = connection.opening
         assert opening is not None
         stopped = opening.attempt(self._host.now.mono_ms)
@@ -160,7 +165,7 @@ class Switchboard:
             connection.conversation.say(effect.message, effect.correlation_id)
         try:
             frame = encode(effect.message, effect.correlation_id, effect.version)
-        except ProtocolError as error:  # somebody asked for more than a frame holds
+        except ProtocolError as error:  # a peer requested more than a frame holds
             self._lose(connection, str(error))
             return
         self._send_frame(connection, Outgoing(frame, effect.message, effect.correlation_id, cause))
@@ -190,7 +195,7 @@ class Switchboard:
         self._close(connection)
 
     def _close(self, connection: Connection) -> None:
-        """The end of our stream goes out behind what was sent, through the same gate."""
+        """Send the end of our stream behind the frames, through the same gate."""
         connection.state = State.CLOSING
         connection.out.orphan(self._host.now.mono_ms)
         self._offer_out(connection, Marker.CLOSE)
@@ -258,7 +263,7 @@ class Switchboard:
         self._moved.set()
 
     def write_out(self) -> None:
-        """Events that clients depend on, then frames."""
+        """Write events that clients depend on, then frames."""
         if not self._dirty:
             return
         if self._host.events.urgent:
@@ -285,7 +290,7 @@ class Switchboard:
             connection.translator.written()
 
     async def read(self, connection: Connection, sock: socket.socket) -> None:
-        """Frames of a standing connection, until its end."""
+        """Read frames of an established connection, until its end."""
         decoder = FrameDecoder()
         reason = "closed by peer"
         try:
@@ -293,7 +298,7 @@ class Switchboard:
                 data = await receive(sock)
                 self._host.look_at_clock()
                 if data and connection.state is not State.STANDING:
-                    await trio.lowlevel.checkpoint()  # a peer that goes on talking has no more than its turn
+                    await trio.lowlevel.checkpoint()  # a peer that goes on sending has no more than its turn
                     continue  # the machine closed it: discarded
                 if not data:
                     if decoder.pending_bytes:
@@ -340,7 +345,7 @@ class Switchboard:
         self._emit_link_events()
 
     def _pass_in(self, connection: Connection, payload: Any) -> None:
-        """A frame or a marker has arrived."""
+        """Handle a frame or a marker that has arrived."""
         if isinstance(payload, tuple):
             if connection.translator is not None and not self._is_answerable(connection):
                 return
@@ -366,27 +371,27 @@ class Switchboard:
             self._lose(connection, connection.lost_reason, connection.loss)
 
     def _is_answerable(self, connection: Connection) -> bool:
-        """Whether the machine gets to see what arrives on this connection of a translator."""
+        """Whether the machine may see frames of this connection with a translator."""
         return self._translates and connection.state is State.STANDING
 
     # --- connections: their ends -----------------------------------------------------------------------------
 
     def accepted(self, hello: Hello, sock: socket.socket) -> Connection:
-        """A peer's connection whose Hello is good."""
+        """Accept a peer's connection whose Hello is valid."""
         self._host.look_at_clock()
         self._accepted += 1
         out, back = self.links.connect(hello.node, hello.purpose, opened_here=False)
         name = f"{hello.node}.{hello.incarnation}#{hello.connection}"
         connection = Connection(-self._accepted, name, hello.node, hello.purpose, out, back, State.STANDING)
         connection.sock = sock
-        if self._heard is not None:
-            connection.conversation = Conversation(self._heard, hello.purpose, opened=False)
+        if self._accepted_messages is not None:
+            connection.conversation = Conversation(self._accepted_messages, hello.purpose, opened=False)
         self._connections[connection.id] = connection
         self._offer_in(connection, Marker.ACCEPTED)
         return connection
 
     def accepted_in_translation(self, name: str, peer: str, sock: socket.socket, translator: Translator) -> Connection:
-        """A client that speaks another protocol. Rules concern it as they concern node `peer`."""
+        """Accept a client with another protocol. Rules concern it as they concern node `peer`."""
         self._host.look_at_clock()
         self._accepted += 1
         out, back = self.links.connect(peer, CLIENT, opened_here=False)
@@ -397,7 +402,10 @@ class Switchboard:
         return connection
 
     def offer_in_translation(self, connection: Connection, frame: Frame, client_id: str) -> None:
-        """A request of it was read, in which it is called `client_id`. One of a connection that ended is discarded."""
+        """Offer a client's request, which has the client id `client_id`.
+
+        One of a connection that ended is discarded.
+        """
         if not self._is_answerable(connection):
             return
         if client_id != connection.back.client_id:
@@ -417,7 +425,7 @@ class Switchboard:
             self._lose(connection, "a request that is not answered was refused")
 
     def lost(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
-        """The peer's FIN or RST is here, unless a cut stops it: then it comes when the cut is over."""
+        """Handle the peer's FIN or RST, unless a cut stops it: then it comes when the cut is over."""
         if connection.state in (State.CLOSING, State.ENDED):
             connection.close_socket()
             self.end(connection)
@@ -426,10 +434,10 @@ class Switchboard:
             self._offer_in(connection, Marker.LOST)
 
     def _lose(self, connection: Connection, reason: str, loss: Loss = Loss.CLOSED) -> None:
-        """The machine is told, after what arrived before."""
-        if connection.told_lost or connection.state in (State.CLOSING, State.ENDED):
+        """Report the loss to the machine, after the frames before it."""
+        if connection.loss_reported or connection.state in (State.CLOSING, State.ENDED):
             return
-        connection.told_lost = True
+        connection.loss_reported = True
         self._wire.changed(connection, "refused" if loss is Loss.REFUSED else "lost", reason)
         letter = Letter(ConnectionLost(connection.id, reason, loss), f"{connection.name}/lost", connection)
         self._host.post_letter(letter)
@@ -460,7 +468,7 @@ class Switchboard:
             self._host.emit(event, "command")
 
     def _watch(self, connection: Connection) -> None:
-        """Looks at the connection's gates when something is due there."""
+        """Schedule the next look at the connection's gates."""
         opening = connection.opening
         gates = (connection.out, connection.back)
         times = [opening.next_ms] if opening is not None else [gate.next_ms for gate in gates]

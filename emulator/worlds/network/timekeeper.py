@@ -1,4 +1,4 @@
-"""A shell's time: its machine's timers, its own deadlines, one alarm for both; and whether the process was punctual."""
+"""A shell's time: its machine's timers and its own deadlines, with their lateness."""
 
 from collections.abc import Callable
 
@@ -9,14 +9,18 @@ from protocol.lateness import REPORT_EVERY_MS
 from protocol.machine import Now, TimerKey
 
 PROBE_EVERY_REAL_S = 0.02
-"""A machine may set few timers; this one tells that the process ran."""
+"""Interval of probes: a machine may set few timers; these show that the process ran."""
 PROBES_AT_ONCE_MAX = 1_000
 """Of those that were due while the process did not run, beside the first."""
 
 
 class Timekeeper:
-    """`look`: looks at the clock. `fired`: a machine's timer (key, number, due ms) that is to be claimed when its turn
-    comes. `report`: how late timers were, now and then."""
+    """`look`: reads the clock.
+
+    `fired`: a machine's timer (key, number, due ms), to be claimed in turn.
+
+    `report`: called with the lateness of timers from time to time.
+    """
 
     def __init__(
         self,
@@ -35,13 +39,13 @@ class Timekeeper:
         self._ring_ms = float("inf")
 
     def begin(self) -> None:
-        """From now on it is watched whether the process is punctual."""
+        """Begin to measure whether the process is punctual."""
         now_ms = self._look().mono_ms
         self.call_at(now_ms + REPORT_EVERY_MS, self._report_again)
         self._probe(now_ms)
 
     def set(self, key: TimerKey, due_ms: float) -> None:
-        """Sets or moves the machine's timer `key`."""
+        """Set or move the machine's timer `key`."""
         self._timers.set(key, due_ms)
         self._ring_by(due_ms)
 
@@ -49,7 +53,10 @@ class Timekeeper:
         self._timers.cancel(key)
 
     def claim(self, key: TimerKey, number: int, due_ms: float, now_ms: float) -> bool:
-        """Just before TimerFired: False if the timer was cancelled or moved since it rang. Else its lateness counts."""
+        """Claim a timer just before TimerFired; count its lateness.
+
+        False if the timer was cancelled or moved since it rang.
+        """
         if not self._timers.claim(key, number):
             return False
         self._lateness.add(due_ms, now_ms)
@@ -61,7 +68,7 @@ class Timekeeper:
         self._ring_by(due_ms)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Run until cancelled."""
         while True:
             await self._alarm.wait()
             for key, number, due_ms in self._timers.due(self._look().mono_ms):
@@ -83,7 +90,7 @@ class Timekeeper:
         self._lateness.held(from_ms, to_ms)
 
     def report_now(self) -> None:
-        """Since the last report, if any timer fired."""
+        """Report the lateness since the last report, if any timer fired."""
         report = self._lateness.report()
         if report is not None:
             self._report(report)
@@ -97,7 +104,7 @@ class Timekeeper:
             self._alarm.ring_at(self._clock.epoch_s + self._clock.real_s(due_ms))
 
     def _probe(self, due_ms: float) -> None:
-        """Counts the probes that are due by now, and sets the next."""
+        """Count the probes that are due by now, and set the next."""
         every_ms = PROBE_EVERY_REAL_S * 1000.0 * self._clock.speed
         now_ms = self._look().mono_ms
         if now_ms - due_ms > PROBES_AT_ONCE_MAX * every_ms:

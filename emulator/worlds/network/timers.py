@@ -1,4 +1,4 @@
-"""Timers: one heap for the machine's timers and the shell's own deadlines, and how late they were.
+"""One heap for the machine's timers and the shell's own deadlines, and their lateness.
 
 Lateness is counted when the input is handled, not when the clock rang: that is what a machine experiences.
 The time for which the injector stopped the process, or a disk that it made slow held it, is no lateness: exactly that
@@ -41,8 +41,11 @@ class _TimerSpec(ctypes.Structure):
 
 
 class Alarm:
-    """The kernel's timer. An event loop's own deadlines are rounded up to whole milliseconds, which at ten
-    times the speed would make every timer 10 ms late."""
+    """The kernel's timer.
+
+    An event loop's own deadlines are rounded up to whole milliseconds, which at ten times the speed would make every
+    timer 10 ms late.
+    """
 
     def __init__(self) -> None:
         self._fd = _libc.timerfd_create(_CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
@@ -50,14 +53,14 @@ class Alarm:
             raise OSError(ctypes.get_errno(), "timerfd_create")
 
     def ring_at(self, monotonic_s: float) -> None:
-        """Moves the alarm; a time that is past rings at once."""
+        """Move the alarm; a time that is past rings at once."""
         whole_s = int(monotonic_s)
         spec = _TimerSpec(0, 0, whole_s, max(1, int((monotonic_s - whole_s) * 1e9)))
         if _libc.timerfd_settime(self._fd, _TFD_TIMER_ABSTIME, ctypes.byref(spec), None) != 0:
             raise OSError(ctypes.get_errno(), "timerfd_settime")
 
     async def wait(self) -> None:
-        """Until it rings."""
+        """Wait until it rings."""
         while True:
             await trio.lowlevel.wait_readable(self._fd)
             try:
@@ -71,7 +74,10 @@ class Alarm:
 
 
 class TimerHeap:
-    """Due times in scenario ms. A machine's timers have keys, the shell's deadlines are callbacks."""
+    """Due times in scenario ms.
+
+    A machine's timers have keys, the shell's deadlines are callbacks.
+    """
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int, TimerKey | None, Callable[[], None] | None]] = []
@@ -80,11 +86,11 @@ class TimerHeap:
 
     @property
     def next_ms(self) -> float | None:
-        """When something is due next; may be a cancelled timer's time."""
+        """The next due time; may be a cancelled timer's."""
         return self._heap[0][0] if self._heap else None
 
     def set(self, key: TimerKey, due_ms: float) -> None:
-        """Sets or moves the machine's timer `key`."""
+        """Set or move the machine's timer `key`."""
         self._number += 1
         self._live[key] = self._number
         heapq.heappush(self._heap, (due_ms, self._number, key, None))
@@ -101,8 +107,7 @@ class TimerHeap:
         heapq.heappush(self._heap, (due_ms, self._number, None, callback))
 
     def due(self, now_ms: float) -> list[tuple[TimerKey, int, float]]:
-        """Runs the shell's callbacks that are due; returns the machine's timers that are: (key, number, due
-        ms)."""
+        """Run the shell's due callbacks; return the machine's due timers: (key, number, due ms)."""
         rung = []
         while self._heap and self._heap[0][0] <= now_ms:
             due_ms, number, key, callback = heapq.heappop(self._heap)
@@ -113,7 +118,7 @@ class TimerHeap:
         return rung
 
     def claim(self, key: TimerKey, number: int) -> bool:
-        """Just before TimerFired: False if the timer was cancelled or moved since it rang."""
+        """Claim a timer just before TimerFired; False if it was cancelled or moved since it rang."""
         if self._live.get(key) != number:
             return False
         del self._live[key]

@@ -16,24 +16,31 @@ TOOL_LIMIT_S: Final = 10.0
 
 
 class Namespace(msgspec.Struct, frozen=True):
-    """`path`: of the network namespace (/proc/PID/ns/net, /run/netns/NAME). `addresses`: without the control
-    network's."""
+    """`path`: of the network namespace (/proc/PID/ns/net, /run/netns/NAME).
+
+    `addresses`: without the control network's.
+    """
 
     path: str
     addresses: tuple[str, ...]
 
 
 class KernelLinks:
-    """`look`: {node: its namespace} as they are now; a machine that was started again has a new one. May raise
-    ClusterError."""
+    """Driver of kernel cuts. `look`: {node: its namespace} as they are now.
+
+    A machine that was started again has a new one. May raise ClusterError.
+    """
 
     def __init__(self, look: Callable[[], Mapping[str, Namespace]]) -> None:
         self._look = look
         self._namespaces = dict(look())
         self._tables: dict[str, dict[str, str]] = {}
-        """{rule: {node: its table}}"""
+        """{rule: {node: its table}}."""
         self._outdated = False
-        """Machines were started since `look` was asked. To ask a container engine takes a tenth of a second or two."""
+        """Whether machines were started since the last `look`.
+
+        A look at a container engine takes a tenth of a second or two.
+        """
         self._changing = trio.Lock()
 
     def require_possible(self, rule: LinkRule) -> None:
@@ -41,7 +48,7 @@ class KernelLinks:
         require_possible(rule)
 
     async def apply(self, rule: LinkRule) -> None:
-        """At all ends at once, or at none. Raises ClusterError."""
+        """Put a rule in force at all ends at once, or at none. Raises ClusterError."""
         async with self._changing:
             if self._outdated:
                 await self._look_again()
@@ -55,12 +62,12 @@ class KernelLinks:
             await self._everywhere(rule.rule, lambda node: (("-f", "-"), _without(rule.rule) + texts[node]))
         except ClusterError:
             for node in self._tables.pop(rule.rule):
-                with contextlib.suppress(ClusterError):  # who refused the table has none
+                with contextlib.suppress(ClusterError):  # a node that refused the table has none
                     await self._nft(node, ("-f", "-"), _without(rule.rule))
             raise
 
     async def heal(self, rule_id: str) -> dict[str, int]:
-        """{node: packets dropped there}. Raises ClusterError."""
+        """Lift a rule; {node: packets dropped there}. Raises ClusterError."""
         dropped = await self.dropped(rule_id)
         await self._everywhere(rule_id, lambda node: (("-f", "-"), _without(rule_id)))
         self._tables.pop(rule_id, None)
@@ -74,8 +81,10 @@ class KernelLinks:
         return {node: packets_in(msgspec.json.decode(text)) for node, text in listed.items()}
 
     async def _everywhere(self, rule_id: str, order: Callable[[str], tuple[Sequence[str], str]]) -> dict[str, bytes]:
-        """{node: what nft printed}, for (words, input) at all ends of a rule at once. A machine that is gone has taken
-        its tables along, and is left out."""
+        """{node: output of nft}, for (words, input) at all ends of a rule at once.
+
+        A machine that is gone has no tables any more, and is left out.
+        """
         printed: dict[str, bytes] = {}
 
         async def one(node: str) -> None:
@@ -91,7 +100,7 @@ class KernelLinks:
         return printed
 
     async def returned(self, node: str) -> None:
-        """Before the node's next life begins: a machine that was started again knows no rule any more."""
+        """Before the node's next incarnation: put the rules into a machine that was started again."""
         async with self._changing:
             if not self._tables:
                 self._outdated = True
@@ -115,20 +124,20 @@ class KernelLinks:
                 command, stdin=text.encode(), capture_stdout=True, capture_stderr=True, check=False
             )
             if done.returncode != 0:
-                said = done.stderr.decode().strip().splitlines()
-                raise ClusterError(f"{node}: the packet filter refused: {said[0] if said else done.returncode}")
+                errors = done.stderr.decode().strip().splitlines()
+                raise ClusterError(f"{node}: the packet filter refused: {errors[0] if errors else done.returncode}")
             return done.stdout
         raise ClusterError(f"{node}: the packet filter did not answer within {TOOL_LIMIT_S:g} s")
 
 
 def _without(rule_id: str) -> str:
-    """Removes a rule's table, whether or not there is one."""
+    """Commands that remove a rule's table, whether or not there is one."""
     name = table_name(rule_id)
     return f"add table ip {name}\ndelete table ip {name}\n"
 
 
 def packets_in(listed: Mapping[str, Any]) -> int:
-    """Of `nft -j list table`: what its counters have counted."""
+    """Sum of the counters in the output of `nft -j list table`."""
     rules = (entry["rule"] for entry in listed["nftables"] if "rule" in entry)
     counters = (part["counter"] for rule in rules for part in rule["expr"] if "counter" in part)
     return sum(counter["packets"] for counter in counters)

@@ -1,8 +1,8 @@
-"""Machines for local processes: each node has a network namespace, with an agent in it, on two networks.
+"""Machines for local processes: a network namespace with an agent for each node.
 
-Picture: a hub (a namespace of its own) with two bridges. Every machine has a cable to each: `data`, on which nodes dial
-each other, and `control`, to which this machine too is connected. Nothing else of this machine is touched, and
-removing the namespaces removes everything.
+A hub (a namespace of its own) has two bridges. Every machine has a virtual cable to each: `data`, the network between
+nodes, and `control`, to which this machine too is connected. Nothing else of this machine is touched, and removing the
+namespaces removes everything.
 """
 
 import fcntl
@@ -37,9 +37,9 @@ class NamespaceError(Exception):
 
 
 class NamespaceMachines:
-    """For one cluster; `number` tells it from others on this machine (198.18.NUMBER.0/24 and 198.19.NUMBER.0/24).
+    """Machines of one cluster; a context manager. Raises NamespaceError.
 
-    `up` and `down` are for `with`. Raises NamespaceError.
+    `number` tells it from others on this machine (198.18.NUMBER.0/24 and 198.19.NUMBER.0/24).
     """
 
     def __init__(self, topology: Topology, token: str) -> None:
@@ -64,7 +64,7 @@ class NamespaceMachines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with _alone():  # who gets this number next must not lose its own file
+        with _alone():  # the next owner of this number must not lose its own file
             self._take_down()
 
     def _take_down(self) -> None:
@@ -76,7 +76,7 @@ class NamespaceMachines:
         _owner_file(self.number).unlink(missing_ok=True)
 
     def engine(self) -> AgentEngine:
-        """Nodes dial each other on the data network, the player on control."""
+        """Nodes reach each other on the data network, the player reaches them on control."""
         data = {node: Address(self._address(19, node), NODE_PORT) for node in self._nodes}
         control = {node: Address(self._address(18, node), NODE_PORT) for node in self._nodes}
         observer = {OBSERVER: Address(f"198.18.{self.number}.254", NODE_PORT)}
@@ -91,11 +91,11 @@ class NamespaceMachines:
         return AgentEngine(locate, routes, self._token, run_dir=None, revive=revive)
 
     def namespaces(self) -> dict[str, Namespace]:
-        """For the kernel driver."""
+        """Namespaces for the kernel driver."""
         return {node: Namespace(str(NETNS_DIR / self._name(node)), (self._address(19, node),)) for node in self._nodes}
 
     def _wire(self) -> None:
-        """Hub, bridges, cables and addresses."""
+        """Make hub, bridges, cables and addresses."""
         hub = self._name(HUB)
         _ip(["netns add " + self._name(one) for one in (HUB, *self._nodes)])
         uplink = f"fl{self.number}"
@@ -115,12 +115,12 @@ class NamespaceMachines:
             _ip(own, self._name(node))
 
     def _revive(self, node: str) -> None:
-        """An agent that was killed has a successor in the same namespace."""
+        """Start a new agent for a killed one, in the same namespace."""
         if self._keepers[node].poll() is not None:
             self._keepers[node] = self._keeper(node)
 
     def _keeper(self, node: str) -> subprocess.Popen[bytes]:
-        """It ends with this process, whatever ends that."""
+        """Start an agent, which ends with this process in any case."""
         path = NETNS_DIR / self._name(node)
         return subprocess.Popen(
             ["nsenter", f"--net={path}", sys.executable, "-m", "emulator", "agent"],
@@ -143,21 +143,24 @@ class NamespaceMachines:
 
 
 def remove_abandoned() -> list[str]:
-    """Namespaces of clusters whose supervisor is gone; returns their names. Raises NamespaceError."""
+    """Remove the namespaces of clusters whose supervisor is gone; return their names.
+
+    Raises NamespaceError.
+    """
     with _alone():
         return _remove_abandoned()
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """One cluster begins at a time: until it has processes it looks abandoned to others."""
+    """Lock out other clusters: until a cluster has processes it looks abandoned to others."""
     with LOCK_FILE.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def abandoned() -> list[str]:
-    """Names of namespaces that nobody lives in, and whose supervisor is gone."""
+    """Names of namespaces without processes, whose supervisor is gone."""
     return [
         name
         for number in sorted({_number_of(name) for name in _names()})
@@ -175,12 +178,12 @@ def _remove_abandoned() -> list[str]:
 
 
 def _owner_file(number: int) -> Path:
-    """The Identity of the process that these namespaces live and die with."""
+    """File with the Identity of the process that these namespaces live and die with."""
     return OWNERS_DIR / str(number)
 
 
 def _is_owned(number: int) -> bool:
-    """Their supervisor lives, or lives elsewhere: all of its agents may have been killed."""
+    """Whether their supervisor lives, here or elsewhere: all of its agents may have been killed."""
     path = _owner_file(number)
     owner = identity_from(path.read_text()) if path.exists() else None
     return owner is not None and standing_of(owner) != "dead"
@@ -215,8 +218,12 @@ def _free_number() -> int:
 
 
 def _remove(names: Sequence[str]) -> None:
-    """The `ip` of a supervisor that was killed as it ended may be at it, too. Raises NamespaceError when one of them is
-    there still, and nobody else removes them."""
+    """Remove namespaces.
+
+    Raises NamespaceError if one still exists, and no other process removes them.
+
+    The `ip` of a supervisor that was killed as it ended may do the same.
+    """
     while names:
         try:
             _ip([f"netns delete {name}" for name in names])
@@ -236,8 +243,8 @@ def _ip(lines: Sequence[str], namespace: str = "") -> None:
         timeout=TOOL_LIMIT_S, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [f"ip ended with code {done.returncode}"]
-        raise NamespaceError(f"{namespace or 'this machine'}: {said[0]}")
+        errors = done.stderr.strip().splitlines() or [f"ip ended with code {done.returncode}"]
+        raise NamespaceError(f"{namespace or 'this machine'}: {errors[0]}")
 
 
 def _output(*words: str) -> str:

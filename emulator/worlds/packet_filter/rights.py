@@ -1,4 +1,4 @@
-"""What the kernel driver takes: Linux, nft and nsenter, and the right to change other network namespaces."""
+"""Requirements of the kernel driver: Linux, nft, nsenter, rights on network namespaces."""
 
 import ctypes
 import os
@@ -6,16 +6,16 @@ import shutil
 from typing import Final
 
 TOOLS: Final = {"nft": "nftables", "nsenter": "util-linux", "ip": "iproute2"}
-"""{command: Debian's package}"""
+"""{command: Debian's package}."""
 CLONE_NEWNET: Final = 0x40000000
 
 
 class NoRights(Exception):
-    """Says what is missing and what to do."""
+    """A missing requirement; the message has the remedy."""
 
 
 def missing() -> list[str]:
-    """What is missing, each with what to do; nothing: the kernel driver works here."""
+    """The missing requirements, each with its remedy; none: the kernel driver works here."""
     problems = [f"no {tool} command (Debian: {of})" for tool, of in TOOLS.items() if shutil.which(tool) is None]
     if os.geteuid() != 0:
         problems.append("not root: packet filters of other network namespaces are changed by root only (try sudo)")
@@ -31,7 +31,7 @@ def require_rights() -> None:
 
 
 def _may_make_namespace() -> bool:
-    """Tried in a child, which then is gone."""
+    """Whether a namespace can be made, tried in a child process."""
     child = os.fork()
     if child == 0:
         libc = ctypes.CDLL(None, use_errno=True)

@@ -1,4 +1,4 @@
-"""A cut as rules of nftables, one table for each rule and node: what its packets to and from the others meet there."""
+"""A cut as rules of nftables, one table for each rule and node."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -30,11 +30,12 @@ def table_name(rule_id: str) -> str:
 
 
 def table_text(rule: LinkRule, node: str, addresses: Mapping[str, Iterable[str]], port: int) -> str:
-    """The table for one end of the rule, "" if it is no end. `addresses`: {node: all it has, but on the control
-    network}; `port`: on which every node is dialled.
+    """The table for one end of the rule, "" if it is no end.
+
+    `addresses`: {node: all but those on the control network}; `port`: the port of every node.
 
     Both ways: nothing leaves for the others, nothing comes from them. One way: only from `a` to `b`. Opened by `a`: of
-    that, only the packets to the port that was dialled.
+    that, only the packets to the nodes' port.
     """
     out: list[str] = []
     back: list[str] = []

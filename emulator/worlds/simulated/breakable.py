@@ -1,4 +1,4 @@
-"""What may be done to the nodes and links of a simulated world."""
+"""Faults of the nodes and links of a simulated world."""
 
 from collections.abc import Callable
 
@@ -18,12 +18,12 @@ POWER_LOSS = "power-loss"
 
 
 class Breakable(Heap):
-    """Its nodes live and die, its disks fail, its links have rules."""
+    """A heap whose nodes start and stop, whose disks fail, and whose links have rules."""
 
     # --- machines ---
 
     def start(self, name: str) -> None:
-        """Begin a life."""
+        """Begin an incarnation."""
         node = self.nodes[name]
         assert not node.alive, f"{name} is alive"
         node.incarnation += 1
@@ -39,23 +39,23 @@ class Breakable(Heap):
         node.files.faults.made_room()
         self._watch(node)
         node.machine = self._factory(node.node, node.files)
-        event = NodeStarted(",".join(node.node.roles), node.node.az, *self.told(name))
+        event = NodeStarted(",".join(node.node.roles), node.node.az, *self.start_details(name))
         self.trace.add(node, "start", self.now_ms, event)
         self._step(node, Started(self.draws.life_seed(name), node.incarnation), "start")
 
     def kill(self, name: str, what: str = "kill") -> None:
-        """SIGKILL; a dead node stays dead."""
+        """SIGKILL; a stopped node stays stopped."""
         node = self.nodes[name]
         if node.alive:
             self.trace.add(node, "fault", self.now_ms, MachineFault(what, name, life=node.incarnation))
             self._die(node, "killed", kernel_lives=what != POWER_LOSS)
 
     def over(self) -> None:
-        """The run is: whoever lives writes that it ends with it, but for who stands still."""
+        """End the run: every living node that is not paused writes its last events."""
         for node in self.nodes.values():
             if node.alive and not node.paused:
-                for told in (*node.links.last_words(), NodeStopped(0, OVER, ExitKind.ASKED)):
-                    self.trace.add(node, "exit", self.now_ms, told)
+                for event in (*node.links.last_words(), NodeStopped(0, OVER, ExitKind.ASKED)):
+                    self.trace.add(node, "exit", self.now_ms, event)
 
     def stop(self, name: str) -> None:
         """SIGTERM."""
@@ -70,7 +70,7 @@ class Breakable(Heap):
         node.paused = True
 
     def resume(self, name: str) -> None:
-        """SIGCONT: what waited is handled in order."""
+        """SIGCONT: waiting inputs are handled in order."""
         node = self.nodes[name]
         self.trace.add(node, "fault", self.now_ms, MachineFault("resume", name))
         node.paused = False
@@ -81,19 +81,24 @@ class Breakable(Heap):
     # --- disks ---
 
     def watch_storage(self, name: str, before: Callable[[str, str], None] | None) -> None:
-        """`before(operation, path)` is called before every storage operation of a node, whatever its role, from now on
-        and in its next lives; it may raise NodeKilled. None: nobody watches."""
+        """Call `before(operation, path)` before every storage operation of a node; None: no call.
+
+        It holds for any role, from now on and in later incarnations. `before` may raise NodeKilled.
+        """
         node = self.nodes[name]
         node.before_storage = before
         self._watch(node)
 
     def _watch(self, node: SimulatedNode) -> None:
-        """Its storage operations take time, or are looked at. (Others pass without a call.)"""
+        """Install the hook of a node whose storage operations take time or are observed.
+
+        Other nodes' operations pass without a call.
+        """
         if "broker" in node.node.roles or node.before_storage is not None or node.hardware.slow:
             node.files.operation_hook = lambda operation, path: self._before_storage(node, operation, path)
 
     def change_hardware(self, fault: HardwareFault) -> None:
-        """What the node's machine is like from now on, in this life and later ones."""
+        """Change the node's machine in this incarnation and later ones."""
         name = fault.node
         node = self.nodes[name]
         hardware = node.hardware = fault.of(node.hardware)
@@ -103,7 +108,7 @@ class Breakable(Heap):
         self.trace.add(node, "fault", self.now_ms, HardwareChanged(name, *msgspec.structs.astuple(hardware)))
 
     def fill_disk(self, name: str, directory: str = "") -> None:
-        """Its disk, or that log directory, takes nothing more in this life; who starts it again has made room."""
+        """Fill its disk, or that log directory, for this incarnation; a start frees space."""
         node = self.nodes[name]
         self.trace.add(node, "fault", self.now_ms, MachineFault("disk-full", name, directory))
         if directory:
@@ -112,13 +117,13 @@ class Breakable(Heap):
             node.files.capacity_bytes = node.files.used_bytes
 
     def fail_disk(self, name: str, directory: str = "") -> None:
-        """Whatever is done with its disk, or with that log directory, fails until it is replaced."""
+        """Fail every operation on its disk, or that log directory, until it is replaced."""
         node = self.nodes[name]
         self.trace.add(node, "fault", self.now_ms, MachineFault("disk-error", name, directory))
         node.files.faults.failing.add(directory)
 
     def replace_disk(self, name: str, directory: str = "") -> None:
-        """A dead node's disk, or that log directory, is another, and empty."""
+        """Replace a stopped node's disk, or that log directory, by an empty one."""
         node = self.nodes[name]
         assert not node.alive, name
         node.files.faults.replaced(directory)
@@ -128,7 +133,7 @@ class Breakable(Heap):
     # --- links ---
 
     def apply(self, rule: LinkRule) -> None:
-        """In force at every node at once."""
+        """Put a rule in force at every node at once."""
         self.in_force[rule.rule] = rule
         for node in self.nodes.values():
             node.links.apply(self.now_ms, rule)

@@ -1,6 +1,6 @@
-"""How long things take in the simulated world: what a seed varies.
+"""Random durations of the simulated world, drawn from the seed.
 
-A frame's way: a base latency, a part that varies (exponential, as queues make it), and now and then a hiccup of the
+A frame's time: a base latency, a part that varies (exponential, as queues make it), and now and then a hiccup of the
 receiving process (a garbage collection, a scheduling delay). The means are those of a LAN and a busy JVM.
 """
 
@@ -12,8 +12,11 @@ from protocol.machine import TimerKey
 
 
 class Draws:
-    """The world's only random source. It is told for whom it draws, though one stream serves all: a test may keep
-    a stream for each, so that who draws next does not hang on the order of names."""
+    """The world's only random source.
+
+    Each draw names its node, though one stream serves all: a test may keep a stream for each node, so that the result
+    does not depend on the order of names.
+    """
 
     __slots__ = ("_draw", "_frames", "_timer_late_mean_ms", "latencies", "random")
 
@@ -25,23 +28,23 @@ class Draws:
         self._frames = frame_table(latencies)
 
     def frame_ms(self, sender: str, receiver: str) -> float:
-        """One way of one frame."""
+        """Time of one frame in one direction."""
         scaled = self._draw() * TABLE
         index = int(scaled)
-        # What is left of the draw keeps two frames of the same quantile apart.
+        # The rest of the draw keeps two frames of the same quantile apart.
         return self._frames[index] + (scaled - index) * 0.01
 
     def takes_ms(self, node: str, what: Bounded) -> float:
-        """How long something takes a node that has bounds in `Latencies`."""
+        """Duration of an action that has bounds in `Latencies`."""
         bounds: tuple[float, float] = getattr(self.latencies, what)
         return self.random.uniform(*bounds)
 
     def start_extra_ms(self, node: str) -> float:
-        """Of a broker's start, the part that those started with it do not share."""
+        """Part of a broker's start time that brokers started with it do not share."""
         return -self.latencies.start_extra_mean_ms * log(1.0 - self.random.random())
 
     def session_start_ms(self, node: str) -> float:
-        """How long a session server's process takes to start."""
+        """Start time of a session server's process."""
         share, (low, high) = self.latencies.session_late_share, self.latencies.session_late_ms
         drawn = self.random.random()
         if drawn >= share:
@@ -49,17 +52,17 @@ class Draws:
         return low + (high - low) * drawn / share
 
     def timer_ms(self, node: str, key: TimerKey) -> float:
-        """How late a timer fires."""
+        """Lateness of a timer."""
         return -self._timer_late_mean_ms * log(1.0 - self._draw())
 
     def life_seed(self, node: str) -> int:
-        """What a machine's own chance comes from, for one life."""
+        """Seed of a machine for one incarnation."""
         return self.random.getrandbits(48)
 
     def links_seed(self, node: str) -> int:
-        """What jitter and loss at a node's gates come from."""
+        """Seed of jitter and loss at a node's gates."""
         return self.random.getrandbits(32)
 
     def survives_bytes(self, node: str, synced: int, written: int) -> int:
-        """How much of a file survives a power loss."""
+        """Bytes of a file that survive a power loss."""
         return self.random.randint(synced, written)

@@ -1,4 +1,4 @@
-"""What the scenario's player asks of the simulated world: machines started and broken, rules, looks at disks."""
+"""Carries out the player's actions in the simulated world: starts, faults, rules, snapshots."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +25,10 @@ class FaultExecutor:
         self._started_ms = -TOGETHER_MS - 1.0
         self._start_takes_ms = 0.0
         self._starting: set[str] = set()
-        """Told to start, and not yet there."""
+        """Nodes that are being started."""
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
-        """Carry out an action and tell the player."""
+        """Carry out an action and report its end to the player."""
         world = self._world
         number = order.number
         result: dict[str, Any] = {}
@@ -82,8 +82,8 @@ class FaultExecutor:
             case act.HardwareFault():
                 world.change_hardware(order.action)
             case act.ApplyRule(rule):
-                asked = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
-                world.trace.add(node, world.cause, world.now_ms, asked)
+                requested = FaultAsked(rule.rule, rule.what, rule.expects_traffic)
+                world.trace.add(node, world.cause, world.now_ms, requested)
                 world.apply(rule)
             case act.HealRules(rules):
                 result = {"frames_stopped": {rule: world.heal(rule) for rule in rules or tuple(world.in_force)}}
@@ -102,7 +102,7 @@ class FaultExecutor:
         self._world.start(name)
 
     def start_takes_ms(self, name: str) -> float:
-        """From the order to the first input; a broker or controller is a Java machine, and one that has much to do."""
+        """Time from the order to the first input; a broker or controller is a slow Java machine."""
         draws, roles = self._world.draws, self._world.nodes[name].node.roles
         if "session" in roles:
             return draws.session_start_ms(name)
@@ -126,7 +126,7 @@ class FaultExecutor:
             done()
 
     def _power_loss(self, name: str, batches_kept: int, partition: str) -> None:
-        """Everything past what was synced may be lost; the seed, or the caller, says how much. Raises NotSoMany."""
+        """Lose unsynced bytes; the seed, or the caller, decides how many. Raises NotSoMany."""
         world = self._world
         world.kill(name, "power-loss")
         files = world.nodes[name].files

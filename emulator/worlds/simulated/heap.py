@@ -1,11 +1,11 @@
-"""The heap: virtual time jumps from one thing to the next.
+"""The heap: virtual time jumps from one entry to the next.
 
     heap of (at_ms, seq, what, arguments)      what: a frame's arrival, a timer, a gate to look at, ...
 
-Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of a dead life reaches the next one:
-every entry checks the incarnation it was made for.
+Everything drawn comes from one seeded source; ties are broken by `seq`. Nothing of an ended incarnation reaches the
+next one: every entry checks the incarnation it was made for.
 
-A part of `world.SimulatedWorld`, as is what may be done to its nodes (`breakable`).
+A part of `world.SimulatedWorld`, as are the faults of its nodes (`breakable`).
 """
 
 from abc import abstractmethod
@@ -49,7 +49,7 @@ class RunTooLong(Exception):
 
 
 class Course(Protocol):
-    """Something that is under way, such as a scenario's player."""
+    """An activity that ends, such as a scenario's player."""
 
     @property
     def finished(self) -> bool: ...
@@ -65,7 +65,7 @@ class _Until:
 
 
 class Heap(Transport):
-    """All nodes of a topology. `factories`: role -> how a node's machine is made for each life."""
+    """All nodes of a topology. `factory`: makes a node's machine for each incarnation."""
 
     def __init__(
         self,
@@ -78,8 +78,10 @@ class Heap(Transport):
         after_step: Callable[[SimulatedNode, float], None] | None = None,
         draws: Draws | None = None,
     ) -> None:
-        """`after_step(node, now_ms)`: called when a node has handled an input, or has died. It only looks. `draws`:
-        in the place of what seed and latencies would give."""
+        """`after_step(node, now_ms)`: called when a node has handled an input, or has died.
+
+        It only looks. `draws`: replaces the source made of seed and latencies.
+        """
         self.topology = topology
         self.now_ms = 0.0
         self.inputs = 0
@@ -97,11 +99,11 @@ class Heap(Transport):
         }
         self.in_force: dict[str, LinkRule] = {}
         self.on_act: Callable[[SimulatedNode, act.Act], None] | None = None
-        """Who does what the player asks; None: the world's own executor."""
+        """Carries out the player's actions; None: the world's own executor."""
         self.before_start: Callable[[act.Start], str] = lambda order: ""
-        """Told of an ordered start; says why it cannot be, "": it can."""
-        self.told: Callable[[str], tuple[str, str, str]] = lambda name: ("", "", "")
-        """Of a node that starts: its versions and settings, for the event."""
+        """Called with an ordered start; returns the reason of a refusal, or ""."""
+        self.start_details: Callable[[str], tuple[str, str, str]] = lambda name: ("", "", "")
+        """Called for a node that starts: its versions and settings, for the event."""
 
     # --- the heap ---
 
@@ -111,11 +113,17 @@ class Heap(Transport):
         heappush(self._heap, (at_ms, self._seq, what, arguments))
 
     def run(self, until: Callable[[], bool], *, max_ms: float = 3_600_000.0, max_inputs: int = 20_000_000) -> None:
-        """Until the condition holds (looked at after every entry), or nothing is left. Raises RunTooLong."""
+        """Run until the condition holds (checked after every entry), or nothing is left.
+
+        Raises RunTooLong.
+        """
         self.play(_Until(until), max_ms=max_ms, max_inputs=max_inputs)
 
     def play(self, course: Course, *, max_ms: float = 3_600_000.0, max_inputs: int = 20_000_000) -> None:
-        """The same until it is finished: a look at an attribute costs less than a call, and there is one an entry."""
+        """Run until `course` is finished. Raises RunTooLong.
+
+        Reading an attribute costs less than a call, and there is one per entry.
+        """
         heap = self._heap
         while heap and not course.finished:
             at_ms, _, what, arguments = heappop(heap)
@@ -132,8 +140,8 @@ class Heap(Transport):
             return
         now_ms = self.now_ms
         if node.busy_until_ms > now_ms:
-            # A node that is stalled takes its inputs when it goes on, in order; one that is paused as well, too: what
-            # comes during the pause waits behind what came before it.
+            # A stalled node takes its inputs when it goes on, in order. If it is paused as well, inputs during the
+            # pause wait behind those before it.
             self.at(node.busy_until_ms, self._later(node, event, cause))
             return
         if node.paused:
@@ -171,8 +179,10 @@ class Heap(Transport):
         self._step(node, event, cause)
 
     def _later(self, node: SimulatedNode, event: Input | act.ActDone, cause: Cause) -> Callable[[], None]:
-        """Hands over an input that has waited, unless it is for an earlier life, or for a connection that the machine
-        has closed meanwhile."""
+        """A function that delivers a delayed input.
+
+        It drops one for an earlier incarnation, or for a connection that the machine has closed meanwhile.
+        """
         incarnation = node.incarnation
 
         def later() -> None:
@@ -182,16 +192,16 @@ class Heap(Transport):
         return later
 
     def _stall(self, node: SimulatedNode, effects: list[Effect], cause: Cause) -> None:
-        """The step took its time: what it ordered happens at its end."""
+        """Stall a node on its slow disk: the step's effects happen at its end."""
         machine = node.machine
         node.busy_until_ms = self.now_ms + node.stall_ms
         node.stall_ms = 0.0
 
         def finish() -> None:
             if node.machine is not machine:
-                return  # it died meanwhile: another life may stall, too
+                return  # it died meanwhile: another incarnation may stall, too
             if node.paused:
-                node.held.append(finish)  # a process that stands still sends nothing
+                node.held.append(finish)  # a paused process sends nothing
                 return
             node.busy_until_ms = 0.0
             self.cause = cause
@@ -214,7 +224,7 @@ class Heap(Transport):
             node.before_storage(operation, path)
 
     def _carry_out(self, node: SimulatedNode, effect: Effect | act.Act) -> None:
-        match effect:  # in order of how often they come here
+        match effect:  # in order of their frequency
             case Open():
                 self._open(node, effect)
             case Close(connection):
@@ -232,8 +242,8 @@ class Heap(Transport):
                 node.timers.pop(key, None)
             case Exit(code, reason, kind):
                 node.died = effect
-                for told in (*node.links.last_words(), NodeStopped(code, reason, kind)):
-                    self.trace.add(node, self.cause, self.now_ms, told)
+                for event in (*node.links.last_words(), NodeStopped(code, reason, kind)):
+                    self.trace.add(node, self.cause, self.now_ms, event)
                 self._die(node, reason)
             case act.Act():
                 self._act(node, effect)
@@ -242,7 +252,7 @@ class Heap(Transport):
 
     @abstractmethod
     def _act(self, node: SimulatedNode, order: act.Act) -> None:
-        """What the player asks of the world."""
+        """Carry out an action of the player."""
 
     # --- timers ---
 
@@ -257,7 +267,7 @@ class Heap(Transport):
     def _due(self, node: SimulatedNode, key: TimerKey, generation: int) -> None:
         if node.timers.get(key) == generation:
             if node.busy_until_ms > self.now_ms:
-                # Until it is taken, an input before it may cancel or move it.
+                # Until it is taken, an earlier input may cancel or move it.
                 self.at(node.busy_until_ms, self._due, node, key, generation)
             elif node.paused:
                 node.held.append(lambda: self._due(node, key, generation))
@@ -268,8 +278,10 @@ class Heap(Transport):
     # --- a death ---
 
     def _die(self, node: SimulatedNode, reason: str, *, kernel_lives: bool = True) -> None:
-        """The process is gone; its kernel closes what it had open, behind what was sent and passes by itself.
-        `kernel_lives` false: all that waits at a gate is lost with it."""
+        """End a process; its kernel closes its connections, behind frames that pass by themselves.
+
+        `kernel_lives` false: all that waits at a gate is lost with it.
+        """
         node.machine = None
         node.paused = False
         node.held.clear()

@@ -1,4 +1,4 @@
-"""How long things take in the simulated world, before chance has its say: bounds and means of a LAN and a busy JVM."""
+"""Bounds and means of durations in the simulated world: those of a LAN and a busy JVM."""
 
 from functools import lru_cache
 from math import log
@@ -16,43 +16,63 @@ class Latencies(msgspec.Struct, frozen=True):
     hiccup_max_ms: float = 4.0
     timer_late_mean_ms: float = 1.0
     log_creation_ms: tuple[float, float] = (5.0, 60.0)
-    """Creating a log stalls a broker (directories, files, the first use of code): which broker is ready first is a
-    race."""
+    """Time of a broker's stall while it creates a log (directories, files, new code).
+
+    The order in which brokers become ready is a race.
+    """
     first_leadership_ms: tuple[float, float] = (40.0, 260.0)
-    """A broker's first LeaderAndIsr takes longer than all later ones (code that is used for the first time);
-    meanwhile it answers others as before. So a follower may ask a leader that does not know yet, and wait its
-    back-off."""
+    """Additional time of a broker's first LeaderAndIsr (code that is used for the first time).
+
+    Meanwhile it answers other requests as before. So a follower may send a request to a leader that does not know its
+    role yet, and wait its back-off.
+    """
     first_leader_more_ms: float = 37.0
-    """And that much longer where it makes the broker a leader: recorded, followers were ready 37 ms sooner, with a
-    deviation of 95 ms, so that two of three asked too soon."""
+    """Further time if it makes the broker a leader.
+
+    Recorded: followers were ready 37 ms sooner, with a deviation of 95 ms, so that two of three sent requests too soon.
+    """
     first_produce_ms: tuple[float, float] = (15.0, 60.0)
-    """So does its first Produce: recorded 20 to 80 ms with acks=1, and less than 10 afterwards."""
+    """Additional time of its first Produce.
+
+    Recorded: 20 to 80 ms with acks=1, and less than 10 afterwards.
+    """
     first_fetch_ms: tuple[float, float] = (30.0, 130.0)
-    """And its first answer to a follower: recorded, what follows a first write with acks=all comes 4.05 to 4.4 s after
-    a follower's first order, of which the back-off is one and the script's stillness three."""
+    """Additional time of its first answer to a follower.
+
+    Recorded: the step after a first write with acks=all comes 4.05 to 4.4 s after a follower's first request, of which
+    the back-off is one and the script's stillness three.
+    """
     first_failover_ms: tuple[float, float] = (20.0, 120.0)
-    """And its first term as controller: before it reads who is there. Recorded, 50 to 200 ms lie between a controller
-    and its first state; brokers that register meanwhile are there from the beginning."""
+    """Time before a new controller reads the registered brokers in its first term.
+
+    Recorded: 50 to 200 ms lie between a controller and its first state; brokers that register meanwhile are in it from
+    the beginning.
+    """
     start_ms: tuple[float, float] = (900.0, 1_500.0)
     start_extra_mean_ms: float = 200.0
-    """From the order to start a broker to its first input. Those started together share the first part, as they share a
-    machine, and not the second (exponential): which is there first is a race. Recorded, half of them were registered
-    within 130 ms of each other, one in ten 600 ms apart."""
+    """Mean time from the order to start a broker to its first input, besides `start_ms`.
+
+    Brokers started together share `start_ms`, as they share a machine, and not this part (exponential): their order is
+    a race. Recorded: half of them were registered within 130 ms of each other, one in ten 600 ms apart.
+    """
     session_start_ms: float = 120.0
     session_late_share: float = 0.05
     session_late_ms: tuple[float, float] = (2_200.0, 2_600.0)
-    """A session server starts in `session_start_ms`; now and then so late that the others have chosen a leader without
-    it (emulator/machines/session/election.py). Recorded: in one of 19 ensembles the highest number did not lead."""
+    """A session server starts in `session_start_ms`, rarely in `session_late_ms`.
+
+    Then the others have chosen a leader without it (emulator/machines/session/election.py). Recorded: in one of 19
+    ensembles the highest number did not lead.
+    """
 
 
 Bounded = Literal[
     "log_creation_ms", "first_leadership_ms", "first_produce_ms", "first_fetch_ms", "first_failover_ms", "start_ms"
 ]
-"""What takes a time drawn between two bounds: fields of `Latencies`."""
+"""Durations drawn between two bounds: fields of `Latencies`."""
 
 CALM = Latencies()
 ROUGH = Latencies(base_ms=0.2, mean_extra_ms=1.5, hiccup_share=0.03, hiccup_max_ms=60.0, timer_late_mean_ms=2.0)
-"""A machine short of CPU, for schedules in which races abound."""
+"""A machine short of CPU, for schedules with many races."""
 
 
 TABLE = 4096
@@ -60,7 +80,10 @@ TABLE = 4096
 
 @lru_cache(maxsize=16)
 def frame_table(lat: Latencies) -> tuple[float, ...]:
-    """Quantiles of a frame's time, so that drawing one is a look-up: the last `hiccup_share` of them have a hiccup."""
+    """Quantiles of a frame's time, so that drawing one is a look-up.
+
+    The last `hiccup_share` of them have a hiccup.
+    """
     calm = round(TABLE * (1.0 - lat.hiccup_share))
     ways = [lat.base_ms - lat.mean_extra_ms * log(1.0 - (i % calm + 0.5) / calm) for i in range(TABLE)]
     return tuple(

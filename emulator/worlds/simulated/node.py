@@ -1,4 +1,4 @@
-"""A node of the simulated world: its disk, its present life, its timers and connections."""
+"""A node of the simulated world: its disk, its incarnation, its timers and connections."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MachineFactory = Callable[[Node, MemoryFiles], Machine]
 
 
 class SimulatedNode:
-    """`machine` None: dead. `held`: inputs that wait while the process is paused."""
+    """`machine` None: stopped. `held`: inputs that wait while the process is paused."""
 
     __slots__ = (
         "accepted", "before_storage", "busy_until_ms", "closed", "cuts", "died", "ends", "files", "hardware", "held",
@@ -34,28 +34,33 @@ class SimulatedNode:
         self.held: deque[Callable[[], None]] = deque()
         self.ends: dict[int, End] = {}
         self.leaving: dict[End, None] = {}
-        """Ends that a process of this node closed, with something that still waits at the gate, in the order of their
-        closing; they may outlive the process."""
+        """Ends that a process of this node closed with frames at the gate, in the order of closing.
+
+        They may outlive the process.
+        """
         self.closed: set[int] = set()
-        """Connections that its present life has closed: no input of theirs follows."""
+        """Connections that this incarnation has closed: no input of theirs follows."""
         self.accepted = 0
         self.busy_until_ms = 0.0
-        """Stalled by its disk until then: inputs wait, and so does what the step under way sends."""
+        """End of its disk's stall: inputs wait until then, and so do the effects of the step."""
         self.stall_ms = 0.0
         self.hardware = SOUND
         self.wall_epoch_ms = WALL_EPOCH_MS
-        """What its wall clock showed, or would have, at scenario time 0."""
+        """Time of its wall clock at scenario time 0."""
         self.warm: set[Bounded] = set()
-        """What its present life has done already: the first of a kind takes longer."""
+        """First actions that this incarnation has done already: the first of a kind takes longer."""
         self.before_storage: Callable[[str, str], None] | None = None
-        """Called before every primitive storage operation; may raise NodeKilled, DiskFull or DiskFailed."""
+        """Called before every primitive storage operation.
+
+        May raise NodeKilled, DiskFull or DiskFailed.
+        """
         self.cuts = 0
-        """How often its storage was told to cut or delete a file."""
+        """Number of cuts and deletions of files in its storage."""
         self.timers: dict[TimerKey, int] = {}
         self.timer_generation = 0
         self.seq = 0
         self.died: Exit | None = None
-        """The last life's own end."""
+        """The last incarnation's own end."""
 
     @property
     def alive(self) -> bool:

@@ -1,4 +1,4 @@
-"""What lies between the two ends of a connection of the simulated world."""
+"""A frame between the two ends of a connection of the simulated world."""
 
 import msgspec
 
@@ -7,7 +7,7 @@ from protocol.messages.base import Message
 
 
 class Parcel(msgspec.Struct, frozen=True, gc=False):
-    """A frame on its way: the message as bytes, and what the envelope around it would say."""
+    """A frame in flight: the message as bytes, and the fields of its envelope."""
 
     kind: type[Message]
     correlation_id: int
@@ -16,5 +16,5 @@ class Parcel(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def frame_bytes(self) -> int:
-        """Of the whole frame, as the network's world would send it."""
+        """Size of the whole frame in the network world."""
         return len(encode(decode_body(self.kind, self.body), self.correlation_id, self.version))

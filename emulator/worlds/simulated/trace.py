@@ -1,4 +1,4 @@
-"""The simulated world's events: kept as tuples, written as lines only when asked for."""
+"""The simulated world's events: kept as tuples, formatted as lines only on request."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,17 @@ if TYPE_CHECKING:
     from emulator.worlds.simulated.node import SimulatedNode
 
 Cause = str | tuple[str, int]
-"""The input that led to an event; a frame as (connection, number), spelt `connection/number` only when it is
-written."""
+"""The input that led to an event; a frame as (connection, number).
+
+It is spelt `connection/number` only when it is written.
+"""
 
 Entry = tuple[str, int, int, Cause, float, Event]
-"""(node, incarnation, seq, cause, at_ms, event)"""
+"""(node, incarnation, seq, cause, at_ms, event)."""
 
 
 def cause_text(cause: Cause) -> str:
-    """As events spell it."""
+    """The cause as events spell it."""
     return cause if isinstance(cause, str) else f"{cause[0]}/{cause[1]}"
 
 
@@ -47,10 +49,11 @@ class Trace:
         }  # fmt: skip
 
     def shape(self) -> bytes:
-        """The trace without times and what comes of them or the seed: what two seeds are compared by.
+        """The trace without times and values of the seed, for comparing two seeds.
 
         Digests (of bytes with a timestamp in them) and session ids are numbered as they first appear; znodes' data is
-        left out."""
+        left out.
+        """
         numbers: dict[tuple[str, int], int] = {}
         return b"\n".join(
             _encoder.encode((node, incarnation, seq, cause, event.NAME, _timeless(event, numbers)))
@@ -60,12 +63,12 @@ class Trace:
 
 _encoder = msgspec.json.Encoder()
 NUMBERED = frozenset(("digest", "session"))
-"""Fields that come of the seed: two runs that did the same differ in them."""
+"""Fields that depend on the seed: two equal runs differ in them."""
 
 
 @cache
 def _seeded(kind: type[Event]) -> tuple[str, ...] | None:
-    """None: nothing of it comes of the seed."""
+    """Fields of this kind that depend on the seed. None: none."""
     names = tuple(sorted(NUMBERED.intersection(kind.__struct_fields__)))
     return names if names or kind is ZnodeChanged else None
 

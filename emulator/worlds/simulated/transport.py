@@ -1,6 +1,8 @@
-"""The connections of a simulated world: opened, refused, torn; frames that travel and wait at gates.
+"""Connections of a simulated world: opened, refused, lost.
 
-A part of `world.SimulatedWorld`, which inherits it: what a frame needs at every step is looked up once, not twice.
+Frames that travel and wait at gates.
+
+A part of `world.SimulatedWorld`, which inherits it: a frame's look-ups happen once, not twice.
 """
 
 from abc import abstractmethod
@@ -43,14 +45,17 @@ SLOW_AT_FIRST: dict[type[Message], Bounded] = {
     FetchResponse: "first_fetch_ms",
     SessionRequest: "first_failover_ms",
 }
-"""What a broker takes longer for when it does it for the first time."""
+"""Messages whose first handling takes a broker longer."""
 SLOW_TO_SEND: tuple[Bounded, ...] = ("first_fetch_ms", "first_failover_ms")
-"""It sends these: an answer to a follower, and a new controller's look at who is there. The others it gets."""
+"""Those that it sends: an answer to a follower, a new controller's request for the brokers.
+
+It receives the others.
+"""
 WHO_IS_THERE = GetChildren(BROKER_IDS, watch=True)
 
 
 Entry = tuple[float, int, Callable[..., None], tuple[Any, ...]]
-"""(at_ms, seq, what is done then, its arguments): of the heap."""
+"""(at_ms, seq, function, its arguments): of the heap."""
 
 
 class Transport:
@@ -86,7 +91,7 @@ class Transport:
         self._syn(node, end, order.to)
 
     def _syn(self, node: SimulatedNode, end: End, to: str) -> None:
-        """Try to reach the peer; again when the gate says so."""
+        """Try to reach the peer; again at the gate's next time."""
         if end.closed or end.opening is None:
             return
         opening = end.opening
@@ -111,7 +116,7 @@ class Transport:
             self._syn(node, end, to)
 
     def _arrive(self, node: SimulatedNode, incarnation: int, end: End, to: str) -> None:
-        """The SYN is at the peer's: accepted if there is a process, refused if not."""
+        """Handle a SYN at the peer: accept it if there is a process, else refuse it."""
         if end.closed:
             return
         peer = self.nodes.get(to)
@@ -134,7 +139,10 @@ class Transport:
         self.at(back_ms, self._stand, end)
 
     def _stand(self, end: End) -> None:
-        """The peer's answer to the SYN is at the opener's, or what comes behind it: the connection is open."""
+        """Open the connection at the opener.
+
+        The peer's answer to the SYN has arrived, or a frame behind it.
+        """
         if end.closed or end.opened:
             return
         node = self.nodes[end.node]
@@ -143,7 +151,7 @@ class Transport:
         self._step(node, ConnectionOpened(end.connection), f"{end.wire.name}/0")
 
     def _lose(self, node: SimulatedNode, end: End, loss: Loss) -> None:
-        """This end's machine hears that the connection is gone."""
+        """Report the loss of the connection to this end's machine."""
         if end.closed:
             return
         self._end(end)
@@ -155,8 +163,12 @@ class Transport:
         self._step(node, ConnectionLost(end.connection, loss.value, loss), f"{end.wire.name}/lost")
 
     def _close(self, end: End, reason: str, *, kernel_lives: bool = True) -> None:
-        """This end is closed by its own process, or with it; the end of the stream goes out behind what was sent.
-        `kernel_lives` false: what waits at the gate is lost."""
+        """Close this end by its own process, or with it.
+
+        The end of the stream goes out behind the frames.
+
+        `kernel_lives` false: frames at the gate are lost.
+        """
         node = self.nodes[end.node]
         self._end(end)
         self._connection_changed(node, end, end.peer.node if end.peer else "", "closed", reason)
@@ -174,20 +186,22 @@ class Transport:
         self._leave(node, end)
 
     def _let_go(self, node: SimulatedNode) -> None:
-        """Of what its dead processes left behind, all that needs a heal to pass dies with them, as in the network world
-        (docs/not-modelled.md). The receiver's gate stops the end of the stream until the heal."""
+        """Drop the frames of ended processes that need a heal to pass, as in the network world.
+
+        See docs/not-modelled.md. The receiver's gate stops the end of the stream until the heal.
+        """
         for end in tuple(node.leaving):
             if (end.incarnation != node.incarnation or not node.alive) and not end.out.passes_by_itself:
                 self._leave(node, end)
 
     def _leave(self, node: SimulatedNode, end: End) -> None:
-        """The end of the stream is past the gate, or what was before it is given up."""
+        """Send the end of the stream: it is past the gate, or the frames before it are given up."""
         node.leaving.pop(end, None)
         node.links.forget(end.out)
         self._travel(end, EOF)
 
     def _end(self, end: End) -> None:
-        """No input comes of it any more."""
+        """Mark an end as closed: no input comes of it any more."""
         end.closed = True
         links = self.nodes[end.node].links
         links.forget(end.back)
@@ -227,8 +241,10 @@ class Transport:
         self._travel(end, parcel)
 
     def _first_of_its_kind(self, sender: SimulatedNode, end: End, message: Message, kind: Bounded) -> None:
-        """What a process does for the first time in its life is slow, and with it what comes behind on that
-        connection. `kind`: see SLOW_AT_FIRST."""
+        """Delay the first message of its kind in an incarnation, and the connection behind it.
+
+        `kind`: see SLOW_AT_FIRST.
+        """
         if end.peer is None:
             return
         slow = sender if kind in SLOW_TO_SEND else self.nodes[end.peer.node]
@@ -243,7 +259,7 @@ class Transport:
         end.last_arrival_ms = max(end.last_arrival_ms, self.now_ms + late_ms)
 
     def _travel(self, end: End, parcel: Parcel | None) -> None:
-        """Past the sender's gate: on its way, behind what went before."""
+        """Send a parcel past the sender's gate on its way, behind those before it."""
         peer = end.peer
         if peer is None:
             return
@@ -256,8 +272,10 @@ class Transport:
         heappush(self._heap, (at_ms, self._seq, self._at_gate, (peer, parcel)))
 
     def _at_gate(self, end: End, parcel: Parcel | None, passed: bool = False) -> None:
-        """At the receiver's gate, where a rule for some frames only meets those that were on their way. `passed`: it
-        has waited there already."""
+        """Offer a parcel to the receiver's gate. `passed`: it has waited there already.
+
+        A rule for some frames only stops frames in flight here.
+        """
         if end.closed:
             return
         if not end.back.calm and not passed:

@@ -1,6 +1,6 @@
-"""A connection of the simulated world: two ends, each with its gatekeepers, an ordered stream each way.
+"""A connection of the simulated world: two ends with gates, an ordered stream each way.
 
-What a frame says travels as bytes. It passes the sender's gate, takes its time, and passes the receiver's gate.
+A message travels as bytes. It passes the sender's gate, takes its time, and passes the receiver's gate.
 """
 
 from typing import Final
@@ -8,15 +8,16 @@ from typing import Final
 from emulator.faults.paths import Opening, Path
 
 EOF: Final = None
-"""What is offered to a gate when the peer's kernel says that the stream is over."""
+"""Offered to a gate when the peer's kernel reports the end of the stream."""
 
 
 class End:
-    """One end. `connection`: the id by which its machine knows it; `sent`, `received`: frames so far.
+    """One end. `connection`: its machine's id of it; `sent`, `received`: frames so far.
 
-    `out` and `back` are this node's gates for the two directions; `last_arrival_ms` keeps this end's outgoing frames
-    in order. `closed`: its machine has nothing to do with it any more; what it sent before, and the end of the stream
-    behind it, may still wait at `out`."""
+    `out` and `back` are this node's gates for the two directions; `last_arrival_ms` keeps this end's outgoing frames in
+    order. `closed`: its machine has nothing to do with it any more; its earlier frames, and the end of the stream
+    behind them, may still wait at `out`.
+    """
 
     __slots__ = (
         "back", "closed", "connection", "incarnation", "last_arrival_ms", "node", "opened", "opening", "out", "peer",

@@ -1,4 +1,4 @@
-"""The simulated world: nodes on a heap, what may be done to them, and who does what the player asks."""
+"""The simulated world: nodes on a heap, their faults, the executor of player's actions."""
 
 from emulator.faults.actions import Act
 from emulator.worlds.simulated.breakable import Breakable
@@ -13,7 +13,7 @@ class SimulatedWorld(Breakable):
 
     @property
     def executor(self) -> FaultExecutor:
-        """One for the whole run: it remembers which nodes are started together."""
+        """The executor of the whole run: it keeps the nodes that are started together."""
         if self._executor is None:
             self._executor = FaultExecutor(self)
         return self._executor

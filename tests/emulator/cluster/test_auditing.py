@@ -25,7 +25,7 @@ def a_command(code: str) -> tuple[str, ...]:
          r.Answer(result={"run": "/a/run", "json": "--json"})),
         ("import sys; print('no Java', file=sys.stderr); sys.exit(2)", r.unusable("no Java")),
         ("import sys; print('x'); print('not there', file=sys.stderr); sys.exit(3)", r.unknown("not there")),
-        ("import sys; sys.exit(70)", r.unknown("no word", why="bug")),
+        ("import sys; sys.exit(70)", r.unknown("no output", why="bug")),
     ],
 )  # fmt: skip
 async def test_an_audit_is_what_the_command_says(code: str, answer: r.Answer) -> None:

@@ -68,7 +68,7 @@ def test_what_is_later_and_what_is_for_one_broker_counts(tmp_path: Path) -> None
     assert of(given, "num.io.threads") == [4, 4, 4]
     assert of(given, "replica.lag.time.max.ms") == [7000, 6000, 7000]
     assert of(given, "zookeeper.session.timeout.ms") == [6500, 6500, 7000]
-    told = "broker-2 keeps zookeeper.session.timeout.ms=7000, which the scenario gives to it alone"
+    told = "broker-2 keeps zookeeper.session.timeout.ms=7000, which the scenario sets for it alone"
     assert told in given.account.warnings
     last = small(SCENARIO, "2.6", common, own, replica_lag_time_max_ms=5500)
     assert of(last, "replica.lag.time.max.ms") == [5500, 5500, 5500]
@@ -251,14 +251,14 @@ def test_an_offsets_topic_with_more_replicas_than_brokers_has_as_many_as_there_a
         ({"log.flush.interval.ms": 100, "log.flush.scheduler.interval.ms": 5000},
          "log.flush.interval.ms=100: the flusher looks every 5000 ms only (log.flush.scheduler.interval.ms)"),
         ({"group.min.session.timeout.ms": 9, "group.max.session.timeout.ms": 8},
-         "group.min.session.timeout.ms=9 is above group.max.session.timeout.ms=8: no member is let in"),
+         "group.min.session.timeout.ms=9 is above group.max.session.timeout.ms=8: no member can join"),
         ({"consumer.session.timeout.ms": 5000},
          "consumer.session.timeout.ms=5000: group.min and group.max.session.timeout.ms are 6000 and 1800000, so "
          "brokers would refuse such a member"),
         ({"consumer.request.timeout.ms": 400},
          "consumer.request.timeout.ms=400 is not above fetch.max.wait.ms=500: an idle fetch times out"),
         ({"producer.acks": "all"},
-         "producer.acks: every produce of this scenario says its own (`acks: producer.acks` leaves it to the setting)"),
+         "producer.acks: every produce of this scenario sets its own (`acks: producer.acks` leaves it to the setting)"),
         ({"producer.linger.ms": 5},
          "settings of producers: every produce of this scenario names its broker, and uses no client's library"),
     ],

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.runs.directory import told_in_settings_file
+from emulator.runs.directory import settings_file_fields
 from emulator.runs.resolve import resolve
 from emulator.runs.sources import find_scenario
 from emulator.runs.starts import starts_in, versions_played
@@ -112,7 +112,7 @@ def test_settings_of_a_start_are_in_force_and_told() -> None:
     scenario = load_scenario(text, "small.yaml")
     resolved = resolve(scenario)
     assert timer_limit_ms(resolved) == 80.0
-    (start,) = told_in_settings_file(resolved)["starts"]
+    (start,) = settings_file_fields(resolved)["starts"]
     assert (start["node"], start["kafka.version"]) == ("broker-0", "2.6")
     run = play_and_judge(resolved, 1, run="r")
     assert run.played.world.nodes["broker-0"].machine.context.settings.replica_lag_time_max_ms == 800  # type: ignore[union-attr]

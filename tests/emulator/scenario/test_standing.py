@@ -66,6 +66,6 @@ def test_both_worlds_refuse_alike() -> None:
     assert act.unfit(act.Start("n"), **runs) == "n runs already"
     assert act.unfit(act.ResumeNode("n"), **runs) == "n is not paused"
     assert act.unfit(act.PauseNode("n"), **paused) == "n is paused already"
-    assert act.unfit(act.Stop("n"), **paused) == "n is paused, and hears nothing: resume it first"
+    assert act.unfit(act.Stop("n"), **paused) == "n is paused and receives nothing; resume it first"
     assert act.unfit(act.LoseDisk("n"), **runs) == "n runs: its disk cannot be lost under it"
     assert not any(act.unfit(to(node="n"), **dead) for to in (act.Kill, act.PowerLoss, act.LoseDisk, act.Start))

@@ -132,7 +132,7 @@ def test_more_contradictions_than_lines_are_counted(six: ClusterStatus) -> None:
 def test_a_narrow_terminal_has_the_figures_as_words(dual: ClusterStatus) -> None:
     text = drawn(dual, 80, 24)
     assert line(text, "controller:").startswith(
-        f"controller: broker-0 epoch 1 (so say b0); {elected(dual)} epoch 2 (so say b1, b2)"
+        f"controller: broker-0 epoch 1 (known to b0); {elected(dual)} epoch 2 (known to b1, b2)"
     )
     assert "sessions: broker-0 disconnected · UnderReplicatedPartitions b1=1" in text
 
