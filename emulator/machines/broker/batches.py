@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import BATCH_MAGIC, check_crc, iter_headers, place, read_header
+from protocol.records.message import crc_at
 from protocol.records.message_set import place_message
 from protocol.records.types import BatchHeader
 
@@ -49,9 +50,10 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
             end = position + sent.size_bytes
             if sent.size_bytes > max_bytes:
                 raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {max_bytes}")
-            if not check_crc(records, position):
+            old = sent.magic < BATCH_MAGIC
+            if not (crc_at(records, position, sent.size_bytes) == sent.crc if old else check_crc(records, position)):
                 raise CorruptBatch(f"the batch at {position} of {len(records)} bytes fails its checksum")
-            if sent.magic < BATCH_MAGIC and sent.compression == "none":
+            if old:
                 data, header = place_message(records, position, sent, log_end)
             else:
                 alone = sent.size_bytes == len(records)
