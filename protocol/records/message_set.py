@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, NoReturn
 from zlib import crc32
 
-from msgspec.structs import replace
-
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, Offset
 from protocol.records.compression import (
     CODEC_IDS,
@@ -182,6 +180,17 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
     ]
 
 
+def values_of(data: Data, position: int = 0) -> list[bytes]:
+    """The values of the records of the entry at `position`, b"" for null; checksums are not looked at. Raises as
+    `read_header`."""
+    message = read_message(data, position)
+    if message.codec == "none":
+        return [message.value or b""]
+    values: list[bytes] = []
+    _scan_wrapper(message, position, values=values)
+    return values
+
+
 def place_message(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
     """What `place_message_set` makes of the entry at `position` alone, whose `header` was read, and its header then.
     Raises as `read_header`."""
@@ -270,9 +279,11 @@ class _Inner(NamedTuple):
     counts_from_zero: bool
 
 
-def _scan_wrapper(wrapper: Message, position: int, *, verify: bool = False) -> _Inner:
-    """What is to be known of the inner messages without an object for each: a wrapper may hold ten thousand. Raises as
-    `_unpack_wrapper`."""
+def _scan_wrapper(
+    wrapper: Message, position: int, *, verify: bool = False, values: list[bytes] | None = None
+) -> _Inner:
+    """What is to be known of the inner messages without an object for each: a wrapper may hold ten thousand. Their
+    values are added to `values`, b"" for null. Raises as `_unpack_wrapper`."""
     unpacked = _unpacked(wrapper, position)
     magic, end = wrapper.magic, len(unpacked)
     unpack, least_bytes, key_at = _INNER[magic]
@@ -297,6 +308,8 @@ def _scan_wrapper(wrapper: Message, position: int, *, verify: bool = False) -> _
             _refuse_inner(wrapper, unpacked, at, count, position)
         if verify and crc32(unpacked[at + _CRC_COVERS_FROM : after]) != crc:
             raise BadCrc(position, f"inner message {count}: its checksum is not that stored")
+        if values is not None:
+            values.append(unpacked[value_at + 4 : after] if value_bytes > 0 else b"")
         if not magic:
             timestamp_ms = NO_TIMESTAMP
         if not count:

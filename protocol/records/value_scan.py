@@ -19,7 +19,7 @@ def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: in
     """Of the entry at `position`, whose `header` was read; b"" for null. Raises TooLarge (more than `limit_bytes`
     unpacked) and other ValueErrors (it has not the records that its header promises)."""
     if header.magic != batch.MAGIC:
-        return [record.value or b"" for record in message_set.read_records(data, position)]
+        return message_set.values_of(data, position)
     records = bytes(data[position + batch.HEADER_BYTES : position + header.size_bytes])
     try:
         return _values_in(decompress(header.compression, records, limit_bytes), header.record_count)
