@@ -30,6 +30,7 @@ from emulator.worlds.network.door.record_validation import (
     REWRITTEN_BYTES_MAX,
     REWRITTEN_COSTS,
     UNPACKED_BYTES_PER_MIB,
+    WRAPPER_COSTS,
     WRAPPERS_ARE_UNPACKED,
 )
 from protocol.framing import MAX_FRAME_BYTES
@@ -82,9 +83,12 @@ def of_records(version: int, magic: int) -> Iterator[Heavy]:
         one = encode([b"v"], magic=magic, timestamp_ms=1)
         yield heavy("as many messages as are read", [one * MESSAGES_MAX])
         yield heavy("a million messages", [one * 1_000_000])
-        full = encode([bytes(100)] * (MESSAGES_MAX - 1), magic=magic, timestamp_ms=1, compression="gzip")
+        mixed = one + encode([b"v"], magic=magic, timestamp_ms=1, compression="snappy")
+        yield heavy("messages and wrappers by turns", [mixed * (MESSAGES_MAX // (WRAPPER_COSTS + 2))])
+        full = encode([bytes(100)] * (MESSAGES_MAX - WRAPPER_COSTS), magic=magic, timestamp_ms=1, compression="gzip")
         yield heavy("a full wrapper", [full])
-        for count, size_bytes in ((MESSAGES_MAX // REWRITTEN_COSTS - 1, 1), (2, REWRITTEN_BYTES_MAX // 2 - 100)):
+        many = (MESSAGES_MAX - WRAPPER_COSTS) // REWRITTEN_COSTS
+        for count, size_bytes in ((many, 1), (2, REWRITTEN_BYTES_MAX // 2 - 100)):
             rewritten = anew([bytes(size_bytes)] * count, magic)
             yield heavy(f"a wrapper of {count} messages that is packed anew", [rewritten])
         yield heavy("a wrapper that unpacks to 16 MiB", [encode([bytes(16 * MIB - 100)], magic=magic, timestamp_ms=1,

@@ -120,18 +120,6 @@ def read_message(data: Data, position: int) -> Message:
     return Message(offset, size_bytes, crc, magic, attributes, timestamp_ms, key, value)
 
 
-def check_fields(data: Data, position: int, size_bytes: int, magic: int) -> None:
-    """Key and value fill the message of `size_bytes` at `position`, whose envelope was read. Raises BadLength."""
-    at = position + _FIELDS_FROM + (8 if magic else 0)
-    key_bytes = int.from_bytes(data[at : at + 4], "big", signed=True)
-    at += 4 + (key_bytes if key_bytes > 0 else 0)
-    value_bytes = int.from_bytes(data[at : at + 4], "big", signed=True)
-    at += 4 + (value_bytes if value_bytes > 0 else 0)
-    if key_bytes < -1 or value_bytes < -1 or at != position + size_bytes:
-        read_message(data, position)  # it says what is wrong
-        raise AssertionError(f"a sound message at {position} was refused")
-
-
 def _read_field(data: Data, at: int, end: int, position: int, name: str) -> tuple[bytes | None, int]:
     length = int.from_bytes(data[at : at + 4], "big", signed=True)
     at += 4

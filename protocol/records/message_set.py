@@ -38,13 +38,13 @@ from protocol.records.message import (
     Fields,
     Magic,
     Message,
-    check_fields,
     crc_at,
     encode_message,
     read_envelope,
     read_message,
 )
 from protocol.records.types import (
+    BATCH_BYTES_MAX,
     NO_SEQUENCE,
     NO_TIMESTAMP,
     BatchHeader,
@@ -68,6 +68,7 @@ _INNER: Final = {
 message; where its key begins)}."""
 
 _pack_offset = struct.Struct(">q").pack
+_pack_offset_into = struct.Struct(">q").pack_into
 
 
 def encode_message_set(
@@ -191,22 +192,55 @@ def values_of(data: Data, position: int = 0) -> list[bytes]:
     return values
 
 
-def place_message(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
-    """What `place_message_set` makes of the entry at `position` alone, whose `header` was read, and its header then.
-    Raises as `read_header`."""
-    if header.compression != "none":
-        return _place_packed(data, position, header, base_offset)
-    check_fields(data, position, header.size_bytes, header.magic)
-    placed = _pack_offset(base_offset) + data[position + 8 : position + header.size_bytes]
-    if header.base_offset != base_offset:
-        header = _header(
-            base_offset, base_offset, header.size_bytes, header.crc, header.magic, header.attributes,
-            header.max_timestamp_ms, header.max_timestamp_ms, 1,
+def place_plain(
+    data: Data, position: int, base_offset: Offset, max_bytes: int = BATCH_BYTES_MAX
+) -> tuple[bytes, list[BatchHeader]]:
+    """What `place_message_set` makes of the messages without codec from `position` on, and their headers then.
+
+    It ends before what is no sound message of at most `max_bytes` without codec: whoever reads on there sees why. A set
+    may have ten thousand."""
+    if position + _CRC_COVERS_FROM >= len(data) or data[position + _CRC_COVERS_FROM] not in _INNER:
+        return b"", []
+    magic, end = data[position + _CRC_COVERS_FROM], len(data)
+    unpack, least_bytes, key_at = _INNER[magic]
+    headers: list[BatchHeader] = []
+    at, offset = position, base_offset
+    while end - at >= least_bytes:
+        _, size, crc, own_magic, attributes, timestamp_ms, key_bytes = unpack(data, at)
+        after = at + _OFFSET_AND_SIZE_BYTES + size
+        value_at = at + key_at + (key_bytes if key_bytes > 0 else 0)
+        value_bytes = int.from_bytes(data[value_at : value_at + 4], "big", signed=True)
+        if (
+            own_magic != magic
+            or attributes & 0x07
+            or after > end
+            or after - at > max_bytes
+            or key_bytes < -1
+            or value_bytes < -1
+            or value_at + 4 + (value_bytes if value_bytes > 0 else 0) != after
+            or crc32(data[at + _CRC_COVERS_FROM : after]) != crc
+        ):
+            break
+        if not magic:
+            timestamp_ms = NO_TIMESTAMP
+        headers.append(
+            BatchHeader(
+                offset, offset, after - at, EPOCH_UNKNOWN, magic, crc, "none", timestamp_ms, timestamp_ms, _NO_PRODUCER,
+                _NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_SEQUENCE, 1, attributes,
+            )
         )  # fmt: skip
-    return placed, header
+        offset, at = Offset(offset + 1), after
+    placed = bytearray(data[position:at])
+    at = 0
+    for header in headers:
+        _pack_offset_into(placed, at, header.base_offset)
+        at += header.size_bytes
+    return bytes(placed), headers
 
 
-def _place_packed(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
+def place_wrapper(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
+    """What `place_message_set` makes of the wrapper at `position` alone, whose `header` was read, and its header then.
+    Raises as `read_header`."""
     message = read_message(data, position)
     inner = _scan_wrapper(message, position, verify=True)
     in_place = _place_wrapper(message, inner, base_offset)

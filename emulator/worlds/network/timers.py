@@ -77,8 +77,15 @@ class TimerHeap:
 
     @property
     def next_ms(self) -> float | None:
-        """When something is due next; may be a cancelled timer's time."""
-        return self._heap[0][0] if self._heap else None
+        """When something is due next. Cancelled timers ring no alarm: a parked request has one, and most are answered
+        before it."""
+        heap = self._heap
+        while heap:
+            due_ms, number, key, _ = heap[0]
+            if key is None or self._live.get(key) == number:
+                return due_ms
+            heapq.heappop(heap)
+        return None
 
     def set(self, key: TimerKey, due_ms: float) -> None:
         """Sets or moves the machine's timer `key`."""

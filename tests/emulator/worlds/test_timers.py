@@ -65,3 +65,18 @@ def test_a_stop_that_nobody_announced_is_lateness() -> None:
     report = lateness.report()
     assert report is not None and report.max_ms == 4_902.0
     assert report.buckets == "1024:1 5792.62:1"
+
+
+def test_cancelled_and_moved_timers_ring_no_alarm() -> None:
+    """Each parked request has one; most are answered long before it."""
+    heap = TimerHeap()
+    heap.set(("a",), 10.0)
+    heap.set(("b",), 20.0)
+    heap.set(("c",), 25.0)
+    heap.cancel(("a",))
+    heap.set(("b",), 30.0)
+    assert heap.next_ms == 25.0
+    heap.call_at(15.0, lambda: None)
+    assert heap.next_ms == 15.0
+    assert [key for key, _, _ in heap.due(40.0)] == [("c",), ("b",)]
+    assert heap.next_ms is None

@@ -35,6 +35,8 @@ WRAPPERS_ARE_UNPACKED: Final = 4
 REWRITTEN_BYTES_MAX: Final = MIB // 4
 """Of wrappers whose inner offsets do not count from 0, in one request: the leader packs them anew, as Kafka does. The
 clients of that time count from 0."""
+WRAPPER_COSTS: Final = 12
+"""A wrapper costs as much as so many messages, beside what is in it. A client of that time sends one a partition."""
 REWRITTEN_COSTS: Final = 4
 """Messages that are packed anew cost as much as so many others."""
 FIRST_WITH_BATCHES: Final = 3
@@ -290,6 +292,7 @@ def _messages(records: bytes, allowance: Allowance) -> Verdict:
                     packed = legacy_lz4(packed, correct=True)
                 unpacked = decompress(entry.codec, packed, allowance.unpacked_bytes // WRAPPERS_ARE_UNPACKED)
                 allowance.unpacked_bytes -= len(unpacked) * WRAPPERS_ARE_UNPACKED
+                allowance.messages -= WRAPPER_COSTS - 1
                 count, from_zero = _count(unpacked, allowance.messages)
                 allowance.messages -= count if from_zero else count * REWRITTEN_COSTS
                 allowance.rewritten_bytes -= 0 if from_zero else len(unpacked)

@@ -17,6 +17,7 @@ from emulator.worlds.network.door.record_validation import (
     REWRITTEN_BYTES_MAX,
     REWRITTEN_COSTS,
     UNPACKED_BYTES_PER_MIB,
+    WRAPPER_COSTS,
     WRAPPERS_ARE_UNPACKED,
     Allowance,
     validate,
@@ -222,11 +223,18 @@ def wrapper(codec: Compression, unpacked: bytes) -> bytes:
 def test_what_is_in_a_wrapper_counts(codec: Compression) -> None:
     inner = records_format.encode([b"v"] * MESSAGES_MAX, magic=1, timestamp_ms=1)
     one = len(inner) // MESSAGES_MAX
-    assert verdict(wrapper(codec, inner[:-one]), 2) == (E.NONE, False)
+    assert verdict(wrapper(codec, inner[: -one * WRAPPER_COSTS]), 2) == (E.NONE, False)
     assert verdict(wrapper(codec, inner), 2) == (E.MESSAGE_TOO_LARGE, True)
     too_much = bytes(UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED + 1)
     assert verdict(wrapper(codec, too_much), 2) == (E.MESSAGE_TOO_LARGE, True)
     assert verdict(wrapper(codec, b"\xff" * 100), 2) == (E.CORRUPT_MESSAGE, True)
+
+
+def test_many_wrappers_count_more_than_messages() -> None:
+    one = records_format.encode([b"v"], magic=1, timestamp_ms=1, compression="snappy")
+    most = MESSAGES_MAX // (WRAPPER_COSTS + 1)
+    assert verdict(one * most, 2) == (E.NONE, False)
+    assert verdict(one * (most + 1), 2) == (E.MESSAGE_TOO_LARGE, True)
 
 
 def test_wrappers_that_are_packed_anew_count_more() -> None:
@@ -236,7 +244,7 @@ def test_wrappers_that_are_packed_anew_count_more() -> None:
         inner = records_format.encode([value] * count, magic=1, timestamp_ms=1, base_offset=Offset(first))
         return wrapper("gzip", inner)
 
-    most = MESSAGES_MAX // REWRITTEN_COSTS
+    most = (MESSAGES_MAX - WRAPPER_COSTS + 1) // REWRITTEN_COSTS + 1
     assert verdict(of_offsets(most - 1), 2) == (E.NONE, False)
     assert verdict(of_offsets(most), 2) == (E.MESSAGE_TOO_LARGE, True)
     half = bytes(REWRITTEN_BYTES_MAX // 2)
