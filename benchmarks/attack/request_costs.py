@@ -87,14 +87,14 @@ def of_records(version: int, magic: int) -> Iterator[Heavy]:
         yield heavy("messages and wrappers by turns", [mixed * (MESSAGES_MAX // (WRAPPER_COSTS + 2))])
         full = encode([bytes(100)] * (MESSAGES_MAX - WRAPPER_COSTS), magic=magic, timestamp_ms=1, compression="gzip")
         yield heavy("a full wrapper", [full])
-        many = (MESSAGES_MAX - WRAPPER_COSTS) // REWRITTEN_COSTS
-        for count, size_bytes in ((many, 1), (2, REWRITTEN_BYTES_MAX // 2 - 100)):
-            rewritten = anew([bytes(size_bytes)] * count, magic)
+        small = (MESSAGES_MAX - WRAPPER_COSTS) // REWRITTEN_COSTS
+        for count, each_bytes in ((small, 1), (2, REWRITTEN_BYTES_MAX // 2 - 100)):
+            rewritten = anew([bytes(each_bytes)] * count, magic)
             yield heavy(f"a wrapper of {count} messages that is packed anew", [rewritten])
         yield heavy("a wrapper that unpacks to 16 MiB", [encode([bytes(16 * MIB - 100)], magic=magic, timestamp_ms=1,
                                                                 compression="gzip")])  # fmt: skip
-        most = UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED - 100
-        yield heavy("a wrapper of as many bytes as are read", [encode([bytes(most)], magic=magic, timestamp_ms=1,
+        unpacked = bytes(UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED - 100)
+        yield heavy("a wrapper of as many bytes as are read", [encode([unpacked], magic=magic, timestamp_ms=1,
                                                                       compression="gzip")])  # fmt: skip
         return
     one = encode_batch([b"v"], timestamp_ms=1)
