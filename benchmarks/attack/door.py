@@ -1,4 +1,4 @@
-"""`python -m benchmarks.attack.door`: two million Kafka frames that no client should say; nothing may end or grow.
+"""Attack on Kafka listeners: frames that no client should send; nothing may end or grow.
 
     python -m benchmarks.attack.door [--frames 2000000] [--over-sockets 1000000] [--limit-s SECONDS]
 
@@ -137,7 +137,9 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
 
 
 def missed_heartbeats(events: Path) -> dict[str, int]:
-    """What a broker that does not answer in time causes, in the event files of a run without restarts."""
+    """Count what a broker that answers too late causes.
+
+    `events`: the directory of a run without restarts."""
     counts: Counter[str] = Counter()
     for path in sorted(events.glob("*.jsonl")):
         for line in path.read_bytes().splitlines():

@@ -153,8 +153,9 @@ class Cost(NamedTuple):
 
 
 class Broker:
-    """A broker of `kafka_version` that is asked one request after the other. Its events are written into `run_dir`,
-    if there is one."""
+    """A broker of `kafka_version` that handles one request after the other.
+
+    Its events are written into `run_dir`, if there is one."""
 
     def __init__(self, kafka_version: str, run_dir: Path | None = None) -> None:
         self._version = kafka_version
@@ -191,12 +192,12 @@ class Broker:
             return Cost("waits", *_spent(times))
         answer_to(asked, answers[0], PLACE)
         cost = Cost("answered", *_spent(times))
-        return cost if self._events is None else cost._replace(telling_s=self._told(asked, message, answers[0]))
+        return cost if self._events is None else cost._replace(telling_s=self._events_s(asked, message, answers[0]))
 
-    def _told(self, asked: codec.Asked, message: Message, answer: Message) -> float:
+    def _events_s(self, request: codec.Asked, message: Message, answer: Message) -> float:
         """Seconds of the processor."""
         client = KafkaClient(PLACE, self._seen, lambda: True)
-        arrived = Arrived(asked.correlation_id, asked.version, message, asked)
+        arrived = Arrived(request.correlation_id, request.version, message, request)
         began = time.thread_time()
         client.taken(arrived)
         client.passed(arrived, "cause")

@@ -139,7 +139,7 @@ class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     timestamp: Int64
     current_leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
-    offsets_max: Annotated[Int32 | None, unit("offsets", "a client's version 0: beginnings of segments, so many")] = None
+    offsets_max: Annotated[Int32 | None, unit("offsets", "a client's version 0: where segments begin, so many")] = None
 
 
 class ListedOffset(msgspec.Struct, omit_defaults=True):

@@ -197,7 +197,7 @@ def place_plain(
 ) -> tuple[bytes, list[BatchHeader]]:
     """What `place_message_set` makes of the messages without codec from `position` on, and their headers then.
 
-    It ends before what is no sound message of at most `max_bytes` without codec: whoever reads on there sees why. A set
+    It ends before what is no sound message of at most `max_bytes` without codec: `read_header` there says why. A set
     may have ten thousand."""
     if position + _CRC_COVERS_FROM >= len(data) or data[position + _CRC_COVERS_FROM] not in _INNER:
         return b"", []

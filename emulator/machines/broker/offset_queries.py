@@ -116,7 +116,9 @@ class OffsetQueries:
     def _beginnings(
         self, topic_partition: TopicPartition, log: Log, timestamp_ms: int, offsets_max: int
     ) -> ListedOffset:
-        """Version 0 of a consumer's request (KafkaApis.handleListOffsetRequestV0): nothing above the high watermark."""
+        """Answer version 0 of a consumer's request: nothing above the high watermark.
+
+        Source: KafkaApis.handleListOffsetRequestV0."""
         if offsets_max < 0:  # in Kafka a NegativeArraySizeException
             return ListedOffset(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR)
         try:

@@ -135,7 +135,7 @@ class Segment:
 
     @property
     def last_timestamp_ms(self) -> int:
-        """The largest of the last batch; -1: there is none, or its format has none. Raises StorageError."""
+        """The largest timestamp of the last batch; -1 without one. Raises StorageError."""
         if self.headers:
             return self.headers[-1].max_timestamp_ms
         if not self.size_bytes:

@@ -104,9 +104,10 @@ class StoredLog:
         return None
 
     def beginnings_before(self, timestamp_ms: int, now_ms: float) -> list[Offset]:
-        """Offsets where segments begin, and the log's end, the largest first: those that were there at `timestamp_ms`,
-        which may be LATEST_TIMESTAMP or EARLIEST_TIMESTAMP (Log.legacyFetchOffsetsBefore). A file's time of change is
-        taken to be its last batch's. Raises StorageError."""
+        """Offsets where segments begin, and the log's end, the largest first.
+
+        Those that were there at `timestamp_ms`, or by LATEST_TIMESTAMP, EARLIEST_TIMESTAMP. A file's time of change is
+        that of its last batch. Raises StorageError. Source: Log.legacyFetchOffsetsBefore."""
         places = [(max(one.base_offset, self.log_start), one.last_timestamp_ms) for one in self.segments]
         if self.segments[-1].size_bytes:
             places.append((self.log_end, int(now_ms)))

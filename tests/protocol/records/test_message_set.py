@@ -306,7 +306,7 @@ def test_values_alone_are_those_of_the_records(magic, compression, values) -> No
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_wrapper_is_read_and_placed_without_a_call_for_each_message(magic: Magic) -> None:
-    """A frame of 28 kB holds ten thousand. What is packed anew (format 0 always) is one call a message and more."""
+    """A frame of 28 kB holds ten thousand. Format 0 is always packed anew."""
 
     def calls(count: int) -> int:
         sent = encode_message_set([b"v"] * count, timestamp_ms=1, magic=magic, compression="gzip")

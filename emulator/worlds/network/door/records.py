@@ -207,9 +207,12 @@ def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
         CONSUMER_REPLICA_ID,
         [
             ListOffsetsPartition(
-                topic.name, one.partition_index, within_62_bits(one.timestamp), LeaderEpoch(one.current_leader_epoch),
+                topic.name,
+                one.partition_index,
+                within_62_bits(one.timestamp),
+                LeaderEpoch(one.current_leader_epoch),
                 one.max_num_offsets if version == 0 else None,
-            )  # fmt: skip
+            )
             for topic in body.topics
             for one in topic.partitions
         ],

@@ -1,4 +1,6 @@
-"""ListOffsets 0 of a client: where segments begin, and where the log ends (Log.legacyFetchOffsetsBefore)."""
+"""ListOffsets 0 of a client: beginnings of segments.
+
+Source: Log.legacyFetchOffsetsBefore."""
 
 import pytest
 
@@ -21,7 +23,9 @@ BATCHES = 3
 
 
 def segmented(version: str, readable: int = BATCHES) -> Bench:
-    """A log whose batches, of 100 ms, 200 ms and 300 ms, are a segment each; consumers may read up to `readable`."""
+    """A log whose batches, of 100 ms, 200 ms and 300 ms, are a segment each.
+
+    Consumers may read up to `readable`."""
     bench = Bench(version, log_segment_bytes=120)
     bench.update_metadata(live=(0, 1))
     bench.lead(isr=(0, 1))
@@ -34,8 +38,8 @@ def segmented(version: str, readable: int = BATCHES) -> Bench:
 
 
 def listed(bench: Bench, timestamp: int, most: int = 10) -> ListedOffset:
-    asked = ListOffsetsPartition(*T0, timestamp, offsets_max=most)
-    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [asked])), ListOffsetsResponse)
+    question = ListOffsetsPartition(*T0, timestamp, offsets_max=most)
+    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [question])), ListOffsetsResponse)
     return answer.partitions[0]
 
 

@@ -238,7 +238,7 @@ def test_many_wrappers_count_more_than_messages() -> None:
 
 
 def test_wrappers_that_are_packed_anew_count_more() -> None:
-    """Their offsets do not count from 0: the leader packs them again, which costs more than to read them."""
+    """Their offsets do not count from 0, and the leader packs them again."""
 
     def of_offsets(count: int, value: bytes = b"v", first: int = 1) -> bytes:
         inner = records_format.encode([value] * count, magic=1, timestamp_ms=1, base_offset=Offset(first))

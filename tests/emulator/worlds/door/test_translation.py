@@ -346,7 +346,7 @@ def test_a_topic_is_deleted_by_its_name_and_no_id_is_known(
 
 
 def test_parts_of_answers_hold_every_field() -> None:
-    """The library looks up what is not set, field by field, when it encodes: most of the cost of a long answer."""
+    """The library looks up each field that is not set when it encodes."""
     one = codec.part(apis.PRODUCE, "TopicProduceResponse.PartitionProduceResponse", index=3, base_offset=7)
     assert (one.index, one.base_offset, one.error_code, one.log_start_offset) == (3, 7, 0, -1)
     for name in type(one).__slots__:
