@@ -39,6 +39,9 @@ ASKED = 50
 """Fetches that each of them asks for, of up to 1 MiB."""
 FLUSH_LIMIT_S = 120.0
 QUEUED_MAX = 200_000
+JAVA_BATCH_BYTES = 16_384
+"""A Java producer's default: some fifteen of the records."""
+JAVA_IN_FLIGHT = 5
 BOUND = "three brokers and the client on two cores: each record is checked, written three times and told as an event"
 
 
@@ -56,11 +59,13 @@ class Delivered:
             self.failed.append(str(error))
 
 
-def producer(servers: str, linger_ms: int = 5) -> Producer:
+def producer(servers: str, linger_ms: int = 5, batch_bytes: int = 1_000_000) -> Producer:
     about: dict[str, Any] = {
-        "bootstrap.servers": servers, "acks": "all", "linger.ms": linger_ms, "batch.size": 1_000_000,
+        "bootstrap.servers": servers, "acks": "all", "linger.ms": linger_ms, "batch.size": batch_bytes,
         "queue.buffering.max.messages": QUEUED_MAX, "log_level": 0,
     }  # fmt: skip
+    if batch_bytes == JAVA_BATCH_BYTES:
+        about["max.in.flight.requests.per.connection"] = JAVA_IN_FLIGHT
     return Producer(about)
 
 
@@ -137,10 +142,11 @@ def main(records: int = RECORDS) -> list[Figure]:
     megabytes = records * len(VALUE) / 1e6
     more: dict[str, object] = {"records": records, "value_bytes": len(VALUE)}
 
-    def rate(line: str, partitions: int, clients: int) -> Figure:
+    def rate(line: str, partitions: int, clients: int, batch_bytes: int = 1_000_000) -> Figure:
         with faultline.Cluster(kafka_version="2.8") as cluster:
             cluster.create_topic("t", partitions=partitions, replicas=3)
-            producers = [producer(cluster.bootstrap_servers()) for _ in range(clients)]
+            servers = cluster.bootstrap_servers()
+            producers = [producer(servers, batch_bytes=batch_bytes) for _ in range(clients)]
             produced(producers, "t", 10 * clients)
             before, used_s = memory_mib(), processor_s()
             took_s = produced(producers, "t", records)
@@ -154,6 +160,7 @@ def main(records: int = RECORDS) -> list[Figure]:
 
     figures = [
         rate("librdkafka, 1 kB, acks=all, three replicas, one partition", 1, 1),
+        rate("the same in batches of 16 kB, a Java producer's default", 1, 1, JAVA_BATCH_BYTES),
         rate(f"the same on {PARTITIONS} partitions", PARTITIONS, 1),
         rate(f"the same by {PRODUCERS} clients with {3 * PRODUCERS} connections", PARTITIONS, PRODUCERS),
     ]

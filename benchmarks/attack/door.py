@@ -1,10 +1,12 @@
-"""`python -m benchmarks.attack.door`: ten million Kafka frames that no client should say; nothing may end or grow.
+"""Attack on Kafka listeners: frames that no client should send; nothing may end or grow.
 
-    python -m benchmarks.attack.door [--frames 10000000] [--over-sockets 100000] [--limit-s SECONDS]
+    python -m benchmarks.attack.door [--frames 2000000] [--over-sockets 1000000] [--limit-s SECONDS]
 
-Most are said to a door without sockets, in this process: as a broker's door reads them, asks its machine, and tells of
-them. The others go over sockets to the doors of a real cluster, while an ordinary client writes and reads. Prints
-figures, and writes benchmarks/results/attack_door.json for a full run. Exit code 1 if something is broken, or fewer
+Some are said to a door without sockets, in this process: as a broker's door reads them, asks its machine, and tells of
+them. The others go over sockets to the doors of a real cluster, while an ordinary client writes and reads, and a
+thousand silent connections stand at one door. No broker may miss its heartbeats: a session that expires, another
+controller, another leader of the ordinary client's partition counts. Prints figures, and writes
+benchmarks/results/attack_door.json for a full run. Exit code 1 if something is broken, or fewer
 were said: `--limit-s` ends what is said without sockets.
 """
 
@@ -17,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import psutil
 import trio
 
@@ -31,8 +34,12 @@ from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
 from emulator.cluster.registry import Found
 from emulator.last_resort import ended
+from tests.attack.strangers import closed, silent
 
-FULL: Final = 10_000_000
+FULL: Final = 2_000_000
+FULL_OVER_SOCKETS: Final = 100_000
+"""A run with fewer is not written down."""
+SILENT: Final = 1_000
 STEP: Final = 100_000
 VERSIONS: Final = ("2.8", "1.1", "2.6", "0.10.2", "2.0")
 """One after the other: what they speak differs."""
@@ -98,16 +105,19 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
     assert created.code == 0, created
     supervisor = psutil.Process(found.registration.pid)
     processes = [supervisor, *supervisor.children(recursive=True)]
-    attackers = KafkaAttackers(doors_of(found), seed, OVER_SOCKETS)
+    doors = doors_of(found)
+    attackers = KafkaAttackers(doors, seed, OVER_SOCKETS)
     beside = Beside(found)
     began = time.monotonic()
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(beside.go_on)
-        await attackers.attack(int(count * WARM))
-        warm = rss_mib(processes)
-        await attackers.attack(int(count * (1 - WARM)))
-        await beside.was_served.wait()
-        nursery.cancel_scope.cancel()
+    with silent(doors[0], SILENT) as strangers:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(beside.go_on)
+            await attackers.attack(int(count * WARM))
+            warm = rss_mib(processes)
+            await attackers.attack(int(count * (1 - WARM)))
+            await beside.was_served.wait()
+            nursery.cancel_scope.cancel()
+        let_go = closed(strangers)
     seconds = time.monotonic() - began
     await trio.sleep(QUIET_S)
     last = rss_mib(processes)
@@ -115,6 +125,8 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
         "said": dict(attackers.said),
         "seconds": round(seconds, 1),
         "frames_per_second": round(attackers.said.total() / seconds),
+        "silent_strangers": SILENT,
+        "silent_strangers_let_go": let_go,
         "processes_ended": sum(not process.is_running() for process in processes),
         "rss_mib_after_a_fifth": {name: round(mib, 1) for name, mib in sorted(warm.items())},
         "rss_mib_at_the_end": {name: round(mib, 1) for name, mib in sorted(last.items())},
@@ -124,12 +136,38 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
     }
 
 
+def missed_heartbeats(events: Path) -> dict[str, int]:
+    """Count what a broker that answers too late causes.
+
+    `events`: the directory of a run without restarts."""
+    counts: Counter[str] = Counter()
+    for path in sorted(events.glob("*.jsonl")):
+        for line in path.read_bytes().splitlines():
+            try:
+                event = msgspec.json.decode(line)
+            except msgspec.DecodeError:  # the last line may be half written
+                continue
+            match event["event"]:
+                case "session_ended":
+                    counts["sessions_expired"] += event["reason"] == "expired"
+                case "controller_changed":
+                    counts["controllers"] += event["active"]
+                case "role_changed":
+                    counts["leaders"] += event["topic"] == "beside" and event["role"] == "leader"
+    return {
+        "sessions_expired": counts["sessions_expired"],
+        "further_controllers": max(0, counts["controllers"] - 1),
+        "further_leaders": max(0, counts["leaders"] - 1),
+    }
+
+
 def attacked(count: int, seed: int, run: Path) -> dict[str, Any]:
     """A cluster as `faultline up --kafka` starts it, and its end."""
     prepared(UpOptions(name="attacked-door", speed=1.0, kafka_version=OVER_SOCKETS, kafka=True, out=run))
     found = launch(run)
     try:
         came = trio.run(over_sockets, found, count, seed)
+        came["missed_heartbeats"] = missed_heartbeats(run / "events")
     finally:
         how = end(found).how
     if "Traceback" in (log := (run / "supervisor.log").read_text()):
@@ -152,6 +190,8 @@ def figures_of(told: dict[str, Any], came: dict[str, Any], frames: int, sockets:
                higher_is_better=True),
         Figure(line="the slowest frame", value=told["slowest_s"], unit="s", target=SLOWEST_S),
         Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
+        Figure(line="heartbeats missed: sessions expired, further controllers and leaders",
+               value=sum(came["missed_heartbeats"].values()), unit="", target=0),
         Figure(line="what else went wrong", value=len(came["problems"]), unit="", target=0),
         Figure(line="memory that the door in this process grew by", value=told["grown_mib"], unit="MiB",
                target=GROWN_MIB_MAX),
@@ -166,7 +206,7 @@ def figures_of(told: dict[str, Any], came: dict[str, Any], frames: int, sockets:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.attack.door", description=__doc__)
     parser.add_argument("--frames", type=int, default=FULL)
-    parser.add_argument("--over-sockets", type=int, default=100_000)
+    parser.add_argument("--over-sockets", type=int, default=1_000_000)
     parser.add_argument("--limit-s", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
@@ -178,7 +218,7 @@ def main(arguments: list[str]) -> int:
     show(figures)
     for problem in came["problems"]:
         print(problem, file=sys.stderr)
-    if asked.frames >= FULL:
+    if told["said"] + sockets >= FULL_OVER_SOCKETS * 10 and sockets >= FULL_OVER_SOCKETS:
         write("attack_door", figures, {"over_sockets": came, "in_process": told})
     return 0 if all(figure.met for figure in figures) else 1
 

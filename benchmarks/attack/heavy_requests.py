@@ -11,15 +11,23 @@ import struct
 import time
 import uuid
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from benchmarks.attack.kafka_frames import PLACE
 from emulator.worlds.network.door import codec
 from emulator.worlds.network.door.apis import apis_of
+from emulator.worlds.network.door.client import Arrived, KafkaClient
 from emulator.worlds.network.door.request_decoder import ENTRIES_MAX
+from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.door.translation import answer_to, message_of
+from emulator.worlds.network.event_file import EventFile
 from emulator.worlds.network.mailbox import AnsweredHere
+from protocol.events import Event
 from protocol.framing import ProtocolError
+from protocol.ids import BrokerId
+from protocol.machine import Now
+from protocol.messages.base import Message
 from protocol.records.format import encode as encode_batch
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench
@@ -28,6 +36,7 @@ NAMINGS: Final = ("empty", "same", "distinct", "known", "long")
 """Of strings in lists."""
 LONG: Final = "x" * 200
 VERSIONS: Final = ("2.8", "0.10.2")
+NOW: Final = Now(1.0, 1)
 
 
 class Heavy(NamedTuple):
@@ -135,6 +144,8 @@ class Cost(NamedTuple):
     translating_s: float
     handling_s: float
     answering_s: float
+    telling_s: float = 0.0
+    """The events of the client's operations, written to a file; `total_s` is without them."""
 
     @property
     def total_s(self) -> float:
@@ -142,9 +153,11 @@ class Cost(NamedTuple):
 
 
 class Broker:
-    """A broker of `kafka_version` that is asked one request after the other."""
+    """A broker of `kafka_version` that handles one request after the other.
 
-    def __init__(self, kafka_version: str) -> None:
+    Its events are written into `run_dir`, if there is one."""
+
+    def __init__(self, kafka_version: str, run_dir: Path | None = None) -> None:
         self._version = kafka_version
         gates = gates_for(kafka_version)
         self._spoken = apis_of(gates)
@@ -153,6 +166,12 @@ class Broker:
         self.bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
         self.bench.lead(isr=(0,))
         self.bench.update_metadata()
+        self._events = None if run_dir is None else EventFile(run_dir, "run", "broker-0", 1, ("client",))
+        self._seen = Seen("broker-0", 1, BrokerId(0), self._write)
+
+    def _write(self, event: Event, cause: str) -> None:
+        if self._events is not None:
+            self._events.write(event, cause, NOW)
 
     def cost(self, payload: bytes) -> Cost:
         times = [time.thread_time()]
@@ -172,7 +191,24 @@ class Broker:
         if not answers:
             return Cost("waits", *_spent(times))
         answer_to(asked, answers[0], PLACE)
-        return Cost("answered", *_spent(times))
+        cost = Cost("answered", *_spent(times))
+        return cost if self._events is None else cost._replace(telling_s=self._events_s(asked, message, answers[0]))
+
+    def _events_s(self, request: codec.Asked, message: Message, answer: Message) -> float:
+        """Seconds of the processor."""
+        client = KafkaClient(PLACE, self._seen, lambda: True)
+        arrived = Arrived(request.correlation_id, request.version, message, request)
+        began = time.thread_time()
+        client.taken(arrived)
+        client.passed(arrived, "cause")
+        began_answer = time.thread_time()
+        client.answered(answer)
+        ended_answer = time.thread_time()
+        client.left()
+        client.written()
+        assert self._events is not None
+        self._events.flush()
+        return time.thread_time() - began - (ended_answer - began_answer)
 
 
 def _spent(times: list[float]) -> list[float]:

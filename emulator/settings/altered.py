@@ -3,8 +3,11 @@ IncrementalAlterConfigs), and with which of Kafka's errors the rest is refused.
 
 What could change what becomes of records, and is not modelled, is refused as by a cluster's own alter.config.policy:
 whoever changes it would otherwise believe that it acts. At values that can change nothing within a day it is taken.
+Throttles of a reassignment are taken and act on nothing: kafka-reassign-partitions sets them, and removes them at its
+end. They slow replicas down, and decide nothing.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -18,6 +21,12 @@ from emulator.settings.setting import TOPIC, Setting, Value
 from protocol.errors import ErrorCode
 
 DAY_MS: Final = 86_400_000.0
+THROTTLED_REPLICAS: Final = frozenset(
+    {"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
+)
+THROTTLES: Final = THROTTLED_REPLICAS | {"leader.replication.throttled.rate", "follower.replication.throttled.rate"}
+_REPLICA: Final = re.compile(r"\*|\d{1,10}:\d{1,10}", re.ASCII)
+"""ThrottledReplicaListValidator: the literal alone, or partition:broker."""
 SET, DELETE, APPEND, SUBTRACT = range(4)
 """Kafka's AlterConfigOp; the last two are of lists."""
 WORDS: Final = ("SET", "DELETE", "APPEND", "SUBTRACT")
@@ -115,6 +124,9 @@ def _checked(where: Where, after: dict[str, str], asked: Sequence[str]) -> dict[
             values[name] = usable_value(setting, text, where.version)
         except UnusableSetting as error:
             raise Unalterable(ErrorCode.INVALID_REQUEST, f"Invalid config value for resource: {error}") from error
+        if name in THROTTLED_REPLICAS and not _are_replicas(text):
+            why = f"{name} must be the literal '*' or a list of replicas in the format [partitionId]:[brokerId]"
+            raise Unalterable(ErrorCode.INVALID_REQUEST, f"Invalid config value for resource: {why}")
     if where.scope == TOPIC:
         in_force: Mapping[str, Any] = brokers_in_force(where.version, where.file)
         around = Around(version=where.version, broker=in_force, topic=topics_in_force(where.version, values, in_force))
@@ -126,6 +138,11 @@ def _checked(where: Where, after: dict[str, str], asked: Sequence[str]) -> dict[
     for name in asked:
         _check_bearing(_known(where, name), values[name], around)
     return after
+
+
+def _are_replicas(text: str) -> bool:
+    found = [one.strip() for one in text.split(",")] if text.strip() else []
+    return all(_REPLICA.fullmatch(one) for one in found) and ("*" not in found or found == ["*"])
 
 
 def _known(where: Where, name: str) -> Setting:
@@ -151,6 +168,8 @@ def _known(where: Where, name: str) -> Setting:
 
 def _check_bearing(setting: Setting, value: Value, around: Around) -> None:
     """Raises Unalterable."""
+    if setting.name in THROTTLES:
+        return
     group = GROUP_OF[setting.key]
     if group.standing == SET_HERE:
         raise Unalterable(ErrorCode.POLICY_VIOLATION, f"{setting.name} is set here: {group.why}")

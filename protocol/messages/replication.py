@@ -139,10 +139,12 @@ class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
     partition: PartitionField
     timestamp: Int64
     current_leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
+    offsets_max: Annotated[Int32 | None, unit("offsets", "a client's version 0: where segments begin, so many")] = None
 
 
 class ListedOffset(msgspec.Struct, omit_defaults=True):
-    """`offset` -1 without an error: no record is of that time or later."""
+    """`offset` -1 without an error: no record is of that time or later. `offsets`: the answer to `offsets_max`, the
+    largest first."""
 
     topic: str
     partition: PartitionField
@@ -150,6 +152,7 @@ class ListedOffset(msgspec.Struct, omit_defaults=True):
     offset: OffsetField = NO_OFFSET
     leader_epoch: Annotated[Epoch32, unit("leader epoch", since=4)] = EPOCH_UNKNOWN
     timestamp_ms: Annotated[Int64, unit("ms", "of the record; -1: none was asked for by its time")] = NO_TIMESTAMP
+    offsets: list[OffsetField] = []
 
 
 @register

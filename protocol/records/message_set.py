@@ -8,9 +8,8 @@ compress again.
 
 import struct
 from collections.abc import Sequence
-from typing import Final
-
-from msgspec.structs import replace
+from typing import Final, NamedTuple, NoReturn
+from zlib import crc32
 
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, Offset
 from protocol.records.compression import (
@@ -45,6 +44,7 @@ from protocol.records.message import (
     read_message,
 )
 from protocol.records.types import (
+    BATCH_BYTES_MAX,
     NO_SEQUENCE,
     NO_TIMESTAMP,
     BatchHeader,
@@ -58,7 +58,17 @@ from protocol.records.types import (
 _NO_PRODUCER: Final = -1
 _NO_PRODUCER_EPOCH: Final = -1
 
+_OFFSET_AND_SIZE_BYTES: Final = 12
+_CRC_COVERS_FROM: Final = 16
+_INNER: Final = {
+    0: (struct.Struct(">qiIbb0si").unpack_from, 26, 22),
+    1: (struct.Struct(">qiIbbqi").unpack_from, 34, 30),
+}
+"""{magic: (offset, size, checksum, magic, attributes, timestamp or nothing, length of the key; the least bytes of a
+message; where its key begins)}."""
+
 _pack_offset = struct.Struct(">q").pack
+_pack_offset_into = struct.Struct(">q").pack_into
 
 
 def encode_message_set(
@@ -112,28 +122,32 @@ def read_header(data: Data, position: int = 0) -> BatchHeader:
     base_offset, last_offset, count, base_timestamp_ms = offset, offset, 1, timestamp_ms
     if attributes & 0x07:
         message = read_message(data, position)
-        inner = _unpack_wrapper(message, position)
-        last_offset, count = _last_offset(message, inner), len(inner)
-        base_offset = inner[0].offset + (last_offset - inner[-1].offset)
+        inner = _scan_wrapper(message, position)
+        count = inner.messages
+        last_offset = message.offset if magic else Offset(inner.last_offset)
+        base_offset = Offset(inner.first_offset + (last_offset - inner.last_offset))
         if not attributes & LOG_APPEND_TIME:
-            base_timestamp_ms = inner[0].timestamp_ms
-    return BatchHeader(
-        base_offset,
-        last_offset,
-        size_bytes,
-        EPOCH_UNKNOWN,
-        magic,
-        crc,
-        CODECS[attributes & 0x07],
-        base_timestamp_ms,
-        timestamp_ms,
-        _NO_PRODUCER,
-        _NO_PRODUCER_EPOCH,
-        NO_SEQUENCE,
-        NO_SEQUENCE,
-        count,
-        attributes,
+            base_timestamp_ms = inner.first_timestamp_ms
+    return _header(
+        base_offset, last_offset, size_bytes, crc, magic, attributes, base_timestamp_ms, timestamp_ms, count
     )
+
+
+def _header(
+    base_offset: Offset,
+    last_offset: Offset,
+    size_bytes: int,
+    crc: int,
+    magic: int,
+    attributes: int,
+    base_timestamp_ms: int,
+    max_timestamp_ms: int,
+    count: int,
+) -> BatchHeader:
+    return BatchHeader(
+        base_offset, last_offset, size_bytes, EPOCH_UNKNOWN, magic, crc, CODECS[attributes & 0x07], base_timestamp_ms,
+        max_timestamp_ms, _NO_PRODUCER, _NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_SEQUENCE, count, attributes,
+    )  # fmt: skip
 
 
 def iter_headers(data: Data) -> HeaderIterator:
@@ -157,7 +171,7 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
         raise BadCrc(position, f"the stored checksum {message.crc:#010x} is not that of the message")
     if message.codec == "none":
         return [Record(message.offset, message.timestamp_ms, message.key, message.value)]
-    inner = _unpack_wrapper(message, position, verify=True)
+    inner = _unpack_wrapper(message, position)
     start = _last_offset(message, inner) - inner[-1].offset
     # LogAppendTime is set on the wrapper alone.
     override = bool(message.attributes & LOG_APPEND_TIME)
@@ -167,12 +181,77 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
     ]
 
 
-def place_message(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
-    """What `place_message_set` makes of the message at `position` alone, which has no codec, and its header then.
+def values_of(data: Data, position: int = 0) -> list[bytes]:
+    """The values of the records of the entry at `position`, b"" for null; checksums are not looked at. Raises as
+    `read_header`."""
+    message = read_message(data, position)
+    if message.codec == "none":
+        return [message.value or b""]
+    values: list[bytes] = []
+    _scan_wrapper(message, position, values=values)
+    return values
+
+
+def place_plain(
+    data: Data, position: int, base_offset: Offset, max_bytes: int = BATCH_BYTES_MAX
+) -> tuple[bytes, list[BatchHeader]]:
+    """What `place_message_set` makes of the messages without codec from `position` on, and their headers then.
+
+    It ends before what is no sound message of at most `max_bytes` without codec: `read_header` there says why. A set
+    may have ten thousand."""
+    if position + _CRC_COVERS_FROM >= len(data) or data[position + _CRC_COVERS_FROM] not in _INNER:
+        return b"", []
+    magic, end = data[position + _CRC_COVERS_FROM], len(data)
+    unpack, least_bytes, key_at = _INNER[magic]
+    headers: list[BatchHeader] = []
+    at, offset = position, base_offset
+    while end - at >= least_bytes:
+        _, size, crc, own_magic, attributes, timestamp_ms, key_bytes = unpack(data, at)
+        after = at + _OFFSET_AND_SIZE_BYTES + size
+        value_at = at + key_at + (key_bytes if key_bytes > 0 else 0)
+        value_bytes = int.from_bytes(data[value_at : value_at + 4], "big", signed=True)
+        if (
+            own_magic != magic
+            or attributes & 0x07
+            or after > end
+            or after - at > max_bytes
+            or key_bytes < -1
+            or value_bytes < -1
+            or value_at + 4 + (value_bytes if value_bytes > 0 else 0) != after
+            or crc32(data[at + _CRC_COVERS_FROM : after]) != crc
+        ):
+            break
+        if not magic:
+            timestamp_ms = NO_TIMESTAMP
+        headers.append(
+            BatchHeader(
+                offset, offset, after - at, EPOCH_UNKNOWN, magic, crc, "none", timestamp_ms, timestamp_ms, _NO_PRODUCER,
+                _NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_SEQUENCE, 1, attributes,
+            )
+        )  # fmt: skip
+        offset, at = Offset(offset + 1), after
+    placed = bytearray(data[position:at])
+    at = 0
+    for header in headers:
+        _pack_offset_into(placed, at, header.base_offset)
+        at += header.size_bytes
+    return bytes(placed), headers
+
+
+def place_wrapper(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
+    """What `place_message_set` makes of the wrapper at `position` alone, whose `header` was read, and its header then.
     Raises as `read_header`."""
-    end = position + read_message(data, position).size_bytes
-    placed = b"".join((_pack_offset(base_offset), data[position + 8 : end]))
-    return placed, replace(header, base_offset=base_offset, last_offset=base_offset)
+    message = read_message(data, position)
+    inner = _scan_wrapper(message, position, verify=True)
+    in_place = _place_wrapper(message, inner, base_offset)
+    if in_place is None:
+        placed = place_message_set(data[position : position + header.size_bytes], base_offset)
+        return placed, read_header(placed)
+    size_bytes, crc, attributes = len(in_place), crc_at(in_place, 0, len(in_place)), message.attributes & 0x07
+    last_offset, newest_ms = Offset(base_offset + inner.messages - 1), inner.max_timestamp_ms
+    return in_place, _header(
+        base_offset, last_offset, size_bytes, crc, 1, attributes, inner.first_timestamp_ms, newest_ms, inner.messages
+    )
 
 
 def place_message_set(data: Data, base_offset: Offset) -> bytes:
@@ -201,7 +280,8 @@ def place_message_set(data: Data, base_offset: Offset) -> bytes:
             placed[position : position + 8] = _pack_offset(offset)
         return bytes(placed)
     if magic == 1 and len(messages) == 1:
-        in_place = _place_wrapper(messages[0][1], base_offset)
+        wrapper = messages[0][1]
+        in_place = _place_wrapper(wrapper, _scan_wrapper(wrapper, 0, verify=True), base_offset)
         if in_place is not None:
             return in_place
     records = [record for position, _ in messages for record in read_records(data, position)]
@@ -209,14 +289,12 @@ def place_message_set(data: Data, base_offset: Offset) -> bytes:
     return _encode(fields, magic, base_offset, codecs[-1])
 
 
-def _place_wrapper(wrapper: Message, base_offset: Offset) -> bytes | None:
+def _place_wrapper(wrapper: Message, inner: "_Inner", base_offset: Offset) -> bytes | None:
     """The wrapper of format 1 at its offset, with the largest inner timestamp; None if it must be rebuilt."""
-    inner = _unpack_wrapper(wrapper, 0, verify=True)
-    if [each.offset for each in inner] != list(range(len(inner))):
+    if not wrapper.magic or not inner.counts_from_zero:
         return None
-    timestamp_ms = max(each.timestamp_ms for each in inner)
-    fields = Fields(wrapper.key, wrapper.value, timestamp_ms)
-    return encode_message(base_offset + len(inner) - 1, fields, 1, wrapper.attributes & 0x07)
+    fields = Fields(wrapper.key, wrapper.value, inner.max_timestamp_ms)
+    return encode_message(base_offset + inner.messages - 1, fields, 1, wrapper.attributes & 0x07)
 
 
 def _last_offset(wrapper: Message, inner: list[Message]) -> Offset:
@@ -224,37 +302,109 @@ def _last_offset(wrapper: Message, inner: list[Message]) -> Offset:
     return wrapper.offset if wrapper.magic else inner[-1].offset
 
 
-def _unpack_wrapper(wrapper: Message, position: int, *, verify: bool = False) -> list[Message]:
-    """The inner messages, offsets as stored. What is wrong inside is blamed on the wrapper at `position`."""
-    if wrapper.value is None:
-        raise BadCompression(position, "a compressed message without value")
+class _Inner(NamedTuple):
+    """The messages in a wrapper, together. `counts_from_zero`: their offsets are 0, 1, 2 and so on."""
+
+    messages: int
+    first_offset: int
+    last_offset: int
+    first_timestamp_ms: int
+    max_timestamp_ms: int
+    counts_from_zero: bool
+
+
+def _scan_wrapper(
+    wrapper: Message, position: int, *, verify: bool = False, values: list[bytes] | None = None
+) -> _Inner:
+    """What is to be known of the inner messages without an object for each: a wrapper may hold ten thousand. Their
+    values are added to `values`, b"" for null. Raises as `_unpack_wrapper`."""
+    unpacked = _unpacked(wrapper, position)
+    magic, end = wrapper.magic, len(unpacked)
+    unpack, least_bytes, key_at = _INNER[magic]
+    count = at = 0
+    first_offset = last_offset = first_timestamp_ms = max_timestamp_ms = NO_TIMESTAMP
+    counts = True
+    while at < end:
+        if end - at < least_bytes:
+            _refuse_inner(wrapper, unpacked, at, count, position)
+        offset, size, crc, own_magic, attributes, timestamp_ms, key_bytes = unpack(unpacked, at)
+        value_at = at + key_at + (key_bytes if key_bytes > 0 else 0)
+        after = at + _OFFSET_AND_SIZE_BYTES + size
+        value_bytes = int.from_bytes(unpacked[value_at : value_at + 4], "big", signed=True)
+        if (
+            own_magic != magic
+            or attributes & 0x07
+            or after > end
+            or key_bytes < -1
+            or value_bytes < -1
+            or value_at + 4 + (value_bytes if value_bytes > 0 else 0) != after
+        ):
+            _refuse_inner(wrapper, unpacked, at, count, position)
+        if verify and crc32(unpacked[at + _CRC_COVERS_FROM : after]) != crc:
+            raise BadCrc(position, f"inner message {count}: its checksum is not that stored")
+        if values is not None:
+            values.append(unpacked[value_at + 4 : after] if value_bytes > 0 else b"")
+        if not magic:
+            timestamp_ms = NO_TIMESTAMP
+        if not count:
+            first_offset, first_timestamp_ms = offset, timestamp_ms
+        if timestamp_ms > max_timestamp_ms or not count:
+            max_timestamp_ms = timestamp_ms
+        counts = counts and offset == count
+        last_offset, count, at = offset, count + 1, after
+    if not count:
+        raise CountMismatch(position, "a compressed message set without messages")
+    return _Inner(count, first_offset, last_offset, first_timestamp_ms, max_timestamp_ms, counts)
+
+
+def _refuse_inner(wrapper: Message, unpacked: bytes, at: int, number: int, position: int) -> NoReturn:
+    message = _check_inner(wrapper, unpacked, at, number, position)
+    raise AssertionError(f"a sound inner message was refused: {message}")
+
+
+def _unpack_wrapper(wrapper: Message, position: int) -> list[Message]:
+    """The inner messages, offsets as stored, checksums verified. What is wrong inside is blamed on the wrapper at
+    `position`."""
     inner: list[Message] = []
-    try:
-        packed = wrapper.value
-        if wrapper.codec == "lz4" and wrapper.magic == 0:
-            packed = legacy_lz4(packed, correct=True)
-        unpacked = decompress(wrapper.codec, packed)
-    except DecompressionFailed as failure:
-        raise BadCompression(position, str(failure)) from None
-    except DecompressedTooLarge as excess:
-        raise TooLarge(position, str(excess)) from None
+    unpacked = _unpacked(wrapper, position)
     at = 0
     while at < len(unpacked):
-        try:
-            message = read_message(unpacked, at)
-        except TruncatedRecord as end:
-            raise BadLength(position, f"inner message {len(inner)}: {end.reason}") from None
-        except RecordsError as error:
-            raise type(error)(position, f"inner message {len(inner)}: {error.reason}") from None
-        if message.codec != "none":
-            raise BadCompression(position, f"inner message {len(inner)} is compressed again")
-        if message.magic != wrapper.magic:
-            reason = f"inner message {len(inner)} has magic {message.magic}, its wrapper {wrapper.magic}"
-            raise UnknownMagic(position, reason)
-        if verify and crc_at(unpacked, at, message.size_bytes) != message.crc:
+        message = _check_inner(wrapper, unpacked, at, len(inner), position)
+        if crc_at(unpacked, at, message.size_bytes) != message.crc:
             raise BadCrc(position, f"inner message {len(inner)}: its checksum is not that stored")
         inner.append(message)
         at += message.size_bytes
     if not inner:
         raise CountMismatch(position, "a compressed message set without messages")
     return inner
+
+
+def _unpacked(wrapper: Message, position: int) -> bytes:
+    """Raises BadCompression, TooLarge."""
+    if wrapper.value is None:
+        raise BadCompression(position, "a compressed message without value")
+    packed = wrapper.value
+    try:
+        if wrapper.codec == "lz4" and wrapper.magic == 0:
+            packed = legacy_lz4(packed, correct=True)
+        return decompress(wrapper.codec, packed)
+    except DecompressionFailed as failure:
+        raise BadCompression(position, str(failure)) from None
+    except DecompressedTooLarge as excess:
+        raise TooLarge(position, str(excess)) from None
+
+
+def _check_inner(wrapper: Message, unpacked: bytes, at: int, number: int, position: int) -> Message:
+    """The inner message at `at`, the `number`-th. Raises a RecordsError that names `position`."""
+    try:
+        message = read_message(unpacked, at)
+    except TruncatedRecord as end:
+        raise BadLength(position, f"inner message {number}: {end.reason}") from None
+    except RecordsError as error:
+        raise type(error)(position, f"inner message {number}: {error.reason}") from None
+    if message.codec != "none":
+        raise BadCompression(position, f"inner message {number} is compressed again")
+    if message.magic != wrapper.magic:
+        reason = f"inner message {number} has magic {message.magic}, its wrapper {wrapper.magic}"
+        raise UnknownMagic(position, reason)
+    return message

@@ -19,7 +19,7 @@ def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: in
     """Of the entry at `position`, whose `header` was read; b"" for null. Raises TooLarge (more than `limit_bytes`
     unpacked) and other ValueErrors (it has not the records that its header promises)."""
     if header.magic != batch.MAGIC:
-        return [record.value or b"" for record in message_set.read_records(data, position)]
+        return message_set.values_of(data, position)
     records = bytes(data[position + batch.HEADER_BYTES : position + header.size_bytes])
     try:
         return _values_in(decompress(header.compression, records, limit_bytes), header.record_count)
@@ -30,18 +30,24 @@ def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: in
 
 
 def _values_in(records: bytes, count: int) -> list[bytes]:
-    """Raises IndexError where the data ends early, ValueError where a length is none. Small numbers, which are nearly
-    all, are read in place."""
+    """Raises IndexError where the data ends early, ValueError where a length is none. Numbers of one or two bytes,
+    which are nearly all, are read in place: this runs for each record that a client produces."""
     values: list[bytes] = []
+    add = values.append
     at, size_bytes = 0, len(records)
     for _ in range(count):
         length = records[at]
-        if length < 0x80 and not length & 1:
-            length, at = length >> 1, at + 1
+        if length < 0x80:
+            end = at + 1 + (length >> 1)
+            at += 2  # and the attributes
+        elif records[at + 1] < 0x80:
+            length = length & 0x7F | records[at + 1] << 7
+            end = at + 2 + (length >> 1)
+            at += 3
         else:
-            length, at = decode_varint(records, at)
-        end = at + length
-        at += 1  # attributes
+            length, at = _number(records, at)
+            end = at + (length >> 1)
+            at += 1
         while records[at] & 0x80:  # the timestamp's delta
             at += 1
         at += 1
@@ -51,17 +57,27 @@ def _values_in(records: bytes, count: int) -> list[bytes]:
         if records[at] == NULL:  # the key
             at += 1
         else:
-            length, at = decode_varint(records, at)
-            at += max(length, 0)
-        length = records[at]
-        if length < 0x80 and not length & 1:
-            length, at = length >> 1, at + 1
+            key_length, at = decode_varint(records, at)
+            if key_length > 0:
+                at += key_length
+        value_length = records[at]
+        if value_length < 0x80:
+            at += 1
+        elif records[at + 1] < 0x80:
+            value_length, at = value_length & 0x7F | records[at + 1] << 7, at + 2
         else:
-            length, at = decode_varint(records, at)
-        if not at + max(length, 0) < end <= size_bytes:
+            value_length, at = _number(records, at)
+        stop = at if value_length & 1 else at + (value_length >> 1)
+        if length & 1 or not stop < end <= size_bytes:
             raise ValueError(f"record {len(values)} ends inside a field")
-        values.append(records[at : at + length] if length > 0 else b"")
+        add(records[at:stop])
         at = end
     if at != size_bytes:
         raise ValueError(f"{size_bytes - at} bytes after the last of {count} records")
     return values
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """(The number at `at` as it lies there, zigzag; the position behind it.)"""
+    value, after = decode_varint(data, at)
+    return value << 1 if value >= 0 else (-value << 1) - 1, after

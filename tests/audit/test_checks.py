@@ -290,6 +290,8 @@ def test_after_peace_a_replica_outside_the_isr_diverges_if_it_is_assigned(
     """60 s in which nothing is broken: it had to be in sync again. A log that a reassignment left behind is none."""
     trace = behind(OUTSIDE).assigned(*replicas).later(60_000)
     trace.produce("x", at=4, epoch=1, leader=1, followers=(2,))
+    for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
+        trace.stop(node)
     assert audit(trace).checks["replica-divergence"].verdict == verdict
 
 

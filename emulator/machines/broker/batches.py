@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import BATCH_MAGIC, check_crc, iter_headers, place, read_header
-from protocol.records.message_set import place_message
+from protocol.records.message import read_message
+from protocol.records.message_set import place_plain, place_wrapper
 from protocol.records.types import BatchHeader
 
 
@@ -46,19 +47,28 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
     """
     headers: list[BatchHeader] = []
     placed: list[bytes] = []
-    end = 0
+    entries = iter_headers(records)
     try:
-        for position, sent in iter_headers(records):
-            end = position + sent.size_bytes
+        while True:
+            data, plain = place_plain(records, entries.end, log_end, max_bytes)
+            if plain:
+                entries.end += len(data)
+                placed.append(data)
+                headers += plain
+                log_end = plain[-1].next_offset
+            position, sent = next(entries, (0, None))
+            if sent is None:
+                break
             if sent.size_bytes > max_bytes:
                 raise LargerThanAllowed(f"{sent.size_bytes} bytes of at most {max_bytes}")
             if not check_crc(records, position):
                 raise CorruptBatch(f"the batch at {position} of {len(records)} bytes fails its checksum")
-            if sent.magic < BATCH_MAGIC and sent.compression == "none":
-                data, header = place_message(records, position, sent, log_end)
+            if sent.magic < BATCH_MAGIC:
+                read_message(records, position)  # of one without codec it says what is wrong
+                data, header = place_wrapper(records, position, sent, log_end)
             else:
                 alone = sent.size_bytes == len(records)
-                data = place(records if alone else records[position:end], log_end, leader_epoch)
+                data = place(records if alone else records[position : entries.end], log_end, leader_epoch)
                 header = read_header(data)
             placed.append(data)
             headers.append(header)
@@ -67,7 +77,7 @@ def placed_at(log_end: Offset, records: bytes, leader_epoch: LeaderEpoch, max_by
         raise
     except ValueError as error:
         raise CorruptBatch(str(error)) from error
-    if not headers or end != len(records):
+    if not headers or entries.end != len(records):
         raise CorruptBatch(f"{len(records)} bytes that are not whole batches")
     return Placed(placed[0] if len(placed) == 1 else b"".join(placed), headers)
 

@@ -87,8 +87,10 @@ class OffsetQueries:
             return ListedOffset(*topic_partition, error)
         partition = self._replicas.partitions[topic_partition]
         epoch = partition.leader_epoch
-        if entry.timestamp == EARLIEST_TIMESTAMP:
+        if entry.timestamp == EARLIEST_TIMESTAMP and entry.offsets_max is None:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_start, log.epoch_at_start)
+        if entry.offsets_max is not None:
+            return self._beginnings(topic_partition, log, entry.timestamp, entry.offsets_max)
         if follower:
             return ListedOffset(*topic_partition, ErrorCode.NONE, log.log_end, epoch)
         began = partition.epoch_start
@@ -115,6 +117,24 @@ class OffsetQueries:
             return ListedOffset(*topic_partition, ErrorCode.OFFSET_NOT_AVAILABLE if lags else ErrorCode.NONE)
         record, epoch = found
         return ListedOffset(*topic_partition, ErrorCode.NONE, record.offset, epoch, record.timestamp_ms)
+
+    def _beginnings(
+        self, topic_partition: TopicPartition, log: Log, timestamp_ms: int, offsets_max: int
+    ) -> ListedOffset:
+        """Answer version 0 of a consumer's request: nothing above the high watermark.
+
+        Source: KafkaApis.handleListOffsetRequestV0."""
+        if offsets_max < 0:  # in Kafka a NegativeArraySizeException
+            return ListedOffset(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR)
+        try:
+            offsets = log.beginnings_before(timestamp_ms, self._context.now.wall_ms)[:offsets_max]
+        except StorageError as failure:
+            self._replicas.storage_failed(failure)
+            return ListedOffset(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR)
+        readable = [offset for offset in offsets if offset <= log.high_watermark]
+        if len(readable) < len(offsets):
+            readable.insert(0, log.high_watermark)
+        return ListedOffset(*topic_partition, ErrorCode.NONE, offsets=readable)
 
     def _leaders_log(
         self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch, *, for_epochs: bool = False

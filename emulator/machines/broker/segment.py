@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from emulator.storage.files import Files
 from emulator.storage.log_directory import segment_name
 from protocol.ids import Offset
-from protocol.records.format import check_crc, iter_headers
-from protocol.records.types import BatchHeader
+from protocol.records.format import check_crc, iter_headers, read_header
+from protocol.records.types import NO_TIMESTAMP, BatchHeader
 
 INDEX_INTERVAL_BYTES = 4096
 """Kafka's index.interval.bytes."""
@@ -135,6 +135,16 @@ class Segment:
     def has_old(self) -> bool:
         """Whether there are batches that are not recent."""
         return self._old_last >= self.base_offset
+
+    @property
+    def last_timestamp_ms(self) -> int:
+        """The largest timestamp of the last batch; -1 without one. Raises StorageError."""
+        if self.headers:
+            return self.headers[-1].max_timestamp_ms
+        if not self.size_bytes:
+            return NO_TIMESTAMP
+        last = Offset(self.next_offset - 1)
+        return read_header(self.read(last, self.next_offset, 0, at_least_one=True)).max_timestamp_ms
 
     def old_batches(self) -> Iterator[BatchHeader]:
         """Headers of the batches that are not recent, read from the file."""

@@ -12,6 +12,7 @@ from emulator.machines.broker.segment import Segment
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
+from protocol.messages.replication import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from protocol.records.format import read_records
 from protocol.records.types import BatchHeader, Record
 from protocol.versions import Gates
@@ -103,6 +104,21 @@ class StoredLog:
                     if record.timestamp_ms >= timestamp_ms and self.log_start <= record.offset < stop_offset:
                         return record, header.leader_epoch
         return None
+
+    def beginnings_before(self, timestamp_ms: int, now_ms: float) -> list[Offset]:
+        """Offsets where segments begin, and the log's end, the largest first.
+
+        Those that were there at `timestamp_ms`, or by LATEST_TIMESTAMP, EARLIEST_TIMESTAMP. A file's time of change is
+        that of its last batch. Raises StorageError. Source: Log.legacyFetchOffsetsBefore."""
+        places = [(max(one.base_offset, self.log_start), one.last_timestamp_ms) for one in self.segments]
+        if self.segments[-1].size_bytes:
+            places.append((self.log_end, int(now_ms)))
+        if timestamp_ms == EARLIEST_TIMESTAMP:
+            places = places[:1]
+        elif timestamp_ms != LATEST_TIMESTAMP:
+            while places and places[-1][1] > timestamp_ms:
+                places.pop()
+        return sorted((offset for offset, _ in places), reverse=True)
 
     def bytes_between(self, offset: Offset, stop_offset: Offset) -> int:
         """Size of the batches from the one with `offset` up to `stop_offset`, within one segment."""

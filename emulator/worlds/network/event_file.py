@@ -25,12 +25,11 @@ _encoder = msgspec.json.Encoder()
 
 
 def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
-    """structlog's last processor: the line's bytes, its key `event` moved behind the envelope."""
-    fields = line.pop("fields")
-    name = line.pop("event")
-    line["event"] = name
-    line.update(fields)
-    return _encoder.encode(line) + b"\n"
+    """structlog's last processor: the line's bytes; `event` and the event's fields stand behind the envelope."""
+    fields = _encoder.encode(line.pop("fields"))
+    line["event"] = line.pop("event")
+    envelope = _encoder.encode(line)
+    return b"%b%b%b\n" % (envelope[:-1], b"," if len(fields) > 2 else b"", fields[1:])
 
 
 class _Lines:
@@ -98,7 +97,7 @@ class EventFile:
         file = self._wire if level == "wire" else self._others
         file.log._proxy_to_logger(
             "line", event.NAME, seq=self._seq, cause=cause, mono_ms=now.mono_ms, wall_ms=now.wall_ms,
-            at_ms=now.mono_ms, level=level, fields=msgspec.structs.asdict(event),
+            at_ms=now.mono_ms, level=level, fields=event,
         )  # fmt: skip
         if level == "client":
             self.urgent = True

@@ -86,8 +86,17 @@ class TimerHeap:
 
     @property
     def next_ms(self) -> float | None:
-        """The next due time; may be a cancelled timer's."""
-        return self._heap[0][0] if self._heap else None
+        """The next due time, ms; None without a timer.
+
+        A cancelled timer wakes no process: each parked request has a timer, and most are answered before it.
+        """
+        heap = self._heap
+        while heap:
+            due_ms, number, key, _ = heap[0]
+            if key is None or self._live.get(key) == number:
+                return due_ms
+            heapq.heappop(heap)
+        return None
 
     def set(self, key: TimerKey, due_ms: float) -> None:
         """Set or move the machine's timer `key`."""

@@ -43,7 +43,8 @@ def test_lists_are_appended_to_and_subtracted_from() -> None:
         (Change("min.insync.replicas", "1", 7), E.INVALID_REQUEST, "Unknown operation"),
         (Change("retention.ms", "60000"), E.POLICY_VIOLATION, "logs keep everything"),
         (Change("cleanup.policy", "compact", APPEND), E.POLICY_VIOLATION, "logs keep everything"),
-        (Change(THROTTLED, "0:1"), E.POLICY_VIOLATION, "nobody is slowed down"),
+        (Change(THROTTLED, "0:1,2"), E.INVALID_REQUEST, "must be the literal"),
+        (Change(THROTTLED, "*,0:1"), E.INVALID_REQUEST, "must be the literal"),
     ],
 )
 def test_a_topics_change_that_cannot_be(change: Change, error: E, why: str) -> None:
@@ -51,6 +52,15 @@ def test_a_topics_change_that_cannot_be(change: Change, error: E, why: str) -> N
     with pytest.raises(Unalterable, match=why) as refused:
         changed(OF_TOPIC, now, [Change("flush.messages", "7"), change])
     assert refused.value.error == error
+
+
+@pytest.mark.parametrize("value", ["*", "0:1", "0:1,1:2, 12:1003", ""])
+def test_throttles_of_a_reassignment_are_taken(value: str) -> None:
+    """kafka-reassign-partitions --throttle sets them at its beginning, and removes them at its end."""
+    assert changed(OF_TOPIC, {}, [Change(THROTTLED, value)]) == {THROTTLED: value}
+    assert changed(OF_TOPIC, {THROTTLED: value}, [Change(THROTTLED, None, DELETE)]) == {}
+    rate = {"leader.replication.throttled.rate": "1000", "follower.replication.throttled.rate": "1000"}
+    assert changed(OF_BROKER, {}, [Change(name, text) for name, text in rate.items()]) == rate
 
 
 @pytest.mark.parametrize("change", [Change("retention.ms", "604800000"), Change("retention.ms", "172800000")])

@@ -123,3 +123,18 @@ def test_excused_intervals_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         excused.add(start, start + 5)
     assert len(excused._starts) <= 8
     assert excused.within(970, 1_000) == 15
+
+
+def test_cancelled_and_moved_timers_ring_no_alarm() -> None:
+    """Each parked request has one; most are answered long before it."""
+    heap = TimerHeap()
+    heap.set(("a",), 10.0)
+    heap.set(("b",), 20.0)
+    heap.set(("c",), 25.0)
+    heap.cancel(("a",))
+    heap.set(("b",), 30.0)
+    assert heap.next_ms == 25.0
+    heap.call_at(15.0, lambda: None)
+    assert heap.next_ms == 15.0
+    assert [key for key, _, _ in heap.due(40.0)] == [("c",), ("b",)]
+    assert heap.next_ms is None

@@ -1,7 +1,9 @@
 """Message sets, formats 0 and 1: Kafka's bytes, wrappers, and every way in which they can be wrong."""
 
 import struct
+import sys
 import zlib
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -25,12 +27,14 @@ from protocol.records.message_set import (
     check_crc,
     encode_message_set,
     iter_headers,
-    place_message,
     place_message_set,
+    place_plain,
+    place_wrapper,
     read_header,
     read_records,
+    values_of,
 )
-from protocol.records.types import BATCH_BYTES_MAX
+from protocol.records.types import BATCH_BYTES_MAX, RecordFields
 
 TIME_MS = 1_700_000_000_000
 OLD_CODECS = ("none", "gzip", "snappy", "lz4")
@@ -253,9 +257,72 @@ def test_only_one_format_in_a_set_and_none_without_messages() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("value", [b"", b"v" * 300])
-def test_one_message_is_placed_as_a_set_of_one(magic: Magic, value: bytes) -> None:
-    one = encode_message_set([value], timestamp_ms=7, magic=magic)
-    data = b"before" + one + b"after"
-    placed, header = place_message(data, 6, read_header(data, 6), Offset(41))
-    assert placed == place_message_set(one, Offset(41))
+def test_messages_without_codec_are_placed_as_a_set_of_them(magic: Magic, value: bytes) -> None:
+    several = encode_message_set([value, (b"k", None, ()), (b"", value, ())], timestamp_ms=7, magic=magic)
+    data = b"before" + several + wrapper(several, magic)
+    placed, headers = place_plain(data, 6, Offset(41))
+    assert placed == place_message_set(several, Offset(41))
+    assert headers == [header for _, header in iter_headers(placed)]
+    largest = max(header.size_bytes for header in headers)
+    smaller = [one.size_bytes for one in headers].index(largest)
+    assert place_plain(several, 0, Offset(41), largest - 1)[1] == headers[:smaller]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@given(place=st.integers(0, 10_000), bit=st.integers(0, 7))
+def test_placing_ends_before_a_message_that_is_not_sound(magic: Magic, place: int, bit: int) -> None:
+    sent = encode_message_set([b"a", (b"k", b"b", ()), b"c"], timestamp_ms=7, magic=magic)
+    data = bytearray(sent)
+    at = place % len(data)
+    data[at] ^= 1 << bit
+    _, headers = place_plain(bytes(data), 0, Offset(41))
+    ends = [position + header.size_bytes for position, header in iter_headers(sent)]
+    in_offset = any(begin <= at < begin + 8 for begin in (0, *ends[:-1]))
+    assert len(headers) == (3 if in_offset else sum(end <= at for end in ends))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("first", [0, 3])
+def test_one_wrapper_is_placed_as_a_set_of_one(magic: Magic, first: int) -> None:
+    """`first`: the offset of its first message; format 1 packs it anew unless it is 0."""
+    values: list[RecordFields] = [(None, b"a", ()), (b"k", None, ()), (None, b"", ()), (b"k" * 300, b"v" * 300, ())]
+    inner = encode_message_set(values, timestamp_ms=7, magic=magic, base_offset=Offset(first))
+    sent = wrapper(inner, magic)
+    data = b"before" + sent + b"after"
+    placed, header = place_wrapper(data, 6, read_header(data, 6), Offset(41))
+    assert placed == place_message_set(sent, Offset(41))
     assert header == read_header(placed)
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("compression", OLD_CODECS)
+@given(values=keyed)
+@settings(max_examples=20, deadline=None)
+def test_values_alone_are_those_of_the_records(magic, compression, values) -> None:  # type: ignore[no-untyped-def]
+    data = encode_message_set(values, timestamp_ms=TIME_MS, magic=magic, compression=compression)
+    for position, _ in iter_headers(data):
+        assert values_of(data, position) == [record.value or b"" for record in read_records(data, position)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_wrapper_is_read_and_placed_without_a_call_for_each_message(magic: Magic) -> None:
+    """A frame of 28 kB holds ten thousand. Format 0 is always packed anew."""
+
+    def calls(count: int) -> int:
+        sent = encode_message_set([b"v"] * count, timestamp_ms=1, magic=magic, compression="gzip")
+        made = 0
+
+        def note(_frame: FrameType, event: str, _argument: object) -> None:
+            nonlocal made
+            made += event == "call"
+
+        sys.setprofile(note)
+        try:
+            header = read_header(sent)
+            if magic:
+                place_wrapper(sent, 0, header, Offset(5))
+        finally:
+            sys.setprofile(None)
+        return made
+
+    assert calls(2_000) == calls(2)

@@ -115,7 +115,7 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
 BUILT: Final[dict[int, Range]] = {
     PRODUCE: Range(2, 9),
     FETCH: Range(2, 12),
-    LIST_OFFSETS: Range(1, 6),
+    LIST_OFFSETS: Range(0, 6),
     METADATA: Range(0, 9),  # later ones name topics by ids
     OFFSET_COMMIT: Range(2, 8),
     OFFSET_FETCH: Range(1, 7),

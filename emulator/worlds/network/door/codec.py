@@ -98,16 +98,29 @@ def response(api: int, **fields: Any) -> Any:
 
 
 def part(api: int, path: str, **fields: Any) -> Any:
-    """A struct in a response, by the names of Kafka's schema: `part(FETCH, "FetchableTopicResponse.PartitionData")`."""
-    return _part_of(api, path)(**_cut(fields))
+    """A struct in a response, by the names of Kafka's schema: `part(FETCH, "FetchableTopicResponse.PartitionData")`.
+
+    An answer may have thousands. So every field is set here, where the library's constructor leaves out those that are
+    not named and looks up their defaults when it encodes, which costs more than the encoding."""
+    kind, defaults = _part_of(api, path)
+    values = {**defaults, **_cut(fields)}
+    if len(values) != len(defaults):
+        raise ValueError(f"{path} of {api_name(api)}: no fields {sorted(values.keys() - defaults.keys())}")
+    made = kind.__new__(kind)
+    for name, value in values.items():
+        setattr(made, name, value)
+    return made
 
 
 @cache
-def _part_of(api: int, path: str) -> Any:
+def _part_of(api: int, path: str) -> tuple[Any, dict[str, Any]]:
+    """(The library's class, what its objects have by default)."""
     kind = _RESPONSES[api]
     for name in path.split("."):
         kind = getattr(kind, name)
-    return kind
+    bare = kind()
+    own = {name: getattr(bare, name) for name in ("_version", "tags", "unknown_tags")}
+    return kind, own | {name: field.default for name, field in kind.fields.items()}
 
 
 def _cut(fields: dict[str, Any]) -> dict[str, Any]:

@@ -24,14 +24,21 @@ from protocol.records.errors import RecordsError
 from protocol.records.varint import decode_varint
 
 MIB: Final = 1 << 20
-RECORDS_PER_MIB: Final = 100_000
-RECORDS_MAX: Final = 500_000
-UNPACKED_BYTES_PER_MIB: Final = 16 * MIB
+RECORDS_PER_MIB: Final = 80_000
+RECORDS_MAX: Final = 400_000
+UNPACKED_BYTES_PER_MIB: Final = 12 * MIB
 UNPACKED_BYTES_MAX: Final = 64 * MIB
 MESSAGES_MAX: Final = 10_000
 """Of formats 0 and 1, in one request: each is an entry of the log by itself. librdkafka's default batch has as many."""
 WRAPPERS_ARE_UNPACKED: Final = 4
 """How many times, by the machine that appends them: they may unpack to so much less."""
+REWRITTEN_BYTES_MAX: Final = MIB // 4
+"""Of wrappers whose inner offsets do not count from 0, in one request: the leader packs them anew, as Kafka does. The
+clients of that time count from 0."""
+WRAPPER_COSTS: Final = 12
+"""A wrapper costs as much as so many messages, beside what is in it. A client of that time sends one a partition."""
+REWRITTEN_COSTS: Final = 4
+"""Messages that are packed anew cost as much as so many others."""
 FIRST_WITH_BATCHES: Final = 3
 """Version of PRODUCE from which on a partition has exactly one batch, of magic 2."""
 FIRST_WITH_ZSTD: Final = 7
@@ -53,6 +60,8 @@ _NULL: Final = 1
 """The length -1, zigzag. Kafka takes every negative length for null; no client writes another, and none may read it."""
 _fields = struct.Struct(">q13xhi16xqhii").unpack_from
 """base offset, attributes, last offset delta, producer id, its epoch, base sequence, record count."""
+_offset_and_size = struct.Struct(">qi").unpack_from
+_NEWEST_MAGIC: Final = bytes((batch.MAGIC,))
 
 
 class Verdict(NamedTuple):
@@ -68,13 +77,14 @@ SOUND: Final = Verdict(ErrorCode.NONE)
 class Allowance:
     """What the records of one request of `size_bytes` may still cost."""
 
-    __slots__ = ("messages", "records", "unpacked_bytes")
+    __slots__ = ("messages", "records", "rewritten_bytes", "unpacked_bytes")
 
     def __init__(self, size_bytes: int) -> None:
         mibs = 1 + size_bytes // MIB
         self.records = min(RECORDS_MAX, RECORDS_PER_MIB * mibs)
         self.unpacked_bytes = min(UNPACKED_BYTES_MAX, UNPACKED_BYTES_PER_MIB * mibs)
         self.messages = MESSAGES_MAX
+        self.rewritten_bytes = REWRITTEN_BYTES_MAX
 
 
 class _Invalid(Exception):
@@ -282,8 +292,11 @@ def _messages(records: bytes, allowance: Allowance) -> Verdict:
                     packed = legacy_lz4(packed, correct=True)
                 unpacked = decompress(entry.codec, packed, allowance.unpacked_bytes // WRAPPERS_ARE_UNPACKED)
                 allowance.unpacked_bytes -= len(unpacked) * WRAPPERS_ARE_UNPACKED
-                allowance.messages -= _count(unpacked, allowance.messages)
-            if allowance.messages < 0:
+                allowance.messages -= WRAPPER_COSTS - 1
+                count, from_zero = _count(unpacked, allowance.messages)
+                allowance.messages -= count if from_zero else count * REWRITTEN_COSTS
+                allowance.rewritten_bytes -= 0 if from_zero else len(unpacked)
+            if allowance.messages < 0 or allowance.rewritten_bytes < 0:
                 return Verdict(ErrorCode.MESSAGE_TOO_LARGE, unread=True)
             position += size_bytes
     except DecompressedTooLarge:
@@ -293,10 +306,17 @@ def _messages(records: bytes, allowance: Allowance) -> Verdict:
     return SOUND
 
 
-def _count(unpacked: bytes, most: int) -> int:
-    """Messages in a wrapper, counted up to one more than `most`."""
+def _count(unpacked: bytes, most: int) -> tuple[int, bool]:
+    """(Messages in a wrapper, counted up to one more than `most`; whether their offsets are 0, 1, 2 and so on)."""
     count = position = 0
-    while count <= most and (size_bytes := _entry_bytes(unpacked, position)):
+    from_zero, end = True, len(unpacked)
+    while count <= most and end - position >= _LENGTH_COVERS_FROM:
+        offset, size = _offset_and_size(unpacked, position)
+        if size < _LEAST_BYTES or unpacked[position + _MAGIC_AT : position + _MAGIC_AT + 1] > _NEWEST_MAGIC:
+            raise _Corrupt
+        position += _LENGTH_COVERS_FROM + size
+        if position > end:
+            break
+        from_zero = from_zero and offset == count
         count += 1
-        position += size_bytes
-    return count
+    return count, from_zero

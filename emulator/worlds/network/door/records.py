@@ -201,12 +201,17 @@ def fetch_error(asked: Asked, error: ErrorCode) -> Any:
 # --- offsets and epochs ---
 
 
-def list_offsets(body: Any) -> ListOffsetsRequest:
+def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
+    """Version 0, of 0.10.0 and before, asks where segments begin."""
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
         [
             ListOffsetsPartition(
-                topic.name, one.partition_index, within_62_bits(one.timestamp), LeaderEpoch(one.current_leader_epoch)
+                topic.name,
+                one.partition_index,
+                within_62_bits(one.timestamp),
+                LeaderEpoch(one.current_leader_epoch),
+                one.max_num_offsets if version == 0 else None,
             )
             for topic in body.topics
             for one in topic.partitions
@@ -224,6 +229,7 @@ def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
             "error_code": one.error,
             "timestamp": one.timestamp_ms,
             "offset": one.offset,
+            "old_style_offsets": one.offsets,
             "leader_epoch": one.leader_epoch,
         },
     )

@@ -80,7 +80,7 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
                 return AnsweredHere(write_response(asked, unknown))
             return records.fetch(body, asked.version)
         case apis.LIST_OFFSETS:
-            return records.list_offsets(body)
+            return records.list_offsets(body, asked.version)
         case apis.OFFSET_FOR_LEADER_EPOCH:
             return records.leader_epochs(body)
         case apis.INIT_PRODUCER_ID:

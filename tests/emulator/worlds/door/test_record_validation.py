@@ -12,14 +12,19 @@ from hypothesis import strategies as st
 
 from emulator.worlds.network.door.record_validation import (
     MESSAGES_MAX,
+    RECORDS_MAX,
     RECORDS_PER_MIB,
+    REWRITTEN_BYTES_MAX,
+    REWRITTEN_COSTS,
     UNPACKED_BYTES_PER_MIB,
+    WRAPPER_COSTS,
     WRAPPERS_ARE_UNPACKED,
     Allowance,
     validate,
 )
 from protocol.errors import ErrorCode
 from protocol.framing import ProtocolError
+from protocol.ids import Offset
 from protocol.records import format as records_format
 from protocol.records.batch import HEADER_BYTES, encode_batch, read_records
 from protocol.records.compression import CODECS, Compression, compress
@@ -198,7 +203,7 @@ def test_partitions_of_one_request_share_what_they_may_unpack_to() -> None:
 def test_the_number_of_records_is_bounded_before_they_are_read() -> None:
     assert verdict(of(SMALL * RECORDS_PER_MIB, RECORDS_PER_MIB)) == (E.INVALID_RECORD, False)
     assert verdict(of(b"", RECORDS_PER_MIB + 1)) == (E.MESSAGE_TOO_LARGE, False)
-    assert Allowance(1 << 30).records == 500_000
+    assert Allowance(1 << 30).records == RECORDS_MAX
 
 
 def test_message_sets_of_old_formats_have_a_bound() -> None:
@@ -216,12 +221,37 @@ def wrapper(codec: Compression, unpacked: bytes) -> bytes:
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4"])
 def test_what_is_in_a_wrapper_counts(codec: Compression) -> None:
-    inner = records_format.encode([b"v"], magic=1, timestamp_ms=1)
-    assert verdict(wrapper(codec, inner * (MESSAGES_MAX - 1)), 2) == (E.NONE, False)
-    assert verdict(wrapper(codec, inner * MESSAGES_MAX), 2) == (E.MESSAGE_TOO_LARGE, True)
+    inner = records_format.encode([b"v"] * MESSAGES_MAX, magic=1, timestamp_ms=1)
+    one = len(inner) // MESSAGES_MAX
+    assert verdict(wrapper(codec, inner[: -one * WRAPPER_COSTS]), 2) == (E.NONE, False)
+    assert verdict(wrapper(codec, inner), 2) == (E.MESSAGE_TOO_LARGE, True)
     too_much = bytes(UNPACKED_BYTES_PER_MIB // WRAPPERS_ARE_UNPACKED + 1)
     assert verdict(wrapper(codec, too_much), 2) == (E.MESSAGE_TOO_LARGE, True)
     assert verdict(wrapper(codec, b"\xff" * 100), 2) == (E.CORRUPT_MESSAGE, True)
+
+
+def test_many_wrappers_count_more_than_messages() -> None:
+    one = records_format.encode([b"v"], magic=1, timestamp_ms=1, compression="snappy")
+    most = MESSAGES_MAX // (WRAPPER_COSTS + 1)
+    assert verdict(one * most, 2) == (E.NONE, False)
+    assert verdict(one * (most + 1), 2) == (E.MESSAGE_TOO_LARGE, True)
+
+
+def test_wrappers_that_are_packed_anew_count_more() -> None:
+    """Their offsets do not count from 0, and the leader packs them again."""
+
+    def of_offsets(count: int, value: bytes = b"v", first: int = 1) -> bytes:
+        inner = records_format.encode([value] * count, magic=1, timestamp_ms=1, base_offset=Offset(first))
+        return wrapper("gzip", inner)
+
+    most = (MESSAGES_MAX - WRAPPER_COSTS + 1) // REWRITTEN_COSTS + 1
+    assert verdict(of_offsets(most - 1), 2) == (E.NONE, False)
+    assert verdict(of_offsets(most), 2) == (E.MESSAGE_TOO_LARGE, True)
+    half = bytes(REWRITTEN_BYTES_MAX // 2)
+    assert verdict(of_offsets(1, half), 2) == (E.NONE, False)
+    assert verdict(of_offsets(2, half), 2) == (E.MESSAGE_TOO_LARGE, True)
+    assert verdict(of_offsets(2, half, first=0), 2) == (E.NONE, False)
+    assert verdict(of_offsets(1, half) * 2, 2) == (E.MESSAGE_TOO_LARGE, True)
 
 
 @given(st.binary(max_size=300), st.integers(2, 9))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door import codec, topics
+from emulator.worlds.network.door import apis, codec, topics
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import answer_to, message_of
@@ -343,3 +343,13 @@ def test_a_topic_is_deleted_by_its_name_and_no_id_is_known(
     responses = codec._RESPONSES[20].decode(answer_to(read, answer, PLACE)[4:], version=6, header=True).responses
     assert [(one.name, one.error_code) for one in responses] == told
     assert [one.topic_id for one in responses] == [UUID(int=id_) if id_ else None for _, id_ in topics_named]
+
+
+def test_parts_of_answers_hold_every_field() -> None:
+    """The library looks up each field that is not set when it encodes."""
+    one = codec.part(apis.PRODUCE, "TopicProduceResponse.PartitionProduceResponse", index=3, base_offset=7)
+    assert (one.index, one.base_offset, one.error_code, one.log_start_offset) == (3, 7, 0, -1)
+    for name in type(one).__slots__:
+        object.__getattribute__(one, name)  # an AttributeError, where it is not set
+    with pytest.raises(ValueError, match=r"Produce: no fields \['offset'\]"):
+        codec.part(apis.PRODUCE, "TopicProduceResponse.PartitionProduceResponse", offset=3)
