@@ -64,7 +64,7 @@ def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
         (("--cluster", "--kafka-version", "2.8"), "--kafka-version 2.8: --cluster asks the cluster"),
         (("--cluster", "--set", "min.insync.replicas=1"), "it is a broker's setting, which --cluster asks"),
         (("--cluster", "three-az", "server.properties"), "server.properties holds broker's settings"),
-        (("--topic", "t"), "--topic is one of a cluster that runs"),
+        (("--topic", "t"), "--topic: needs --cluster"),
     ):
         assert asked(*contradicting) == UNUSABLE
         assert error in capsys.readouterr().err

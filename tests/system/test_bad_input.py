@@ -36,7 +36,7 @@ RUN_CASES = [
      "unknown setting 'replica.lag.time.max'; nearest: replica.lag.time.max.ms"),
     ((LEADER, "--seed", "-1"), "--seed -1: from 0 to 9223372036854775807"),
     ((LEADER, "--world", "sim", "--engine", "process", "--speed", "5"),
-     "--engine, --speed: nothing to a simulated run; leave it out, or give --world network"),
+     "--engine, --speed: no effect on a simulated run; leave it out, or give --world network"),
     ((LEADER, "--set", "replica.lag.time.max.ms"), "'replica.lag.time.max.ms': expected name=value"),
     ((LEADER, "--set", "replica.lag.time.max.ms=soon"),
      "replica.lag.time.max.ms: expected a whole number of ms, got 'soon'"),

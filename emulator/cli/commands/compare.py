@@ -1,7 +1,7 @@
-"""`faultline compare RUN GOLDEN...`: every difference between a run and the nearest recording.
+"""`faultline compare RUN GOLDEN...`: differences between a run and the nearest recording.
 
 Exit code 0: the run equals a recording, or does so by a race that its scenario names. 1: it differs from all.
-2: something given cannot be used (no such file, not observations, a scenario with an error in it).
+2: an argument cannot be used (no such file, not observations, a scenario with an error in it).
 """
 
 import sys
@@ -22,7 +22,7 @@ EQUAL, DIFFERS, UNUSABLE = 0, 1, 2
 
 
 def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> int:
-    """Prints the outcome to stdout, errors to stderr; returns the exit code."""
+    """Print the outcome to stdout, errors to stderr; returns the exit code."""
     try:
         observed_file = run_file(run_dir)
         observed = load(observed_file)
@@ -40,7 +40,7 @@ def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> i
 
 
 def _recordings(goldens: list[Path]) -> dict[str, Observations]:
-    """By their names those that were named, the others by their paths. Raises Malformed."""
+    """Recordings by name, or by path where the argument is a path. Raises Malformed."""
     paths = [recording_named(given) for given in goldens]
     for path in paths:
         nearest = "" if path.is_absolute() or path.exists() else nearest_recordings(path)
@@ -54,7 +54,10 @@ def _recordings(goldens: list[Path]) -> dict[str, Observations]:
 
 
 def _races(scenario_file: Path) -> tuple[Race, ...]:
-    """Those of the scenario that was played; a run without its scenario has none."""
+    """Races of the scenario that was played; without its scenario, none.
+
+    Raises Malformed.
+    """
     try:
         text = read_regular(scenario_file, SCENARIO_BYTES_MAX, follow=True).decode("utf-8")
     except FileNotFoundError:
