@@ -851,7 +851,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     (ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers).
     """
     failed_reassignment_given_up: bool
-    """Up to 2.3: a failed reassignment is removed from `/admin/reassign_partitions` (KAFKA-9089).
+    """Up to 2.3: a failed reassignment leaves `/admin/reassign_partitions` (KAFKA-9089).
 
     Its moves stay half-done. From 2.4 on it stays in progress, and continues when a broker of its target starts
     (KafkaController.maybeTriggerPartitionReassignment).

@@ -1,12 +1,11 @@
-"""Kafka's settings: all that there are, what each means here, and what is made of those that somebody gives. Pure.
+"""Kafka's settings: all of them, their meaning here, and the treatment of given ones. Pure.
 
-Reading order: `setting` (one: type, range, default by version), `bearing` (what it means here: modelled, without
-bearing on replication, set by the topology, or not modelled and when that can change a run), `log_bearing`, `tables`
-(all of them), `registry` (by name: usable or not, the nearest), `words` (one of them for people).
+Reading order: `setting` (one: type, range, default by version), `bearing` (its meaning here: modelled, without bearing
+on replication, set by the topology, or not modelled and when that can change a run), `log_bearing`, `tables` (all of
+them), `registry` (by name: validation, nearest name), `words` (one of them as text).
 
-Then what is given: `properties` (a file's entries), `files` (whose settings it holds), `applied` (the same for one
-version and topology), `java_names` (clients of long ago), `in_force` (defaults and what is given above them), `rules`,
-`listeners` and `client_rules` (what Kafka refuses together), `accounting` (everything looked at together) and `account`
-(what is said of it, in settings.json and verdict.json). What admin clients are told of all that, and may change:
-`described`, `altered`.
+Then given settings: `properties` (a file's entries), `files` (the scope of a file), `applied` (for one version and
+topology), `java_names` (names of old clients), `in_force` (defaults below given values), `rules`, `listeners` and
+`client_rules` (combinations that Kafka refuses), `accounting` (all of them together) and `account` (notes in
+settings.json and verdict.json). `described`, `altered`: settings for admin clients, and their changes.
 """

@@ -64,8 +64,8 @@ def test_a_value_has_its_key_before_the_separator(
 @pytest.mark.parametrize(
     ("values", "stdin", "message"),
     [
-        (["-"], "", f"0 values; a command takes 1 to {VALUES_MAX}"),
-        (["-"], "x\n" * (VALUES_MAX + 1), f"more values; a command takes 1 to {VALUES_MAX}"),
+        (["-"], "", f"0 values: a command takes 1 to {VALUES_MAX}"),
+        (["-"], "x\n" * (VALUES_MAX + 1), f"more values: a command takes 1 to {VALUES_MAX}"),
         (["a", "--ackss", "all"], "", "unknown option --ackss; pass a value that begins with -- by standard input (-)"),
     ],
 )
