@@ -1,8 +1,8 @@
-"""README.md: what its commands print, which a simulated run repeats to the letter, and how much is recorded. Its words
-are written by hand.
+"""README.md: output of its commands, and the number of recordings; its text is hand-written.
 
-Every `$ faultline ...` of the README is run in a directory of its own, one after the other; a `$ cat FILE` makes that
-file as it is shown. What tells only how fast this machine is stays as it was."""
+A simulated run reproduces the output exactly. Every `$ faultline ...` of the README runs in a directory of its own, in
+order; a `$ cat FILE` creates that file. Output that depends on this machine's speed stays unchanged.
+"""
 
 import os
 import re
@@ -36,14 +36,14 @@ def page(root: Path) -> str:
 
 
 def recorded() -> str:
-    """How much of it was recorded from real Kafka."""
+    """Number of recordings of real Kafka, as text."""
     scenarios = sum(bool(recorded_versions(name)) for name in catalogue())
     schedules = len(list(GOLDEN.glob("random-*@*")))
     return f"{scenarios} of the {len(catalogue())} scenarios have recordings of real Kafka, and so have {schedules} ["
 
 
 def printed(words: str, folder: Path) -> str:
-    """What `faultline WORDS`, or `faultline WORDS | grep PATTERN`, prints in `folder`."""
+    """Output of `faultline WORDS`, or `faultline WORDS | grep PATTERN`, in `folder`."""
     command, _, pattern = words.partition(" | grep ")
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     ended = subprocess.run(

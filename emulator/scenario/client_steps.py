@@ -1,6 +1,6 @@
-"""Steps that clients do: produce, fetch, consume, commit, and what is asked of the whole cluster by a client.
+"""Steps of clients: produce, fetch, consume, commit, and administration of the cluster.
 
-They can be had from `model` as well.
+`model` exports them, too.
 """
 
 from typing import Any
@@ -13,17 +13,18 @@ ANY_PARTITION = "any"
 
 ALL_ACKS = -1
 ACKS_AS_SET = -2
-"""As the setting `producer.acks` says when the scenario is played."""
+"""Acks from the setting `producer.acks` when the scenario is played."""
 
 
 class Produce(Step, frozen=True, kw_only=True):
-    """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
+    """One batch per value, with up to 1 + `retries` attempts, each on a fresh connection.
 
     `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
     "" is outside every AZ; `broker` None: the leader by that client's own metadata, through the library's producer,
-    with `settings` of its own; then values may follow each other `every_s`, whatever became of those before. Its
+    with `settings` of its own; then values may follow each other `every_s`, regardless of earlier outcomes. Its
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
-    where `keys` are given. `idempotent` None: as a client of `client_version` ("": the newest) is by default."""
+    where `keys` are given. `idempotent` None: the default of `client_version` ("": the newest).
+    """
 
     broker: BrokerId | None
     values: tuple[str, ...]
@@ -53,7 +54,7 @@ class ProduceMessageSet(Step, frozen=True, kw_only=True):
 
 
 class LibraryProduce(Step, frozen=True, kw_only=True):
-    """A client library's own producer with these settings; `broker` "any": it asks for the leader itself."""
+    """A client library's own producer with these settings; `broker` "any": it finds the leader."""
 
     library: str
     broker: BrokerId | str
@@ -63,12 +64,14 @@ class LibraryProduce(Step, frozen=True, kw_only=True):
 
 
 class Workload(Step, frozen=True, kw_only=True):
-    """In each of `azs` (none named: all that have a client), with `producers`, one of `rate_per_s` and, with
-    `consumers`, one of everything, which go on beside the steps that follow. `topic` "": the scenario's first. `acks`
-    ACKS_AS_SET: as the producers of the scenario are set, else as `client_version` ("": the newest) has it by default,
-    and so `idempotent` None. `keys`: so many of them, in turn; 0: none, and the partitions take turns. `settings`,
-    `consumer_settings`: of these clients. `group`: its consumers are members of it, and read what it gives them; "":
-    everybody reads everything."""
+    """Background clients in each of `azs` (none named: all that have a client).
+
+    With `producers`, a producer of `rate_per_s`; with `consumers`, a consumer of everything. They run beside later
+    steps. `topic` "": the scenario's first. `acks` ACKS_AS_SET: the scenario's producer setting, else the default of
+    `client_version` ("": the newest); likewise `idempotent` None. `keys`: number of distinct keys, in turn; 0: none,
+    and the partitions take turns. `settings`, `consumer_settings`: of these clients. `group`: its consumers are members
+    and read their assignments; "": each consumer reads everything.
+    """
 
     name: str
     topic: str = ""
@@ -88,8 +91,11 @@ class Workload(Step, frozen=True, kw_only=True):
 
 
 class StopWorkload(Step, frozen=True, kw_only=True):
-    """Nothing more is begun; ends when all that is under way has ended, or after `limit_s`, when it ends as unknown.
-    `name` "": every workload. Verb `stop-workload`; a scenario's end stops those that are left."""
+    """Stop workloads: ends when all operations in flight have ended, or after `limit_s`.
+
+    Operations then in flight end as unknown. `name` "": every workload. Verb `stop-workload`; a scenario's end stops
+    the remaining ones.
+    """
 
     name: str = ""
     limit_s: float = 30
@@ -105,10 +111,13 @@ class Fetch(Step, frozen=True, kw_only=True):
 
 
 class Consume(Step, frozen=True, kw_only=True):
-    """A consumer in `group` reads `partitions` (none: the scenario's first) from where the group was, until it is at
-    their end and `at_least_s` have passed, or `limit_s`; then it leaves, with a last commit if those are automatic.
+    """A consumer in `group` reads `partitions` from the group's offsets, then leaves.
 
-    `old`: the old consumer, with offsets in the session service. `client` "" is outside every AZ."""
+    No partitions: the scenario's first. It reads until their end and for `at_least_s`, or until `limit_s`. It commits
+    at the end if commits are automatic.
+
+    `old`: the old consumer, with offsets in the session service. `client` "" is outside every AZ.
+    """
 
     group: str
     partitions: tuple[str, ...] = ()
@@ -120,7 +129,7 @@ class Consume(Step, frozen=True, kw_only=True):
 
 
 class Commit(Step, frozen=True, kw_only=True):
-    """`group` commits `offset`; what may pass is tried again for `limit_s`."""
+    """`group` commits `offset`; retriable errors are retried for `limit_s`."""
 
     group: str
     offset: Offset
@@ -133,7 +142,7 @@ class Commit(Step, frozen=True, kw_only=True):
 
 
 class LookCommitted(Step, frozen=True, kw_only=True):
-    """What `group` has committed. Verb `committed`."""
+    """Read the committed offset of `group`. Verb `committed`."""
 
     group: str
     old: bool = False
@@ -144,23 +153,26 @@ class LookCommitted(Step, frozen=True, kw_only=True):
 
 
 class AskMetadata(Step, frozen=True, kw_only=True):
-    """That broker's own metadata answer. Verb `metadata`."""
+    """Read that broker's own metadata. Verb `metadata`."""
 
     broker: BrokerId
     partition: str | None = None
 
 
 class ListOffsets(Step, frozen=True, kw_only=True):
-    """Where a partition begins and ends for a consumer, as that broker answers. Verb `list-offsets`."""
+    """Offset range of a partition for a consumer, from that broker. Verb `list-offsets`."""
 
     broker: BrokerId
     partition: str | None = None
 
 
 class CreateTopic(Step, frozen=True, kw_only=True):
-    """`assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each
-    (0: as `num.partitions` and `default.replication.factor` say) are placed as Kafka's admin tool places them
-    (semantics 4.4), on the brokers registered by then. Ends when every partition has a state."""
+    """Create a topic; ends when every partition has a state.
+
+    `assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each (0:
+    by `num.partitions` and `default.replication.factor`) are placed as Kafka's admin tool places them (semantics 4.4),
+    on the brokers registered by then.
+    """
 
     topic: str
     assignment: tuple[tuple[BrokerId, ...], ...] = ()
@@ -175,8 +187,10 @@ class CreateTopic(Step, frozen=True, kw_only=True):
 
 
 class AlterTopic(Step, frozen=True, kw_only=True):
-    """Settings of a topic that is there: `configs` are set, `remove` are as the cluster has them again. Done when it is
-    written and brokers are notified, which is before they act on it."""
+    """Alter a topic's settings: set `configs`, remove the overrides `remove`.
+
+    Ends when the change is written and brokers are notified, which is before they apply it.
+    """
 
     topic: str
     configs: dict[str, Any] = {}
@@ -184,10 +198,12 @@ class AlterTopic(Step, frozen=True, kw_only=True):
 
 
 class AlterBroker(Step, frozen=True, kw_only=True):
-    """Settings of a broker that runs (KIP-226), or of all of them (`broker` None): `configs` are set, `remove` are as
-    its file has them again. Done when it is written and brokers are notified, which is before they act on it.
-    `handlers`: num.io.threads of the file of the broker that is asked, which refuses to more than double or halve it; 0
-    is not known, and nobody asks."""
+    """Alter settings of a running broker, or of all (`broker` None), at run time (KIP-226).
+
+    `configs` are set, the overrides `remove` removed. Ends when the change is written and brokers are notified, which
+    is before they apply it. `handlers`: num.io.threads in the file of the broker that handles the request, which
+    refuses to more than double or halve it; 0: unknown, no check.
+    """
 
     broker: BrokerId | None = None
     configs: dict[str, Any] = {}
@@ -196,8 +212,11 @@ class AlterBroker(Step, frozen=True, kw_only=True):
 
 
 class AddPartitions(Step, frozen=True, kw_only=True):
-    """The topic has `partitions` from now on: the new ones with replicas as `assignment` says, one list each; or placed
-    as Kafka's admin tool places them, beside the first partition's. Ends when each has a leader."""
+    """Add partitions to a topic: `partitions` is the new total; ends when each has a leader.
+
+    The new ones have the replicas of `assignment`, one list each; by default they are placed as Kafka's admin tool
+    places them, after the first partition's.
+    """
 
     topic: str
     partitions: int
@@ -205,24 +224,28 @@ class AddPartitions(Step, frozen=True, kw_only=True):
 
 
 class DeleteTopic(Step, frozen=True, kw_only=True):
-    """Marks a topic for deletion, as Kafka's admin tool does; what becomes of it is the controller's matter. Does not
-    wait (`deleted`, a condition, does)."""
+    """Mark a topic for deletion, as Kafka's admin tool does; does not wait.
+
+    The controller deletes it (`deleted`, a condition, waits).
+    """
 
     topic: str
 
 
 class Reassign(Step, frozen=True, kw_only=True):
-    """Asks the controller to move partitions to these replicas, (partition, replicas) each; does not wait."""
+    """Request that the controller moves partitions: (partition, replicas) each; does not wait."""
 
     targets: tuple[tuple[str, tuple[BrokerId, ...]], ...]
 
 
 class ElectPreferred(Step, frozen=True, kw_only=True):
-    """Asks for the preferred leaders, of all partitions if none is named; does not wait."""
+    """Request preferred leaders, of all partitions if none is named; does not wait."""
 
     partitions: tuple[str, ...] = ()
 
 
 class ElectController(Step, frozen=True, kw_only=True):
-    """Deletes `/controller`, as operators do who want another one: brokers elect one at once, while the old one's
-    session lives on. Does not wait."""
+    """Delete `/controller`, as operators do to force an election; does not wait.
+
+    Brokers elect a controller immediately, while the old one's session lives on.
+    """

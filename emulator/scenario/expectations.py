@@ -1,6 +1,6 @@
-"""What a scenario expects, read from its file: expectations, violations and exits that are its point, and races.
+"""A scenario's expectations, expected violations and exits, and races, read from its file.
 
-One expectation has a `text` for people, and one subject with what must be found there:
+One expectation has a `text` for people, and one subject with its expected values:
 
     attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
     fetch:      {broker, nth, error, high_watermark, values}
@@ -37,9 +37,9 @@ EXCEPTIONS = ("TimeoutError", "ConnectionRefusedError", "ConnectionResetError", 
 """Names an attempt ends with where no broker answered."""
 
 TIMED_OUT = "TimeoutException"
-"""What a commit ends with that was tried until its time was over."""
+"""Error of a commit that was retried until its time limit."""
 RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
-"""Why a consumer leaves a position for another."""
+"""Exceptions that change a consumer's position."""
 NOTHING = "none"
 """In the place of an offset: nothing is committed."""
 
@@ -210,9 +210,9 @@ def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m
     of = subjects[0]
     given = reader.fields(fields[of], of, SUBJECTS[of], REQUIRED.get(of, ()))
     what = {key: SUBJECTS[of][key](reader, value) for key, value in given.items()}
-    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition")]
-    if of != "check" and not said and isinstance(fields[of], MappingNode):
-        reader.problem(fields[of], f"{of} expects nothing: say one of {', '.join(SUBJECTS[of])}")
+    values = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition")]
+    if of != "check" and not values and isinstance(fields[of], MappingNode):
+        reader.problem(fields[of], f"{of} expects nothing; give one of {', '.join(SUBJECTS[of])}")
     text = reader.text(fields["text"]) if "text" in fields else None
     kafka = _versions(reader, fields.get("kafka"), versions)
     return None if text is None else m.Expectation(text=text, of=of, what=what, kafka=kafka)

@@ -83,27 +83,28 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 def merged(*accounts: Account) -> Account:
     """All notes, each once."""
-    notes: dict[str, dict[Any, None]] = {}
+    text: dict[str, dict[Any, None]] = {}
     for one in accounts:
         for name, values in msgspec.structs.asdict(one).items():
-            notes.setdefault(name, {}).update(dict.fromkeys(values))
-    return Account(**{name: tuple(values) for name, values in notes.items()})
+            text.setdefault(name, {}).update(dict.fromkeys(values))
+    return Account(**{name: tuple(values) for name, values in text.items()})
 
 
 def lines(account: Account) -> list[str]:
     """Text of the notes, one line each; settings without bearing share one."""
-    notes = [f"warning: {warning}" for warning in account.warnings]
-    notes += [f"warning: {one.name}={one.requested} is in force as {one.value}: {one.because}" for one in account.in_force]
+    text = [f"warning: {warning}" for warning in account.warnings]
+    bounded = account.in_force
+    text += [f"warning: {one.name}={one.requested} is in force as {one.value}: {one.because}" for one in bounded]
     for one in account.not_modelled:
         when = f" in a run of {one.from_ms / 1000:g} s or more" if one.from_ms else ""
-        notes.append(f"not modelled: {one.name}={one.value}{_at(one.where)} could change {', '.join(one.checks)}{when}")
-    notes += _together("dropped", [(one.name, _file(one.where), one.why) for one in account.dropped])
-    notes += _together("set here", [(one.name, "", one.instead) for one in account.set_here])
+        text.append(f"not modelled: {one.name}={one.value}{_at(one.where)} could change {', '.join(one.checks)}{when}")
+    text += _together("dropped", [(one.name, _file(one.where), one.why) for one in account.dropped])
+    text += _together("set here", [(one.name, "", one.instead) for one in account.set_here])
     if account.passed_on:
-        notes.append(f"not Kafka's own, ignored: {', '.join(account.passed_on)}")
+        text.append(f"not Kafka's own, ignored: {', '.join(account.passed_on)}")
     if account.without_bearing:
-        notes.append(f"without bearing on replication: {', '.join(account.without_bearing)}")
-    return notes
+        text.append(f"without bearing on replication: {', '.join(account.without_bearing)}")
+    return text
 
 
 def _at(where: str) -> str:

@@ -50,7 +50,7 @@ RUN_CASES = [
     ((LEADER, "--settings", "producer:DIR/idempotent.properties"),
      "DIR/idempotent.properties:2 and DIR/idempotent.properties:1: enable.idempotence=true needs acks=all"),
     ((LEADER, "--settings", "DIR/client.properties"), "DIR/client.properties: its settings may be a producer's or a "
-     "consumer's; say which: producer:DIR/client.properties or consumer:DIR/client.properties"),
+     "consumer's; give producer:DIR/client.properties or consumer:DIR/client.properties"),
     ((LEADER, "--set", "inter.broker.protocol.version=2.8"),
      "inter.broker.protocol.version 2.8 is newer than the binary 2.6"),
     ((LEADER, "--kafka-version", "2.66"), f"unknown Kafka version '2.66'; one of: {VERSIONS}"),

@@ -1,5 +1,8 @@
-"""What each verb does, as steps that wait. One method per verb; those on machines and links
-are in `fault_steps`, those of topics in `topic_steps`, of groups in `group_steps`, of load in `workload_steps`."""
+"""Steps of each verb, as work that waits. One method per verb.
+
+`fault_steps` has those on machines and links, `topic_steps` those of topics, `group_steps` those of groups,
+`workload_steps` those of load.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +14,7 @@ from emulator.faults.actions import ActDone
 from emulator.machines.client.blocked_sends import ANY_PARTITION
 from emulator.machines.client.direct_results import Attempt, Described, Fetched, Listed
 from emulator.scenario import model as m
-from emulator.scenario.conditions import asks
+from emulator.scenario.conditions import needs
 from emulator.scenario.player.client_steps import fetch_order, library_order, produce_order
 from emulator.scenario.player.fault_steps import FaultSteps
 from emulator.scenario.player.group_steps import GroupSteps
@@ -33,7 +36,7 @@ def by_number(name: str) -> tuple[str, int]:
 
 
 class StepRunner:
-    """Runs single steps for a player. `timeline`: where what came back is noted; the player's if it is None."""
+    """Runs single steps for a player. `timeline`: receives results; None: the player's."""
 
     def __init__(self, stage: Stage, timeline: Timeline | None = None) -> None:
         self._stage = stage
@@ -44,8 +47,11 @@ class StepRunner:
         self._workloads = WorkloadSteps(stage, self._topic_partition, self._timeline)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
-        """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
-        once there is a topic, starts another: those start together."""
+        """Run a step, including its own waiting.
+
+        `following`: a started broker is not waited for if the next step waits, or, once there is a topic, starts
+        another: those start together.
+        """
         match step:
             case m.MachineStep() | m.Together():
                 yield from self._faults.machine(step, following)
@@ -112,11 +118,11 @@ class StepRunner:
             topic, partition = self._topic_partition(step.partition)
         if step.client:
 
-            def told(attempt: Attempt, chosen: int) -> None:
+            def record(attempt: Attempt, chosen: int) -> None:
                 any_partition = partition == ANY_PARTITION and chosen >= 0
                 self._attempted(attempt, topic_partition_text(topic, chosen if any_partition else max(partition, 0)))
 
-            yield produce_order(stage.asker, stage.out, step.client, (topic, partition), step, told)
+            yield produce_order(stage.asker, stage.out, step.client, (topic, partition), step, record)
             return
         if step.broker is None or step.idempotent:
             raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")
@@ -238,7 +244,7 @@ class StepRunner:
         stage = self._stage
         for name in sorted({self._timeline.first} | set(stage.seen.states), key=by_number):
             if by_number(name)[0] == OFFSETS_TOPIC:
-                continue  # no values that anybody could read: `committed` says what is there
+                continue  # unreadable values: `committed` has the offsets
             assignment = stage.seen.assignments.get(name, ())
             if by_number(name)[0] in self._topics.deleted and not assignment:
                 continue
@@ -270,7 +276,7 @@ class StepRunner:
 
     def _wait(self, step: m.Wait) -> Steps:
         stage = self._stage
-        if asks(step.until).log_ends:
+        if needs(step.until).log_ends:
             reached = yield from until_log_ends(stage, step)
         else:
             reached = yield stage.until(step.until, step.limit_s)

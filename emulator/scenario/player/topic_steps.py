@@ -1,4 +1,4 @@
-"""Steps of topics: created, deleted, altered, grown, moved; elections that are asked for; brokers' settings."""
+"""Steps of topics: create, delete, alter, grow, reassign; elections; brokers' settings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,10 @@ MARKED = "it is marked for deletion already"
 
 
 class TopicSteps:
-    """Runs those steps for a player. `topic_partition`: topic and number of the partition that a step names."""
+    """Runs these steps for a player.
+
+    `topic_partition`: topic and number of a step's partition.
+    """
 
     def __init__(
         self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
@@ -37,7 +40,7 @@ class TopicSteps:
         self._topic_partition = topic_partition
         self._timeline = timeline
         self.deleted: set[str] = set()
-        """Topics that were asked to be deleted."""
+        """Topics with a requested deletion."""
 
     def topic(self, step: TopicStep) -> Steps:
         """Raises StepFailed."""
@@ -144,7 +147,7 @@ class TopicSteps:
         yield from self._written(begin, "reassign")
 
     def _written(self, begin: Callable[[Callable[[Any], None]], None], what: str, *, exists: str = UNDER_WAY) -> Steps:
-        """`exists`: what it means that the znode is there already."""
+        """Write, and raise StepFailed on an error. `exists`: message for an existing znode."""
         error: SessionError = yield Order(WRITTEN, begin)
         if error != SessionError.OK:
             why = {

@@ -43,7 +43,7 @@ def test_lists_are_appended_to_and_subtracted_from() -> None:
         (Change("min.insync.replicas", "1", 7), E.INVALID_REQUEST, "Unknown operation"),
         (Change("retention.ms", "60000"), E.POLICY_VIOLATION, "logs keep everything"),
         (Change("cleanup.policy", "compact", APPEND), E.POLICY_VIOLATION, "logs keep everything"),
-        (Change(THROTTLED, "0:1"), E.POLICY_VIOLATION, "nobody is slowed down"),
+        (Change(THROTTLED, "0:1"), E.POLICY_VIOLATION, "no client is throttled"),
     ],
 )
 def test_a_topics_change_that_cannot_be(change: Change, error: E, why: str) -> None:
