@@ -1,4 +1,4 @@
-"""Changes of what lines say: a field that is not there, and events that contradict one another."""
+"""Changes of lines' content: a missing field, and events that contradict one another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ MINUTES_MS: Final = 180_000.0
 
 
 def without_field(files: Files, chance: Chance) -> Change:
-    """A field is null, or not there. Nobody misses what no table has; what came later has a default."""
+    """A field is null, or missing.
+
+    No check notices a field that no table has; later fields have defaults.
+    """
     name, place = pick(chance, files)
     line = files[name][place]
     field = sorted(line)[chance.below(len(line))]
@@ -40,7 +43,7 @@ def of_another_type(files: Files, chance: Chance) -> Change | None:
     return Change("of another type", f"{told(name, line)}: {field}", GONE if field in READ else KEPT, files)
 
 
-# --- what contradicts itself although every number is there ---
+# --- contradictions with complete numbers ---
 
 
 def ended_twice(files: Files, chance: Chance) -> Change:
@@ -83,9 +86,11 @@ def loaded_longer(files: Files, chance: Chance) -> Change:
 
 
 def dropped_and_renumbered(files: Files, chance: Chance) -> Change:
-    """Lines of one event are gone and the numbers of the others closed up. What other events owe to them is missed: the
-    beginning and the end of a life, an operation's beginning, a fault that the scenario did, a leader's role when it
-    goes on to append. Of others, nobody else tells."""
+    """Lines of one event are removed and the others renumbered.
+
+    Other events imply some of these, so their absence is noticed: start and end of an incarnation, an operation's
+    beginning, a fault of the scenario, the role of a leader that continues to append. No other event implies the rest.
+    """
     name, place = pick(chance, files)
     line = files[name][place]
     del files[name][place]
@@ -129,7 +134,7 @@ def _same_log(a: Line, b: Line) -> bool:
 
 
 def _followed(lines: list[Line], batch: Line) -> bool:
-    """Whether a later batch of the same life goes on where this one ends, and nothing ever cut the log."""
+    """Whether a later batch of the incarnation continues here, without any truncation."""
     return (
         batch["event"] == "batch_appended"
         and any(

@@ -1,4 +1,4 @@
-"""Changes of whole lines and files: gone, there again, elsewhere, or somebody else's."""
+"""Changes of whole lines and files: missing, repeated, moved, or another node's."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def moved(files: Files, chance: Chance) -> Change:
 
 
 def renumbered(files: Files, chance: Chance) -> Change | None:
-    """One line has another line's number, or one that nobody has."""
+    """One line gets another line's number, or an unused one."""
     name, place = pick(chance, files)
     line, was = files[name][place], files[name][place]["seq"]
     line["seq"] = chance.below(len(files[name]) + 5)
@@ -76,7 +76,10 @@ def renumbered(files: Files, chance: Chance) -> Change | None:
 
 
 def exchanged(files: Files, chance: Chance) -> Change | None:
-    """Two lines of a life have each other's number. Its clock tells; within one moment it cannot."""
+    """Two lines of an incarnation exchange their numbers.
+
+    The clock reveals it, except within one moment.
+    """
     name = name_of_one(chance, files)
     a, b = (files[name][chance.below(len(files[name]))] for _ in range(2))
     if a is b:

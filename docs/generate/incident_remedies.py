@@ -12,7 +12,7 @@ FIRST = {"incident-remedies": "152", "incident-reversed": "153"}
 _HEAD = """# An incident and its remedies
 
 Two brokers, 152 and 153, hold a partition. 152's disk fills up and it dies; 153 goes on alone, and what it takes is
-read. Then 153 dies, too. An operator makes room and starts them again, 20 s apart. Everything that 153 took alone is gone
+read. Then 153 dies, too. Its operator makes room and starts them, 20 s apart. Everything that 153 took alone is gone
 where 152 comes first and may lead: [incident-disk-full](catalogue.md#incident-disk-full), and what real brokers did,
 [incident-unclean-restart](catalogue.md#incident-unclean-restart).
 
@@ -35,7 +35,7 @@ _WORDS = """
 - **Nothing done**: {lost} records are lost on {versions}. {old} leaves two logs that differ besides (KIP-101).
 - **`unclean.leader.election.enable=false`** loses nothing, in either order. It costs the 20 s until 153 is back:
   with 152 first a write waits {clean} on {new} instead of {unclean}.
-- **153 first**: nothing is lost, and no client waits longer than without. An operator has to know the broker that died last.
+- **153 first**: nothing is lost, and no client waits longer than without. The operator has to know which died last.
 - **A third replica** loses nothing, and writes go on: {third} is the longest wait on {new}. It costs a broker's disk.
 - **`min.insync.replicas=2`** loses nothing even with unclean elections: 153 alone takes nothing. It costs all writes
   from 152's death until two are back: one waits {waits} on {new}; with a third replica only until the first of the two

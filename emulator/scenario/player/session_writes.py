@@ -93,15 +93,15 @@ class SessionWrites:
         def change() -> Change:
             nonlocal begun
             again, begun = begun, True
-            news, made = yield from self._results(
+            note, made = yield from self._results(
                 Create(topic_config_path(topic), encode_config(configs)),
                 Create(topic_path(topic), encode_topic(assigned)),
             )
             if made.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
-            if made.error == SessionError.OK and news.error == SessionError.NODE_EXISTS and not again:
+            if made.error == SessionError.OK and note.error == SessionError.NODE_EXISTS and not again:
                 # The leftover of an earlier topic of this name.
-                (news,) = yield from self._results(SetData(topic_config_path(topic), encode_config(configs)))
+                (note,) = yield from self._results(SetData(topic_config_path(topic), encode_config(configs)))
             return made.error
 
         self._queued(now, out, change, done)
@@ -140,8 +140,8 @@ class SessionWrites:
                 return there.error
             path = topic_config_path(topic)
             after = _changed(_config(path, found), configs, removed)
-            news = encode_config_change(topic, self._gates.config_change_form)
-            return (yield from self._altered(path, found, after, news))
+            note = encode_config_change(topic, self._gates.config_change_form)
+            return (yield from self._altered(path, found, after, note))
 
         self._queued(now, out, change, done)
 
@@ -164,8 +164,8 @@ class SessionWrites:
             now_, then = (int({HANDLERS: str(handlers), **here, **one}[HANDLERS]) for one in (own, after))
             if handlers and not can_resize(now_, then):
                 return SessionError.BAD_ARGUMENTS
-            news = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
-            return (yield from self._altered(path, found, after, news))
+            note = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
+            return (yield from self._altered(path, found, after, note))
 
         self._queued(now, out, change, done)
 
@@ -206,14 +206,15 @@ class SessionWrites:
         """Delete `/controller`, whatever its holder; NO_NODE: there was none."""
         self._write(now, out, [Delete(CONTROLLER)], done)
 
-    def _altered(self, path: str, found: OpResult, after: Mapping[str, str], news: bytes) -> Change:
-        """Write `after` to `path`, where `found` was, then the notification `news`."""
+    def _altered(self, path: str, found: OpResult, after: Mapping[str, str], note: bytes) -> Change:
+        """Write `after` to `path`, where `found` was, then the notification `note`."""
         content = encode_config(after)
         missing = found.error == SessionError.NO_NODE
         (written,) = yield from self._results(Create(path, content) if missing else SetData(path, content))
         if written.error != SessionError.OK:
             return written.error
-        (notified,) = yield from self._results(Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", news, sequential=True))
+        notification = Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", note, sequential=True)
+        (notified,) = yield from self._results(notification)
         return notified.error
 
     def _write(self, now: Now, out: Outbox, writes: list[Operation], done: Done) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.scenario import conditions as c
-from emulator.scenario.conditions import Needs, Before, Condition, PartitionView, View, needs, described, holds
+from emulator.scenario.conditions import Before, Condition, Needs, PartitionView, View, described, holds, needs
 
 ABC = (0, 1, 2)
 THREE = frozenset(ABC)

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from emulator.cli.commands import status as status_module
 from emulator.cli.commands.status import status_command
-from emulator.cli.commands.watch_keys import Hands, request_of, opened, outcome_text
+from emulator.cli.commands.watch_keys import Hands, opened, outcome_text, request_of
 from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.requests import Answer, Heal, LinkFault, Machine
 from emulator.cluster.status import as_json
