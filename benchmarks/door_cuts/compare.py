@@ -14,7 +14,7 @@ Record = tuple[str, str, int]
 """(topic, value, offset)"""
 
 
-class ProducedRecord(msgspec.Struct):
+class Sent(msgspec.Struct):
     """One record of a produce in a listener's events.
 
     `outcome`: ok, failed, unknown; "": it did not end.
@@ -47,15 +47,15 @@ class Compared(msgspec.Struct):
     broken: list[str]
 
 
-def produced_in(events: Iterable[Mapping[str, Any]]) -> dict[str, ProducedRecord]:
+def produced_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Sent]:
     """{`record_named`: its record} of all produces in a run's events."""
-    found: dict[str, ProducedRecord] = {}
+    found: dict[str, Sent] = {}
     ends: list[Mapping[str, Any]] = []
     for event in events:
         if event["event"] == "operation_invoked" and event["kind"] == "produce":
             for record, value in enumerate(values_in(event["value"], event.get("records", 1))):
                 name = record_named(event["operation"], record)
-                found[name] = ProducedRecord(event["topic"], value, event["client"], event["acks"])
+                found[name] = Sent(event["topic"], value, event["client"], event["acks"])
         elif event["event"] == "operation_ended" and event["kind"] == "produce":
             ends.append(event)
     for event in ends:
@@ -71,7 +71,7 @@ def record_named(operation: str, record: int) -> str:
     return f"{operation}+{record}" if record else operation
 
 
-def compare(witness: Witness, produced: Mapping[str, ProducedRecord], lost_by_audit: Iterable[str]) -> Compared:
+def compare(witness: Witness, produced: Mapping[str, Sent], lost_by_audit: Iterable[str]) -> Compared:
     """`lost_by_audit`: names of the records that it calls lost."""
     acks = {(one.topic, value): one.acks for one in witness.reports for value in one.delivered}
     delivered: set[Record] = {
