@@ -123,7 +123,7 @@ def _faults(verdict: Verdict) -> list[tuple[object, ...]]:
 def main(number: int = RUNS) -> list[Figure]:
     """Compared runs and time."""
     began_s = time.perf_counter()
-    found: dict[str, Counter[str]] = {}
+    verdicts: dict[str, Counter[str]] = {}
     differ: dict[str, list[str]] = {}
     compared = of_mutants = unplayed = doubted = 0
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
@@ -151,9 +151,9 @@ def main(number: int = RUNS) -> list[Figure]:
                             differ[path.name] = found
                             print(f"{path.name}: {'; '.join(found)}"[:1_000], file=sys.stderr, flush=True)
                         for check, judged in oracle.checks.items():
-                            found.setdefault(check, Counter())[judged.verdict] += 1
+                            verdicts.setdefault(check, Counter())[judged.verdict] += 1
     rare = {
-        verdict: min((of[verdict], check) for check, of in found.items()) for verdict in ("violated", "held")
+        verdict: min((of[verdict], check) for check, of in verdicts.items()) for verdict in ("violated", "held")
     }  # fmt: skip
     figures = [
         Figure(line=f"runs of which audit and oracle say something else, of {compared:,}", value=len(differ),
@@ -169,7 +169,7 @@ def main(number: int = RUNS) -> list[Figure]:
         "unplayed": unplayed,
         "doubted": doubted,
         "took_s": round(time.perf_counter() - began_s, 1),
-        "checks": {check: dict(sorted(of.items())) for check, of in found.items()},
+        "checks": {check: dict(sorted(of.items())) for check, of in verdicts.items()},
         "differ": differ,
     }
     write("agreement", figures, more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, name_of_one, pick, told
+from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, name_of_one, pick, described
 from protocol.chance import Chance
 from protocol.events import FIELDS
 from protocol.events.reading import ENVELOPE_NEEDED, NEEDED
@@ -23,7 +23,7 @@ def without_field(files: Files, chance: Chance) -> Change:
     name, place = pick(chance, files)
     line = files[name][place]
     field = sorted(line)[chance.below(len(line))]
-    what = f"{told(name, line)}: {field}"
+    what = f"{described(name, line)}: {field}"
     needed = field in ENVELOPE_NEEDED or field in ("format", "event") or field in NEEDED[line["event"]]
     taken = (GONE if needed else OPEN) if field in READ else KEPT
     if chance.below(2):
@@ -40,7 +40,7 @@ def of_another_type(files: Files, chance: Chance) -> Change | None:
     fields = [field for field in sorted(line) if FIELDS[field] is not str]
     field = fields[chance.below(len(fields))]
     line[field] = "x"
-    return Change("of another type", f"{told(name, line)}: {field}", GONE if field in READ else KEPT, files)
+    return Change("of another type", f"{described(name, line)}: {field}", GONE if field in READ else KEPT, files)
 
 
 # --- contradictions with complete numbers ---
@@ -50,14 +50,14 @@ def ended_twice(files: Files, chance: Chance) -> Change:
     """An operation, with numbers that go on."""
     name, place = pick(chance, files, lambda line: line["event"] == "operation_ended")
     _insert(files[name], place + 1, dict(files[name][place]))
-    return Change("ended twice", told(name, files[name][place]), GONE, files)
+    return Change("ended twice", described(name, files[name][place]), GONE, files)
 
 
 def denied(files: Files, chance: Chance) -> Change:
     """A produce failed, and its attempt was answered: it was done."""
     name, place = pick(chance, files, lambda line: line.get("kind") == "produce" and line.get("outcome") == "ok")
     files[name][place]["outcome"] = "failed"
-    return Change("denied", told(name, files[name][place]), GONE, files)
+    return Change("denied", described(name, files[name][place]), GONE, files)
 
 
 def clock_back(files: Files, chance: Chance) -> Change | None:
@@ -66,7 +66,7 @@ def clock_back(files: Files, chance: Chance) -> Change | None:
     place = 1 + chance.below(len(files[name]) - 1)
     line, before = files[name][place], files[name][place - 1]
     line["at_ms"] = before["at_ms"] - 1.0 - chance.below(int(MINUTES_MS))
-    return Change("clock back", told(name, line), GONE, files)
+    return Change("clock back", described(name, line), GONE, files)
 
 
 def clock_shifted(files: Files, chance: Chance) -> Change:
@@ -82,7 +82,7 @@ def loaded_longer(files: Files, chance: Chance) -> Change:
     """A log is found longer than anything that was appended to it."""
     name, place = pick(chance, files, lambda line: line["event"] == "log_loaded")
     files[name][place]["log_end"] += 1_000
-    return Change("loaded longer", told(name, files[name][place]), GONE, files)
+    return Change("loaded longer", described(name, files[name][place]), GONE, files)
 
 
 def dropped_and_renumbered(files: Files, chance: Chance) -> Change:
@@ -109,7 +109,7 @@ def dropped_and_renumbered(files: Files, chance: Chance) -> Change:
         "role_changed": line.get("role") == "leader" and _appends_as_leader(files[name], line),
         "batch_appended": _followed(files[name], line),
     }
-    return Change("dropped and renumbered", told(name, line), GONE if owed.get(line["event"]) else OPEN, files)
+    return Change("dropped and renumbered", described(name, line), GONE if owed.get(line["event"]) else OPEN, files)
 
 
 def offset_twice(files: Files, chance: Chance) -> Change | None:
@@ -119,7 +119,7 @@ def offset_twice(files: Files, chance: Chance) -> Change | None:
     taken = GONE if _followed(files[name], line) else OPEN
     line["base_offset"] -= 1
     line["last_offset"] -= 1
-    return Change("offset twice", told(name, line), taken, files)
+    return Change("offset twice", described(name, line), taken, files)
 
 
 def _insert(lines: list[Line], place: int, line: Line) -> None:

@@ -129,11 +129,11 @@ def main(arguments: list[str]) -> int:
                target=PER_MIB_MS, bound=dearest.name),
     ]  # fmt: skip
     show(figures)
-    slowest = sorted(found, key=lambda one: -one.per_mib_ms)[:SLOWEST_SHOWN]
+    shown = sorted(found, key=lambda one: -one.per_mib_ms)[:SLOWEST_SHOWN]
     rows = [
         {"request": one.name, "bytes": one.size_bytes, "became": one.cost.became,
          "ms": round(one.cost.total_s * 1_000, 1), "ms_per_mib": round(one.per_mib_ms, 1)}
-        for one in slowest
+        for one in shown
     ]  # fmt: skip
     write("request_costs", figures, {"dearest": rows})
     return 0 if all(figure.met for figure in figures) else 1

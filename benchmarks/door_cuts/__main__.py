@@ -23,7 +23,7 @@ import msgspec
 from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import find_runs
 from audit.run import audit_runs
-from benchmarks.door_cuts.compare import Compared, compare, record_named, told_of
+from benchmarks.door_cuts.compare import Compared, compare, record_named, produced_in
 from benchmarks.door_cuts.play import Witness, plan_of, play
 from benchmarks.figures import Figure, show, write
 from emulator.last_resort import ended
@@ -52,7 +52,7 @@ def audited(runs: list[Path]) -> list[Verdict]:
 def judged(run: Path, witness: Witness, verdict: Verdict) -> Compared:
     check = verdict.checks["lost-acknowledged"]
     lost = [record_named(one["operation"], one.get("record", 0)) for one in check.evidence]
-    compared = compare(witness, told_of(events_of(run)), lost)
+    compared = compare(witness, produced_in(events_of(run)), lost)
     if check.verdict not in ("held", "violated") or check.count != len(check.evidence):
         compared.disagreements.append(f"the audit says {check.verdict} {check.count}: {check.reason}")
     if not witness.settled:

@@ -111,7 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="faultline-killed-") as name, ThreadPoolExecutor(given.at_once) as pool:
         events = Path(name) / "events"
         run = Home(Path(name) / "first", docker=False).ran("run", SCENARIO, "--audit", "none", "--out", str(events))
-        assert events.exists(), run.said
+        assert events.exists(), run.output
 
         def play(number: int) -> list[Trial]:
             order, draw = wanted[number], random.Random(f"{given.seed} {number}")

@@ -52,10 +52,10 @@ def document(
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The document of soak.json."""
-    options = {name: value for name, value in msgspec.structs.asdict(options).items() if name != "out"}
+    given = {name: value for name, value in msgspec.structs.asdict(options).items() if name != "out"}
     return {
         "machine": machine(),
-        "asked": {**options, "margin_s": options.margin_s, "outside_share": round(options.outside_share, 3)},
+        "asked": {**given, "margin_s": options.margin_s, "outside_share": round(options.outside_share, 3)},
         "judgements": msgspec.to_builtins(judgements),
         "records": {**msgspec.to_builtins(played.reported), "read": played.read},
         "rate_per_s": round(played.reported.sent / (played.hours * 3600.0), 1) if played.hours else 0.0,

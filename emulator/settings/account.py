@@ -83,11 +83,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 def merged(*accounts: Account) -> Account:
     """All notes, each once."""
-    text: dict[str, dict[Any, None]] = {}
+    notes: dict[str, dict[Any, None]] = {}
     for one in accounts:
         for name, values in msgspec.structs.asdict(one).items():
-            text.setdefault(name, {}).update(dict.fromkeys(values))
-    return Account(**{name: tuple(values) for name, values in text.items()})
+            notes.setdefault(name, {}).update(dict.fromkeys(values))
+    return Account(**{name: tuple(values) for name, values in notes.items()})
 
 
 def lines(account: Account) -> list[str]:

@@ -35,12 +35,12 @@ from protocol.versions import UnknownVersion, UnusableProtocolVersion, gates_for
 class Given(msgspec.Struct, frozen=True):
     """A value and its source: `server.properties:12`, `--set`, `settings`.
 
-    `noted`: notes on it exist already.
+    `told`: notes on it exist already.
     """
 
     value: Value
     where: str
-    noted: bool = False
+    told: bool = False
 
 
 class Layer(msgspec.Struct):
@@ -164,7 +164,7 @@ class _Reading:
         return ",".join(names) if len(paths) > 1 else ""
 
     def _give(self, key: str, value: Value, entry: Entry) -> None:
-        given = Given(value, self._where(entry), noted=True)
+        given = Given(value, self._where(entry), told=True)
         if self._file.broker is None:
             self._layer.cluster[key] = given
         else:

@@ -93,15 +93,15 @@ class SessionWrites:
         def change() -> Change:
             nonlocal begun
             again, begun = begun, True
-            note, made = yield from self._results(
+            config, made = yield from self._results(
                 Create(topic_config_path(topic), encode_config(configs)),
                 Create(topic_path(topic), encode_topic(assigned)),
             )
             if made.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
-            if made.error == SessionError.OK and note.error == SessionError.NODE_EXISTS and not again:
+            if made.error == SessionError.OK and config.error == SessionError.NODE_EXISTS and not again:
                 # The leftover of an earlier topic of this name.
-                (note,) = yield from self._results(SetData(topic_config_path(topic), encode_config(configs)))
+                (config,) = yield from self._results(SetData(topic_config_path(topic), encode_config(configs)))
             return made.error
 
         self._queued(now, out, change, done)
