@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, name_of_one, pick, described
+from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, described, name_of_one, pick
 from protocol.chance import Chance
 from protocol.events import FIELDS
 from protocol.events.reading import ENVELOPE_NEEDED, NEEDED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.changed_run import GONE, KEPT, OPEN, Change, Files, name_of_one, pick, described
+from benchmarks.changed_run import GONE, KEPT, OPEN, Change, Files, described, name_of_one, pick
 from protocol.chance import Chance
 
 # --- lines that are gone: numbers tell, or the end that a life owes ---

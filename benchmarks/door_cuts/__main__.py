@@ -23,7 +23,7 @@ import msgspec
 from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import find_runs
 from audit.run import audit_runs
-from benchmarks.door_cuts.compare import Compared, compare, record_named, produced_in
+from benchmarks.door_cuts.compare import Compared, compare, produced_in, record_named
 from benchmarks.door_cuts.play import Witness, plan_of, play
 from benchmarks.figures import Figure, show, write
 from emulator.last_resort import ended

@@ -35,8 +35,8 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
     named = since(version, "0.10.2")  # before, a listener's name was its security protocol
     protocols = security_protocols(values)
     ours: dict[str, list[tuple[str, str, int]]] = {}
-    listened, stated = (LISTENERS, HOST, PORT), (ADVERTISED, ADVERTISED_HOST, ADVERTISED_PORT)
-    for names, ends in ((listened, _listeners(values)), (stated, _advertised(values))):
+    listened, shown = (LISTENERS, HOST, PORT), (ADVERTISED, ADVERTISED_HOST, ADVERTISED_PORT)
+    for names, ends in ((listened, _listeners(values)), (shown, _advertised(values))):
         name = names[0]
         ours[name] = []
         for end in ends:
@@ -55,13 +55,13 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
     advertised_ends = ours[ADVERTISED] or ours[LISTENERS]
     if since(version, "1.0") and META_ADDRESS in [host for _, host, _ in advertised_ends]:
         by_default = "" if ours[ADVERTISED] else f"; without {ADVERTISED}, those of {LISTENERS} are advertised"
-        yield (*stated, *listened), f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
+        yield (*shown, *listened), f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
         return
     listening = [name for name, _, _ in ours[LISTENERS]]
     advertised = [name for name, _, _ in advertised_ends]
     if not set(advertised) <= set(listening):
         yield (
-            (*stated, *listened),
+            (*shown, *listened),
             f"{ADVERTISED} ({_names(advertised)}) are not all among {LISTENERS} ({_names(listening)})",
         )
         return

@@ -149,7 +149,7 @@ def test_to_be_told_twice_is_a_bug(at_once: bool) -> None:
     runs.start("somebody", "listens", work())
     (done,) = bell.waiting
     done()
-    with pytest.raises(AssertionError, match="somebody is told twice"):
+    with pytest.raises(AssertionError, match="somebody: a wait has two results"):
         done()
 
     def rings_twice(done: Callable[..., None]) -> None:

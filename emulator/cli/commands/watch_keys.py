@@ -110,7 +110,7 @@ def outcome_text(order: Order, answer: Answer) -> str:
         return "; ".join(f"{one['id']}: {one['rule']}" for one in result["applied"])
     if "healed" in result:
         healed = ", ".join(f"{one['id']} {one['rule']}" for one in result["healed"])
-        return f"healed: {healed}" if healed else "no fault was in force"
+        return f"healed: {healed}" if healed else "nothing was in force"
     done = ", ".join(one["node"] for one in result["machines"])
     left_out = "".join(f"; left out: {why}" for why in result["left_out"].values())
     return f"{order.verb} {done}: done{left_out}"

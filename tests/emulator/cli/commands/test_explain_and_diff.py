@@ -271,4 +271,4 @@ def test_what_only_read_or_committed_wrote_nothing(
 ) -> None:
     """A read has no value: asked for the empty one, it was told as a write."""
     assert explain_command(runs["one"], "") == 2
-    assert "is about '': no such value was sent" in capsys.readouterr().err
+    assert "is about ''; no such value was sent" in capsys.readouterr().err
