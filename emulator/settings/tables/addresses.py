@@ -5,7 +5,7 @@ from emulator.settings.setting import CLUSTER_WIDE, PER_BROKER, boolean, class_n
 
 GROUPS: tuple[Group, ...] = (
     set_here(
-        "Who a broker is",
+        "Broker id and rack",
         "the topology sets it",
         integer("broker.id", -1, low=-1),
         text("broker.rack", since="0.10.0"),

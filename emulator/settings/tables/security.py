@@ -20,7 +20,7 @@ from emulator.settings.setting import (
 
 GROUPS: tuple[Group, ...] = (
     without_bearing(
-        "Who may",
+        "Authorization",
         "every client is allowed",
         text("authorizer.class.name", since="0.9"),
         class_name("principal.builder.class", since="0.9", **PER_BROKER),
