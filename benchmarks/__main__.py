@@ -1,5 +1,7 @@
-"""`python -m benchmarks [NAME...]`: runs the benchmarks, writes benchmarks/results/*.json, prints a table with the
-budget beside each figure. Exit code 1 if a figure misses its target."""
+"""`python -m benchmarks [NAME...]`: runs the benchmarks, writes benchmarks/results/*.json.
+
+Prints a table with the budget beside each figure. Exit code 1 if a figure misses its target.
+"""
 
 import importlib
 import sys

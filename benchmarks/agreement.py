@@ -1,4 +1,4 @@
-"""Whether Spark's checks and the oracle say the same of a thousand runs, mutants among them.
+"""Agreement of Spark's checks and the oracle on a thousand runs, including mutants.
 
     python -m benchmarks.agreement [RUNS]
 
@@ -54,7 +54,7 @@ MEASURES = (
 
 
 class Play(msgspec.Struct, frozen=True):
-    """One run. `mutant`: whose machines are wrong, "" if they are right."""
+    """One run. `mutant`: the mutant whose machines are wrong, "" if they are right."""
 
     scenario: str
     version: str | None
@@ -81,7 +81,7 @@ def plays() -> Iterator[Play]:
 
 
 def played(play: Play, folder: Path) -> tuple[Path, Verdict] | None:
-    """The run's directory and the oracle's verdict; None: its steps could not be played to their end."""
+    """The run's directory and the oracle's verdict; None: its steps failed."""
     resolved = resolve(find_scenario(play.scenario), play.version)
     try:
         with applied(TABLE[play.mutant].mutant) if play.mutant else nullcontext():
@@ -95,18 +95,18 @@ def played(play: Play, folder: Path) -> tuple[Path, Verdict] | None:
 
 
 def differences(spark: Verdict, oracle: Verdict, *, doubted: bool = False) -> list[str]:
-    """Where they say something else, one sentence each. `doubted`: Spark does not believe the events of a mutant."""
-    told = [
+    """Differences, one sentence each. `doubted`: Spark rejects the events of a mutant."""
+    found = [
         f"{name}: Spark {_checked(check)}, oracle {_checked(oracle.checks[name])}"
         for name, check in spark.checks.items()
         if _checked(check) != _checked(oracle.checks[name]) and not (doubted and check.verdict == "unknown")
     ]
     if _faults(spark) != _faults(oracle):
-        told.append(f"faults: Spark {_faults(spark)}, oracle {_faults(oracle)}")
+        found.append(f"faults: Spark {_faults(spark)}, oracle {_faults(oracle)}")
     for name in MEASURES:
         if (one := spark.measures[name]) != (other := oracle.measures[name]):
-            told.append(f"{name}: Spark {one}, oracle {other}")
-    return told
+            found.append(f"{name}: Spark {one}, oracle {other}")
+    return found
 
 
 def _checked(check: CheckVerdict) -> tuple[str, int, dict[str, int], dict[str, int]]:
@@ -121,9 +121,9 @@ def _faults(verdict: Verdict) -> list[tuple[object, ...]]:
 
 
 def main(number: int = RUNS) -> list[Figure]:
-    """What was compared, and how long it took."""
+    """Compared runs and time."""
     began_s = time.perf_counter()
-    told: dict[str, Counter[str]] = {}
+    verdicts: dict[str, Counter[str]] = {}
     differ: dict[str, list[str]] = {}
     compared = of_mutants = unplayed = doubted = 0
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
@@ -151,9 +151,9 @@ def main(number: int = RUNS) -> list[Figure]:
                             differ[path.name] = found
                             print(f"{path.name}: {'; '.join(found)}"[:1_000], file=sys.stderr, flush=True)
                         for check, judged in oracle.checks.items():
-                            told.setdefault(check, Counter())[judged.verdict] += 1
+                            verdicts.setdefault(check, Counter())[judged.verdict] += 1
     rare = {
-        verdict: min((of[verdict], check) for check, of in told.items()) for verdict in ("violated", "held")
+        verdict: min((of[verdict], check) for check, of in verdicts.items()) for verdict in ("violated", "held")
     }  # fmt: skip
     figures = [
         Figure(line=f"runs of which audit and oracle say something else, of {compared:,}", value=len(differ),
@@ -169,7 +169,7 @@ def main(number: int = RUNS) -> list[Figure]:
         "unplayed": unplayed,
         "doubted": doubted,
         "took_s": round(time.perf_counter() - began_s, 1),
-        "checks": {check: dict(sorted(of.items())) for check, of in told.items()},
+        "checks": {check: dict(sorted(of.items())) for check, of in verdicts.items()},
         "differ": differ,
     }
     write("agreement", figures, more)

@@ -1,9 +1,9 @@
-"""How long Spark takes to judge a busy cluster's run, beyond its start: of a million events, and of three.
+"""Time of Spark's audit of a busy cluster's run of one and three million events.
 
     python -m benchmarks.audit_throughput
 
-The virtual machine's CPU time is kept too, for a machine that is shared.
-And a run of ordinary size: from a session that is ready, and warmed up meanwhile, to its verdict.
+Without Spark's start. The virtual machine's CPU time is recorded too, for a shared machine. Also a run of ordinary
+size: from a ready session, warmed up meanwhile, to its verdict.
 """
 
 from __future__ import annotations
@@ -33,13 +33,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SIZES = {1_000_000: 7.0, 3_000_000: 13.0}
-"""{events: seconds that are asked for}"""
+"""{events: target in seconds}"""
 SMALL_EVENTS = 5_000
 BOUND = "each of some hundred jobs costs about a tenth of a second, whatever the number of events (docs/audit-cost.md)"
 
 
 def warm_up(spark: SparkSession, scratch: Path) -> None:
-    """The first audit of a virtual machine takes several times as long as the next: it is of something else."""
+    """Warm up a virtual machine by an audit of another run.
+
+    The first audit of a virtual machine takes several times as long as the next.
+    """
     [verdict] = audit_runs(spark, [tiny_run(scratch)], scratch=str(scratch))
     assert verdict.valid is True, verdict
 
@@ -73,7 +76,10 @@ def first_audit(folder: Path, run: Path) -> Audited:
 
 
 def main() -> list[Figure]:
-    """Of the first audit of each size in its own virtual machine, whose heap is the one that `faultline audit` has."""
+    """Figures of the first audit of each size, in its own virtual machine.
+
+    Its heap has the size of `faultline audit`'s.
+    """
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
         folder = Path(name)
         first = {}

@@ -1,10 +1,10 @@
-"""The same tables and checks by DuckDB, on the same files: how much of an audit's time is Spark's.
+"""The same tables and checks by DuckDB, on the same files: Spark's share of an audit's time.
 
     python -m benchmarks.beside_duckdb [EVENTS]
 
-The queries are the audit's own, translated by sqlglot; what it cannot translate is told to it in other words
-(IN_OTHER_WORDS). DuckDB reads the lines as they are, believes all of them, and makes no counts, doubts or verdicts.
-Both find the same number of violations of every check, or this fails.
+The queries are the audit's own, translated by sqlglot; IN_OTHER_WORDS rewrites untranslatable parts. DuckDB reads the
+lines as they are, accepts all of them, and makes no counts, doubts or verdicts. Both find the same number of violations
+of every check, or this fails.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ SELECT * FROM (
 
 
 def translated(query: str) -> str:
-    for said, other in IN_OTHER_WORDS:
-        query = re.sub(said, other, query)
-    [told] = sqlglot.transpile(query, read="spark", write="duckdb", identify=True)
-    return re.sub(r"\bFORMAT\(", "PRINTF(", told)
+    for pattern, other in IN_OTHER_WORDS:
+        query = re.sub(pattern, other, query)
+    [translation] = sqlglot.transpile(query, read="spark", write="duckdb", identify=True)
+    return re.sub(r"\bFORMAT\(", "PRINTF(", translation)
 
 
 def by_duckdb(run: Path) -> tuple[float, dict[str, int]]:
@@ -108,21 +108,21 @@ def by_duckdb(run: Path) -> tuple[float, dict[str, int]]:
     made = {name: translated(query) for name, query in tables.items()}
     checks = {name: translated(check.violations) for name, check in CHECKS.items()}
     began = time.perf_counter()
-    with duckdb.connect() as asked:
-        asked.execute(f"SET threads = {THREADS}")
+    with duckdb.connect() as duck:
+        duck.execute(f"SET threads = {THREADS}")
         for macro in MACROS:
-            asked.execute(f"CREATE MACRO {macro}")
+            duck.execute(f"CREATE MACRO {macro}")
         types = ", ".join(f"'{name}': '{TYPES[FIELDS[name]]}'" for name in dict.fromkeys(("event", *COLUMNS)))
         files = f"read_json('{run}/events/*.jsonl', format = 'newline_delimited', columns = {{{types}}})"
-        asked.execute(f"CREATE TABLE lines AS SELECT * FROM {files}")
+        duck.execute(f"CREATE TABLE lines AS SELECT * FROM {files}")
         for table, (event, columns) in TABLES.items():
             gone = ", false AS gone" if table in ("operations", "reads") else ""
-            asked.execute(f"CREATE VIEW {table} AS SELECT {_listed(columns)}{gone} FROM lines WHERE event = '{event}'")
+            duck.execute(f"CREATE VIEW {table} AS SELECT {_listed(columns)}{gone} FROM lines WHERE event = '{event}'")
         frequent = ", ".join(f"'{event}'" for event, _ in TABLES.values())
-        asked.execute(f"CREATE TABLE rest AS SELECT {_listed(REST)} FROM lines WHERE event NOT IN ({frequent})")
+        duck.execute(f"CREATE TABLE rest AS SELECT {_listed(REST)} FROM lines WHERE event NOT IN ({frequent})")
         for name, query in made.items():
-            asked.execute(f'CREATE TABLE "{name}" AS {query}')
-        found = {name: len(asked.execute(query).fetchall()) for name, query in checks.items()}
+            duck.execute(f'CREATE TABLE "{name}" AS {query}')
+        found = {name: len(duck.execute(query).fetchall()) for name, query in checks.items()}
     return time.perf_counter() - began, found
 
 

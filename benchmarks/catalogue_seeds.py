@@ -1,4 +1,4 @@
-"""A thousand seeds of every scenario of the catalogue: does the code break a promise that nobody expects broken?
+"""A thousand seeds of every scenario of the catalogue: unexpectedly broken promises.
 
     python -m benchmarks.catalogue_seeds [SEEDS] [SCENARIO...]
 
@@ -23,12 +23,15 @@ from protocol.versions import rank
 
 RESULTS = Path(__file__).parent / "results" / "catalogue_seeds.json"
 SEEDS = 1_000
-TOLD_MAX = 20
+SHOWN_MAX = 20
 """Seeds that are named, of those that were not as expected."""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One scenario. `broken`: seeds with a violation that is not expected, or a bug of ours; `unknown`: not judged."""
+    """One scenario.
+
+    `broken`: seeds with an unexpected violation, or a bug of faultline; `unknown`: not judged.
+    """
 
     scenario: str
     kafka: str
@@ -59,11 +62,11 @@ def measured(scenario: str, seeds: int) -> Row:
         if result.code != HELD:
             why[(result.error or "; ".join(result.broken))[:200]] += 1
     took_s = round(perf_counter() - began_s, 1)
-    return Row(scenario, version, sorted(broken)[:TOLD_MAX], unknown, round(simulated_s), took_s, dict(why))
+    return Row(scenario, version, sorted(broken)[:SHOWN_MAX], unknown, round(simulated_s), took_s, dict(why))
 
 
 def before(seeds: int) -> list[Row]:
-    """What an earlier call has played with as many seeds."""
+    """Rows of an earlier call with the same number of seeds."""
     if not RESULTS.exists():
         return []
     kept = msgspec.json.decode(RESULTS.read_bytes(), type=Rows)
@@ -71,7 +74,7 @@ def before(seeds: int) -> list[Row]:
 
 
 def main(arguments: list[str]) -> int:
-    """Play what is left to play, or what is named."""
+    """Play the remaining scenarios, or the named ones."""
     seeds = int(arguments[0]) if arguments else SEEDS
     known = catalogue()
     if unknown := [name for name in arguments[1:] if name not in known]:
@@ -83,12 +86,12 @@ def main(arguments: list[str]) -> int:
         rows[name] = row = measured(name, seeds)
         kept = Rows(seeds, [rows[name] for name in sorted(rows)])
         RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(kept), indent=1) + b"\n")
-        said = f"{len(row.broken)} broken {row.broken or ''}, {row.unknown} not judged" if row.why else "as expected"
-        print(f"{name:36} {row.kafka:6} {said}, {row.took_s} s", flush=True)
+        outcome = f"{len(row.broken)} broken {row.broken or ''}, {row.unknown} not judged" if row.why else "as expected"
+        print(f"{name:36} {row.kafka:6} {outcome}, {row.took_s} s", flush=True)
         for reason, times in row.why.items():
             print(f"    {times} x {reason}", flush=True)
     played, bad = len(rows), sum(bool(row.broken) for row in rows.values())
-    print(f"{played} of {len(known)} scenarios, {seeds} seeds each: {bad} with a violation that nobody expects")
+    print(f"{played} of {len(known)} scenarios, {seeds} seeds each: {bad} with an unexpected violation")
     return BROKEN if bad else HELD
 
 

@@ -18,7 +18,7 @@ KINDS: Final[tuple[Callable[[Files, Chance], Change | None], ...]] = (
     fields.of_another_type, fields.ended_twice, fields.denied, fields.clock_back, fields.clock_shifted,
     fields.loaded_longer, fields.dropped_and_renumbered, fields.dropped_and_renumbered, fields.offset_twice,
 )  # fmt: skip
-"""What there is most of comes more than once."""
+"""Changes; the most common kinds occur repeatedly."""
 
 
 def changes(files: Files, seed: int) -> Iterator[Change]:

@@ -1,10 +1,10 @@
-"""Changes of what lines say: a field that is not there, and events that contradict one another."""
+"""Changes of lines' content: a missing field, and events that contradict one another."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, name_of_one, pick, told
+from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, described, name_of_one, pick
 from protocol.chance import Chance
 from protocol.events import FIELDS
 from protocol.events.reading import ENVELOPE_NEEDED, NEEDED
@@ -16,11 +16,14 @@ MINUTES_MS: Final = 180_000.0
 
 
 def without_field(files: Files, chance: Chance) -> Change:
-    """A field is null, or not there. Nobody misses what no table has; what came later has a default."""
+    """A field is null, or missing.
+
+    No check notices a field that no table has; later fields have defaults.
+    """
     name, place = pick(chance, files)
     line = files[name][place]
     field = sorted(line)[chance.below(len(line))]
-    what = f"{told(name, line)}: {field}"
+    what = f"{described(name, line)}: {field}"
     needed = field in ENVELOPE_NEEDED or field in ("format", "event") or field in NEEDED[line["event"]]
     taken = (GONE if needed else OPEN) if field in READ else KEPT
     if chance.below(2):
@@ -37,24 +40,24 @@ def of_another_type(files: Files, chance: Chance) -> Change | None:
     fields = [field for field in sorted(line) if FIELDS[field] is not str]
     field = fields[chance.below(len(fields))]
     line[field] = "x"
-    return Change("of another type", f"{told(name, line)}: {field}", GONE if field in READ else KEPT, files)
+    return Change("of another type", f"{described(name, line)}: {field}", GONE if field in READ else KEPT, files)
 
 
-# --- what contradicts itself although every number is there ---
+# --- contradictions with complete numbers ---
 
 
 def ended_twice(files: Files, chance: Chance) -> Change:
     """An operation, with numbers that go on."""
     name, place = pick(chance, files, lambda line: line["event"] == "operation_ended")
     _insert(files[name], place + 1, dict(files[name][place]))
-    return Change("ended twice", told(name, files[name][place]), GONE, files)
+    return Change("ended twice", described(name, files[name][place]), GONE, files)
 
 
 def denied(files: Files, chance: Chance) -> Change:
     """A produce failed, and its attempt was answered: it was done."""
     name, place = pick(chance, files, lambda line: line.get("kind") == "produce" and line.get("outcome") == "ok")
     files[name][place]["outcome"] = "failed"
-    return Change("denied", told(name, files[name][place]), GONE, files)
+    return Change("denied", described(name, files[name][place]), GONE, files)
 
 
 def clock_back(files: Files, chance: Chance) -> Change | None:
@@ -63,7 +66,7 @@ def clock_back(files: Files, chance: Chance) -> Change | None:
     place = 1 + chance.below(len(files[name]) - 1)
     line, before = files[name][place], files[name][place - 1]
     line["at_ms"] = before["at_ms"] - 1.0 - chance.below(int(MINUTES_MS))
-    return Change("clock back", told(name, line), GONE, files)
+    return Change("clock back", described(name, line), GONE, files)
 
 
 def clock_shifted(files: Files, chance: Chance) -> Change:
@@ -79,13 +82,15 @@ def loaded_longer(files: Files, chance: Chance) -> Change:
     """A log is found longer than anything that was appended to it."""
     name, place = pick(chance, files, lambda line: line["event"] == "log_loaded")
     files[name][place]["log_end"] += 1_000
-    return Change("loaded longer", told(name, files[name][place]), GONE, files)
+    return Change("loaded longer", described(name, files[name][place]), GONE, files)
 
 
 def dropped_and_renumbered(files: Files, chance: Chance) -> Change:
-    """Lines of one event are gone and the numbers of the others closed up. What other events owe to them is missed: the
-    beginning and the end of a life, an operation's beginning, a fault that the scenario did, a leader's role when it
-    goes on to append. Of others, nobody else tells."""
+    """Lines of one event are removed and the others renumbered.
+
+    Other events imply some of these, so their absence is noticed: start and end of an incarnation, an operation's
+    beginning, a fault of the scenario, the role of a leader that continues to append. No other event implies the rest.
+    """
     name, place = pick(chance, files)
     line = files[name][place]
     del files[name][place]
@@ -104,7 +109,7 @@ def dropped_and_renumbered(files: Files, chance: Chance) -> Change:
         "role_changed": line.get("role") == "leader" and _appends_as_leader(files[name], line),
         "batch_appended": _followed(files[name], line),
     }
-    return Change("dropped and renumbered", told(name, line), GONE if owed.get(line["event"]) else OPEN, files)
+    return Change("dropped and renumbered", described(name, line), GONE if owed.get(line["event"]) else OPEN, files)
 
 
 def offset_twice(files: Files, chance: Chance) -> Change | None:
@@ -114,7 +119,7 @@ def offset_twice(files: Files, chance: Chance) -> Change | None:
     taken = GONE if _followed(files[name], line) else OPEN
     line["base_offset"] -= 1
     line["last_offset"] -= 1
-    return Change("offset twice", told(name, line), taken, files)
+    return Change("offset twice", described(name, line), taken, files)
 
 
 def _insert(lines: list[Line], place: int, line: Line) -> None:
@@ -129,7 +134,7 @@ def _same_log(a: Line, b: Line) -> bool:
 
 
 def _followed(lines: list[Line], batch: Line) -> bool:
-    """Whether a later batch of the same life goes on where this one ends, and nothing ever cut the log."""
+    """Whether a later batch of the incarnation continues here, without any truncation."""
     return (
         batch["event"] == "batch_appended"
         and any(

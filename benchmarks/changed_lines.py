@@ -1,8 +1,8 @@
-"""Changes of whole lines and files: gone, there again, elsewhere, or somebody else's."""
+"""Changes of whole lines and files: missing, repeated, moved, or another node's."""
 
 from __future__ import annotations
 
-from benchmarks.changed_run import GONE, KEPT, OPEN, Change, Files, name_of_one, pick, told
+from benchmarks.changed_run import GONE, KEPT, OPEN, Change, Files, described, name_of_one, pick
 from protocol.chance import Chance
 
 # --- lines that are gone: numbers tell, or the end that a life owes ---
@@ -12,7 +12,7 @@ def dropped(files: Files, chance: Chance) -> Change:
     """Some lines of one file."""
     name, place = pick(chance, files)
     count = 1 + chance.below(min(5, len(files[name]) - place))
-    what = ", ".join(told(name, line) for line in files[name][place : place + count])
+    what = ", ".join(described(name, line) for line in files[name][place : place + count])
     del files[name][place : place + count]
     return Change("dropped", what, GONE, files)
 
@@ -54,7 +54,7 @@ def doubled(files: Files, chance: Chance) -> Change:
     """One line, twice."""
     name, place = pick(chance, files)
     files[name].insert(chance.below(len(files[name]) + 1), dict(files[name][place]))
-    return Change("doubled", told(name, files[name][place]), GONE, files)
+    return Change("doubled", described(name, files[name][place]), GONE, files)
 
 
 def moved(files: Files, chance: Chance) -> Change:
@@ -62,28 +62,31 @@ def moved(files: Files, chance: Chance) -> Change:
     name = name_of_one(chance, files)
     line = files[name].pop(chance.below(len(files[name])))
     files[name].insert(chance.below(len(files[name]) + 1), line)
-    return Change("moved", told(name, line), KEPT, files)
+    return Change("moved", described(name, line), KEPT, files)
 
 
 def renumbered(files: Files, chance: Chance) -> Change | None:
-    """One line has another line's number, or one that nobody has."""
+    """One line gets another line's number, or an unused one."""
     name, place = pick(chance, files)
     line, was = files[name][place], files[name][place]["seq"]
     line["seq"] = chance.below(len(files[name]) + 5)
     if line["seq"] == was:
         return None
-    return Change("renumbered", f"{told(name, line)}, was {was}", GONE, files)
+    return Change("renumbered", f"{described(name, line)}, was {was}", GONE, files)
 
 
 def exchanged(files: Files, chance: Chance) -> Change | None:
-    """Two lines of a life have each other's number. Its clock tells; within one moment it cannot."""
+    """Two lines of an incarnation exchange their numbers.
+
+    The clock reveals it, except within one moment.
+    """
     name = name_of_one(chance, files)
     a, b = (files[name][chance.below(len(files[name]))] for _ in range(2))
     if a is b:
         return None
     a["seq"], b["seq"] = b["seq"], a["seq"]
     taken = OPEN if a["at_ms"] == b["at_ms"] else GONE
-    return Change("exchanged", f"{told(name, a)} and {told(name, b)}", taken, files)
+    return Change("exchanged", f"{described(name, a)} and {described(name, b)}", taken, files)
 
 
 def swapped_with_the_next(files: Files, chance: Chance) -> Change | None:
@@ -91,7 +94,7 @@ def swapped_with_the_next(files: Files, chance: Chance) -> Change | None:
     name, place = pick(chance, files)
     if place + 1 >= len(files[name]):
         return None
-    what = told(name, files[name][place])
+    what = described(name, files[name][place])
     files[name][place] = dict(files[name][place + 1])
     return Change("replaced by the next", what, GONE, files)
 
@@ -108,7 +111,7 @@ def of_another_run(files: Files, chance: Chance) -> Change:
         line["seq"] = len(files[name]) + 1
         files[name].append(line)
     line["run"] = "another"
-    return Change("of another run", told(name, line), GONE, files)
+    return Change("of another run", described(name, line), GONE, files)
 
 
 def of_another_life(files: Files, chance: Chance) -> Change:

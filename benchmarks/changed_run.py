@@ -1,12 +1,12 @@
-"""Runs whose events were changed, each in a way that is known: what the audit may still say of them.
+"""Runs with one known change of their events, and the verdicts that remain permitted.
 
-A run's files are taken apart into lines, and one change is made, drawn from a seed. Who makes it knows what it took:
+A run's files are split into lines, and one change is made, drawn from a seed. The change is classified by its loss:
 
-- `GONE`: something that checks go by is not there any more, or cannot be believed: the run must be unknown.
-- `KEPT`: all that any check reads is there, as it was: the verdict must be what it was.
-- `OPEN`: what is left tells a story of its own, which may be true; but never a better one.
+- `GONE`: data that checks need are missing, or not credible: the run must be unknown.
+- `KEPT`: all data that any check reads are unchanged: the verdict must be the same.
+- `OPEN`: the rest is a different history, which may be true; but never a better one.
 
-The rule is stated where the change is made, and goes by the line and the field alone, never by what the audit says.
+The change itself defines its class, by line and field only, never by the audit's result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ READ: Final = frozenset((*COLUMNS, *ENVELOPE_NEEDED, "format", "event"))
 
 
 class Change(msgspec.Struct, frozen=True):
-    """`what` was done, for a person; `files`: how they are then; `tail`: bytes that are cut off the end of a file."""
+    """A change.
+
+    `what`: a description; `files`: their content afterwards; `tail`: bytes that are cut off the end of a file.
+    """
 
     kind: str
     what: str
@@ -43,7 +46,10 @@ class Change(msgspec.Struct, frozen=True):
 
 
 def pick(chance: Chance, files: Files, wanted: Callable[[Line], bool] = lambda line: True) -> tuple[str, int]:
-    """A file and the place of a line in it; one kind of events is as likely as another, however many there are."""
+    """A file and the index of a line in it.
+
+    Each kind of events is equally likely, however many there are.
+    """
     by_event: dict[str, list[tuple[str, int]]] = {}
     for name, lines in files.items():
         for place, line in enumerate(lines):
@@ -57,5 +63,5 @@ def name_of_one(chance: Chance, files: Files) -> str:
     return sorted(files)[chance.below(len(files))]
 
 
-def told(name: str, line: Line) -> str:
+def described(name: str, line: Line) -> str:
     return f"{name} {line['seq']} {line['event']}"

@@ -1,12 +1,12 @@
-"""The compiled machines (make fast) beside their sources: do they say the same, and how much faster?
+"""The compiled machines (make fast) against their sources: equality and speed.
 
     python -m benchmarks.compiled [--seeds N] [--turns N]
 
 Traces: N seeds (2) of every catalogue scenario in every version, and one of every recording's script, all events with
-their times and causes. Results: 400 seeds of az-isolated-leader, all that `sim --json` tells of each but its time. What
-runs leave behind in memory: nothing. Then what `benchmarks.simulation` measures, and 1,000 seeds on all cores, of both
-sides in turns, in seconds of the processor. Each side is a process of its own. Exits with 1 if anything differs or a
-target is missed, with 2 where nothing usable is compiled.
+their times and causes. Results: 400 seeds of az-isolated-leader, the whole output of `sim --json` but its time. Memory
+left behind by runs: none. Then the measurements of `benchmarks.simulation`, and 1,000 seeds on all cores, of both sides
+in turns, in CPU seconds. Each side is a process of its own. Exits with 1 if anything differs or a target is missed,
+with 2 without usable native code.
 """
 
 import argparse
@@ -65,12 +65,14 @@ def remains(seeds: int) -> Any:
         worker.play(seed)
         gc.collect()
         counts.append(len(gc.get_objects()))
-    return counts[-1] - counts[1]  # what is made once has been made by then
+    return counts[-1] - counts[1]  # one-time allocations have been made by then
 
 
 def speeds(seeds: int) -> Any:
-    """[x real time, µs for an input, s for a run with its verdict, s for all seeds]. Of the processors' time: other
-    programs that run meanwhile change it by little."""
+    """[x real time, µs for an input, s for a run with its verdict, s for all seeds].
+
+    In CPU time, on which other programs have little effect.
+    """
     from benchmarks.simulation import quiet_scenario
     from emulator.judging.judged import play_and_judge
     from emulator.judging.seeds import SeedsAsked, play_seeds
@@ -115,8 +117,8 @@ def child(side: Side, subject: str, seeds: int, folder: Path, file: Path) -> int
 # --- both -----------------------------------------------------------------------------------------------------------
 
 
-def asked_of(side: Side, subject: str, seeds: int, folder: Path) -> Any:
-    """What that side says of `subject`. `folder`: what was compiled."""
+def result_of(side: Side, subject: str, seeds: int, folder: Path) -> Any:
+    """Result of `subject` on that side. `folder`: of the native code."""
     with TemporaryDirectory(prefix="faultline-") as own:
         file = Path(own) / "said.json"
         ask = ("--side", side, subject, str(seeds), str(folder), str(file))
@@ -130,7 +132,7 @@ def differing(pure: dict[str, dict[str, str]], compiled: dict[str, dict[str, str
     """(runs that differ, runs); names some of the former."""
     assert pure.keys() == compiled.keys()
     both = [(name, seed, pure[name][seed], compiled[name].get(seed, "")) for name in pure for seed in pure[name]]
-    wrong = [(name, seed, *said) for name, seed, *said in both if said[0] != said[1]]
+    wrong = [(name, seed, *results) for name, seed, *results in both if results[0] != results[1]]
     for name, seed, one, other in wrong[:NAMED_MAX]:
         print(f"{name}, seed {seed}: {one} from the sources, {other} compiled")
     return len(wrong), len(both)
@@ -140,21 +142,21 @@ def compare(seeds: int, turns: int) -> list[Figure]:
     """All figures, written to benchmarks/results/compiled.json."""
     folder = native_folder()
     manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    wrong, runs = differing(*(asked_of(side, "traces", seeds, folder) for side in SIDES))
-    pure, compiled = (asked_of(side, "results", RESULTS, folder) for side in SIDES)
+    wrong, runs = differing(*(result_of(side, "traces", seeds, folder) for side in SIDES))
+    pure, compiled = (result_of(side, "results", RESULTS, folder) for side in SIDES)
     unequal = [one["seed"] for one, other in zip(pure, compiled, strict=True) if one != other]
     print(f"{wrong} of {runs} traces differ; {len(unequal)} of {RESULTS} results {unequal[:NAMED_MAX]}")
-    said: dict[Side, list[list[float]]] = {side: [] for side in SIDES}
+    results: dict[Side, list[list[float]]] = {side: [] for side in SIDES}
     for _ in range(turns):
         for side in SIDES:
-            said[side].append(asked_of(side, "speeds", TIMED_SEEDS, folder))
-    python, native = ([statistics.median(column) for column in zip(*said[side], strict=True)] for side in SIDES)
+            results[side].append(result_of(side, "speeds", TIMED_SEEDS, folder))
+    python, native = ([statistics.median(column) for column in zip(*results[side], strict=True)] for side in SIDES)
     figures = [
         Figure(line=f"traces that differ, of {runs:,}", value=wrong, unit="traces", target=0),
         Figure(line=f"results that differ, of {RESULTS} seeds", value=len(unequal), unit="seeds", target=0),
         Figure(
             line=f"objects that {REMAINS} compiled runs leave in memory", unit="objects", target=0,
-            value=asked_of("compiled", "remains", REMAINS, folder),
+            value=result_of("compiled", "remains", REMAINS, folder),
         ),
         Figure(
             line="simulation of a 3-broker cluster, compiled", value=native[0], unit="x real time", target=4000,
@@ -177,7 +179,7 @@ def compare(seeds: int, turns: int) -> list[Figure]:
             bound=f"{len(manifest.modules)} modules; the C compiler",
         ),
     ]  # fmt: skip
-    write("compiled", figures, {"by": manifest.by, "pure": said["pure"], "compiled": said["compiled"]})
+    write("compiled", figures, {"by": manifest.by, "pure": results["pure"], "compiled": results["compiled"]})
     return figures
 
 
@@ -186,15 +188,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--side", nargs=5, help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.side:
-        side, subject, seeds, folder, file = asked.side
+    options = parser.parse_args(arguments)
+    if options.side:
+        side, subject, seeds, folder, file = options.side
         return child(side, subject, int(seeds), Path(folder), Path(file))
     native = look({**os.environ, PURE_VARIABLE: "0"})
     if not native.usable:
         print(f"benchmarks.compiled: nothing to compare: {native.problem or 'make fast first'}", file=sys.stderr)
         return UNUSABLE
-    figures = compare(asked.seeds, asked.turns)
+    figures = compare(options.seeds, options.turns)
     show(figures)
     return HELD if all(figure.met for figure in figures) else BROKEN
 

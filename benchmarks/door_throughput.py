@@ -1,10 +1,12 @@
-"""librdkafka against the door: a million records of 1 kB with acks=all on three replicas, on one partition and on 64,
-by one client and by 200 connections; one record after the other; and who asks and never reads.
+"""librdkafka against the listener: a million records of 1 kB, acks=all, three replicas.
+
+On one partition and on 64, by one client and by 200 connections; single records in turn; and a client that sends
+requests and never reads.
 
     python -m benchmarks.door_throughput [RECORDS]
 
 Real processes, the client beside them on the same cores. Every record is delivered, or the benchmark fails. Brokers'
-memory is what they have for themselves (USS), before and after.
+memory is their own (USS), before and after.
 """
 
 import os
@@ -35,8 +37,8 @@ IN_A_ROW = 500
 PARTITIONS = 64
 DEAF = 40
 """Connections that ask for records and never read."""
-ASKED = 50
-"""Fetches that each of them asks for, of up to 1 MiB."""
+UNREAD_FETCHES = 50
+"""Number of fetches of each such client, of up to 1 MiB."""
 FLUSH_LIMIT_S = 120.0
 QUEUED_MAX = 200_000
 JAVA_BATCH_BYTES = 16_384
@@ -71,13 +73,13 @@ def producer(servers: str, linger_ms: int = 5, batch_bytes: int = 1_000_000) -> 
 
 def produced(producers: list[Producer], topic: str, records: int) -> float:
     """Seconds until all are delivered, dealt out over the producers."""
-    told = Delivered()
+    delivered = Delivered()
     began_s = time.perf_counter()
     for number in range(records):
         one = producers[number // IN_A_ROW % len(producers)]
         while True:
             try:
-                one.produce(topic, VALUE, on_delivery=told)
+                one.produce(topic, VALUE, on_delivery=delivered)
                 break
             except BufferError:
                 one.poll(0.05)
@@ -86,27 +88,27 @@ def produced(producers: list[Producer], topic: str, records: int) -> float:
                 each.poll(0)
     left = [one.flush(FLUSH_LIMIT_S) for one in producers]
     took_s = time.perf_counter() - began_s
-    assert told.count == records and not any(left), (told.count, told.failed[:3], left)
+    assert delivered.count == records and not any(left), (delivered.count, delivered.failed[:3], left)
     return took_s
 
 
 def one_by_one(servers: str, topic: str) -> list[float]:
     """Milliseconds of each, sorted."""
-    told, one = Delivered(), producer(servers, linger_ms=0)
+    delivered, one = Delivered(), producer(servers, linger_ms=0)
     produced([one], topic, 1)  # it knows the leader then
     took_ms = []
     for _ in range(SINGLE):
         began_s = time.perf_counter()
-        one.produce(topic, VALUE, on_delivery=told)
+        one.produce(topic, VALUE, on_delivery=delivered)
         one.flush(FLUSH_LIMIT_S)
         took_ms.append((time.perf_counter() - began_s) * 1_000)
-    assert told.count == SINGLE, told.failed[:3]
+    assert delivered.count == SINGLE, delivered.failed[:3]
     return sorted(took_ms)
 
 
 @contextmanager
 def deaf(servers: str, topic: str) -> Iterator[None]:
-    """Who asks each broker for the beginning of a topic, again and again, and reads nothing of the answers."""
+    """A client that repeatedly fetches a topic's beginning from each broker and reads nothing."""
     name = topic.encode()
     body = struct.pack(">iiiibi", -1, 500, 1, 1 << 20, 0, 1) + struct.pack(">h", len(name)) + name
     body += struct.pack(">iiqi", 1, 0, 0, 1 << 20)
@@ -115,8 +117,8 @@ def deaf(servers: str, topic: str) -> Iterator[None]:
             host, _, port = servers.split(",")[number % 3].partition(":")
             sock = stack.enter_context(socket.create_connection((host, int(port)), timeout=5))
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
-            for asked in range(ASKED):
-                request = struct.pack(">hhih", 1, 4, asked, 4) + b"deaf" + body
+            for correlation in range(UNREAD_FETCHES):
+                request = struct.pack(">hhih", 1, 4, correlation, 4) + b"deaf" + body
                 sock.sendall(struct.pack(">i", len(request)) + request)
         yield
 
@@ -133,7 +135,7 @@ def memory_mib() -> float:
 
 
 def processor_s() -> dict[str, float]:
-    """What each broker and this process, the client, have used so far: their own work and the kernel's for them."""
+    """CPU seconds of each broker and of this process, the client, in user and kernel mode."""
     return {one.name(): sum(one.cpu_times()[:2]) for one in brokers()} | {"client": sum(os.times()[:2])}
 
 

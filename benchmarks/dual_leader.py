@@ -1,4 +1,4 @@
-"""The dual-leader scenario from the command to the audited verdict, with real processes and Spark, as a user runs
+"""The dual-leader scenario from the command to the audited verdict, as a user runs it.
 it."""
 
 import json
@@ -18,7 +18,7 @@ LIMIT_S = 120
 
 def once(directory: Path) -> tuple[float, dict[str, float]]:
     """(seconds, the verdict's measures). Raises if the run is not valid."""
-    os.sync()  # what other benchmarks wrote is on its way to the disk, and in the way
+    os.sync()  # pending writes of other benchmarks would disturb this one
     began = time.perf_counter()
     command = [sys.executable, "-m", "emulator", "run", "az-isolated-leader", "--json", "--out", str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)

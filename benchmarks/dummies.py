@@ -1,8 +1,8 @@
-"""Dummy machines that talk as brokers, session servers and clients do, and measure how late their timers
-fire.
+"""Dummy machines with the traffic of brokers, session servers and clients; timer lateness.
 
-A dummy asks its peers, is answered after a while, and sets and cancels a time-out around every question, as real
-machines do. Each timer's lateness (scenario ms, a 32-bit float) is appended to the node's file `lateness`. """
+A dummy sends requests to its peers, gets delayed responses, and sets and cancels a time-out around every request, as
+real machines do. Each timer's lateness (scenario ms, a 32-bit float) is appended to the node's file `lateness`.
+"""
 
 import struct
 from typing import Any
@@ -35,7 +35,7 @@ WRITE_SAMPLES = 64
 
 
 class Habit(msgspec.Struct, frozen=True):
-    """Ask `to` again `pause_ms` after its answer; it thinks for `hold_ms` (a fetch's long poll)."""
+    """Send to `to` again `pause_ms` after its response; it responds after `hold_ms` (long poll)."""
 
     to: str
     purpose: str
@@ -44,7 +44,7 @@ class Habit(msgspec.Struct, frozen=True):
 
 
 class DummyMachine:
-    """`habits`: whom to ask. `ticks_ms`: periods of its own timers."""
+    """A dummy. `habits`: its requests. `ticks_ms`: periods of its own timers."""
 
     def __init__(self, habits: tuple[Habit, ...], ticks_ms: tuple[float, ...], files: Files) -> None:
         self._habits = habits
@@ -60,11 +60,11 @@ class DummyMachine:
         match event:
             case Started():
                 for habit in self._habits:
-                    self._asking[self._out.open(habit.to, habit.purpose, self._heard)] = habit
+                    self._asking[self._out.open(habit.to, habit.purpose, self._input)] = habit
                 for number, period_ms in enumerate(self._ticks_ms):
                     self._set(now, ("tick", number), period_ms)
             case ConnectionAccepted(connection):
-                self._out.own(connection, self._heard)
+                self._out.own(connection, self._input)
             case StopRequested():
                 self._write()
                 self._out.exit(0, "asked to")
@@ -72,7 +72,7 @@ class DummyMachine:
                 self._out.route(now, event)
         return self._out.take()
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _input(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         connection = event.connection
         if isinstance(event, ConnectionOpened):
             self._ask(now, connection)
@@ -121,8 +121,11 @@ def build(life: Any, files: Files, arguments: dict[str, Any]) -> DummyMachine:
 
 
 def specs(topology: Topology) -> dict[str, MachineSpec]:
-    """Three brokers fetch from each other, ping a session server and the controller; session servers tick
-    among themselves; clients produce; everyone in `topology` is a process."""
+    """Machines of all nodes in `topology`, each a process.
+
+    Three brokers fetch from each other, ping a session server and the controller; session servers tick among
+    themselves; clients produce.
+    """
     brokers = [node.name for node in topology.with_role("broker")]
     sessions = [node.name for node in topology.with_role("session")]
     made: dict[str, MachineSpec] = {}

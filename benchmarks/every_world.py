@@ -1,4 +1,4 @@
-"""`python -m benchmarks.every_world [SCENARIO...] [--worlds WORLD,...]`: the same scenarios wherever nodes can live.
+"""`python -m benchmarks.every_world [SCENARIO...] [--worlds WORLD,...]`: all worlds.
 
 Worlds: simulation, local processes and containers, these two with cuts by the nodes and by the kernel. Each run must
 equal a recording of real Kafka (or one by a race that the scenario names), and Spark must find it valid; a run whose
@@ -51,7 +51,10 @@ VERSIONS: Final = ("2.6", "2.8")
 
 
 class World(NamedTuple):
-    """Where a run is played. `speeds`: the first, and the one for another try when timers were late."""
+    """A world.
+
+    `speeds`: the first, and the one of a second attempt after late timers.
+    """
 
     engine: Engine
     driver: Driver
@@ -142,7 +145,10 @@ def judge(outcomes: Sequence[Outcome], scratch: Path) -> None:
 
 
 def show(outcomes: Sequence[Outcome], worlds: Sequence[str]) -> None:
-    """Scenarios down, worlds across: the number of the recording that the run equals, and Spark's verdict."""
+    """Print a table: scenarios down, worlds across.
+
+    A cell has the number of the equal recording, and Spark's verdict.
+    """
     by_place = {(outcome.scenario, outcome.kafka, outcome.world): outcome for outcome in outcomes}
     table = Table("scenario", "Kafka", *worlds, box=None)
     for scenario, kafka in dict.fromkeys((outcome.scenario, outcome.kafka) for outcome in outcomes):

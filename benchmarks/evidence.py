@@ -1,11 +1,11 @@
-"""Whether a verdict is ever better than its evidence: runs whose events were changed, audited.
+"""Whether a verdict is ever better than its evidence: audits of runs with changed events.
 
     python -m benchmarks.evidence [N]
 
-A short simulated run (a leader cut off, healed, a broker killed, all left in peace: every check has something to judge)
-is changed in N ways (`changed_evidence`), which know what they took. Half are judged as the scenario expects, so that
-the run as it was is valid; half as if nobody expected a violation, so that it is not. Many changed runs are one
-question to Spark. Nor may a check accuse somebody for want of evidence without a word of what is missing.
+A short simulated run (a leader cut off, healed, a broker killed, a quiescent end: every check has data) is changed in N
+ways (`changed_evidence`) with a known loss. Half are judged by the scenario's expectations, so that the unchanged run
+is valid; half without expected violations, so that it is not. Many changed runs are one Spark job. Also, no check may
+report a violation for missing evidence without naming the gap.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def files_of(run: Path) -> Files:
 
 
 def write_changed(change: Change, folder: Path) -> Path:
-    """A run's directory in `folder`, its events alone: what is expected of it is known."""
+    """A run's directory in `folder` with only its events: the expectations are known."""
     events = folder / RUN / "events"
     events.mkdir(parents=True)
     for name, lines in change.files.items():
@@ -132,7 +132,7 @@ class Judged(msgspec.Struct, frozen=True):
 
     @property
     def wrong(self) -> str:
-        """Why the verdict is not what the evidence allows, "" if it is."""
+        """Reason why the verdict contradicts the evidence, "" if it does not."""
         was, now = self.before.valid, self.after.valid
         if self.change.taken == KEPT and now != was:
             return f"{now}, and nothing is missing: {self.after.unknown_because}"
@@ -163,7 +163,7 @@ def _found(verdict: Verdict) -> dict[str, tuple[str, int]]:
 def judged(
     spark: SparkSession, run: Path, some: Sequence[Change], folder: Path, *, at_once: int = AT_ONCE
 ) -> Iterator[Judged]:
-    """Every change, one half by what the scenario expects, one half by nothing."""
+    """Every change: one half by the scenario's expectations, one half without any."""
     as_played = expected_of(run)
     strict = msgspec.structs.replace(as_played, violations={}, judge=None, all_violations=False)
     scratch = str(folder / "scratch")
@@ -187,7 +187,7 @@ def judged(
 
 
 def main(number: int = CHANGES) -> list[Figure]:
-    """What was found, and how long it took."""
+    """Findings and time."""
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
         folder = Path(name).resolve()
         run = base_run(folder)

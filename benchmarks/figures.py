@@ -1,4 +1,4 @@
-"""A figure of the budget: what was measured, what was promised, and what bounds it where the promise is missed."""
+"""A figure of the budget: measurement, target, and the bound where the target is missed."""
 
 import json
 import platform
@@ -14,9 +14,11 @@ RESULTS = Path(__file__).with_name("results")
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """`target`, `stretch`: the budget's, in `unit`. `higher_is_better`: as rates are; times and sizes are not.
+    """A figure.
 
-    `bound`: what keeps it from being better, where that is known.
+    `target`, `stretch`: the budget's, in `unit`. `higher_is_better`: of rates; not of times and sizes.
+
+    `bound`: the reason why it is not better, where known.
     """
 
     line: str
@@ -33,7 +35,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine() -> dict[str, object]:
-    """What it was measured on."""
+    """The machine of the measurement."""
     return {
         "cores": psutil.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),

@@ -1,4 +1,4 @@
-"""New members of groups after a broker has died and come back: `python -m benchmarks.group_failovers`.
+"""Group members after a broker's death and return: `python -m benchmarks.group_failovers`.
 
 Each try makes a topic, kills a broker, delays the link between two AZs, starts the broker, heals the delay, and has a
 consumer of librdkafka with a new group in each AZ read the topic: when the broker was started, and after the heal. A
@@ -32,11 +32,11 @@ RECORDS: Final = 10
 LIMIT_S: Final = 30.0
 STARTED_LIMIT_S: Final = 60.0
 DELAYS_MS: Final = (20, 50, 200)
-BROKERS_TOLD: Final = re.compile(r"(\d+) brokers, \d+ topics")
+BROKERS_IN_RESPONSE: Final = re.compile(r"(\d+) brokers, \d+ topics")
 
 
 class Member(logging.Handler):
-    """A consumer, and the metadata answers that it was given."""
+    """A consumer, and the metadata responses that it received."""
 
     def __init__(self, cluster: faultline.Cluster, az: str, topic: str, group: str) -> None:
         super().__init__()
@@ -56,8 +56,8 @@ class Member(logging.Handler):
         self._consumer.subscribe([topic])
 
     def emit(self, record: logging.LogRecord) -> None:
-        if told := BROKERS_TOLD.search(record.getMessage()):
-            self.broker_counts.append(int(told[1]))
+        if match := BROKERS_IN_RESPONSE.search(record.getMessage()):
+            self.broker_counts.append(int(match[1]))
 
     def poll(self) -> None:
         self.read += sum(one.error() is None for one in self._consumer.consume(RECORDS, timeout=0.01))

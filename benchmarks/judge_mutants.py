@@ -1,4 +1,4 @@
-"""`python -m benchmarks.judge_mutants [--runs N] [MUTANT...]`: does the judge of crash testing find what is wrong?
+"""`python -m benchmarks.judge_mutants [--runs N] [MUTANT...]`: mutants for crash testing.
 
 Every mutant (`benchmarks.mutants`) is played as `benchmarks.kill_anywhere` plays: seeds of the whole catalogue in the
 mutant's versions, until one run fails; the same seed is then played with machines that are right, and must be good.
@@ -27,29 +27,35 @@ RUNS = 2_000
 FIRST = 1
 
 
-class MutantAsked(msgspec.Struct, frozen=True):
-    """What a worker is told."""
+class MutantTask(msgspec.Struct, frozen=True):
+    """Task of a worker."""
 
     mutant: str
     deaths: DeathsAsked
 
 
 class MutantWorker:
-    def __init__(self, asked: MutantAsked) -> None:
-        self._asked = asked
+    def __init__(self, task: MutantTask) -> None:
+        self._asked = task
 
     def play(self, seed: int) -> DeathResult:
         return mutated(self._asked, seed)
 
 
-def mutated(asked: MutantAsked, seed: int) -> DeathResult:
-    """One run with that mutant, judged by what right machines must do: a gate that it has altered excuses nothing."""
-    return play_seed(asked.deaths.plan(seed), applied(mutant_named(asked.mutant)))
+def mutated(task: MutantTask, seed: int) -> DeathResult:
+    """One run with that mutant, judged by the rules of right machines.
+
+    A gate that the mutant has altered excuses nothing.
+    """
+    return play_seed(task.deaths.plan(seed), applied(mutant_named(task.mutant)))
 
 
 def mutant_named(name: str) -> Mutant:
-    """Of either list. Patches are functions, which are not sent to another process: it looks them up. One that no
-    version is named for is played in the version in which its check sees it."""
+    """A mutant of either list.
+
+    Patches are functions, which cannot be sent to another process: it looks them up. A mutant without a version is
+    played in the version in which its check detects it.
+    """
     if name in MUTANTS:
         return MUTANTS[name]
     seen = SEEN[name]
@@ -61,10 +67,10 @@ def mutant_named(name: str) -> Mutant:
 def hunted(name: str, seeds: Sequence[int], processes: int | None = None) -> dict[str, Any]:
     """Until a run fails."""
     mutant = mutant_named(name)
-    asked = MutantAsked(name, DeathsAsked(mutant.scenarios, mutant.versions))
+    task = MutantTask(name, DeathsAsked(mutant.scenarios, mutant.versions))
     began_s, runs = perf_counter(), 0
     row: dict[str, Any] = {"mutant": name, "wrong": mutant.wrong, "found": False}
-    with closing(on_all_cores(MutantWorker, asked, seeds, processes)) as results:
+    with closing(on_all_cores(MutantWorker, task, seeds, processes)) as results:
         for result in results:
             runs += 1
             if result.error:

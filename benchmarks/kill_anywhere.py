@@ -1,12 +1,13 @@
-"""`python -m benchmarks.kill_anywhere [--runs N] [--first SEED] [--world sim|network]`: a node dies anywhere, often.
+"""`python -m benchmarks.kill_anywhere [--runs N] [--first SEED] [--world sim|network]`.
 
-Each seed picks a catalogue scenario, a version it is for, a broker or session server, and a moment: a step of the
-script, or a storage operation after it. The node is killed (or loses power), started again, and in the end everything
-is mended. A run is good when no assertion fired, the cluster has settled, and what the version promises under these
-settings was kept; where a rule of docs/semantics.md allows what was found, the run names it.
+A node dies at any moment, many times. Each seed picks a catalogue scenario, a version of it, a broker or session
+server, and a moment: a step of the script, or a storage operation after it. The node is killed (or loses power),
+started again, and in the end all faults are ended. A run is good when no assertion failed, the cluster has settled, and
+the version's promises under these settings were kept; where a rule of docs/semantics.md allows a violation, the run
+names it.
 
-With --orderly nobody dies: a broker is stopped in an orderly way between two steps, and started again. Settings, roles
-and answers are then what they would be had it not been.
+With --orderly no node dies: a broker is stopped in an orderly way between two steps, and started again. Settings, roles
+and responses must then be as without it.
 
 The simulated world uses all cores and writes benchmarks/results/kill_anywhere.json. Exit code 1 if a run failed, with
 the command that plays it again; 3 if the timers of every network run were late.
@@ -48,19 +49,19 @@ RUNS_MAX = 1_000_000
 TELL_EVERY = 100
 
 
-def told(asked: DeathsAsked, result: DeathResult, world: str) -> str:
+def text_of(deaths: DeathsAsked, result: DeathResult, world: str) -> str:
     """A run that failed, in full."""
     lines = [f"seed {result.seed}: {result.plan.text}"]
     lines += [f"    {why}" for why in (*((result.error,) if result.error else ()), *result.failed)]
-    return "\n".join([*lines, f"    {replay_command(asked, result.seed, world)}"])
+    return "\n".join([*lines, f"    {replay_command(deaths, result.seed, world)}"])
 
 
-def played(asked: DeathsAsked, seeds: Sequence[int]) -> Generator[DeathResult, None, None]:
-    """As they come; a failed one is told at once. Closing it ends all processes."""
-    with closing(on_all_cores(DeathWorker, asked, seeds)) as results:
+def played(deaths: DeathsAsked, seeds: Sequence[int]) -> Generator[DeathResult, None, None]:
+    """Results as they come; prints a failed one immediately. Closing it ends all processes."""
+    with closing(on_all_cores(DeathWorker, deaths, seeds)) as results:
         for count, result in enumerate(results, start=1):
             if not result.good:
-                print(told(asked, result, "sim"), flush=True)
+                print(text_of(deaths, result, "sim"), flush=True)
             if len(seeds) == 1:
                 print("\n".join(result.events), file=sys.stderr)
             if count % TELL_EVERY == 0:
@@ -69,7 +70,7 @@ def played(asked: DeathsAsked, seeds: Sequence[int]) -> Generator[DeathResult, N
 
 
 def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
-    """Sums over all runs: how many were good, by scenario and by version, which rules were needed how often."""
+    """Totals of all runs: good ones, by scenario and by version, and rules by frequency."""
     allowed = Counter(rule for result in results for rule in result.allowed)
     return {
         "runs": len(results),
@@ -90,11 +91,11 @@ def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
     }
 
 
-def simulate(asked: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
+def simulate(deaths: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
     """All seeds, or those played before an interrupt; the summary."""
     began_s = perf_counter()
     results: list[DeathResult] = []
-    with closing(played(asked, seeds)) as playing:
+    with closing(played(deaths, seeds)) as playing:
         try:
             results.extend(playing)
         except KeyboardInterrupt:
@@ -107,13 +108,16 @@ def simulate(asked: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def play_network(asked: DeathsAsked, seeds: Sequence[int], speed: float, keep: Path | None) -> dict[str, Any]:
-    """One after the other, for each takes all cores. A run that failed and whose timers were late is unknown."""
+def play_network(deaths: DeathsAsked, seeds: Sequence[int], speed: float, keep: Path | None) -> dict[str, Any]:
+    """Play one run after the other, since each takes all cores.
+
+    A failed run with late timers is unknown.
+    """
     began_s = perf_counter()
     results: list[DeathResult] = []
     late: list[int] = []
     for seed in seeds:
-        plan = asked.plan(seed)
+        plan = deaths.plan(seed)
         with tempfile.TemporaryDirectory(prefix="faultline-") as name:
             directory = Path(name)
             result = play_network_seed(plan, directory, speed)
@@ -122,7 +126,7 @@ def play_network(asked: DeathsAsked, seeds: Sequence[int], speed: float, keep: P
                 print(f"seed {seed}: unknown, for its timers were late", flush=True)
                 continue
             if not result.good:
-                print(told(asked, result, "network"), flush=True)
+                print(text_of(deaths, result, "network"), flush=True)
                 if keep is not None:
                     shutil.copytree(directory, keep / str(seed))
             else:
@@ -160,12 +164,12 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no scenario of these is for version {' or '.join(given.kafka_version)}")
     if given.orderly and given.world == "network":
         parser.error("--orderly: in the simulated world only")
-    asked = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version), given.orderly)
+    deaths = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version), given.orderly)
     seeds = range(given.first, given.first + runs)
     if given.world == "network":
-        summary = play_network(asked, seeds, given.speed, given.keep)
+        summary = play_network(deaths, seeds, given.speed, given.keep)
     else:
-        summary = simulate(asked, seeds)
+        summary = simulate(deaths, seeds)
     print(msgspec.json.format(msgspec.json.encode(summary)).decode())
     name = "kill_anywhere.json" if given.world == "sim" else "kill_anywhere_network.json"
     name = "stop_anywhere.json" if given.orderly else name

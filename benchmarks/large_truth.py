@@ -1,4 +1,4 @@
-"""A history of any length in which every rule of the oracle has much to compare, and much to find."""
+"""A history of any length with much data for every rule of the oracle."""
 
 from emulator.judging.oracle.beliefs import Belief, Forgotten
 from emulator.judging.oracle.committed_state import State
@@ -14,15 +14,18 @@ PLACE: TopicPartition = ("t", 0)
 CONTENTS = 5
 """Different contents of records: most have the same, as equal values have up to 0.9."""
 KINDS = 6
-"""Writes, reads, batches appended, requests, offsets of groups, and all that is about leaders."""
+"""Writes, reads, appended batches, requests, offsets of groups, and leadership."""
 LOST_EACH = 7
 """Of so many records the final leader lacks one."""
 UNCLEAN = 5
 
 
 def large_truth(events: int) -> Truth:
-    """Of `events` events: records of few contents, a leader that lacks some, readers that read past most, a leader who
-    changes its mind with each record, groups that look after each commit, an election for every twentieth record."""
+    """A history of `events` events.
+
+    Records of few contents, a leader that lacks some, readers that skip most, a leader epoch for each record, groups
+    that read after each commit, an election for every twentieth record.
+    """
     count = events // KINDS
     log = [Batch(at, at, at // 20, _content(at)) for at in range(count)]
     final = [batch for batch in log if batch.first % LOST_EACH]
@@ -76,6 +79,6 @@ def _content(at: int) -> int:
 
 
 def _of_group(at: int) -> OfGroup:
-    """Commits of ever higher offsets, each with a look behind it that finds what was committed long before."""
+    """Commits of ever higher offsets, each followed by a read of a much older commit."""
     kind, number = ("commit", at // 2) if at % 2 == 0 else ("committed", at // 4)
     return OfGroup(kind, "g", PLACE, f"client.1:{at}", number, number, "ok", at, at + 1, at)

@@ -1,12 +1,11 @@
-"""`python -m benchmarks.late_runs [--late N] [--minutes M]`: is anybody vouched for who should not be?
+"""`python -m benchmarks.late_runs [--late N] [--minutes M]`: wrong acceptance of late runs.
 
 Plays scenarios with real processes, several clusters at once, until N runs were late or M minutes are over. A load
-beside them makes timers late, yet seldom another outcome; `--stalls R` does: R times a second one process of theirs, a
-node or the command itself, stands still for up to a second, as a machine does whose processor somebody else has. Each
-run is audited as any run is. By a way of its own, leaf by leaf and with the allowances of recordings, it is then told
-which of the late ones equal a recording or a simulated seed: who is vouched for must be among them, and who equals none
-must stay unknown. Printed and written to benchmarks/results/late_runs.json. Exit code 1 if one is vouched for wrongly;
-3 if no run was late.
+beside them makes timers late, yet seldom another outcome; `--stalls R` does: R times a second one of their processes, a
+node or the command itself, stands still for up to a second, as on a machine with an overcommitted CPU. Each run is
+audited as usual. A separate method, leaf by leaf and with the allowances of recordings, determines which late ones
+equal a recording or a simulated seed: accepted runs must be among them, and runs that equal none must stay unknown.
+Printed and written to benchmarks/results/late_runs.json. Exit code 1 if one is accepted wrongly; 3 if no run was late.
 """
 
 import argparse
@@ -50,7 +49,7 @@ SCENARIOS = (
 )
 VERSIONS = ("2.6", "2.8")
 AT_ONCE = 4
-"""Clusters: on two cores that alone makes most runs late."""
+"""Number of clusters at once: on two cores that suffices to make most runs late."""
 STALL_S = (0.05, 1.0)
 """For so long a process stands still."""
 BATCH = 12
@@ -80,7 +79,7 @@ def stall(processes: Sequence[psutil.Process], draws: Random) -> None:
 
 
 def end_of(processes: Sequence[subprocess.Popen[bytes]], stalls_per_s: float, draws: Random) -> None:
-    """Waits until they have ended, or have had their time; meanwhile they stand still now and then."""
+    """Wait until they end or their time is over; meanwhile halt them now and then."""
     until_s = time.monotonic() + RUN_LIMIT_S
     while (running := [one for one in processes if one.poll() is None]) and time.monotonic() < until_s:
         time.sleep(draws.expovariate(stalls_per_s) if stalls_per_s else 0.1)
@@ -112,7 +111,7 @@ def played(numbers: Sequence[int], folder: Path, given: argparse.Namespace) -> l
 
 
 class Punctual:
-    """What a scenario's recordings and seeds show; seeds are played when somebody asks for them."""
+    """Outcomes of a scenario's recordings and seeds; plays seeds on demand."""
 
     def __init__(self, scenario: str, version: str) -> None:
         self._resolved = resolve(find_scenario(scenario), version)
@@ -142,7 +141,7 @@ def equals_any(directory: Path) -> bool:
 
 
 def judged(verdict: Verdict, directory: Path) -> tuple[str, str]:
-    """(what kind of run it was, what vouches for it)."""
+    """(kind of run, evidence that accepts it)."""
     late = any(reason.startswith("timers were later") for reason in verdict.unknown_because)
     if not late and not verdict.vouched_by:
         return "otherwise unknown" if verdict.unknown_because else "punctual", ""

@@ -1,9 +1,10 @@
-"""A hundred partitions with three replicas over six brokers: how long until every one has a leader that knows it; and
-what it costs to simulate that cluster through the cut of an AZ.
+"""A hundred partitions with three replicas over six brokers: time until each has a leader.
+
+And the cost of simulating that cluster through the cut of an AZ.
 
 Speed 1, six brokers and three session servers as processes. From the order to start them: the session servers, the
-brokers as soon as these serve, the topic as soon as all brokers are registered and one is the controller. Its end is
-when each leader's own metadata has what it leads, so that a client would be served.
+brokers as soon as these serve, the topic as soon as all brokers are registered and one is the controller. It ends when
+each leader's own metadata has its partitions, so that a client would be served.
 """
 
 import gc
@@ -40,7 +41,7 @@ SCENARIO = "many-partitions"
 
 
 class Creator(Watcher):
-    """A machine that creates the topic once the cluster is ready, and sees when all its partitions are led."""
+    """A machine that creates the topic once the cluster is ready, and observes its leaders."""
 
     def __init__(self, spec: RunSpec, step: CreateTopic) -> None:
         super().__init__(spec.topology)

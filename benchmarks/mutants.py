@@ -1,5 +1,7 @@
-"""Machines that are wrong on purpose, each in one way that Kafka's replication forbids. `applied(MUTANTS[name])` makes
-them so, in this process, for as long as it lasts."""
+"""Wrong machines, each in one way that Kafka's replication forbids.
+
+`applied(MUTANTS[name])` makes machines wrong in this process, while it lasts.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,12 +32,15 @@ from protocol.records.format import iter_headers
 from protocol.versions import Gates, gates_for
 
 Patches = list[tuple[Any, str, Any]]
-"""(whose, name, what is there instead)"""
+"""(owner, name, replacement)"""
 
 
 class Mutant(msgspec.Struct, frozen=True):
-    """`wrong`: in words. `versions` that it is made of: all of them must be ones that do it right. `scenarios` in which
-    it can matter; all if empty."""
+    """A mutant.
+
+    `wrong`: a description. `versions` that it derives from: all of them must do it right. `scenarios` in which it can
+    matter; all if empty.
+    """
 
     wrong: str
     versions: tuple[str, ...]
@@ -87,12 +92,12 @@ def _by_the_fastest() -> Patches:
 
 
 def _without_the_isr() -> Patches:
-    """Who has not been heard of lately is not waited for, though it is in the ISR still."""
+    """A leader does not wait for in-sync replicas without a recent fetch."""
 
     def advance(self: Partition, at_ms: float | None = None) -> bool:
         now_ms = self.context.now.mono_ms if at_ms is None else at_ms
-        heard = [r.log_end for r in self.remotes.values() if now_ms - r.last_caught_up_ms <= 500.0]
-        return _moved(self, min([self.the_log.log_end, *heard]))
+        recent = [r.log_end for r in self.remotes.values() if now_ms - r.last_caught_up_ms <= 500.0]
+        return _moved(self, min([self.the_log.log_end, *recent]))
 
     return [(Partition, "advance_high_watermark", advance)]
 
@@ -116,8 +121,8 @@ def _counted_when_sent() -> Patches:
 def _answered_at_once() -> Patches:
     append = Appends._append
 
-    def hasty(self: Appends, asked: Any, acks: int) -> Any:
-        result, _ = append(self, asked, acks)
+    def hasty(self: Appends, requested: Any, acks: int) -> Any:
+        result, _ = append(self, requested, acks)
         return result, None
 
     return [(Appends, "_append", hasty)]
@@ -237,7 +242,7 @@ def _epochs_not_cut() -> Patches:
     return [(LeaderEpochCache, "truncate_from_end", kept)]
 
 
-def _nobody_is_fenced() -> Patches:
+def _fences_none() -> Patches:
     return gates_altered(fences_by_epoch=False)
 
 
@@ -246,7 +251,7 @@ def _no_epoch_on_election() -> Patches:
 
 
 def gates_altered(**wrong: bool) -> Patches:
-    """What a version does, but for that."""
+    """Behaviour of a version with one altered gate."""
 
     def mutated(*versions: str) -> Gates:
         gates: Gates = msgspec.structs.replace(gates_for(*versions), **wrong)
@@ -268,7 +273,7 @@ def _retries_are_stored() -> Patches:
 OLD, EPOCHS, ALTER_ISR = ("0.10.2",), ("2.1", "2.3", "2.6"), ("2.7", "2.8")
 
 ALONE = ("az-isolated-leader", "az-isolated-leader-acks-all", "az-isolated-leader-and-controller", "cap-choice")
-"""A leader has nobody but its clients."""
+"""A leader with only its clients."""
 PARTED = ("acks-1-loss", "incident-unclean-restart", "unclean-election")
 """A leader is back behind another, with records that this one never had."""
 
@@ -298,7 +303,7 @@ MUTANTS = {
         "a restart cuts to the checkpointed high watermark", (*OLD, *EPOCHS, *ALTER_ISR), _recovered_to_high_watermark
     ),
     "epochs-not-cut": Mutant("epochs outlive what was written in them", (*EPOCHS, *ALTER_ISR), _epochs_not_cut),
-    "nobody-is-fenced": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _nobody_is_fenced, PAST),
+    "nobody-is-fenced": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _fences_none, PAST),
     "no-epoch-on-election": Mutant("an epoch begins with its first record", EPOCHS, _no_epoch_on_election),
     "retries-are-stored": Mutant("idempotence is forgotten", (*EPOCHS, *ALTER_ISR), _retries_are_stored),
 }

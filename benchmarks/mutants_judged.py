@@ -1,4 +1,4 @@
-"""`python -m benchmarks.mutants_judged [--runs N] [MUTANT...]`: who catches each mutant, of all three judges.
+"""`python -m benchmarks.mutants_judged [--runs N] [MUTANT...]`: detection by each judge.
 
 One table of all mutants (`benchmarks.mutants`, `benchmarks.mutants_seen`), each once, with the check that is named for
 it and a play in which that check finds it. Each is played so, wrong and right, and judged by the oracle; the events of
@@ -75,15 +75,18 @@ GUARDS: dict[str, str] = {
     "keeps-its-tail": "BecomeFollowerAndTruncateTo: it cuts before it follows",
     "never-follows": "BecomeFollower: a request of a later leader epoch is obeyed",
 }
-"""{mutant: what the published TLA+ models of Kafka's replication guard, and it does not}"""
+"""{mutant: the guard of the published TLA+ models of Kafka's replication that it lacks}"""
 
 UNSEEN: dict[str, str] = {}
 """{mutant: why crash testing cannot see it}"""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One mutant. `oracle`, `spark`: how often its check fires; `right`: with right machines. `crash`: what failed
-    first, "" if nothing; `runs` that it took; `unseen`: why it cannot."""
+    """One mutant.
+
+    `oracle`, `spark`: number of violations of its check; `right`: with right machines. `crash`: the first failure, ""
+    if none; `runs` that it took; `unseen`: reason why it cannot be detected.
+    """
 
     mutant: str
     wrong: str
@@ -99,7 +102,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def missed(self) -> list[str]:
-        """By whom."""
+        """Judges that miss the mutant."""
         found = {
             "oracle": self.oracle > self.right,
             "spark": self.spark == self.oracle and self.spark > self.right,
@@ -109,7 +112,10 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def played(name: str, folder: Path) -> tuple[int, Verdict, Path]:
-    """(how often its check fires with right machines, the oracle's verdict, the wrong run's directory)."""
+    """(violations with right machines, the oracle's verdict, the wrong run's directory).
+
+    Violations of the mutant's check.
+    """
     seen = TABLE[name]
     resolved = resolve(find_scenario(seen.scenario), seen.version)
     right = play_and_judge(resolved, seen.seed, run=name).verdict.checks[seen.check].count
@@ -152,11 +158,11 @@ def judged(names: Sequence[str], runs: int, first: int = 1) -> list[Row]:
                 unseen=UNSEEN.get(mutant, ""),
             )
         )
-        print(told(rows[-1]), flush=True)
+        print(text_of(rows[-1]), flush=True)
     return rows
 
 
-def told(row: Row) -> str:
+def text_of(row: Row) -> str:
     """A line for a person."""
     crash = f"in run {row.runs}: {row.crash}" if row.crash else row.unseen or f"not in {row.runs} runs"
     guard = "guard" if row.guard else ""

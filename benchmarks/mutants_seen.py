@@ -1,8 +1,8 @@
-"""For each check of the audit a mutant that it must find, and where: machines that are wrong on purpose, some of them
-those of `benchmarks.mutants`.
+"""For each check of the audit a mutant that it must detect, and a play.
 
-In its play a mutant violates its check, or violates it more often than right machines do, for the oracle as for Spark,
-and the run comes to its end."""
+Mutants are wrong machines; some of them are in `benchmarks.mutants`. In its play a mutant violates its check, or
+violates it more often than right machines do, for the oracle as for Spark, and the run reaches its end.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -47,14 +47,14 @@ class Seen(msgspec.Struct, frozen=True):
     seed: int = 1
 
 
-# --- what consumers are given ---
+# --- consumers' records ---
 
 
-def _as_if_a_follower_asked() -> Patches:
+def _fetches_as_follower() -> Patches:
     one = Reads._one
 
-    def all_of_it(self: Reads, replica_id: BrokerId, *asked: Any, **named: Any) -> Any:
-        return one(self, max(replica_id, BrokerId(0)), *asked, **named)
+    def all_of_it(self: Reads, replica_id: BrokerId, *requested: Any, **named: Any) -> Any:
+        return one(self, max(replica_id, BrokerId(0)), *requested, **named)
 
     return [(Reads, "_one", all_of_it)]
 
@@ -75,8 +75,8 @@ def _given(altered: Any) -> Patches:
     """To consumers."""
     one = Reads._one
 
-    def other(self: Reads, replica_id: BrokerId, *asked: Any, **named: Any) -> tuple[FetchedPartition, int]:
-        result, leader_log_end = one(self, replica_id, *asked, **named)
+    def other(self: Reads, replica_id: BrokerId, *requested: Any, **named: Any) -> tuple[FetchedPartition, int]:
+        result, leader_log_end = one(self, replica_id, *requested, **named)
         if replica_id < 0 and result.records:
             result.records = altered(result.records)
         return result, leader_log_end
@@ -97,7 +97,7 @@ def _elsewhere_at_a_new_leader(by: int) -> Patches:
     return [(Position, "meet_leader", met)]
 
 
-# --- what groups commit, and what leaders acknowledge ---
+# --- groups' commits, and leaders' acknowledgements ---
 
 
 def _one_more_than_it_was_given() -> Patches:
@@ -109,7 +109,7 @@ def _one_more_than_it_was_given() -> Patches:
     return [(CoordinatorOffsets, "commit", more)]
 
 
-def _whoever_is_in_sync() -> Patches:
+def _ignores_isr_size() -> Patches:
     append, outcome = Appends._append, delayed_produce._outcome
 
     def alone(partition: Partition, step: Callable[[], Any]) -> Any:
@@ -120,9 +120,9 @@ def _whoever_is_in_sync() -> Patches:
         finally:
             partition.settings = settings
 
-    def appended(self: Appends, asked: ProducePartition, acks: int) -> Any:
-        partition = self._replicas.partitions[asked.topic, asked.partition]
-        return alone(partition, lambda: append(self, asked, acks))
+    def appended(self: Appends, requested: ProducePartition, acks: int) -> Any:
+        partition = self._replicas.partitions[requested.topic, requested.partition]
+        return alone(partition, lambda: append(self, requested, acks))
 
     def waited(partition: Partition, required: Offset) -> Any:
         return alone(partition, lambda: outcome(partition, required))
@@ -154,7 +154,7 @@ def _backwards() -> Patches:
     return [(Partition, "follower_fetched", falling)]
 
 
-# --- what the session service keeps ---
+# --- data of the session service ---
 
 
 def _whatever_the_version() -> Patches:
@@ -184,7 +184,7 @@ def _epoch_unchecked() -> Patches:
     return gates_altered(controller_epoch_multi=False)
 
 
-# --- who leads ---
+# --- leadership ---
 
 
 def _never_follows() -> Patches:
@@ -205,11 +205,11 @@ def _every_second_of_epoch_0() -> Patches:
     return [(Log, "place", stamped)]
 
 
-# --- what comes right by itself ---
+# --- self-correcting errors ---
 
 
 _PAUSED = Mutant("a controller's writes do not depend on its epoch", ("2.1",), _epoch_unchecked, ("kafka-6082",))
-"""Only a controller that stands still while its successor is elected, and has something to decide then, writes."""
+"""Only a controller that halts during its successor's election, then decides, writes."""
 
 
 def _never_joins() -> Patches:
@@ -220,7 +220,7 @@ def _never_joins() -> Patches:
 
 
 def _fetches_and_forgets() -> Patches:
-    """Of what it was given a follower keeps where it goes on, so that its leader counts it."""
+    """A follower keeps only the offset of fetched records, so its leader counts it."""
     take = ReplicaFetcher._take
 
     def took(self: ReplicaFetcher, topic_partition: Any, state: FetchState, result: FetchedPartition) -> None:
@@ -244,11 +244,11 @@ def _parks_and_forgets() -> Patches:
     return [(delayed_produce.DelayedProduce, "watch", lambda self: None), (Purgatory, "_due", forgotten)]
 
 
-def _nobody_is_elected() -> Patches:
-    def nobody(assignment: Any, state: Any, live: Any, unclean: bool) -> None:
+def _elects_none() -> Patches:
+    def elect_none(assignment: Any, state: Any, live: Any, unclean: bool) -> None:
         return None
 
-    return [(elections, "offline", nobody)]
+    return [(elections, "offline", elect_none)]
 
 
 def _mutant(wrong: str, patches: Any, *scenarios: str) -> Mutant:
@@ -270,7 +270,7 @@ SEEN: dict[str, Seen] = {
         "az-isolated-leader", "2.8",
     ),
     "consumers-read-to-the-end": Seen(
-        "read-above-high-watermark", _mutant("consumers are given what is not committed", _as_if_a_follower_asked),
+        "read-above-high-watermark", _mutant("consumers are given what is not committed", _fetches_as_follower),
         "az-isolated-leader", "2.6",
     ),
     "a-batch-left-out": Seen(
@@ -282,7 +282,7 @@ SEEN: dict[str, Seen] = {
     "a-step-ahead-of-a-record": Seen("unseen", _A_STEP_AHEAD, "workload-az-cut", "2.8"),
     "min-insync-means-nothing": Seen(
         "acknowledged-below-min-insync",
-        _mutant("a leader acknowledges acks=all whoever is in sync", _whoever_is_in_sync, "min-insync"),
+        _mutant("a leader acknowledges acks=all whoever is in sync", _ignores_isr_size, "min-insync"),
         "min-insync", "2.8",
     ),
     "commits-one-more": Seen(
@@ -331,7 +331,7 @@ SEEN: dict[str, Seen] = {
         "checkpoint-ahead", MUTANTS["recovered-to-high-watermark"], "kip101-case1", "2.6"
     ),
     "nobody-is-elected": Seen(
-        "no-leader", _mutant("nobody is elected for a leader that is gone", _nobody_is_elected), IN_PEACE, "2.6"
+        "no-leader", _mutant("nobody is elected for a leader that is gone", _elects_none), IN_PEACE, "2.6"
     ),
     "never-joins": Seen(
         "under-replicated", _mutant("a follower that has caught up stays out of the ISR", _never_joins), IN_PEACE, "2.6"

@@ -1,10 +1,9 @@
-"""`python -m benchmarks.network_runs [--runs N] [RECORDED...]`: recordings played with real processes, many times.
+"""`python -m benchmarks.network_runs [--runs N] [RECORDED...]`: real-process recordings.
 
-RECORDED: a folder of tests/golden, such as az-isolated-leader@2.6, or a scenario, at each version that was recorded;
-without one every named recording is played. Each run is compared with real Kafka's recordings; the rate of equal runs
-is printed and written to benchmarks/results/network_runs.json. A run whose timers were late is unknown, neither right
-nor wrong: it is counted apart, and the exit code asks for the punctual ones only (0: each equals a recording; 1: one
-differs; 3: none was punctual).
+RECORDED: a folder of tests/golden, such as az-isolated-leader@2.6, or a scenario, at each recorded version; by default
+every named recording. Each run is compared with real Kafka's recordings; the rate of equal runs is printed and written
+to benchmarks/results/network_runs.json. A run with late timers is unknown, neither right nor wrong: it is counted
+apart, and the exit code ignores it (0: each punctual run equals a recording; 1: one differs; 3: none was punctual).
 """
 
 import argparse
@@ -35,7 +34,7 @@ from protocol.lateness import merged, share_ms
 
 RESULTS = Path(__file__).parent / "results" / "network_runs.json"
 RANDOM = "random-"
-"""What begins so is no named recording: `benchmarks.random_schedules` judges it."""
+"""Prefix of random schedules, which `benchmarks.random_schedules` judges."""
 
 
 def recorded() -> list[str]:
@@ -78,7 +77,10 @@ def lateness_ms(directory: Path) -> float:
 
 
 def one_run(resolved: Resolved, seed: int, speed: float, kept: Path | None) -> tuple[str, float]:
-    """(the recording it equals or "", lateness in scenario ms). A run that differs is kept at `kept`."""
+    """(the equal recording or "", lateness in scenario ms).
+
+    A run that differs is kept at `kept`.
+    """
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
         directory = Path(name)
         write_scenario(directory, resolved)

@@ -1,5 +1,7 @@
-"""The oracle at ten thousand, a hundred thousand and a million events; and ten minutes of a workload of 100 records a
-second, in which an AZ is cut off in each minute, played and judged."""
+"""Time of the oracle at ten thousand, a hundred thousand and a million events.
+
+And ten minutes of a workload of 100 records a second, with an AZ cut off in each minute, played and judged.
+"""
 
 import gc
 import time
@@ -15,7 +17,7 @@ from emulator.scenario.load import load_scenario
 
 SIZES = (10_000, 100_000, 1_000_000)
 LEAST_S = 0.05
-"""Of a rule at the middle size. What is quicker than that is too quick to tell how it grows."""
+"""Minimum time of a rule at the middle size: a faster one does not show its growth."""
 MINUTES = 10
 WORKLOAD = """
 id: workload
@@ -57,7 +59,7 @@ def played_s(minutes: int) -> tuple[float, float, int]:
 
 
 def main() -> list[Figure]:
-    """CPU seconds: what else the machine has to do counts little."""
+    """CPU seconds: other work of the machine counts little."""
     seconds = {events: judged_s(events) for events in SIZES}
     _, middle, large = (seconds[events] for events in SIZES)
     growth = {name: large[name] / middle[name] for name in ANOMALIES if middle[name] >= LEAST_S}

@@ -1,8 +1,10 @@
-"""Produce with acks=all on three replicas, real processes at speed 1: single records one after the other, and large
-batches.
+"""Produce with acks=all on three replicas, real processes at speed 1.
 
-The load comes from the player's own process through ordinary connections to the leader, so that its cost is on the
-same two cores. """
+Single records in turn, and large batches.
+
+The load comes from the player's own process through ordinary connections to the leader, so that its cost is on the same
+two cores.
+"""
 
 import statistics
 import tempfile
@@ -72,11 +74,11 @@ class LoadPlayer(Player):
             self._load, self._done = load, done
             load.began_ms = self.now.mono_ms
             for _ in range(load.connections):
-                self._sent[self.out.open(broker_name(0), CLIENT, self._heard)] = -1.0
+                self._sent[self.out.open(broker_name(0), CLIENT, self._input)] = -1.0
 
         return Order("the end of the load", begin)
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _input(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         assert not isinstance(event, ConnectionLost) and self._load is not None
         load = self._load
         if isinstance(event, MessageReceived):

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.random_schedules [--seeds N] [SCHEDULE...]`: the recorded random schedules in simulation.
+"""`python -m benchmarks.random_schedules [--seeds N] [SCHEDULE...]`: simulated schedules.
 
 Which recordings are reached, and which entries that both recordings of a schedule agree on are rare: printed, and
 written to benchmarks/results/random_schedules.json, from which docs/random-schedules.md is made and which
@@ -22,7 +22,10 @@ from emulator.last_resort import ended
 RESULTS = Path(__file__).parent / "results" / "random_schedules.json"
 SEEDS = 200
 FURTHER = 6_000
-"""Up to this seed a recording is looked for that none of the first has reached: some are one race among many."""
+"""Last seed of the search for a recording that no first seed reaches.
+
+Some recordings are one race among many.
+"""
 
 
 def line(one: Judged) -> str:

@@ -1,10 +1,12 @@
-"""Three brokers and three session servers: from the order to start them until all brokers are registered, and their
-memory.
+"""Three brokers and three session servers: time to registration, and memory.
 
-Speed 1; the session servers first, the brokers as soon as these serve, as any launcher does (a broker that meets no
-server pauses for up to a second before it asks the next, as ZooKeeper's client does). Memory is PSS: a page shared by
-N processes counts 1/N for each. "Ready" is what a client can use: every broker is registered and an ensemble of three
-has a leader. """
+From the order to start them until all brokers are registered.
+
+Speed 1; the session servers first, the brokers as soon as these serve, as any launcher does (a broker without a server
+pauses for up to a second before it tries the next, as ZooKeeper's client does). Memory is PSS: a page shared by N
+processes counts 1/N for each. "Ready" means usable by a client: every broker is registered and an ensemble of three has
+a leader.
+"""
 
 import statistics
 import tempfile
@@ -32,7 +34,7 @@ LIMIT_S = 30.0
 
 
 class Watcher:
-    """A machine that sees when every broker is registered, and says so by ending."""
+    """A machine that ends when every broker is registered."""
 
     def __init__(self, topology: Topology) -> None:
         self._brokers = {node.number for node in topology.with_role("broker")}

@@ -1,12 +1,12 @@
-"""A hundred thousand fuzzed runs under safe settings: is a promise broken that no rule of Kafka's own errors explains?
+"""A hundred thousand fuzzed runs under safe settings: broken promises without a known rule.
 
     python -m benchmarks.safe_fuzz [RUNS]
 
-Hunts of LOT runs (`faultline fuzz`, without making finds small), of the versions of VERSIONS in turn, each with a seed
-of its own. Every finished one is kept in results/safe_fuzz.json, and a call that was cut short goes on behind the last.
-What had no rule is played again by each call, and kept apart once it shows nothing, or something with a rule.
-`faultline fuzz --kafka-version V --seed S --runs N` shows a hunt again. Exits with 1 if something has no rule (its
-scenario is told), 70 if a run met a bug of ours.
+Hunts of LOT runs (`faultline fuzz`, without shrinking), of the versions of VERSIONS in turn, each with a seed of its
+own. Every finished hunt is stored in results/safe_fuzz.json, and an interrupted call is resumed. Each call plays finds
+without a rule again, and stores them apart once they show nothing, or a find with a rule. `faultline fuzz
+--kafka-version V --seed S --runs N` repeats a hunt. Exits with 1 if a find has no rule (its scenario is printed), 70 if
+a run met a bug of faultline.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIRST_SEED = 2026
 
 
 class Unexplained(msgspec.Struct, frozen=True):
-    """What has no rule. `number`: of the first run that showed it, `drawn` its scenario; `times`: how many did."""
+    """A find without a rule. `number`: of its first run, `drawn` its scenario; `times`: runs."""
 
     what: str
     text: str
@@ -45,8 +45,11 @@ class Unexplained(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One hunt. `explained`: {promise and rule: in how many runs}; `failures`: runs that did not come to their end.
-    `mended`: what had no rule when it was hunted, and would not be told so any more."""
+    """One hunt.
+
+    `explained`: {promise and rule: number of runs}; `failures`: runs that did not end. `mended`: former finds without a
+    rule that are fixed.
+    """
 
     kafka: str
     seed: int
@@ -60,19 +63,19 @@ class Row(msgspec.Struct, frozen=True):
     mended: list[Unexplained] = []
 
 
-def measured(asked: FuzzAsked, runs: int) -> Row:
+def measured(hunt_spec: FuzzAsked, runs: int) -> Row:
     """Hunt."""
     from emulator.judging.fuzzing.hunt import Hunt, hunted
 
     hunt, began_s = Hunt(), perf_counter()
-    with closing(hunted(asked, hunt, runs)) as found:
+    with closing(hunted(hunt_spec, hunt, runs)) as found:
         for _ in found:
             pass
     took_s = round(perf_counter() - began_s, 1)
     open_ = [find for find in hunt.finds if no_rule_allows(find.broken)]
     return Row(
-        kafka=asked.version,
-        seed=asked.seed,
+        kafka=hunt_spec.version,
+        seed=hunt_spec.seed,
         runs=hunt.runs,
         explained={find.broken.cause: find.count for find in hunt.finds if find not in open_},
         unexplained=[Unexplained(find.what, find.text, find.number, find.count, find.drawn) for find in open_],
@@ -84,7 +87,7 @@ def measured(asked: FuzzAsked, runs: int) -> Row:
 
 
 def before() -> list[Row]:
-    """What earlier calls have hunted."""
+    """Hunts of earlier calls."""
     return msgspec.json.decode(RESULTS.read_bytes(), type=list[Row]) if RESULTS.exists() else []
 
 
@@ -96,7 +99,7 @@ def no_rule_allows(broken: Broken) -> bool:
 
 
 def unexplained_still(one: Unexplained) -> bool:
-    """Its run is played as it was drawn, by what we are now."""
+    """Whether its run, played again by the present code, still lacks a rule."""
     from emulator.judging.fuzzing.files import read
     from emulator.judging.fuzzing.trial import tried
 
@@ -106,7 +109,7 @@ def unexplained_still(one: Unexplained) -> bool:
 
 
 def looked_at_again(row: Row) -> Row:
-    """With what is mended since kept apart."""
+    """The row with fixed finds kept apart."""
     open_ = [one for one in row.unexplained if unexplained_still(one)]
     mended = [one for one in row.unexplained if one not in open_]
     return msgspec.structs.replace(row, unexplained=open_, mended=[*row.mended, *mended])
@@ -118,7 +121,7 @@ def written(rows: list[Row]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Hunt what is left to hunt, with native machines where `make fast` has made them."""
+    """Play the remaining hunts, with native machines if compiled."""
     use()
     from emulator.judging.fuzzing.hunt import FuzzAsked
 
@@ -126,12 +129,12 @@ def main(arguments: list[str]) -> int:
     written(rows)
     while (played := sum(row.runs for row in rows)) < wanted:
         number = len(rows)
-        asked = FuzzAsked(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
-        row = measured(asked, min(LOT, wanted - played))
+        hunt_spec = FuzzAsked(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
+        row = measured(hunt_spec, min(LOT, wanted - played))
         rows.append(row)
         written(rows)
-        told = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
-        print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {told}", flush=True)
+        finds = ", ".join(f"{one.what} ({one.times} x)" for one in row.unexplained) or "nothing without a rule"
+        print(f"{row.kafka:7} seed {row.seed}: {row.runs} runs in {row.took_s} s: {finds}", flush=True)
     for row in rows:
         for one in row.unexplained:
             print(f"\n{row.kafka}, seed {row.seed}, run {one.number}: {one.what}: {one.text}\n{one.drawn}")

@@ -1,4 +1,4 @@
-"""200 seeds of the first five scenarios at 2.6 and 2.8: do they equal real Kafka, do they differ?
+"""200 seeds of the first five scenarios at 2.6 and 2.8: equality to Kafka, and variety.
 
     python -m benchmarks.seeds [SEEDS]
 

@@ -1,10 +1,10 @@
-"""`python -m benchmarks.settings_for_promises [--seeds N] [VERSION...]`: which settings keep which promise, by version.
+"""`python -m benchmarks.settings_for_promises [--seeds N] [VERSION...]`: promises kept.
 
-Every single fault of `faultline advise`, with every profile of settings below, on every version: which promise it
-breaks, and who waits. Printed, and written to benchmarks/results/settings_for_promises.json whenever a version has been
-played, so that whoever interrupts has whole versions; those that are not played again are kept.
-docs/settings-for-promises.md is made from it, and tests/test_settings_for_promises.py plays a sample of it again.
-A version takes three minutes a seed on two cores with nothing else to do.
+Every single fault of `faultline advise`, with every profile of settings below, on every version: the broken promises,
+and the waits. Printed, and written to benchmarks/results/settings_for_promises.json after each version, so that an
+interrupted call leaves whole versions; versions that are not played again are kept. docs/settings-for-promises.md is
+made from it, and tests/test_settings_for_promises.py plays a sample of it again. A version takes three minutes a seed
+on two idle cores.
 """
 
 import argparse
@@ -39,7 +39,10 @@ Settings = dict[str, str]
 
 
 def profiles() -> Iterator[Settings]:
-    """`min.insync.replicas` is told with acks=all only: nothing else looks at it, and idempotence asks for acks=all."""
+    """Profiles of settings.
+
+    `min.insync.replicas` varies only with acks=all: it has no other effect, and idempotence requires acks=all.
+    """
     for acks, unclean in product(("0", "1"), ("false", "true")):
         yield {ACKS: acks, UNCLEAN: unclean}
     for idempotent, in_sync, unclean in product((False, True), ("1", "2"), ("false", "true")):
@@ -56,8 +59,11 @@ PROFILES: Final = tuple(profiles())
 
 
 class Wait(msgspec.Struct):
-    """`runs` in which the writes of an AZ waited, or were refused; the worst with `ms`, `fault` and `seed`. `ms` is the
-    number of writes where they were refused."""
+    """Waits of an AZ's writes.
+
+    `runs` in which they waited, or were refused; the worst with `ms`, `fault` and `seed`. `ms` is the number of writes
+    where they were refused.
+    """
 
     runs: int = 0
     ms: float = 0.0
@@ -66,8 +72,11 @@ class Wait(msgspec.Struct):
 
 
 class Cell(msgspec.Struct, kw_only=True):
-    """`profile`: its place. `runs` that tell something; `untold`: {fault: seeds} of the others. `broken`: {check:
-    {fault: seeds}}. `waits`, `refused`: {AZ: of its writes}."""
+    """A cell.
+
+    `profile`: its index. `runs`: conclusive ones; `untold`: {fault: seeds} of the others. `broken`: {check: {fault:
+    seeds}}. `waits`, `refused`: {AZ: of its writes}.
+    """
 
     version: str
     profile: int
@@ -79,7 +88,7 @@ class Cell(msgspec.Struct, kw_only=True):
 
 
 class Found(msgspec.Struct):
-    """`faults`: {name: (what, moment)}; `seeds`: {version: 1 to so many}."""
+    """All results. `faults`: {name: (description, moment)}; `seeds`: {version: number of seeds}."""
 
     seeds: dict[str, int]
     profiles: tuple[Settings, ...]
@@ -97,7 +106,7 @@ def choice_of(version: str, at: int) -> Choice:
     return Choice(version, tuple(f"{name}={value}" for name, value in PROFILES[at].items()))
 
 
-def version_asked(version: str, places: tuple[int, ...]) -> Asked:
+def version_plan(version: str, places: tuple[int, ...]) -> Asked:
     """All faults; its choices are the profiles at `places`, in their order. No runs."""
     choices = [choice_of(version, at) for at in places]
     bases = [base_of(choice, version) for choice in choices]
@@ -108,7 +117,10 @@ def version_asked(version: str, places: tuple[int, ...]) -> Asked:
 
 
 def add(cell: Cell, outcome: Outcome) -> None:
-    """What one run says. Runs come in whatever order: of equal waits that of the first name and seed is kept."""
+    """Add one run's outcome.
+
+    Runs come in any order: of equal waits, the one with the first name and seed is kept.
+    """
     if outcome.untold:
         cell.untold.setdefault(outcome.fault, []).append(outcome.seed)
         return
@@ -139,10 +151,10 @@ def in_order(cell: Cell, faults: tuple[Fault, ...]) -> Cell:
     )
 
 
-def play_seed(asked: Asked, cells: list[Cell], seed: int) -> None:
+def play_seed(plan: Asked, cells: list[Cell], seed: int) -> None:
     """All of one version, into `cells`, which are those of its choices."""
-    every = product(range(len(asked.choices)), range(len(asked.faults)), (seed,))
-    with closing(play_faults(msgspec.structs.replace(asked, runs=tuple(every)))) as playing:
+    every = product(range(len(plan.choices)), range(len(plan.faults)), (seed,))
+    with closing(play_faults(msgspec.structs.replace(plan, runs=tuple(every)))) as playing:
         for at, outcome in playing:
             add(cells[at], outcome)
 
@@ -154,7 +166,7 @@ def line(cell: Cell) -> str:
 
 
 def written() -> Found:
-    """What is there already, if it is of the same profiles."""
+    """Earlier results, if they have the same profiles."""
     if RESULTS.exists():
         found = msgspec.json.decode(RESULTS.read_bytes(), type=Found)
         if found.profiles == PROFILES and found.promises == PROMISES:
@@ -164,16 +176,16 @@ def written() -> Found:
 
 def play_version(version: str, seeds: int) -> None:
     """Played and written."""
-    asked = version_asked(version, played_in(version))
+    plan = version_plan(version, played_in(version))
     cells = [Cell(version=version, profile=at) for at in played_in(version)]
     for seed in range(1, seeds + 1):
-        play_seed(asked, cells, seed)
+        play_seed(plan, cells, seed)
     found = written()
     of = {one: [cell for cell in found.cells if cell.version == one] for one in VERSIONS}
-    of[version] = [in_order(cell, asked.faults) for cell in cells]
+    of[version] = [in_order(cell, plan.faults) for cell in cells]
     found.cells = [cell for one in VERSIONS for cell in of[one]]
     found.seeds = {one: seeds if one == version else found.seeds[one] for one in VERSIONS if of[one]}
-    found.faults |= {one.name: (one.text, one.moment) for one in asked.faults}
+    found.faults |= {one.name: (one.text, one.moment) for one in plan.faults}
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
     for cell in cells:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.shipped_sweeps`: what docs/isr-flapping.md and docs/incident-remedies.md show, played.
+"""`python -m benchmarks.shipped_sweeps`: data of isr-flapping.md and incident-remedies.md.
 
 Every cell of the sweeps below, each with the first seed of its file, to benchmarks/results/shipped_sweeps.json. The two
 pages are made from it, and tests/test_shipped_sweeps.py plays cells of it again. Half a minute on two cores.
@@ -25,13 +25,16 @@ from emulator.runs.simulated import collector_asleep
 
 RESULTS = Path(__file__).parent / "results" / "shipped_sweeps.json"
 NAMES: Final = ("isr-flapping", "isr-lag-time", "incident-remedies", "incident-reversed")
-NOBODY: Final = -1
+NO_LEADER: Final = -1
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """`chosen`: {axis: value}. `broken`: {check: violations}. `leader_changes`: of the first partition, to another than
-    who led last. `longest_wait_ms`: of a write, from its send to its end; 0 below a second. `unavailable_ms`: how long
-    writes kept failing, of the worst client."""
+    """A cell.
+
+    `chosen`: {axis: value}. `broken`: {check: violations}. `leader_changes`: of the first partition, to another leader
+    than the last one. `longest_wait_ms`: of a write, from its send to its end; 0 below a second. `unavailable_ms`:
+    duration of failing writes, of the worst client.
+    """
 
     chosen: dict[str, str]
     kafka: str
@@ -57,15 +60,15 @@ class CellWorker:
         self._cells = Cells(CampaignAsked(self.space))
 
     def play(self, task: int) -> tuple[int, Cell]:
-        """`task`: a cell's number. (The same, what came of it.) Raises what playing raises."""
+        """Play a cell. `task`: its number. Returns it with its cell; propagates exceptions."""
         draw = self.space.draw(task * self.space.seeds)
-        asked, resolved = self._cells.asked(draw), self._cells.resolved(draw)
+        spec, resolved = self._cells.asked(draw), self._cells.resolved(draw)
         with collector_asleep():
-            result, run = Worker(asked, resolved).played(draw.seed)
+            result, run = Worker(spec, resolved).played(draw.seed)
         assert run is not None, result.error
         row = row_of(
             result, run, scenario=resolved.scenario.id, kafka_version=resolved.spec.kafka_version, number=draw.number,
-            cell=draw.cell, settings={}, parameters={}, replay=replay_command(asked, draw.seed),
+            cell=draw.cell, settings={}, parameters={}, replay=replay_command(spec, draw.seed),
         )  # fmt: skip
         assert row.judged, row.unknown_because
         waits = writes_of(run.played.world).waited_ms
@@ -87,7 +90,7 @@ class CellWorker:
 
 def leader_changes(run: JudgedRun) -> int:
     states: Sequence[dict[str, Any]] = run.observations.partition_states
-    led = [state["leader"] for state in states if state["leader"] != NOBODY]
+    led = [state["leader"] for state in states if state["leader"] != NO_LEADER]
     return sum(before != after for before, after in pairwise(led))
 
 

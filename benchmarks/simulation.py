@@ -1,5 +1,7 @@
-"""The simulated world: how much faster than the wall, what an input costs, how long the dual-leader scenario takes
-with its verdict."""
+"""The simulated world: speed against real time, cost of an input.
+
+And the time of the dual-leader scenario with its verdict.
+"""
 
 import gc
 import os

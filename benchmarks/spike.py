@@ -1,10 +1,9 @@
-"""Timer lateness beside a starting Spark: what decides the default speed, the JVM's priority and when it
-starts.
+"""Timer lateness beside a starting Spark: basis of the default speed and the JVM's priority.
 
-Ten processes of dummy machines talk for some seconds at each speed: alone, beside a Spark that starts and
-runs its first query at once (nice 0, nice 19, scheduling class idle), and beside one that is ready and
-idle. A run counts as long as p99.9 of the lateness is below a tenth of the shortest scaled time-out; that
-is a produce's 1,500 ms in the recordings, so 150 ms of scenario time.
+Ten processes of dummy machines exchange messages for some seconds at each speed: alone, beside a Spark that starts and
+runs its first query (nice 0, nice 19, scheduling class idle), and beside an idle one. A run counts as long as p99.9 of
+the lateness is below a tenth of the shortest scaled time-out; that is a produce's 1,500 ms in the recordings, so 150 ms
+of scenario time.
 
     python -m benchmarks.spike [--seconds 8]        writes benchmarks/results/spike.json and spike.txt
 """
@@ -41,8 +40,10 @@ IDLE_CLASS = 20
 
 
 def spark_workload(directory: Path, nice: int) -> None:
-    """Starts the JVM, a session and a first query, says so on standard output, and waits for its standard
-    input's end."""
+    """Start the JVM, a session and a first query, and wait for the end of standard input.
+
+    Reports the result of the query on standard output.
+    """
     from audit.session import find_java, spark_session, start_gateway
 
     started_s = time.monotonic()
@@ -101,8 +102,10 @@ def _samples(path: Path) -> tuple[float, ...]:
 
 
 def plot(cells: list[dict[str, Any]]) -> str:
-    """A text plot: a row for each cell, a bar on a logarithmic scale from 0.1 ms to 10 s, | where a run
-    stops counting."""
+    """A text plot: a row for each cell, a bar on a logarithmic scale from 0.1 ms to 10 s.
+
+    | marks the limit of lateness.
+    """
     import math
 
     def column(late_ms: float) -> int:

@@ -1,4 +1,4 @@
-"""Makes a run's directory of any size for the audit's benchmark: what a busy cluster with one dual leader writes.
+"""Makes a run's directory of any size for the audit's benchmark, with one dual leader.
 
     python -m benchmarks.synthetic_run DIRECTORY [EVENTS] [PARTITIONS] [WIRE]
 
@@ -38,7 +38,7 @@ assert tuple(e.ENVELOPE) == _FIRST_FIELDS, "the envelope has changed: change `Wr
 
 
 class Writer:
-    """One node's file. Hand-made envelope: three million lines through a dict would take minutes."""
+    """One node's file. Hand-made envelope: three million lines through a dict take minutes."""
 
     def __init__(self, path: Path, node: str, seq: int = 0, run: str = RUN) -> None:
         self.file: IO[bytes] = path.open("wb", buffering=1 << 20)
@@ -62,7 +62,7 @@ class Writer:
 
 
 class Partition:
-    """One partition's state while it is being written: the majority's log, and the stale leader's."""
+    """State of one partition being written: the majority's log, and the stale leader's."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -72,14 +72,16 @@ class Partition:
         self.stale_end: int | None = None
         self.cut_at = 0
         self.missed: list[int] = []
-        """Digests of what the majority wrote since `cut_at`."""
+        """Digests of the majority's writes since `cut_at`."""
         self.caches: dict[int, list[tuple[int, int]]] = {}
         """{broker: its leader epochs and where they begin}"""
 
 
 def write_run(directory: Path, events: int, partitions: int = 4, wire: int = 0, *, run: str = RUN) -> int:
-    """Returns how many events were written: `events` and `wire`, rounded down to whole records. `run`: what it calls
-    itself."""
+    """Write a run; returns the number of events.
+
+    `events` and `wire`, rounded down to whole records. `run`: its name.
+    """
     (directory / "events").mkdir(parents=True, exist_ok=True)
     nodes = {
         name: Writer(directory / "events" / f"{name}.1.jsonl", name, run=run)
@@ -174,7 +176,7 @@ def _epoch_began(writer: Writer, part: Partition, broker: int, epoch: int, offse
 
 
 def _heal(nodes: dict[str, Writer], part: Partition, at_ms: float) -> int:
-    """broker-0 follows, cuts what nobody else has and fetches what it missed."""
+    """broker-0 follows, truncates its own records and fetches the missed ones."""
     if part.stale_end is None:
         return 0
     writer, cut_at = nodes["broker-0"], part.cut_at

@@ -1,12 +1,11 @@
-"""Digests of whole traces, before and after a change of the code: what was only moved leaves every one as it was.
+"""Digests of whole traces, before and after a change of code: a refactoring changes none.
 
     python -m benchmarks.trace_digests write FILE [--seeds N]
     python -m benchmarks.trace_digests compare FILE [--rename OLD=NEW ...]
 
 Twenty seeds of every catalogue scenario in every version that it names, and a seed of every recording's script. A
-digest is of all events with their times and causes, as they would be written. `--rename` maps names that a change gave
-anew, wherever they stand in an event, before it is hashed: OLD is what it was called when FILE was written. Exits with
-1 if a digest differs, naming the first seeds that do.
+digest is of all events with their times and causes, as they would be written. `--rename` maps renamed names in events
+before hashing: OLD is the name when FILE was written. Exits with 1 if a digest differs, naming the first such seeds.
 """
 
 import argparse
@@ -31,7 +30,10 @@ NAMED_MAX = 40
 
 
 class Script(msgspec.Struct, frozen=True):
-    """`scenario`: a catalogue id, or a recording relative to tests/golden. `version`: "" for a recording's own."""
+    """A script.
+
+    `scenario`: a catalogue id, or a recording relative to tests/golden. `version`: "" for a recording's own.
+    """
 
     scenario: str
     version: str
@@ -46,7 +48,7 @@ class Script(msgspec.Struct, frozen=True):
         return resolve(find_scenario(str(GOLDEN / self.scenario)), None, {})
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Specification(msgspec.Struct, frozen=True):
     runs: tuple[tuple[Script, int], ...]
     renames: tuple[tuple[str, str], ...]
 
@@ -54,8 +56,8 @@ class Asked(msgspec.Struct, frozen=True):
 class Digests:
     """Plays the runs of one question, by their places in its list. One per process."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, spec: Specification) -> None:
+        self._asked = spec
         self._resolved: dict[Script, Resolved] = {}
 
     def play(self, place: int) -> tuple[str, int, str]:
@@ -94,13 +96,13 @@ def digests(seeds: int, renames: Sequence[tuple[str, str]]) -> dict[str, dict[in
     """{script: {seed: digest}}"""
     runs = scripts(seeds)
     found: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    for name, seed, digest in on_all_cores(Digests, Asked(runs, tuple(renames)), range(len(runs))):
+    for name, seed, digest in on_all_cores(Digests, Specification(runs, tuple(renames)), range(len(runs))):
         found[name][seed] = digest
     return {name: dict(sorted(of_script.items())) for name, of_script in sorted(found.items())}
 
 
 def compare(before: dict[str, dict[int, str]], after: dict[str, dict[int, str]]) -> int:
-    """Say what differs; the number of runs that do."""
+    """Print differences; returns the number of runs that differ."""
     differing = 0
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
@@ -120,16 +122,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--rename", action="append", default=[], metavar="OLD=NEW")
-    asked = parser.parse_args(arguments)
-    if any("=" not in rename for rename in asked.rename):
+    spec = parser.parse_args(arguments)
+    if any("=" not in rename for rename in spec.rename):
         parser.error("--rename takes OLD=NEW")
-    found = digests(asked.seeds, [tuple(rename.split("=", 1)) for rename in asked.rename])
+    found = digests(spec.seeds, [tuple(rename.split("=", 1)) for rename in spec.rename])
     runs = sum(map(len, found.values()))
-    if asked.what == "write":
-        asked.file.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
+    if spec.what == "write":
+        spec.file.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
         print(f"{runs} digests of {len(found)} scripts")
         return 0
-    before = msgspec.json.decode(asked.file.read_bytes(), type=dict[str, dict[int, str]])
+    before = msgspec.json.decode(spec.file.read_bytes(), type=dict[str, dict[int, str]])
     differing = compare(before, found)
     print(f"{differing} of {runs} runs differ")
     return 1 if differing else 0

@@ -1,4 +1,4 @@
-"""`python -m emulator` is `faultline`. What containers run has words of its own, which compose files name."""
+"""`python -m emulator` is `faultline`. Containers use commands of their own (compose files)."""
 
 import sys
 from importlib import import_module
@@ -8,8 +8,10 @@ IN_CONTAINERS: Final = {
     "agent": ("emulator.worlds.network.agent", "agent"),
     "control": ("emulator.cluster.attached", "faultline"),
 }
-"""{word: (module, its name in messages)}: the main process of a node's container; that of the service which takes
-orders where nobody called `up`."""
+"""{command: (module, name in messages)} of containers' main processes.
+
+A node's container, and the service that accepts commands without an `up`.
+"""
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""Which modules mypyc makes native code of (`make fast`), and why it leaves the others. Reads sources; runs nothing.
+"""Modules that mypyc compiles to native code (`make fast`), and reasons for the others.
 
-What is compiled is what handles a simulated run's inputs: machines, storage in memory, links, the player, the heap. Of
-these packages each module is compiled, or has its reason here: a whole folder's (`APART`), one that its text shows
-(`_reason`), or one that only trying has shown (`TRIED`).
+Reads sources; runs nothing. Code that handles a simulated run's inputs is compiled: machines, storage in memory, links,
+the player, the heap. Each module of these packages is compiled, or has its reason here: a whole folder's (`APART`), one
+visible in its text (`_reason`), or one found by trying (`TRIED`).
 """
 
 import ast
@@ -23,7 +23,7 @@ PACKAGES: Final = (
     "emulator/runs/kafka_log",
     "emulator/cluster/dashboard",
 )
-"""Folders, from the project's root: the pure packages, the simulated world, and who judges it."""
+"""Folders, from the project's root: the pure packages, the simulated world, and its judge."""
 
 APART: Final[Mapping[str, str]] = {
     "emulator/scenario": "read once for each run, not at its inputs",
@@ -31,7 +31,10 @@ APART: Final[Mapping[str, str]] = {
     "emulator/runs/kafka_log": "writes lines of a log for people",
     "emulator/cluster/dashboard": "draws a screen for people",
 }
-"""{folder: why none of the modules in it is worth its compiling}. What is below it is not meant."""
+"""{folder: reason why compiling its modules is not worth it}.
+
+Subfolders are not included.
+"""
 
 TRIED: Final[Mapping[str, str]] = {
     "emulator/storage/disk.py": "files of the disk: no simulated run has any",
@@ -41,21 +44,24 @@ TRIED: Final[Mapping[str, str]] = {
 
 STRUCT: Final = "msgspec.Struct"
 DECORATORS: Final = frozenset({"property", "staticmethod", "classmethod", "abstractmethod", "contextmanager", "cache"})
-"""Those that native code is known to obey. (It takes `cached_property` for `property`, and says nothing.)"""
+"""Decorators that native code obeys.
+
+(It treats `cached_property` as `property`, without an error.)
+"""
 BASES: Final = frozenset(
     {"object", "ABC", "Enum", "IntEnum", "StrEnum", "Generic", "NamedTuple", "Protocol", "TypedDict"}
 )
-"""Classes of others that those of native code may be made of, beside these EXCEPTIONS. (A deque's crashes.)"""
+"""External base classes that native code permits, beside EXCEPTIONS. (deque crashes.)"""
 EXCEPTIONS: Final = frozenset(
     {"BaseException", "Exception", "IndexError", "LookupError", "UserWarning", "ValueError", "Warning"}
 )
-"""mypyc refuses what is made of any other, such as a RuntimeError."""
+"""Exception bases that mypyc permits; others, such as RuntimeError, it refuses."""
 PYTHON: Final = ("protocol", "controller", "emulator")
 """Folders in which classes of Python may be made of those in PACKAGES."""
 _OURS: Final = re.compile(r"^class \w+\((?!msgspec\.Struct|Exception|ValueError|Protocol|NamedTuple|TypedDict)", re.M)
 """A class that may be made of one of ours; to parse all of the emulator takes seconds."""
 _LOOKS_MAX: Final = 8
-"""How often a name may be passed on from module to module."""
+"""Maximum re-exports of a name from module to module."""
 
 
 class Module(NamedTuple):
@@ -67,8 +73,11 @@ class Module(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """`names`: what a name of the module means elsewhere, such as {"m": "emulator.scenario.model"}; `bases`: of each of
-    its classes, as they are written."""
+    """A module's source.
+
+    `names`: full names of its imports, such as {"m": "emulator.scenario.model"}; `bases`: of each of its classes, as
+    written.
+    """
 
     tree: ast.Module
     names: dict[str, str]
@@ -82,7 +91,7 @@ def modules(root: Path) -> tuple[Module, ...]:
     others = (path for folder in PYTHON for path in _below(root, folder) if module_name(path) not in paths)
     by_name |= {module_name(path): _source(root / path) for path in others if _has_bases_of_ours(root / path)}
     reasons = {name: _reason(path, by_name[name], by_name) for name, path in paths.items()}
-    while True:  # what is left out takes others with it
+    while True:  # an omitted module makes others omitted
         native = {name for name, reason in reasons.items() if not reason}
         slots = [name for name in native if _slots(name, by_name, native)]
         left = dict.fromkeys(slots, "its slots are added to those of a class of Python")
@@ -99,8 +108,10 @@ def module_name(path: str) -> str:
 
 
 def rests_on(root: Path, compiled: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths of `compiled` and of every module of ours that these import, directly or not: a constant, a type or a
-    signature of any of them may be part of the native code. Sorted."""
+    """Paths of `compiled` and of all our modules that these import, directly or not. Sorted.
+
+    A constant, a type or a signature of any of them may be part of the native code.
+    """
     found: set[str] = set()
     ahead = list(compiled)
     while ahead:
@@ -133,7 +144,7 @@ def _source(path: Path) -> _Source:
 
 
 def _dotted(expression: ast.expr) -> str:
-    """`m.Step`; of `Iterator[int]` what stands before the bracket."""
+    """`m.Step`; of `Iterator[int]` the part before the bracket."""
     return ast.unparse(expression.value if isinstance(expression, ast.Subscript) else expression)
 
 
@@ -153,7 +164,7 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
             return f"a class of it is made of {base}, which is no class of ours"
     for node in ast.walk(source.tree):
         if isinstance(node, ast.ClassDef) and any("runtime_checkable" in ast.unparse(d) for d in node.decorator_list):
-            return "it defines a protocol that isinstance asks for, which mypyc does not know"
+            return "it defines a protocol for isinstance, which mypyc does not support"
         if isinstance(node, ast.FunctionDef) and node.name == "__next__":
             return "it defines an iterator, and what its __next__ gives may be no object: a tuple, a number"
         if isinstance(node, ast.Return) and isinstance(node.value, ast.GeneratorExp):
@@ -188,9 +199,11 @@ def _fit_to_be_a_base(name: str) -> bool:
 
 
 def _declared_again(name: str, own: str, by_name: Mapping[str, _Source]) -> set[str]:
-    """Attributes that the class `own` of the module `name` declares with their types though a base does. Native code
-    visits each such declaration; then fewer references are left than there are visits, which the collector takes for
-    references from outside, and it keeps the object with all that hangs together with it."""
+    """Attributes with types that the class `own` of the module `name` redeclares from a base.
+
+    Native code visits each such declaration. Then there are fewer references than visits, which the garbage collector
+    takes for references from outside, so it keeps the object with all objects connected to it.
+    """
     above: set[str] = set()
     ahead = [(name, base) for base in by_name[name].bases[own]]
     while ahead:
@@ -203,8 +216,10 @@ def _declared_again(name: str, own: str, by_name: Mapping[str, _Source]) -> set[
 
 
 def _attributes(source: _Source, own: str, *, typed: bool) -> set[str]:
-    """Of the instances of a class: those that stand in its body, and those that its methods set. `typed`: with a
-    type."""
+    """Attributes of a class's instances, in its body or set by its methods.
+
+    `typed`: only with a type.
+    """
     (node,) = (node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef) and node.name == own)
     found = {ast.unparse(line.target) for line in node.body if isinstance(line, ast.AnnAssign)}
     for line in ast.walk(node):
@@ -280,7 +295,7 @@ def _has_slots(node: ast.ClassDef) -> bool:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """Full names of what a module imports, for types alone, too: modules, and names in modules."""
+    """Full names of a module's imports, including those for types: modules, names in modules."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,8 +1,8 @@
-"""The machines as native code, where `make fast` has made it: commands that simulate import it instead of the sources.
+"""The machines as native code, if `make fast` has compiled them, for simulations.
 
-It says the same as the sources, in less time (docs/figures.md). It is taken only when it was made of exactly the
-sources that are there, by this Python; otherwise, and with FAULTLINE_PURE=1, the sources run. `faultline doctor` says
-which.
+It behaves like the sources, in less time (docs/figures.md). It is used only when it was compiled from exactly the
+present sources, by this Python; otherwise, and with FAULTLINE_PURE=1, the sources run. `faultline doctor` reports the
+choice.
 """
 
 import importlib
@@ -34,8 +34,11 @@ REMAKE: Final = f"{'python -m emulator.compiling' if IN_PACKAGE else 'make fast'
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What was made, and of what. `suffix`: the Python's; `modules`: by name; `sources`: {path from the root: digest}
-    of all that any of them rests on; `seconds`: what it took; `by`: the compilers."""
+    """A compilation.
+
+    `suffix`: the Python's; `modules`: by name; `sources`: {path from the root: digest} of all sources that any of them
+    depends on; `seconds`: duration; `by`: the compilers.
+    """
 
     suffix: str
     modules: tuple[str, ...]
@@ -45,8 +48,11 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class Native(msgspec.Struct, frozen=True):
-    """`modules`: how many there are, 0 where nothing was made; `problem`: why they are not taken, "" if they are;
-    `by_choice`: because somebody said so."""
+    """State of the native code.
+
+    `modules`: number of modules, 0 without a compilation; `problem`: reason for not using them, "" if they are used;
+    `by_choice`: the reason is a user's choice.
+    """
 
     modules: int = 0
     problem: str = ""
@@ -71,7 +77,10 @@ class _Finder:
 
 
 def native_folder() -> Path:
-    """Where it lies: in the virtual environment, so that it goes when that goes, else in the user's cache."""
+    """Folder of the native code.
+
+    In the virtual environment, so that it is deleted with it, else in the user's cache.
+    """
     if sys.prefix != sys.base_prefix:
         return Path(sys.prefix) / "var" / "faultline" / "native"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "faultline" / "native"
@@ -86,15 +95,20 @@ def digest_of(path: Path) -> str:
 
 
 def look(environ: Mapping[str, str] = os.environ, folder: Path | None = None, root: Path = ROOT) -> Native:
-    """Is there native code, and may it be taken? Reads every source that it was made of; imports nothing."""
+    """State of the native code, and whether it may be used.
+
+    Reads every source of the compilation; imports nothing.
+    """
     manifest, native = _looked(environ, folder or native_folder(), root)
     assert manifest is not None or not native.usable
     return native
 
 
 def use(environ: Mapping[str, str] = os.environ, folder: Path | None = None, root: Path = ROOT) -> bool:
-    """From now on what is imported is native, where it may be taken; to be called before any machine is imported.
-    Returns whether it is: who has imported a machine's source before goes on with the sources, all of them."""
+    """Import native code from now on, where usable; call this before importing any machine.
+
+    Returns whether it is used. A process that has already imported a machine's source continues with the sources.
+    """
     if in_use():
         return True
     folder = folder or native_folder()

@@ -1,8 +1,8 @@
-"""`python -m emulator.compiling` (make fast): the machines as native code, beside the sources, never among them.
+"""`python -m emulator.compiling` (make fast): compiles the machines to native code.
 
-mypyc, which comes with mypy, makes C of the modules that `compilable` names; the machine's C compiler makes one library
-of that. It takes one to four minutes. What is there when it ends without an error is whole: the last step is a rename.
-Ends with 2 where something is missing that it needs.
+The code lies beside the sources, never among them. mypyc, a part of mypy, generates C for the modules that `compilable`
+names; the machine's C compiler builds one library. It takes one to four minutes. The result is complete when it ends
+without an error: the last step is a rename. Ends with 2 where a requirement is missing.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ TAIL_CHARS: Final = 2_000
 
 
 class CannotCompile(Exception):
-    """Something is missing, or a compiler refuses; one message that says what would do."""
+    """A requirement is missing, or a compiler refuses; the message names the remedy."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -84,8 +84,10 @@ def compile_all(root: Path, folder: Path) -> Manifest:
 
 
 def _copied(root: Path, paths: Sequence[str], target: Path) -> dict[str, str]:
-    """{path: digest} of copies: what is edited meanwhile is not half compiled. In a wheel they lie among other
-    packages, where mypy takes nothing from."""
+    """{path: digest} of copies, so that edits meanwhile are not half compiled.
+
+    In a wheel the sources lie among other packages, where mypy does not accept them.
+    """
     for path in paths:
         copy = target / path
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -105,23 +107,25 @@ def c_compiler() -> list[str]:
 
 
 def _translated(root: Path, paths: Sequence[str], target: Path) -> list[Any]:
-    """mypyc's extensions, as setuptools has them: name, sources, include_dirs. mypy types everything once more. `root`:
-    of the copies."""
+    """mypyc's extensions as setuptools describes them: name, sources, include_dirs.
+
+    mypy checks all types again. `root`: of the copies.
+    """
     try:
         from mypyc.build import mypycify
     except ImportError as error:
         raise CannotCompile(f"compiling needs mypyc and setuptools: {INSTALL} ({error})") from error
     words = ["--config-file", str(PROJECT), "--cache-dir", str(target.parent / "types"), *paths]
-    said = io.StringIO()
+    output = io.StringIO()
     before = Path.cwd()
     os.chdir(root)  # mypy names modules by their paths from where it is
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             extensions: list[Any] = mypycify(
                 words, multi_file=True, target_dir=str(target), group_name=LIBRARY.removesuffix("__mypyc")
             )
     except SystemExit as end:
-        raise CannotCompile(f"mypyc refuses: {_tail(f'{said.getvalue()}{end}')}") from end
+        raise CannotCompile(f"mypyc refuses: {_tail(f'{output.getvalue()}{end}')}") from end
     finally:
         os.chdir(before)
     return extensions
@@ -155,7 +159,7 @@ def _run(words: list[str]) -> None:
 
 
 def _tail(text: str) -> str:
-    """The last of what a compiler said, in which its errors are; its remarks on speed left out."""
+    """The last part of a compiler's output, with its errors; without its remarks on speed."""
     lines = [line for line in text.splitlines() if ": warning:" not in line]
     return "\n".join(lines)[-TAIL_CHARS:]
 

@@ -9,6 +9,6 @@ UNUSABLE = 2
 UNKNOWN = 3
 """Evidence is missing, a fault did not take effect, a node died by itself."""
 BUG = 70
-"""A bug of ours; its traceback is in a file, whose path is printed."""
+"""A bug of faultline; its traceback is in a file, whose path is printed."""
 INTERRUPTED = 130
 """Interrupted; nothing is left running."""

@@ -1,5 +1,7 @@
-"""One HTML file that needs nothing else. What its script and its style are is said in it by their digests, so no
-browser runs anything that came with a record. Pure."""
+"""A self-contained HTML file. Pure.
+
+It has digests of its script and style, so no browser runs code from a record.
+"""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -7,7 +9,10 @@ from html import escape
 
 
 def policy_of(style: str, script: str) -> str:
-    """A Content-Security-Policy: this style and this script, nothing from elsewhere, no style of an element's own."""
+    """A Content-Security-Policy with only this style and this script.
+
+    Nothing external, and no style attributes.
+    """
     return f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'"
 
 

@@ -1,7 +1,7 @@
-"""Which process is which, whatever the wall clock says, and whoever gets its number when it is gone.
+"""Identity of a process, independent of the wall clock and of reused process numbers.
 
-A process is told by its number, by the tick of the kernel's clock at which it began (counted from the boot), and by the
-boot. No step of the wall clock changes one of them.
+A process is identified by its number, by its start in the kernel's clock ticks (since boot), and by the boot. No step
+of the wall clock changes any of these.
 """
 
 import os
@@ -14,14 +14,17 @@ from protocol.numbers import number_in
 
 PROC: Final = Path("/proc")
 DEAD_STATES: Final = ("Z", "X", "x")
-"""Of /proc/PID/stat: nobody has waited for it yet, but it is dead."""
+"""States in /proc/PID/stat of a dead process without a wait."""
 
 Standing = Literal["lives", "dead", "elsewhere"]
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """Of one process. `ticks`: when it began, field 22 of /proc/PID/stat. `boot`: the kernel's random name of the boot.
-    `pids`: the namespace in which `pid` is its number. `machine`: the host's name."""
+    """Identity of one process.
+
+    `ticks`: its start, field 22 of /proc/PID/stat. `boot`: the kernel's random name of the boot. `pids`: the namespace
+    of `pid`. `machine`: the host's name.
+    """
 
     pid: int
     ticks: int
@@ -42,7 +45,10 @@ def identity_from(text: str) -> Identity | None:
 
 
 def began(stat: str) -> tuple[int, str]:
-    """(field 22, field 3) of a /proc/PID/stat. The name in field 2 may hold anything, brackets and blanks too."""
+    """(field 22, field 3) of a /proc/PID/stat.
+
+    The name in field 2 may hold anything, including brackets and blanks.
+    """
     fields = stat.rpartition(")")[2].split()
     return int(fields[19]), fields[0]
 
@@ -64,7 +70,10 @@ def mine() -> Identity:
 
 
 def standing_of(one: Identity) -> Standing:
-    """Whether it lives; `elsewhere`: on another machine, or in a container, where nobody here can see it."""
+    """Whether the process lives.
+
+    `elsewhere`: on another machine, or in a container, not visible from here.
+    """
     if one.boot != _boot():
         return "dead" if one.machine == os.uname().nodename else "elsewhere"
     if one.pids != _pids():

@@ -1,8 +1,8 @@
-"""How every program of ours ends when nothing else has caught what went wrong.
+"""Top-level exception handler: maps exceptions to exit codes.
 
-Nothing but a verdict ends with 1. What the world did (a full disk, a file that may not be read) is one line and the
-code 2 or 3; an interrupt is 130; anything else is a bug of ours: 70, its traceback in a file of its own that only its
-owner can read, and one line that says where.
+Only a verdict ends with 1. An error of the environment (a full disk, an unreadable file) is one line and code 2 or 3;
+an interrupt is 130. Anything else is a bug of faultline: 70, a traceback in a file that only its owner can read, and
+one line with its path.
 """
 
 import errno
@@ -26,36 +26,38 @@ GIVEN: Final = frozenset(
         *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENXIO, errno.ENODEV),
     )
 )
-"""Errors of a path that was given."""
+"""Errors of a given path."""
 LACKING: Final = frozenset(
     (
         *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN),
         *(errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY, errno.EBUSY, errno.ECHILD),
     )
 )
-"""Errors of a machine that lacks something; what was being made is not there."""
+"""Errors of a machine that lacks a resource; the result is missing."""
 
 
 def ended(program: str, work: Callable[[], int], log: str = "") -> int:
-    """The exit code of `work`, whatever it raises but SystemExit. `program`: as it is called in messages. `log`: what
-    standard error goes to, if that is kept; a traceback is then written there."""
+    """The exit code of `work`, for any exception but SystemExit.
+
+    `program`: its name in messages. `log`: the file of standard error, if kept; a traceback is then written there.
+    """
     with shown_streams(), unheard_interrupts_come_again():
         try:
             code = work()
-            sys.stdout.flush()  # here, where a full disk can still be told
+            sys.stdout.flush()  # here, where a full disk can still be reported
             return code
         except SystemExit:
             raise
         except BaseException as error:
-            return _told(program, error, log)
+            return _reported(program, error, log)
 
 
-def _told(program: str, error: BaseException, log: str) -> int:
+def _reported(program: str, error: BaseException, log: str) -> int:
     causes = list(leaves(error))
     if any(isinstance(cause, KeyboardInterrupt) for cause in causes):
         print(f"{program}: interrupted", file=sys.stderr)
         return INTERRUPTED
-    if any(isinstance(cause, BrokenPipeError) for cause in causes) and _nobody_reads():
+    if any(isinstance(cause, BrokenPipeError) for cause in causes) and _reader_is_gone():
         _forget_output()
         return UNUSABLE
     worlds = [worlds_fault(cause) for cause in causes]
@@ -84,7 +86,10 @@ def worlds_fault(error: BaseException) -> tuple[int, str] | None:
 
 
 def bug(program: str, error: BaseException, log: str = "") -> int:
-    """Writes it down; returns the exit code. One line on standard error, but where no file can be written."""
+    """Write a bug's traceback; returns the exit code.
+
+    One line on standard error, more only where no file can be written.
+    """
     text = "".join(traceback.format_exception(error))
     head = f"{program} {platform.python_version()} {platform.platform()}\n{sys.argv}\n"
     cause = next(leaves(error))
@@ -114,15 +119,18 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _nobody_reads() -> bool:
-    """Whether the reader of what we print has gone, as `head` does."""
+def _reader_is_gone() -> bool:
+    """Whether the reader of our output has gone, as `head` does."""
     poll = select.poll()
     poll.register(1, 0)
     return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _forget_output() -> None:
-    """What could not be printed is not tried again when the interpreter ends, which would change the exit code."""
+    """Discard unprinted output.
+
+    Otherwise the interpreter retries at its end, which would change the exit code.
+    """
     try:
         sys.stdout.flush()
     except OSError:

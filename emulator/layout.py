@@ -1,10 +1,10 @@
-"""What lies in a run's directory, by name; imported by who reads one, without the worlds that write one.
+"""Names of the files in a run's directory, for readers, without the worlds that write them.
 
     scenario.yaml  settings.json  events/NODE.INCARNATION.jsonl  events/NODE.INCARNATION.wire.jsonl
     data/NODE/...  observations.json  verdict.json
 
-A node in a container has a folder of its own for its events, for it can write wherever it is let: its files are
-`events/NODE/NODE.INCARNATION.jsonl`, and what they say of another node is none of its events.
+A node in a container has a folder of its own for its events, since it can write to any permitted folder: its files are
+`events/NODE/NODE.INCARNATION.jsonl`, and lines about another node in them are not its events.
 """
 
 import os
@@ -24,8 +24,10 @@ CONTROL_FOLDER: Final = "control"
 
 
 def event_paths(events: Path, node: str = "") -> list[Path]:
-    """The event files in a run's folder `events`, of all nodes or of one; sorted by name, wherever each node lived. In
-    a node's folder also those that are named after another one. A link to a folder is none."""
+    """Event files in a run's folder `events`, of all nodes or of one, sorted by name.
+
+    In a node's folder also those named after another one. A link to a folder is ignored.
+    """
     names = f"{node}.*{EVENT_SUFFIX}" if node else f"*{EVENT_SUFFIX}"
     try:
         with os.scandir(events) as entries:
@@ -36,7 +38,7 @@ def event_paths(events: Path, node: str = "") -> list[Path]:
 
 
 def only_writer(path: Path) -> str:
-    """The one node whose events an event file may hold; "": it lies where all of them may write."""
+    """The only node whose events an event file may hold; "": all nodes may write there."""
     folder = path.parent
     return folder.name if folder.parent.name == EVENTS_FOLDER and folder.name != CONTROL_FOLDER else ""
 
@@ -47,6 +49,6 @@ def is_foreign(path: Path) -> bool:
 
 
 def shown(path: Path) -> str:
-    """As a person is told of it: relative to where we are, if it lies below."""
+    """A path for messages: relative to the current directory, if it lies below."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -1,4 +1,4 @@
-"""A process of ours does not outlive whoever started it, whatever ended that."""
+"""A process of ours ends with its parent, whatever ended that."""
 
 import ctypes
 import os
@@ -7,12 +7,15 @@ from typing import Final
 
 PR_SET_PDEATHSIG: Final = 1
 EXIT_ORPHANED: Final = 75
-"""Exit code of a process whose parent is gone."""
+"""Exit code of a process with a dead parent."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(parent: int) -> None:
-    """SIGKILL for this process when its parent (process id `parent`), or the thread of it that made this one, ends."""
+    """SIGKILL for this process when its parent (process id `parent`) ends.
+
+    Or the parent's thread that started this process.
+    """
     if _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
     if os.getppid() != parent:  # it died between the fork and the call above

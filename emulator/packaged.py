@@ -1,4 +1,4 @@
-"""Where that is which comes with faultline beside its code: scenarios, recordings of real Kafka, topologies.
+"""Paths of faultline's data: scenarios, recordings of real Kafka, topologies.
 
 People edit it in the tree; a wheel has it in the package, below `data` (hatch_build.py). Read only.
 """
@@ -19,7 +19,7 @@ SCENARIOS: Final = _DATA / "scenarios" if IN_PACKAGE else _TREE / "scenarios"
 GOLDEN: Final = _DATA / "golden" if IN_PACKAGE else _TREE / "tests" / "golden"
 PROJECT: Final = (_DATA if IN_PACKAGE else _TREE) / "pyproject.toml"
 COMPOSE: Final = _DATA / "compose" if IN_PACKAGE else _TREE / "compose"
-"""Topologies, and what makes the image of their containers."""
+"""Topologies, and the sources of their containers' image."""
 BUILD_IMAGE: Final = quote(str(COMPOSE / "build.sh")) if IN_PACKAGE else "compose/build.sh"
 """The command, for a shell; in the tree from its root."""
 

@@ -1,9 +1,10 @@
-"""Files of a directory that others may have written to: read only if they are regular, with a bound; written whole.
+"""Safe reading and writing of files in a directory that others may write to.
+
+Reads only regular files, with a bound; writes whole files.
 
 A run's directory may come from anywhere, and the nodes of a cluster of containers write into theirs. A name there may
-be a link to any file of this machine, a pipe that never says anything, or a device that never ends. So nothing is read
-through a symbolic link, nothing that is no regular file is waited for, and what is written takes the place of whatever
-has its name.
+be a link to any file of this machine, a silent pipe, or an endless device. So nothing is read through a symbolic link,
+only regular files are read, and a written file replaces any other one of its name.
 """
 
 import os
@@ -28,7 +29,10 @@ class NotRegular(OSError):
 
 
 def open_regular(path: Path, *, follow: bool = False) -> BinaryIO:
-    """`follow`: through symbolic links, for a path that somebody gave. Raises NotRegular, OSError."""
+    """Open a regular file. Raises NotRegular, OSError.
+
+    `follow`: through symbolic links, for a path from a user.
+    """
     if not follow and path.is_symlink():
         raise NotRegular(path, "is a symbolic link; only regular files are read")
     descriptor = os.open(path, _READ | (0 if follow else os.O_NOFOLLOW))
@@ -51,8 +55,10 @@ def read_regular(path: Path, bytes_max: int = JSON_BYTES_MAX, *, follow: bool = 
 
 
 def other_than_regular(path: Path) -> str:
-    """What stands there, where something does that no command reads: `is a directory`; "" of a regular file, or of
-    none."""
+    """Kind of an unreadable thing at a path: `is a directory`.
+
+    "" for a regular file, or none.
+    """
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -78,13 +84,13 @@ def refuse_foreign_link(folder: Path) -> None:
 
 
 def reason(error: OSError) -> str:
-    """Why, in words: without a number, and without the name, which whoever asks knows."""
+    """Text of an error, without its number and without the name, which the caller knows."""
     return error.strerror or str(error)
 
 
 @contextmanager
 def named(path: Path) -> Iterator[None]:
-    """An error within tells which file it is about: that of a write to a full disk does not by itself."""
+    """Add the file's name to errors within: an error of a full disk does not have it."""
     try:
         yield
     except OSError as error:
@@ -94,7 +100,10 @@ def named(path: Path) -> Iterator[None]:
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Whole or not at all; what had the name before is replaced, never written through. Raises OSError."""
+    """Write a file atomically. Raises OSError.
+
+    An earlier file of that name is replaced, never written through.
+    """
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(partial, _NEW, mode)

@@ -18,7 +18,7 @@ class Screen(Console):
         super().__init__(file=file or _beneath(beneath), stderr=stderr, **options)
 
     def on_broken_pipe(self) -> None:
-        """Told by whoever knows which exit code that is."""
+        """Left to the caller, which knows the exit code."""
         raise BrokenPipeError
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -36,5 +36,5 @@ def for_lines(*, stderr: bool = False) -> Screen:
 
 
 def _beneath(stream: TextIO) -> IO[str]:
-    """Where a console writes: its own control characters must arrive."""
+    """The stream below a console: its own control characters must pass."""
     return cast(IO[str], stream.sending()) if isinstance(stream, Shown) else stream

@@ -1,8 +1,8 @@
-"""What is printed can do nothing to a terminal: escape sequences and other control characters are shown, not sent.
+"""Safe output to a terminal: control characters and escape sequences are shown, not sent.
 
-A record's value, a scenario's title, a node's reason: whoever wrote them, a terminal would obey them. `Shown` stands
-before standard output and standard error; rich's console with the same in mind is `emulator.screen`. Both write
-what they hold back as `\\u001b`, which in JSON means the same character.
+A terminal would obey those in a record's value, a scenario's title, a node's reason. `Shown` wraps standard output and
+standard error; `emulator.screen` is the same for rich's console. Both write such a character as `\\u001b`, which in
+JSON means the same character.
 """
 
 import re
@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from typing import Any, Final, TextIO
 
 HELD_BACK: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""C0 without tab and line feed, DEL, C1, what turns the direction of writing, and halves of a character."""
+"""Characters to show: C0 without tab and line feed, DEL, C1, bidirectional controls.
+
+And halves of surrogate pairs.
+"""
 PLAIN: Final = str.maketrans({"✓": "+", "✗": "x", "→": "->", "…": "...", "–": "-", "—": "-", "·": "-", "×": "x"})
 """For a terminal that knows no more than ASCII."""
 
@@ -23,8 +26,10 @@ def shown_plainly(text: str) -> str:
 
 
 class Shown:
-    """A stream before another, which gets nothing that a terminal would obey, and nothing that it cannot encode.
-    `sends`: control characters pass, for a console whose own they are."""
+    """A stream that passes only safe and encodable characters to another one.
+
+    `sends`: control characters pass, for a console's own ones.
+    """
 
     def __init__(self, beneath: TextIO, *, sends: bool = False) -> None:
         self.beneath = beneath
@@ -54,7 +59,7 @@ class Shown:
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """An error says which file this is: its disk may be full."""
+        """Add the file's name to errors: its disk may be full."""
         try:
             yield
         except OSError as error:
@@ -64,7 +69,7 @@ class Shown:
 
 @contextmanager
 def shown_streams() -> Iterator[None]:
-    """Within, what is printed goes through `Shown`."""
+    """Print through `Shown` within."""
     before = sys.stdout, sys.stderr
     for stream in before:
         reconfigure = getattr(stream, "reconfigure", None)

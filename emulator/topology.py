@@ -1,4 +1,4 @@
-"""Who is in the cluster and where: nodes, their roles and availability zones (AZs)."""
+"""Nodes of a cluster, their roles and availability zones (AZs)."""
 
 from fnmatch import fnmatchcase
 
@@ -8,7 +8,10 @@ from protocol.ids import BrokerId
 
 
 class Node(msgspec.Struct, frozen=True):
-    """`roles`: broker, controller, session, client. `number`: broker.id or server id. `az` "" is outside every AZ."""
+    """A node.
+
+    `roles`: broker, controller, session, client. `number`: broker.id or server id. `az` "" is outside every AZ.
+    """
 
     name: str
     roles: tuple[str, ...]
@@ -44,8 +47,10 @@ PATTERN = frozenset("*?[")
 
 
 def machines_named(topology: Topology, word: str) -> tuple[Node, ...]:
-    """The processes that a word means, whatever its case: a node, all of an AZ (`az-0`) or of a pattern (`broker-*`).
-    Empty if there is none."""
+    """Nodes of a word in any case: a node, all of an AZ (`az-0`) or of a pattern (`broker-*`).
+
+    Empty if there is none.
+    """
     word = word.lower()
     return tuple(node for node in topology.nodes if node.az and (node.az == word or fnmatchcase(node.name, word)))
 
@@ -66,7 +71,7 @@ DEDICATED_FROM = 1000
 
 
 def identifier_of(node: Node) -> BrokerId:
-    """What `/controller` and the controller's requests call a node."""
+    """Id of a node in `/controller` and in the controller's requests."""
     return BrokerId(node.number if "broker" in node.roles else DEDICATED_FROM + node.number)
 
 
@@ -90,8 +95,10 @@ SESSION_SERVICE = "session"
 
 
 def three_azs(brokers: int = 3, sessions: int = 3, clients: int = 3, azs: int = 3, controllers: int = 0) -> Topology:
-    """broker-i, session-i and client-i in az-(i mod azs), and the observer outside. With `controllers`, controller-i
-    too, and no broker is ever elected."""
+    """broker-i, session-i and client-i in az-(i mod azs), and the observer outside.
+
+    With `controllers`, also controller-i, and no broker is ever elected.
+    """
     roles = ("broker",) if controllers else ("broker", "controller")
     nodes = [Node(f"broker-{i}", roles, i, f"az-{i % azs}") for i in range(brokers)]
     nodes += [Node(f"controller-{i}", ("controller",), i, f"az-{i % azs}") for i in range(controllers)]

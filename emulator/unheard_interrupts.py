@@ -1,9 +1,10 @@
-"""An interrupt that comes where nobody can be told of it comes once more, a moment later.
+"""Re-delivers a KeyboardInterrupt that Python swallowed.
 
-- In a destructor, or when a weak reference dies: Python prints such an exception and goes on as if it had not been.
-  (py4j has one such callback for each object of Java's, so of Spark's work it is no small part.)
-- At a prompt: between readline's showing it and its waiting for a key, what came is noted and the wait begins all the
-  same, until somebody types.
+- In a destructor, or when a weak reference dies: Python prints such an exception and continues.
+- At a prompt: between readline's output and its wait for a key, the signal is noted and the wait begins all the same,
+  until a key is pressed.
+
+py4j has a weak reference's callback for each object of Java's, so this is frequent in Spark's work.
 """
 
 import os
@@ -17,12 +18,15 @@ from types import FrameType
 from typing import Any, Final
 
 AGAIN_S: Final = 0.01
-"""Past the callback, which takes microseconds; should it be in the next one, it comes a third time."""
+"""Delay in s, past the callback's microseconds; in another callback it is delivered again."""
 
 
 @contextmanager
 def unheard_interrupts_come_again() -> Iterator[None]:
-    """To the code within; what has not come again by its end is raised there."""
+    """Re-deliver interrupts to the code within.
+
+    One that has not been delivered by its end is raised there.
+    """
     before = sys.unraisablehook
     coming: list[threading.Timer] = []
     owed = False
@@ -47,7 +51,7 @@ def unheard_interrupts_come_again() -> Iterator[None]:
                 timer.start()
                 return
             except KeyboardInterrupt:
-                # A thread may take longer to start than the interrupt to come again, and nobody hears it in here.
+                # A thread may take longer to start than the re-delivery, which would be lost in here.
                 continue
 
     sys.unraisablehook = take
@@ -65,36 +69,39 @@ def unheard_interrupts_come_again() -> Iterator[None]:
 
 @contextmanager
 def interrupts_end_the_wait() -> Iterator[None]:
-    """While the code within, in the main thread, waits for a person in C: an interrupt is said again until Python hears
-    it, and heard once. Not around trio, which has a wake-up descriptor of its own."""
+    """End a wait in C for a user, in the main thread, by an interrupt.
+
+    The interrupt is sent until Python handles it, and handled once. Not around trio, which has a wake-up descriptor of
+    its own.
+    """
     usual = signal.getsignal(signal.SIGINT)
-    if not callable(usual):  # nobody wants to hear of it
+    if not callable(usual):  # interrupts are ignored
         yield
         return
-    heard = False
+    handled = False
 
     def hear(number: int, frame: FrameType | None) -> None:
-        nonlocal heard
-        if not heard:
-            heard = True
+        nonlocal handled
+        if not handled:
+            handled = True
             usual(number, frame)
 
-    listening, told = socket.socketpair()
-    told.setblocking(False)
+    listening, wakes = socket.socketpair()
+    wakes.setblocking(False)
     insisting = threading.Thread(target=_insist, args=(listening,), name="interrupts", daemon=True)
     insisting.start()
     signal.signal(signal.SIGINT, hear)
-    before = signal.set_wakeup_fd(told.fileno(), warn_on_full_buffer=False)
+    before = signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
     try:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        told.close()
+        wakes.close()
         insisting.join()
         listening.close()
         try:
             signal.signal(signal.SIGINT, usual)
-        except BaseException:  # it raises what came last, before it takes `usual`
+        except BaseException:  # it raises the last interrupt before it restores `usual`
             signal.signal(signal.SIGINT, usual)
             raise
 

@@ -1,4 +1,4 @@
-"""faultline for Python programs and their tests: a cluster that is broken on purpose, and what it lost.
+"""faultline for Python programs and tests: a cluster with injected faults, and its audit.
 
     import faultline
 
@@ -12,10 +12,10 @@
         verdict = cluster.audit()
         assert not verdict.violated, verdict
 
-Reading order: `errors`, `verdict` (what an audit says), `settled` (has a cluster come to rest?), `asks` (what a cluster
-is asked for), `lifetime` (its beginning and end), `cluster` (one that stays while a block runs), `async_cluster` (the
-same on trio), `playing` (scenarios: `run`, `simulate`), `auditing`, `pytest_plugin` (its fixtures).
-This is the part that programs may rely on; `docs/python.md` tells of it.
+Reading order: `errors`, `verdict` (an audit's result), `settled` (quiescence of a cluster), `asks` (requests to a
+cluster), `lifetime` (start and end), `cluster` (a cluster for a `with` block), `async_cluster` (the same on trio),
+`playing` (scenarios: `run`, `simulate`), `auditing`, `pytest_plugin` (its fixtures).
+This package is the stable interface for programs; `docs/python.md` documents it.
 """
 
 from importlib import import_module
@@ -49,8 +49,10 @@ _IN = {
 
 
 def __getattr__(name: str) -> Any:
-    """What is asked for is imported then: pytest loads our plugin in every suite of the environment, and most want no
-    cluster."""
+    """Import a public name on first access.
+
+    Pytest loads our plugin in every suite of the environment, and most suites need no cluster.
+    """
     if name not in _IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_IN[name]}"), name)

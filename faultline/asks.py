@@ -1,4 +1,4 @@
-"""What is asked of a cluster, and what its answers mean: the same for `Cluster` and `AsyncCluster`. Pure."""
+"""Requests to a cluster and their results, common to `Cluster` and `AsyncCluster`. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -29,9 +29,9 @@ def loss(places: Sequence[str], share: float, only: Sequence[str], client_id: st
 
 
 def machine(fault: str, nodes: Sequence[str]) -> r.Machine:
-    """Raises Refused."""
+    """A fault of machines, as a request. Raises Refused."""
     if not nodes:
-        raise Refused(f"{fault} what? A node such as broker-0, an AZ, or a pattern such as broker-*")
+        raise Refused(f"{fault}: no nodes; give a node such as broker-0, an AZ, or a pattern such as broker-*")
     return r.Machine(fault, list(nodes))
 
 
@@ -49,14 +49,14 @@ def create_topic(
 
 
 def done(answer: r.Answer) -> dict[str, Any]:
-    """Its result. Raises Refused."""
+    """Result of a response. Raises Refused."""
     if answer.code != 0:
         raise Refused(answer.error, unknown=answer.code == UNKNOWN)
     return answer.result
 
 
 def rule_of(result: Mapping[str, Any]) -> str:
-    """The name of a fault on links that was put in force."""
+    """Name of a link fault that was applied."""
     return str(result["applied"][0]["id"])
 
 

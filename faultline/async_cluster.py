@@ -1,4 +1,7 @@
-"""The same cluster for programs that run on trio: it waits without holding up others, and can be cancelled anywhere."""
+"""The same cluster for programs on trio.
+
+It waits without blocking other tasks, and can be cancelled anywhere.
+"""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -17,22 +20,22 @@ from faultline.verdict import Verdict
 
 
 class AsyncCluster(Lifetime):
-    """`Cluster`, which tells of the arguments and of what each method does, with `async with` and `await`.
+    """`Cluster` with `async with` and `await`; `Cluster` documents arguments and methods.
 
-    Cancelled while it starts, in the midst of a method or in the block, it leaves nothing running: it ends within
-    about a second, or as long as its nodes take to end. What a cancelled method has asked for may still come to pass.
+    Cancelled while it starts, in a method or in the block, it leaves no process running: it ends within about a second,
+    or as long as its nodes take to end. The request of a cancelled method may still be carried out.
     """
 
     @classmethod
     def of(cls, cluster: Lifetime) -> "AsyncCluster":
-        """The same cluster, which runs, and which whoever started it ends."""
+        """The same running cluster; the original object ends it."""
         cluster._running()
         it = cls()
         it._held, it._bootstrap, it._ready_s = cluster._held, cluster._bootstrap, cluster._ready_s
         return it
 
     async def __aenter__(self) -> "AsyncCluster":
-        """Raises NotStarted."""
+        """Start the cluster. Raises NotStarted."""
         await trio.to_thread.run_sync(self._begin, trio.from_thread.check_cancelled)
         return self
 
@@ -43,7 +46,7 @@ class AsyncCluster(Lifetime):
             await trio.to_thread.run_sync(self._finish)
 
     async def status(self) -> dict[str, Any]:
-        """What every node itself thinks."""
+        """Each node's own view of the cluster."""
         return await self._do(r.Status())
 
     # --- links ---
@@ -51,47 +54,47 @@ class AsyncCluster(Lifetime):
     async def cut(
         self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
     ) -> str:
-        """Frames between these places vanish. Returns the rule's name."""
+        """Drop frames between these places. Returns the rule's name."""
         return asks.rule_of(await self._do(asks.cut(places, only, client_id, recovery)))
 
     async def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
-        """As `cut`, and what was held is delivered at the heal."""
+        """Queue frames between these places until the heal. Returns the rule's name."""
         return asks.rule_of(await self._do(asks.hold(places, only, client_id)))
 
     async def delay(
         self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
     ) -> str:
-        """Every frame takes so much longer."""
+        """Delay every frame between these places. Returns the rule's name."""
         return asks.rule_of(await self._do(asks.delay(places, ms, jitter_ms, only, client_id)))
 
     async def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
-        """That share of frames is lost, and comes by a retransmission."""
+        """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
         return asks.rule_of(await self._do(asks.loss(places, share, only, client_id)))
 
     async def heal(self, *names: str, kind: r.HealedKind = "") -> None:
-        """The rules that name all of these places, or are called so; without a name all. `kind`: only of that kind."""
+        """End the rules with all of these places, or these names; by default all. `kind`: only it."""
         await self._do(r.Heal(list(names), kind))
 
     # --- machines ---
 
     async def kill(self, *nodes: str) -> None:
-        """SIGKILL."""
+        """SIGKILL nodes."""
         await self._do(asks.machine("kill", nodes))
 
     async def stop(self, *nodes: str) -> None:
-        """SIGTERM: an orderly stop."""
+        """SIGTERM nodes: an orderly stop."""
         await self._do(asks.machine("stop", nodes))
 
     async def start(self, *nodes: str) -> None:
-        """Again, after a kill or stop; returns when a broker is registered."""
+        """Start nodes after a kill or stop; returns when a broker is registered."""
         await self._do(asks.machine("start", nodes))
 
     async def pause(self, *nodes: str) -> None:
-        """SIGSTOP: it stands still until `resume`."""
+        """SIGSTOP nodes: they stand still until `resume`."""
         await self._do(asks.machine("pause", nodes))
 
     async def resume(self, *nodes: str) -> None:
-        """SIGCONT."""
+        """SIGCONT nodes."""
         await self._do(asks.machine("resume", nodes))
 
     # --- topics ---
@@ -105,12 +108,14 @@ class AsyncCluster(Lifetime):
         assignment: Sequence[Sequence[int]] = (),
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Returns when every partition has a leader."""
+        """Create a topic; returns when every partition has a leader."""
         await self._do(asks.create_topic(name, partitions, replicas, assignment, settings))
 
     async def settle(self, limit_s: float = 30.0) -> bool:
-        """Waits until every partition has one leader and all its living replicas are in sync with one log; whether it
-        is so within `limit_s`."""
+        """Wait for one leader of every partition, with its living replicas in sync and equal logs.
+
+        Returns whether this state was reached within `limit_s` seconds.
+        """
         until = trio.current_time() + limit_s
         while not settled(await self.status()):
             if trio.current_time() > until:
@@ -121,7 +126,7 @@ class AsyncCluster(Lifetime):
     # --- the audit ---
 
     async def audit(self) -> Verdict:
-        """Judges what has happened so far, by Spark, in a process beside this one."""
+        """Audit the run so far with Spark, in a separate process."""
         from faultline.auditing import audited_beside
 
         return await audited_beside(self.directory)

@@ -1,7 +1,7 @@
 """The audit of one run, called from a program.
 
-A process has one Spark. Where the program is at work with its own, with settings of its own, the audit is made by a
-process beside it: `python -m faultline.auditing RUN`, whose last line is what came of it.
+A process can have one Spark. If the program uses Spark itself, with its own settings, a separate process makes the
+audit: `python -m faultline.auditing RUN`, whose last line is the result.
 """
 
 import signal
@@ -27,12 +27,12 @@ from faultline.errors import Refused
 from faultline.verdict import Verdict
 
 LIMIT_S = 1_800.0
-"""Of the process beside: more than any run takes."""
+"""Time limit of the separate process, in seconds: more than any run takes."""
 INTERRUPTED_S = 5.0
 
 
-class _Told(msgspec.Struct):
-    """By the process beside: a verdict, or why there is none."""
+class _Result(msgspec.Struct):
+    """Result of the separate process: a verdict, or the reason for its absence."""
 
     verdict: Audited | None = None
     refused: str = ""
@@ -40,7 +40,10 @@ class _Told(msgspec.Struct):
 
 
 def audited(run: Path) -> Verdict:
-    """One that runs is judged as it is at this moment. Writes verdict.json and report.html. Raises Refused."""
+    """Audit a run, or a snapshot of a running one. Raises Refused.
+
+    Writes verdict.json and report.html.
+    """
     return Verdict(_beside(run) if spark_is_taken() else _here(run), run)
 
 
@@ -73,49 +76,49 @@ def _command(run: Path) -> list[str]:
 
 
 def _beside(run: Path) -> Audited:
-    return _heard(
+    return _verdict_of(
         subprocess.run(_command(run), stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=False)
     )
 
 
 async def audited_beside(run: Path) -> Verdict:
-    """The same on trio, by a process in any case: it is interrupted when this is cancelled. Raises Refused."""
+    """Audit in a separate process on trio; a cancellation interrupts it. Raises Refused."""
     ended = await trio.run_process(
         _command(run), stdin=subprocess.DEVNULL, capture_stdout=True, capture_stderr=True, check=False,
         deliver_cancel=_interrupt,
     )  # fmt: skip
-    return Verdict(_heard(ended), run)
+    return Verdict(_verdict_of(ended), run)
 
 
 async def _interrupt(process: trio.Process) -> None:
-    """So that it removes what it has made; killed, if it takes too long for that."""
+    """Interrupt the process, so that it removes its files; kill it if that takes too long."""
     process.send_signal(signal.SIGINT)
     await trio.sleep(INTERRUPTED_S)
     process.kill()
 
 
-def _heard(ended: "subprocess.CompletedProcess[bytes]") -> Audited:
-    """What the process beside has told. Raises Refused."""
+def _verdict_of(ended: "subprocess.CompletedProcess[bytes]") -> Audited:
+    """Verdict from the separate process's output. Raises Refused."""
     try:
-        told = msgspec.json.decode(ended.stdout.splitlines()[-1], type=_Told)
+        result = msgspec.json.decode(ended.stdout.splitlines()[-1], type=_Result)
     except (IndexError, msgspec.DecodeError) as error:
-        said = ended.stderr.decode(errors="replace").strip().splitlines() or [f"code {ended.returncode}"]
-        raise Refused(f"the audit in a process of its own failed: {said[-1]}", unknown=True) from error
-    if told.verdict is None:
-        raise Refused(told.refused, unknown=told.unknown)
-    return told.verdict
+        lines = ended.stderr.decode(errors="replace").strip().splitlines() or [f"code {ended.returncode}"]
+        raise Refused(f"the audit in a separate process failed: {lines[-1]}", unknown=True) from error
+    if result.verdict is None:
+        raise Refused(result.refused, unknown=result.unknown)
+    return result.verdict
 
 
-def _tell(run: Path) -> None:
+def _print_result(run: Path) -> None:
     try:
-        told = _Told(_here(run))
+        result = _Result(_here(run))
     except Refused as refused:
-        told = _Told(refused=str(refused), unknown=refused.unknown)
-    print(msgspec.json.encode(told).decode(), flush=True)
+        result = _Result(refused=str(refused), unknown=refused.unknown)
+    print(msgspec.json.encode(result).decode(), flush=True)
 
 
 if __name__ == "__main__":
     try:
-        _tell(Path(sys.argv[1]))
+        _print_result(Path(sys.argv[1]))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

@@ -17,22 +17,23 @@ LOOK_AGAIN_S = 0.1
 
 
 class Cluster(Lifetime):
-    """Three brokers and three session servers in three AZs, unless `topology` (a name, or a compose file) says
-    otherwise. It is ready when the block begins, and gone when it ends, or the program does, however that ends; its
-    directory stays.
+    """A cluster for a `with` block: three brokers and three session servers in three AZs.
+
+    `topology` (a name, or a compose file) selects another one. The cluster is ready when the block begins. It ends with
+    the block, and also when the program ends or is killed; its directory stays.
 
     Args:
-        kafka_version: as which the brokers behave, 0.10.2 to 2.8; by default 2.6.
-        settings: any of Kafka's, for every broker: `{"min.insync.replicas": 2}`.
-        seed: varies what is left to chance.
+        kafka_version: version that the brokers emulate, 0.10.2 to 2.8; by default 2.6.
+        settings: any Kafka settings, for every broker: `{"min.insync.replicas": 2}`.
+        seed: seed of all random choices.
         directory: the run's, new or empty; by default a new one below the system's directory for temporary files.
-        ready_s: seconds within which it must be ready.
+        ready_s: time limit for the cluster to become ready, in seconds.
 
-    Every method raises Refused for what cannot be done, and FaultlineError outside the block.
+    Every method raises Refused for an impossible request, and FaultlineError outside the block.
     """
 
     def __enter__(self) -> "Cluster":
-        """Raises NotStarted."""
+        """Start the cluster. Raises NotStarted."""
         self._begin()
         return self
 
@@ -42,7 +43,7 @@ class Cluster(Lifetime):
         self._finish()
 
     def status(self) -> dict[str, Any]:
-        """As `faultline status --json`: what every node itself thinks."""
+        """Each node's own view of the cluster, as `faultline status --json` prints it."""
         return self._do(r.Status())
 
     # --- links ---
@@ -58,21 +59,21 @@ class Cluster(Lifetime):
         return asks.rule_of(self._do(asks.cut(places, only, client_id, recovery)))
 
     def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
-        """As `cut`, and what was held is delivered at the heal."""
+        """Queue frames between these places until the heal. Returns the rule's name."""
         return asks.rule_of(self._do(asks.hold(places, only, client_id)))
 
     def delay(
         self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
     ) -> str:
-        """Every frame takes so much longer."""
+        """Delay every frame between these places. Returns the rule's name."""
         return asks.rule_of(self._do(asks.delay(places, ms, jitter_ms, only, client_id)))
 
     def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
-        """That share of frames is lost, and comes by a retransmission."""
+        """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
         return asks.rule_of(self._do(asks.loss(places, share, only, client_id)))
 
     def heal(self, *names: str, kind: r.HealedKind = "") -> None:
-        """The rules that name all of these places, or are called so; without a name all. `kind`: only of that kind."""
+        """End the rules with all of these places, or these names; by default all. `kind`: only it."""
         self._do(r.Heal(list(names), kind))
 
     # --- machines ---
@@ -85,19 +86,19 @@ class Cluster(Lifetime):
         self._do(asks.machine("kill", nodes))
 
     def stop(self, *nodes: str) -> None:
-        """SIGTERM: an orderly stop."""
+        """SIGTERM nodes: an orderly stop."""
         self._do(asks.machine("stop", nodes))
 
     def start(self, *nodes: str) -> None:
-        """Again, after a kill or stop; returns when a broker is registered."""
+        """Start nodes after a kill or stop; returns when a broker is registered."""
         self._do(asks.machine("start", nodes))
 
     def pause(self, *nodes: str) -> None:
-        """SIGSTOP: it stands still until `resume`."""
+        """SIGSTOP nodes: they stand still until `resume`."""
         self._do(asks.machine("pause", nodes))
 
     def resume(self, *nodes: str) -> None:
-        """SIGCONT."""
+        """SIGCONT nodes."""
         self._do(asks.machine("resume", nodes))
 
     # --- topics ---
@@ -111,13 +112,17 @@ class Cluster(Lifetime):
         assignment: Sequence[Sequence[int]] = (),
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Returns when every partition has a leader. `assignment`: brokers by partition, the preferred leader first,
-        instead of `partitions` and `replicas`."""
+        """Create a topic; returns when every partition has a leader.
+
+        `assignment`: brokers by partition, the preferred leader first, instead of `partitions` and `replicas`.
+        """
         self._do(asks.create_topic(name, partitions, replicas, assignment, settings))
 
     def settle(self, limit_s: float = 30.0) -> bool:
-        """Waits until every partition has one leader and all its living replicas are in sync with one log, at most
-        `limit_s`. Whether it is so: nobody heals or starts anything here."""
+        """Wait for one leader of every partition, with its living replicas in sync and equal logs.
+
+        Returns whether this state was reached within `limit_s` seconds. `settle` neither heals links nor starts nodes.
+        """
         until = time.monotonic() + limit_s
         while not settled(self.status()):
             if time.monotonic() > until:
@@ -128,9 +133,11 @@ class Cluster(Lifetime):
     # --- the audit ---
 
     def audit(self) -> Verdict:
-        """Judges what has happened so far, by Spark: what clients were told and what became of it. Within the block or
-        after it; replicas that have not met again since a heal differ, so `settle` first. Takes some ten seconds.
-        Raises Refused where it cannot be had."""
+        """Audit the run so far with Spark: the clients' responses against the logs.
+
+        Works within the block or after it. Replicas that have not caught up since a heal differ, so call `settle`
+        first. Takes some ten seconds. Raises Refused when no audit is possible.
+        """
         from faultline.auditing import audited
 
         return audited(self.directory)

@@ -1,16 +1,16 @@
-"""What goes wrong, one class each; the message is one line that names the nearest valid thing."""
+"""Exceptions, one class for each kind of failure. Messages name the nearest valid thing."""
 
 
 class FaultlineError(Exception):
-    """Base of all."""
+    """Base of all exceptions of faultline."""
 
 
 class NotStarted(FaultlineError):
-    """The cluster did not get ready; nothing is left running."""
+    """The cluster did not become ready; no process is left running."""
 
 
 class Refused(FaultlineError):
-    """What was asked for cannot be done. `unknown`: it may still come to pass, for it had not ended in time."""
+    """The request cannot be carried out. `unknown`: it timed out, and may still take effect."""
 
     def __init__(self, why: str, *, unknown: bool = False) -> None:
         super().__init__(why)

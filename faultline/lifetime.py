@@ -1,4 +1,4 @@
-"""A cluster's beginning and end, which `Cluster` and `AsyncCluster` share. Both block."""
+"""Start and end of a cluster, common to `Cluster` and `AsyncCluster`. Both block."""
 
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from faultline.errors import FaultlineError, NotStarted, Refused
 
 
 class Lifetime:
-    """Base of both. The arguments are told of at `Cluster`."""
+    """Base of both clusters. `Cluster` documents the arguments."""
 
     def __init__(
         self,
@@ -40,33 +40,37 @@ class Lifetime:
 
     @property
     def directory(self) -> Path:
-        """The run's: any command takes it (`faultline audit`, `log`, `explain`, `sql`), also afterwards."""
+        """The run's directory, which `faultline audit`, `log`, `explain`, `sql` take at any time."""
         if self._held is not None:
             return self._held.found.directory
         if self._directory is None:
-            raise FaultlineError(f"the cluster has not been started: {self._in_a_block()}")
+            raise FaultlineError(f"the cluster has not been started; use {self._in_a_block()}")
         return self._directory
 
     @property
     def azs(self) -> tuple[str, ...]:
-        """Those that have clients."""
+        """AZs with clients."""
         return tuple(az for az in self._bootstrap if az)
 
     def bootstrap_servers(self, az: str = "") -> str:
-        """For a Kafka client in `az`, whom its cuts concern; "": for one outside every AZ, whom no cut of an AZ
-        touches. Raises Refused."""
+        """Bootstrap servers for a Kafka client in `az`, which is then subject to that AZ's cuts.
+
+        "": for a client outside every AZ, which no cut of an AZ affects. Raises Refused.
+        """
         self._running()
         if az not in self._bootstrap:
-            raise Refused(f"no clients in {az!r}; there is {', '.join(self.azs)}, and '' for outside")
+            raise Refused(f"no clients in {az!r}; AZs with clients: {', '.join(self.azs)}, and '' for outside")
         return self._bootstrap[az]
 
     # --- beginning and end ---
 
     def _begin(self, look: Callable[[], object] = lambda: None) -> None:
-        """What `look` raises meanwhile gives the cluster up: nothing is left running then, or lying about. Raises
-        NotStarted."""
+        """Start the cluster. Raises NotStarted.
+
+        An exception of `look` ends the start: no process and no file is left then.
+        """
         if self._held is not None:
-            raise FaultlineError("the cluster runs already: a second one is another object")
+            raise FaultlineError("the cluster runs already; use another object for a second cluster")
         directory = self._directory or Path(tempfile.mkdtemp(prefix="faultline-"))
         options = UpOptions(
             self._topology, name=PROGRAM_PREFIX + directory.name, kafka_version=self._kafka_version,
@@ -87,11 +91,11 @@ class Lifetime:
         try:
             self._bootstrap = done(ask(held.found.registration, r.Ready(), self._ready_s))["bootstrap"]
         except BaseException:
-            self._finish()  # the block does not begin, so nobody else ends it
+            self._finish()  # the block does not begin, so its end does not call this
             raise
 
     def _finish(self) -> None:
-        """Afterwards none of its processes lives."""
+        """End the cluster; none of its processes survives."""
         held, self._held = self._held, None
         if held is not None:
             self._directory = held.found.directory
@@ -102,14 +106,14 @@ class Lifetime:
 
     def _running(self) -> Found:
         if self._held is None:
-            raise FaultlineError(f"the cluster does not run: {self._in_a_block()}")
+            raise FaultlineError(f"the cluster does not run; use {self._in_a_block()}")
         return self._held.found
 
     def _in_a_block(self) -> str:
-        """How one gets it to run."""
+        """Code that runs the cluster, for messages."""
         raise NotImplementedError
 
 
 def _spelt(value: Setting) -> str:
-    """As in a file of properties."""
+    """A setting's value as in a .properties file."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Scenarios, played from a program: one run, or many seeds of one."""
+"""Scenarios played from a program: one run, or many seeds of one scenario."""
 
 import contextlib
 import io
@@ -31,19 +31,22 @@ def run(
     seed: int = 1,
     directory: Path | str | None = None,
 ) -> Verdict:
-    """Play a scenario (an id of the catalogue, a file, a recording) and judge it: simulated, by the oracle; with real
-    processes, by Spark. `directory`: the run's, new or empty. Raises Refused: it cannot be read or played."""
+    """Play a scenario and judge it. Raises Refused: it cannot be read or played.
+
+    `scenario`: an id of the catalogue, a file, or a recording. The oracle judges a simulated run, Spark one with real
+    processes. `directory`: the run's, new or empty.
+    """
     place = Path(tempfile.mkdtemp(prefix="faultline-") if directory is None else directory)
     given = tuple(f"{name}={value}" for name, value in (settings or {}).items())
     options = RunOptions(
         scenario=str(scenario), world=world, engine="process", driver="nodes", seed=seed, speed=None,
         kafka_version=kafka_version, settings=given, out=place, audit=None, json=False,
     )  # fmt: skip
-    told = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(told):
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
         code = run_command(options)
     if not (place / VERDICT).exists():
-        raise Refused(told.getvalue().strip() or "it was not judged", unknown=code == UNKNOWN)
+        raise Refused(errors.getvalue().strip() or "it was not judged", unknown=code == UNKNOWN)
     return Verdict(from_json((place / VERDICT).read_bytes()), place)
 
 
@@ -54,7 +57,7 @@ def simulate(
     kafka_version: str | None = None,
     settings: Mapping[str, Setting] | None = None,
 ) -> dict[int, Verdict]:
-    """{seed: its verdict}. Nothing is written. Raises Refused."""
+    """Verdicts by seed; writes no files. Raises Refused."""
     try:
         resolved = resolve(find_scenario(str(scenario)), kafka_version, dict(settings or {}))
         return {seed: _simulated(resolved, seed) for seed in seeds}

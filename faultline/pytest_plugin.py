@@ -1,13 +1,13 @@
-"""Pytest's plugin: the fixture `faultline_cluster`, a cluster for one test, audited when the test has passed; and
-`faultline_async_cluster`, the same for a test that runs on trio.
+"""Pytest plugin: the fixtures `faultline_cluster` and `faultline_async_cluster` (on trio).
+
+Each test has its own cluster, audited after the test has passed.
 
     @pytest.mark.faultline(kafka_version="2.6", settings={"min.insync.replicas": 2})
     def test_orders_survive_a_cut(faultline_cluster): ...
 
-The marker takes what `faultline.Cluster` takes, and `expected`: names of checks that may be violated, such as
-`("lost-acknowledged",)`. A check that is violated beside those fails the test, and so does evidence that cannot tell.
-`audit=False` leaves the audit out. Before it, what is still cut is healed, and the cluster left until its replicas
-agree.
+The marker takes the arguments of `faultline.Cluster`, and `expected`: names of checks that may be violated, such as
+`("lost-acknowledged",)`. Another violated check fails the test, and so does incomplete evidence. `audit=False` omits
+the audit. Before the audit, remaining cuts are healed, and the plugin waits until the replicas agree.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Any:
 
 @pytest.fixture
 def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
-    """A cluster of its own for this test; a test that failed is not audited."""
+    """A cluster for this test alone; a failed test is not audited."""
     from faultline.cluster import Cluster
     from faultline.verdict import AuditFailed
 
@@ -60,13 +60,15 @@ def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
         try:
             verdict.require_held(except_=expected)
         except AuditFailed as failed:
-            pytest.fail(str(failed), pytrace=False)  # what the audit says; where it was asked for tells nobody anything
+            pytest.fail(str(failed), pytrace=False)  # the audit's text; a stack trace adds nothing
 
 
 @pytest.fixture
 def faultline_async_cluster(faultline_cluster: "Cluster") -> "AsyncCluster":
-    """The same cluster for a test on trio, however that is run (pytest-trio's, or `trio.run` in it): begun before it,
-    ended and audited behind it."""
+    """The same cluster for a test on trio, under pytest-trio or in `trio.run`.
+
+    `faultline_cluster` starts, ends and audits it.
+    """
     from faultline.async_cluster import AsyncCluster
 
     return AsyncCluster.of(faultline_cluster)

@@ -1,12 +1,15 @@
-"""Settled: whether a cluster has come to rest, as its own nodes tell it."""
+"""Quiescence of a cluster, according to its own nodes."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def settled(status: Mapping[str, Any]) -> bool:
-    """Every partition has one leader, whom all living replicas follow in its leader epoch and in sync, with logs of one
-    length. `status`: as `faultline status --json`. A partition of which nobody that lives knows anything is not."""
+    """Whether every partition has one leader, followed in sync and with equal logs.
+
+    All living replicas must follow the leader in its leader epoch. `status`: as `faultline status --json` prints it. A
+    partition that no living node knows is not settled.
+    """
     nodes = status["nodes"]
     return all(
         _one_log({name: view for name, view in views.items() if nodes.get(name, {}).get("alive")})

@@ -1,4 +1,4 @@
-"""What an audit says of a run."""
+"""Verdict of an audit."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -11,12 +11,15 @@ from faultline.errors import FaultlineError
 
 
 class AuditFailed(FaultlineError, AssertionError):
-    """A check was violated, or the audit cannot tell: the message is the whole verdict."""
+    """A check was violated, or the audit is inconclusive: the message is the whole verdict."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one check found. `count`: violations, of which `evidence` has the first, one line each, and `details` the
-    same as data. `by_acks`: violations told apart by the producers' acks."""
+    """Result of one check.
+
+    `count`: number of violations; `evidence` has the first of them, one line each, and `details` the same as data.
+    `by_acks`: violations by the producers' acks.
+    """
 
     check: str
     result: Literal["held", "violated", "unknown", "skipped"]
@@ -28,13 +31,13 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Verdict:
-    """`str(verdict)` is what `faultline audit` prints."""
+    """All findings of an audit. `str(verdict)` is the output of `faultline audit`."""
 
     def __init__(self, audited: Audited, directory: Path | None) -> None:
         self.directory = directory
-        """The run's: events, verdict.json, report.html. None: nothing was written."""
+        """The run's directory: events, verdict.json, report.html. None: no files were written."""
         self.unknown_because = tuple(audited.unknown_because)
-        """Why nothing can be said of the run at all; empty: something can."""
+        """Reasons why the run cannot be judged at all; empty: it can."""
         self.findings = {
             name: Finding(
                 name,
@@ -47,7 +50,7 @@ class Verdict:
             )
             for name, one in audited.checks.items()
         }
-        """By the checks' names (docs/checks.md)."""
+        """Findings by the checks' names (docs/checks.md)."""
         self._audited = audited
 
     @property
@@ -57,11 +60,11 @@ class Verdict:
 
     @property
     def lost(self) -> Finding:
-        """Acknowledged records that are gone."""
+        """Finding about acknowledged records that are gone."""
         return self.findings["lost-acknowledged"]
 
     def require_held(self, *, except_: tuple[str, ...] = ()) -> None:
-        """Every check held, but for those of `except_`, and the evidence is whole. Raises AuditFailed."""
+        """Raise AuditFailed unless all checks but `except_` held, with complete evidence."""
         if self.unknown_because or any(name not in except_ for name in self.violated):
             raise AuditFailed(str(self))
 

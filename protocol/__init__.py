@@ -1,7 +1,10 @@
-"""What travels. Reading order: `numbers`, `ids`, `errors`, `kinds`, `versions` (the gates), `messages`, `purposes`,
-`conversations` (what is heard where), `link_rules`, `hardware`, `undecodable`, `frame`, `framing`, `records`,
-`znodes`, `events`, `machine` (inputs and effects), `outbox` (whose they are), `ready_queue`, `waiting` and `work`
-(what waits, written as if it blocked), `chance`, `lateness`. All pure.
+"""Data that travels or is stored: messages, frames, events, ids, interface of machines.
 
-What is only data (structs of msgspec) has modules of its own where the logic is hot: `make fast` makes native code of
-the one and not of the other."""
+Reading order: `numbers`, `ids`, `errors`, `kinds`, `versions` (features by version), `messages`, `purposes`,
+`conversations` (messages accepted by purpose), `link_rules`, `hardware`, `undecodable`, `frame`, `framing`, `records`,
+`znodes`, `events`, `machine` (inputs and effects), `outbox` (effects by owner), `ready_queue`, `waiting` and `work`
+(asynchronous work in blocking style), `chance`, `lateness`. All pure.
+
+Where logic is hot, plain data (structs of msgspec) has modules of its own: `make fast` compiles the logic to native
+code and not the data.
+"""

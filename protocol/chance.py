@@ -1,7 +1,7 @@
-"""Chance as a value: a small deterministic generator that a machine is given a seed for.
+"""Deterministic random generator, seeded by a machine's `Started` input.
 
-Machines may not import `random`; what they draw (which session server to try first, where replica placement starts)
-comes from the seed of `Started`. SplitMix64: one multiply-and-shift chain per draw, the same on every machine.
+Machines may not import `random`. Their random choices (first session server, start of replica placement) come from the
+seed of `Started`. SplitMix64: one multiply-and-shift chain per draw, the same on every machine.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Conversations: on a connection of each purpose, which messages a node of each kind hears, and which are answers.
+"""Messages accepted on a connection, by its purpose and the node's kind; their responses.
 
-A frame may be well-formed and still be out of place: a Fetch at a session server, an answer to what nobody asked, an
-order of the controller on a client's connection. Whoever says that does not know whom it talks to. The connection ends,
-and the machine never sees the message, so that no machine has to know what it could make of it.
+A well-formed frame may be out of place: a Fetch at a session server, a response without a request, a controller's order
+on a client's connection. The sender then mistakes the receiver for another node. The connection is closed, and the
+machine never receives the message, so no machine has to handle it.
 """
 
 from collections import Counter
@@ -28,7 +28,7 @@ from protocol.purposes import CLIENT, CONTROLLER, ENSEMBLE, FETCHER, OBSERVE, SE
 
 Kinds = frozenset[type[Message]]
 Heard = Mapping[str, Kinds]
-"""{purpose: what is heard on connections that others opened for it}; not named: nothing."""
+"""{purpose: messages accepted on connections that others opened for it}; default: none."""
 
 TO_A_CONTROLLER: Final[Kinds] = frozenset({leadership.AlterIsrRequest, leadership.ControlledShutdownRequest})
 
@@ -119,7 +119,7 @@ HEARD_BY_CLIENT: Final[Heard] = {
     )
 }
 HEARD_BY_PLAYER: Final[Heard] = {}
-"""It asks and is asked by nobody."""
+"""The player accepts no connections."""
 
 TOLD_UNASKED: Final[Heard] = {
     SESSION: Kinds({session.WatchFired}),
@@ -140,47 +140,47 @@ TOLD_UNASKED: Final[Heard] = {
         }
     ),
 }
-"""{purpose: one-way messages that whoever opened the connection hears}; responses only to what it asked."""
+"""{purpose: one-way messages accepted by a connection's opener}; responses need a request."""
 
 
 @runtime_checkable
 class Hears(Protocol):
-    """A machine that says what it hears; of others nothing is checked."""
+    """A machine that declares the messages it accepts; other machines accept all."""
 
     HEARD: ClassVar[Heard]
 
 
 class OutOfPlace(Exception):
-    """A message that the other end should not have said here."""
+    """A message that does not belong on this connection."""
 
 
 class Conversation:
-    """What one end of a connection has asked, and may hear. `opened`: this end opened it."""
+    """Outstanding requests of one end of a connection. `opened`: this end opened it."""
 
-    __slots__ = ("_asked", "_heard", "_purpose")
+    __slots__ = ("_accepted", "_outstanding", "_purpose")
 
-    def __init__(self, heard: Heard, purpose: str, *, opened: bool) -> None:
+    def __init__(self, accepted: Heard, purpose: str, *, opened: bool) -> None:
         self._purpose = purpose
-        self._heard = (TOLD_UNASKED if opened else heard).get(purpose, frozenset())
-        self._asked: Counter[tuple[int, int]] = Counter()
-        """{(API key, correlation id): requests without an answer yet}."""
+        self._accepted = (TOLD_UNASKED if opened else accepted).get(purpose, frozenset())
+        self._outstanding: Counter[tuple[int, int]] = Counter()
+        """{(API key, correlation id): requests without a response}."""
 
     def say(self, message: Message, correlation_id: int) -> None:
-        """This end sends it."""
+        """Record a message that this end sends."""
         if message.DIRECTION == REQUEST and not (type(message) is ProduceRequest and message.acks == 0):
-            self._asked[message.API_KEY, correlation_id] += 1
+            self._outstanding[message.API_KEY, correlation_id] += 1
 
     def hear(self, message: Message, correlation_id: int) -> None:
-        """The other end sent it. Raises OutOfPlace."""
+        """Check a message that the other end sent. Raises OutOfPlace."""
         if message.DIRECTION == RESPONSE:
             place = (message.API_KEY, correlation_id)
-            asked = self._asked.get(place, 0)
-            if asked == 0:
-                raise OutOfPlace(f"{message.API_NAME} response {correlation_id}, for which nobody asked")
-            if asked == 1:
-                del self._asked[place]
+            outstanding = self._outstanding.get(place, 0)
+            if outstanding == 0:
+                raise OutOfPlace(f"{message.API_NAME} response {correlation_id} without a request")
+            if outstanding == 1:
+                del self._outstanding[place]
             else:
-                self._asked[place] = asked - 1
-        elif type(message) not in self._heard:
+                self._outstanding[place] = outstanding - 1
+        elif type(message) not in self._accepted:
             kind = DIRECTIONS[message.DIRECTION]
             raise OutOfPlace(f"{message.API_NAME} {kind} on a connection for {self._purpose!r}")

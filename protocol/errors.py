@@ -1,8 +1,8 @@
 """Kafka's error codes, as one table.
 
-An answer carries a code. `retriable`: the producer may try again. `definite`: the
+A response carries a code. `retriable`: the producer may retry. `definite`: the
 operation certainly did not take effect; an indefinite code leaves that open (7 and 20 even
-mean that the record *is* in the leader's log). `refresh`: the client asks for new metadata first.
+mean that the record *is* in the leader's log). `refresh`: the client requests new metadata first.
 Source: semantics 7 and the "Producer" part of 6.
 """
 
@@ -92,12 +92,12 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "ErrorCode":
-        """A peer may send any code: one that nobody knows says that something is wrong there (Errors.forCode)."""
+        """A peer may send any code; an unknown one is treated as this (Errors.forCode)."""
         return cls.UNKNOWN_SERVER_ERROR
 
 
 class ErrorTraits(msgspec.Struct, frozen=True):
-    """What a client may conclude from a code."""
+    """Conclusions of a client from a code."""
 
     retriable: bool
     definite: bool
@@ -140,7 +140,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.INVALID_COMMIT_OFFSET_SIZE: _T(False, True, False, "the record of the committed offsets is too large"),
     E.INVALID_TIMESTAMP: _T(False, True, False, "a record's timestamp is out of bounds, or is said to be the broker's"),
     E.UNSUPPORTED_SASL_MECHANISM: _T(False, True, False, "the broker knows no such mechanism"),
-    E.ILLEGAL_SASL_STATE: _T(False, True, False, "nobody can log in here: the listener is a plain one"),
+    E.ILLEGAL_SASL_STATE: _T(False, True, False, "the listener has no SASL: no client can log in"),
     E.UNSUPPORTED_VERSION: _T(False, True, False, "the peer does not speak this version"),
     E.TOPIC_ALREADY_EXISTS: _T(False, True, False, "the topic exists"),
     E.INVALID_PARTITIONS: _T(False, True, False, "so many partitions are not possible"),
@@ -182,7 +182,7 @@ TRAITS: dict[ErrorCode, ErrorTraits] = {
     E.RESOURCE_NOT_FOUND: _T(False, True, False, "there is no such thing"),
     E.DUPLICATE_RESOURCE: _T(False, True, False, "one thing is named twice"),
     E.UNACCEPTABLE_CREDENTIAL: _T(False, True, False, "the credential cannot be one"),
-    E.INVALID_UPDATE_VERSION: _T(False, True, False, "the state was changed by somebody else"),
+    E.INVALID_UPDATE_VERSION: _T(False, True, False, "another request has changed the state"),
     E.UNKNOWN_TOPIC_ID: _T(False, True, False, "there is no topic with this id"),
 }
 
@@ -192,7 +192,8 @@ assert set(TRAITS) == set(ErrorCode), "every code has its traits"
 def error_name(code: int, *, renamed: bool = True) -> str:
     """Kafka's name for `code`; unknown codes are spelt `UNKNOWN_CODE_n`.
 
-    `renamed` false gives the name 6 had before 2.6 (gate `not_leader_or_follower_name`). """
+    `renamed` false gives the name that code 6 had before 2.6 (feature `not_leader_or_follower_name`).
+    """
     if code == ErrorCode.NOT_LEADER_OR_FOLLOWER and not renamed:
         return "NOT_LEADER_FOR_PARTITION"
     known = ErrorCode(code)

@@ -1,4 +1,4 @@
-"""What `framing` makes of a payload."""
+"""A decoded frame, the result of `framing.decode`."""
 
 import msgspec
 

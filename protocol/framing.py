@@ -2,10 +2,11 @@
 
     [api_key, direction, version, correlation_id, {field: value, ...}]
 
-Anything that reads msgpack reads a captured stream. `FrameDecoder` takes bytes as they come and gives whole payloads;
-`decode` turns a payload into a typed message, or says what is wrong with it. A frame has a bound: a length above
-`MAX_FRAME_BYTES` is refused before a byte of it is kept. Of a connection's first frame `decode_hello` decodes a Hello
-and nothing else: whoever has not shown the token is not listened to. """
+Any msgpack reader reads a captured stream. `FrameDecoder` takes bytes as they come and returns whole payloads; `decode`
+turns a payload into a typed message, or raises an error with the reason. A frame has a bound: a length above
+`MAX_FRAME_BYTES` is refused before a byte of it is kept. As a connection's first frame `decode_hello` decodes only a
+Hello: a peer without the token is not served.
+"""
 
 import struct
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from protocol.messages.control import Hello
 from protocol.undecodable import UNDECODABLE, why
 
 MAX_FRAME_BYTES = 32 * 1024 * 1024
-"""Kafka's socket.request.max.bytes is 100 MiB; a fetch answer here is at most 10 MiB and a batch."""
+"""Maximum frame. Kafka's socket.request.max.bytes is 100 MiB; fetches here have 10 MiB."""
 
 _LENGTH = struct.Struct(">I")
 _NO_FRAME = "not a frame of [api_key, direction, version, correlation_id, body]"
@@ -32,12 +33,12 @@ _of_kind: dict[type[Message], msgspec.msgpack.Decoder[Any]] = {
     message: _bodies[place] for place, message in REGISTRY.items()
 }
 _BODY_BYTES_MAX = MAX_FRAME_BYTES - 64
-"""Longer ones are looked at with what a frame adds."""
+"""Bodies above this size are checked together with the frame's overhead."""
 M = TypeVar("M", bound=Message)
 
 
 class ProtocolError(Exception):
-    """The peer sent what no peer should. The connection is closed; nothing before it is lost."""
+    """The peer violated the protocol. The connection is closed; earlier frames are kept."""
 
 
 def encode(message: Message, correlation_id: int = 0, version: int = 0) -> bytes:
@@ -49,7 +50,7 @@ def encode(message: Message, correlation_id: int = 0, version: int = 0) -> bytes
 
 
 def decode(payload: bytes | bytearray | memoryview) -> Frame:
-    """A payload (without its length) as a typed message. Raises ProtocolError naming the place."""
+    """A payload (without its length) as a typed message. Raises ProtocolError with the place."""
     try:
         api_key, direction, version, correlation_id, body = _envelope.decode(payload)
     except UNDECODABLE as error:
@@ -62,7 +63,7 @@ def decode(payload: bytes | bytearray | memoryview) -> Frame:
 
 
 def encode_body(message: Message) -> bytes:
-    """Of a frame, what is the message's own. Raises ProtocolError if a frame of it would exceed the bound."""
+    """A message's body in a frame. Raises ProtocolError if its frame would exceed the bound."""
     body = _encoder.encode(message)
     if len(body) > _BODY_BYTES_MAX:
         encode(message)
@@ -70,12 +71,15 @@ def encode_body(message: Message) -> bytes:
 
 
 def decode_body(kind: type[M], body: bytes) -> M:
-    """What `encode_body` made of a message of that kind."""
+    """A message of that kind from a body of `encode_body`."""
     return _of_kind[kind].decode(body)  # type: ignore[no-any-return]
 
 
 def decode_hello(payload: bytes) -> Hello:
-    """A connection's first payload. Of anything but a Hello the body is not looked at. Raises ProtocolError."""
+    """A connection's first payload, as a Hello. Raises ProtocolError.
+
+    Bodies of other messages are not decoded.
+    """
     try:
         api_key, direction, _, _, body = _envelope.decode(payload)
     except UNDECODABLE as error:
@@ -96,7 +100,10 @@ def _message(decoder: msgspec.msgpack.Decoder[Any], api_key: int, direction: int
 
 
 class FrameDecoder:
-    """Cuts a byte stream into payloads. Keeps at most one incomplete frame, bounded by `max_frame_bytes`."""
+    """Cuts a byte stream into payloads.
+
+    Keeps at most one incomplete frame, bounded by `max_frame_bytes`.
+    """
 
     __slots__ = ("_buffer", "_max_frame_bytes")
 
@@ -131,5 +138,5 @@ class FrameDecoder:
 
     @property
     def pending_bytes(self) -> int:
-        """Bytes of an incomplete frame; not zero at the stream's end means that it was torn."""
+        """Bytes of an incomplete frame; not zero at the stream's end means a torn frame."""
         return len(self._buffer)

@@ -1,4 +1,4 @@
-"""What a node's machine is like, apart from what is broken: how slow its disk is, how wrong its wall clock."""
+"""Properties of a node's machine, apart from failures: speed of its disk, its wall clock."""
 
 from typing import Final
 
@@ -12,8 +12,11 @@ AHEAD: Final = {True: "ahead", False: "behind"}
 
 
 class Hardware(msgspec.Struct, frozen=True):
-    """Scenario ms. `operation_ms`: that each storage operation takes besides what it would; `fsync_ms`: that each fsync
-    does, in its place. `clock_ahead_ms`: of the wall clock, before the others'; timers do not notice."""
+    """Properties in scenario ms.
+
+    `operation_ms`: additional time of each storage operation; `fsync_ms`: of each fsync, instead. `clock_ahead_ms`:
+    lead of the wall clock over the others'; timers are not affected.
+    """
 
     operation_ms: float = 0.0
     fsync_ms: float = 0.0
@@ -21,25 +24,25 @@ class Hardware(msgspec.Struct, frozen=True):
 
     @property
     def slow(self) -> bool:
-        """Whether its disk is."""
+        """Whether the disk is slow."""
         return self.operation_ms > 0.0 or self.fsync_ms > 0.0
 
     def takes_ms(self, operation: str) -> float:
-        """One storage operation."""
+        """Additional time of one storage operation, in ms."""
         return self.fsync_ms if operation in SYNCS else self.operation_ms
 
 
     @property
     def text(self) -> str:
-        """In words; "": it is sound."""
-        told = []
+        """Text of the deviations; "": none."""
+        parts = []
         if self.operation_ms > 0.0:
-            told.append(f"its disk takes {self.operation_ms:g} ms longer an operation")
+            parts.append(f"its disk takes {self.operation_ms:g} ms longer an operation")
         if self.fsync_ms > 0.0:
-            told.append(f"its disk takes {self.fsync_ms:g} ms longer an fsync")
+            parts.append(f"its disk takes {self.fsync_ms:g} ms longer an fsync")
         if self.clock_ahead_ms:
-            told.append(f"its wall clock is {abs(self.clock_ahead_ms):g} ms {AHEAD[self.clock_ahead_ms > 0.0]}")
-        return ", ".join(told)
+            parts.append(f"its wall clock is {abs(self.clock_ahead_ms):g} ms {AHEAD[self.clock_ahead_ms > 0.0]}")
+        return ", ".join(parts)
 
 
 SOUND: Final = Hardware()

@@ -1,51 +1,53 @@
-"""Named kinds: what code decides by, where the words beside it are for people and may change."""
+"""Enumerated reasons, for code; the texts beside them are for people and may change."""
 
 from enum import StrEnum
 
 
 class ExitKind(StrEnum):
-    """Why a process ended by itself."""
+    """Reason why a process ended."""
 
     ASKED = "asked"
-    """It was told to, or has nothing more to do: code 0."""
+    """Requested, or no work is left: code 0."""
     NO_SESSION_SERVICE = "no-session-service"
-    """None within zookeeper.connection.timeout.ms of its start, or its first session expired while it loaded its logs
-    (semantics 4.2)."""
+    """No session service within zookeeper.connection.timeout.ms of the start.
+
+    Or the first session expired while the broker loaded its logs (semantics 4.2).
+    """
     STILL_REGISTERED = "still-registered"
-    """Its znode is there, of a session that is not its own: an earlier life's (semantics 11.10)."""
+    """The broker's znode belongs to an earlier incarnation's session (semantics 11.10)."""
     NOT_REGISTERED = "not-registered"
-    """It could not be registered for another reason."""
+    """The registration failed for another reason."""
     REGISTRATION_EXPIRED = "registration-expired"
-    """Its session ended while it registered."""
+    """The session ended during the registration."""
     LOG_DIRECTORIES_FAILED = "log-directories-failed"
-    """Its last log directory, before 1.0 any (KIP-112)."""
+    """The last log directory failed, before 1.0 any (KIP-112)."""
     AHEAD_OF_LEADER = "ahead-of-leader"
-    """A follower may not cut what its leader does not have (semantics 2.3)."""
+    """A follower may not truncate records that its leader does not have (semantics 2.3)."""
     CONTROLLER_FAILED = "controller-failed"
-    """What the controller found, or has to do, is beyond it."""
+    """The controller cannot handle its state or task."""
     STORAGE_FAILED = "storage-failed"
-    """A session server's disk."""
+    """A session server's disk failed."""
     CRASHED = "crashed"
-    """A bug of ours, or what the machine lacks."""
+    """A bug of faultline, or a missing part of the machine."""
 
 
 class CutReason(StrEnum):
-    """Why a replica's log was cut (`log_truncated`)."""
+    """Reason why a replica's log was truncated (`log_truncated`)."""
 
     HIGH_WATERMARK = "high-watermark"
-    """Down to its own high watermark (semantics 2.1)."""
+    """To its own high watermark (semantics 2.1)."""
     EPOCH = "epoch"
-    """To where the leader's answer says that the logs part (2.1)."""
+    """To the offset where the logs diverge, from the leader's epoch response (2.1)."""
     DIVERGING = "diverging"
-    """The same, told with a fetch (KIP-595)."""
+    """To the diverging offset of a fetch response (KIP-595)."""
     OUT_OF_RANGE = "out-of-range"
     """To the leader's log end (2.3)."""
     FULL = "full"
-    """All of it, to begin at the leader's log start (2.3)."""
+    """To nothing: the log continues at the leader's log start (2.3)."""
 
 
 class IgnoredReason(StrEnum):
-    """Why an order of the controller changed nothing for a partition (`leader_and_isr_ignored`, semantics 1.7)."""
+    """Reason why an order had no effect (`leader_and_isr_ignored`, semantics 1.7)."""
 
     OLD_CONTROLLER = "controller epoch not newer"
     OFFLINE = "in an offline log directory"
@@ -53,8 +55,8 @@ class IgnoredReason(StrEnum):
     NOT_A_REPLICA = "not a replica"
     LEADER_NOT_ALIVE = "leader not alive"
     SESSION_EXPIRED = "session expired"
-    """Before its turn came; from 2.7 on in its turn."""
+    """Before its turn; from 2.7 on in its turn."""
     NEWER_REGISTRATION = "broker epoch not known yet"
-    """The answer to its own registration is under way (KAFKA-9839)."""
+    """The response to the broker's own registration is pending (KAFKA-9839)."""
     HALF_WAY = "half-way"
-    """The session expired when its role was taken over, and before its fetcher began (KAFKA-9307)."""
+    """The session expired between the role change and the start of the fetcher (KAFKA-9307)."""

@@ -1,8 +1,8 @@
-"""Lateness of timers as counts that can be added up: over time, and over a process's files.
+"""Lateness of timers as counts that can be summed over time, and over a process's files.
 
-A run is judged by the p99.9 of all of a process's timers; the p99.9 of five seconds of them is next to their maximum,
-and such figures cannot be merged. So a report holds, for each bound, how many timers were late by at most that much.
-Neighbouring bounds differ by a quarter of an octave: a share read from counts is at most 19 % too high, never too low.
+A run is judged by the p99.9 of all of a process's timers. The p99.9 of five seconds is close to their maximum, and such
+figures cannot be merged. So a report holds, for each bound, the number of timers that were late by at most that much.
+Neighbouring bounds differ by a quarter of an octave: a quantile from counts is at most 19 % too high, never too low.
 """
 
 import math
@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 REPORT_EVERY_MS = 5_000.0
-"""A process tells its lateness so often, in scenario ms, and thereby that it lives."""
+"""Interval of a process's lateness reports, in scenario ms; they also show that it lives."""
 BOUNDS_PER_OCTAVE = 4
 LEAST_MS = 1.0
-"""All that is less late has one bound."""
+"""Bound of all smaller latenesses."""
 
 
 class BadBuckets(ValueError):
@@ -21,7 +21,7 @@ class BadBuckets(ValueError):
 
 
 def bound_ms(late_ms: float) -> float:
-    """The bound under which a timer late by `late_ms` is counted: the next one up, in whole hundredths."""
+    """Bound that counts a timer late by `late_ms`: the next one up, in whole hundredths."""
     if late_ms <= LEAST_MS:
         return LEAST_MS
     octaves = math.ceil(math.log2(late_ms) * BOUNDS_PER_OCTAVE) / BOUNDS_PER_OCTAVE
@@ -29,7 +29,10 @@ def bound_ms(late_ms: float) -> float:
 
 
 def buckets_text(late_ms: Iterable[float]) -> str:
-    """`1:40 119:2`: how many were late by at most 1 ms, and how many more by at most 119 ms."""
+    """Counts as text.
+
+    `1:40 119:2`: 40 timers were late by at most 1 ms, and 2 more by at most 119 ms.
+    """
     counts = Counter(map(bound_ms, late_ms))
     return " ".join(f"{bound:g}:{count}" for bound, count in sorted(counts.items()))
 
@@ -48,7 +51,7 @@ def merged(texts: Iterable[str]) -> Counter[float]:
 
 
 def share_ms(counts: Mapping[float, int], share: float) -> float:
-    """The lowest bound that at least `share` (of 1) of the timers kept; 0 if there are none."""
+    """Lowest bound kept by at least `share` (of 1) of the timers; 0 without timers."""
     needed = share * sum(counts.values())
     kept = 0
     for bound in sorted(counts):

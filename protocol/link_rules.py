@@ -1,4 +1,4 @@
-"""A fault on links, as it travels to the nodes and as they ask it: which frames fall under it."""
+"""A fault on links, as nodes receive it, with its test for frames."""
 
 from typing import Final, Literal
 
@@ -14,17 +14,17 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `a`, `b`: node names; traffic between a node of `a` and one of `b` matches, in both directions, or only from `a`
     to `b` (`one_way`).
-    `opened_by_a`: only connections that a node of `a` opened (then only their packets from `a` to `b`: the answers'
-    way is open).
+    `opened_by_a`: only connections that a node of `a` opened (then only their packets from `a` to `b`: responses
+    pass).
     `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
     text says so).
-    `client_ids`: only connections of Kafka clients that call themselves so (`client.id`); nodes' own are none.
+    `client_ids`: only connections of Kafka clients with this `client.id`; not the nodes' own connections.
     `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss, bandwidth. `delay_ms`, `jitter_ms`: for
-    delay. `loss`: share of frames lost, each coming later by a retransmission. `bytes_per_s`: of scenario time, that a
-    sender's frames have all together; for bandwidth.
+    delay. `loss`: share of frames lost, each coming later by a retransmission. `bytes_per_s`: limit of all frames of a
+    sender together, in scenario time; for bandwidth.
     `recovery`: rto (after the heal data flows at the sender's next retransmission) or instant.
     `expects_traffic`: whether a run in which the rule stops nothing is unknown.
-    `driver`: who stops the frames: the nodes themselves, or the kernel's packet filter; then nodes only note the rule.
+    `driver`: component that stops the frames: the nodes, or the kernel's packet filter; then nodes only note the rule.
     """
 
     rule: str
@@ -47,14 +47,16 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_of_some_frames(self) -> bool:
-        """Not of all on its links."""
+        """Whether the rule affects only some frames of its links."""
         return bool(self.purposes or self.apis or self.client_ids)
 
     def matches(
         self, sender: str, receiver: str, opener: str, purpose: str, api: str = "", client_id: str = ""
     ) -> bool:
-        """Whether a frame from `sender` to `receiver` on a connection opened by `opener` falls under this rule.
-        `client_id`: of the Kafka client that opened it, "": a node did."""
+        """Whether the rule affects a frame from `sender` to `receiver` on a connection of `opener`.
+
+        `client_id`: of the Kafka client that opened it, "": a node did.
+        """
         forward = sender in self.a and receiver in self.b
         if not forward and (self.one_way or self.opened_by_a or not (sender in self.b and receiver in self.a)):
             return False

@@ -1,13 +1,13 @@
-"""What a machine is: one input and the time go in, effects come out.
+"""Interface of a machine: one input and the time go in, effects come out.
 
-A machine never reads a clock, a socket or a random source. Whoever runs it (emulator/worlds) does what the effects
-say, in their order: what must be on disk before a message leaves was written, through the injected `Files`, before
-the `Send` that speaks of it was returned. A machine cannot tell which world runs it.
+A machine never reads a clock, a socket or a random source. Its world (emulator/worlds) carries out the effects in their
+order. Data that must be on disk before a message leaves is written through the injected `Files` before the machine
+returns the `Send`. A machine cannot tell which world runs it.
 
-Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for what is written down.
+Time comes as a pair because Kafka uses both: `mono_ms` for time-outs, `wall_ms` for stored timestamps.
 
-Inputs and effects are data that never refers back to whoever holds it, as messages and events are; so the collector of
-cycles need not know of them (`gc=False`).
+Inputs and effects, like messages and events, are data without references to their holder; so the collector of cycles
+need not track them (`gc=False`).
 """
 
 from enum import StrEnum
@@ -21,11 +21,14 @@ from protocol.messages.base import Message
 from protocol.messages.status import NodeStatus
 
 TimerKey = tuple[str | int, ...]
-"""A timer's name, its owner's first: ("isr-shrink",), ("fetch-wait", 17). Setting it again moves it."""
+"""A timer's name, its owner's first: ("isr-shrink",), ("fetch-wait", 17). A reset moves it."""
 
 
 class Now(msgspec.Struct, frozen=True, gc=False):
-    """The time of an input. Scenario milliseconds: a clock that runs N times faster is invisible here."""
+    """The time of an input.
+
+    Scenario milliseconds: a clock that runs N times faster is invisible here.
+    """
 
     mono_ms: float
     wall_ms: float
@@ -35,7 +38,7 @@ class Now(msgspec.Struct, frozen=True, gc=False):
 
 
 class Started(msgspec.Struct, frozen=True, gc=False, tag="started"):
-    """First input of a life. `seed` is the only chance a machine ever gets."""
+    """First input of an incarnation. `seed` is a machine's only source of randomness."""
 
     seed: int
     incarnation: int
@@ -50,25 +53,27 @@ class ConnectionAccepted(msgspec.Struct, frozen=True, gc=False, tag="accepted"):
 
 
 class ConnectionOpened(msgspec.Struct, frozen=True, gc=False, tag="opened"):
-    """What we asked for with `Open` stands."""
+    """An outgoing connection (`Open`) was established."""
 
     connection: int
 
 
 class Loss(StrEnum):
-    """Why a connection is lost. The value says it in words, where there is nothing more to say."""
+    """Reason why a connection is lost. The value is the text without further details."""
 
     REFUSED = "connection refused"
-    """Nobody listens there."""
+    """No process listens at the peer."""
     TIMED_OUT = "connection timed out"
     """TCP has given up."""
     CLOSED = "closed by peer"
-    """It stood, and the peer has ended it, or what came was no frame."""
+    """The peer closed an established connection, or sent bytes that are no frame."""
 
 
 class ConnectionLost(msgspec.Struct, frozen=True, gc=False, tag="lost"):
-    """Refused, closed by the peer, or torn. Never sent after our own `Close`. Nothing more comes from this
-    connection. `reason`: for people."""
+    """A connection was refused, closed by the peer, or torn.
+
+    Never sent after our own `Close`. No further input comes from this connection. `reason`: for people.
+    """
 
     connection: int
     reason: str
@@ -85,13 +90,13 @@ class MessageReceived(msgspec.Struct, frozen=True, gc=False, tag="message"):
 
 
 class TimerFired(msgspec.Struct, frozen=True, gc=False, tag="timer"):
-    """Never sent after the timer was cancelled or moved, however long this input has waited."""
+    """A timer fired. Never sent after a cancellation or move, however long this input waited."""
 
     key: TimerKey
 
 
 class StopRequested(msgspec.Struct, frozen=True, gc=False, tag="stop"):
-    """SIGTERM: stop in an orderly way (controlled shutdown, checkpoints, marker), then `Exit(0)`."""
+    """SIGTERM: stop in order (controlled shutdown, checkpoints, marker), then `Exit(0)`."""
 
 
 Input = Started | ConnectionAccepted | ConnectionOpened | ConnectionLost | MessageReceived | TimerFired | StopRequested
@@ -100,8 +105,10 @@ Input = Started | ConnectionAccepted | ConnectionOpened | ConnectionLost | Messa
 
 
 class Open(msgspec.Struct, frozen=True, gc=False, tag="open"):
-    """Open a connection to node `to`; answered by ConnectionOpened or ConnectionLost. `connection` is positive and
-    new."""
+    """Open a connection to node `to`; ConnectionOpened or ConnectionLost follows.
+
+    `connection` is positive and new.
+    """
 
     connection: int
     to: str
@@ -109,13 +116,13 @@ class Open(msgspec.Struct, frozen=True, gc=False, tag="open"):
 
 
 class Close(msgspec.Struct, frozen=True, gc=False, tag="close"):
-    """What was sent before still leaves. No input follows for this connection."""
+    """Close a connection after earlier frames have left. No input follows for it."""
 
     connection: int
 
 
 class Send(msgspec.Struct, frozen=True, gc=False, tag="send"):
-    """Send on a connection that stands; on one that is gone it is dropped (its loss is on its way)."""
+    """Send on an established connection; on a lost one the frame is dropped."""
 
     connection: int
     correlation_id: int
@@ -131,7 +138,7 @@ class SetTimer(msgspec.Struct, frozen=True, gc=False, tag="set-timer"):
 
 
 class CancelTimer(msgspec.Struct, frozen=True, gc=False, tag="cancel-timer"):
-    """No TimerFired(key) after this, not even one already due."""
+    """Cancel a timer: no TimerFired(key) after this, not even one already due."""
 
     key: TimerKey
 
@@ -143,7 +150,7 @@ class Emit(msgspec.Struct, frozen=True, gc=False, tag="emit"):
 
 
 class Exit(msgspec.Struct, frozen=True, gc=False, tag="exit"):
-    """The process ends, after the effects before this one. `code` 0: asked for. `reason`: for people."""
+    """End the process, after the earlier effects. `code` 0: requested. `reason`: for people."""
 
     code: int
     reason: str
@@ -154,16 +161,16 @@ Effect = Open | Close | Send | SetTimer | CancelTimer | Emit | Exit
 
 
 class Machine(Protocol):
-    """Anything that can be run by a world."""
+    """Interface that a world runs."""
 
     def step(self, now: Now, event: Input) -> list[Effect]:
-        """Handle one input. The list is the caller's."""
+        """Handle one input. The caller owns the list."""
         ...
 
 
 @runtime_checkable
 class TellsStatus(Protocol):
-    """A machine that says what it thinks, also before its first input. Asking changes nothing."""
+    """A machine that reports its status, also before its first input. Reading changes nothing."""
 
     def status(self, now: Now) -> NodeStatus: ...
 

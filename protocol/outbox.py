@@ -1,4 +1,4 @@
-"""Where a machine's parts put their effects, and where they say who is told what becomes of them."""
+"""Effects of a machine's parts, and the owners of connections and timers."""
 
 from collections.abc import Callable
 
@@ -25,16 +25,18 @@ from protocol.machine import (
 from protocol.messages.base import Message
 
 Owner = Callable[[Now, ConnectionEvent, "Outbox"], None]
-"""Is told what becomes of a connection."""
+"""Callback for inputs of a connection."""
 Due = Callable[[Now, "Outbox"], None]
-"""Is told that a timer has fired."""
+"""Callback for a fired timer."""
 
 
 class Outbox:
-    """Collects the effects of one step, so that the parts of a machine need not pass lists around; and knows who
-    asked for what: whoever opens a connection or sets a timer is told what becomes of it.
+    """Collects the effects of one step, and routes inputs to their owners.
 
-    `connection()` numbers the connections that this life of the node opens. """
+    Parts of a machine need not pass lists around. The part that opens a connection or sets a timer receives its inputs.
+
+    `connection()` numbers the connections that this incarnation of the node opens.
+    """
 
     __slots__ = ("_effects", "_next_connection", "_owners", "_timers")
 
@@ -45,7 +47,7 @@ class Outbox:
         self._timers: dict[TimerKey, Due] = {}
 
     def open(self, to: str, purpose: str, owner: Owner) -> int:
-        """Order a connection; returns its id. All that comes of it is `owner`'s."""
+        """Open a connection; returns its id. Its inputs go to `owner`."""
         connection = self._next_connection
         self._next_connection += 1
         self._owners[connection] = owner
@@ -53,7 +55,7 @@ class Outbox:
         return connection
 
     def own(self, connection: int, owner: Owner) -> None:
-        """All that comes of a connection that stands is `owner`'s from now on: one that was accepted, or handed on."""
+        """Route inputs of an established connection to `owner`: an accepted one, or one handed over."""
         self._owners[connection] = owner
 
     def close(self, connection: int) -> None:
@@ -64,7 +66,7 @@ class Outbox:
         self._effects.append(Send(connection, correlation_id, version, message))
 
     def set_timer(self, key: TimerKey, after_ms: float, due: Due) -> None:
-        """`due` is called when it fires."""
+        """Set a timer; `due` is called when it fires."""
         assert after_ms >= 0, (key, after_ms)
         self._timers[key] = due
         self._effects.append(SetTimer(key, after_ms))
@@ -74,8 +76,10 @@ class Outbox:
         self._effects.append(CancelTimer(key))
 
     def keep_only(self, connection: int, key: str) -> None:
-        """The machine comes to its end: of its connections and timers only that connection, and the timers whose keys
-        begin so, have an owner from now on. What else it opened is closed, and what else was accepted ends with it."""
+        """Drop all connections and timers but one connection, and the timers with this key prefix.
+
+        The machine is about to end. Other connections that it opened are closed; accepted ones end with it.
+        """
         for number in [number for number in self._owners if number != connection]:
             if number > 0:
                 self.close(number)
@@ -91,10 +95,12 @@ class Outbox:
         self._effects.append(Exit(code, reason, kind))
 
     def route(self, now: Now, event: Input) -> bool:
-        """Give an input to its owner. False: it has none, or none any more (whoever owned the connection has closed
-        it in the same instant)."""
-        # On the path of every input: most are messages, and to learn that a struct is *not* of a class takes isinstance
-        # and patterns ten times as long as to compare its type.
+        """Route an input to its owner. False: it has no owner, or no longer.
+
+        (The owner may have closed the connection in the same instant.)
+        """
+        # On the path of every input, and most are messages: a negative isinstance or pattern takes ten times as long as
+        # a comparison of types.
         if type(event) is MessageReceived:
             owner = self._owners.get(event.connection)
         elif type(event) is TimerFired:

@@ -1,9 +1,12 @@
-"""What a connection is for. Its opener says so in its first frame; the injector's rules can name it."""
+"""Purposes of connections. The first frame names the purpose; fault rules can use it."""
 
 FETCHER = "fetcher"
 """A follower's replica fetcher to a leader."""
 CONTROLLER = "controller"
-"""The controller's channel to a broker (its own included): LeaderAndIsr, UpdateMetadata, StopReplica."""
+"""The controller's channel to a broker (its own included).
+
+LeaderAndIsr, UpdateMetadata, StopReplica.
+"""
 TO_CONTROLLER = "to-controller"
 """A broker's channel to the controller: AlterIsr, ControlledShutdown."""
 SESSION = "session"
@@ -19,4 +22,4 @@ CONTROL = "control"
 
 ALL = (FETCHER, CONTROLLER, TO_CONTROLLER, SESSION, ENSEMBLE, CLIENT, OBSERVE, CONTROL)
 BROKER_PORT = (FETCHER, CONTROLLER, TO_CONTROLLER, CLIENT)
-"""Purposes that arrive at a broker's port: what `cut link` stops (session traffic passes)."""
+"""Purposes that arrive at a broker's port: `cut link` stops these (session traffic passes)."""

@@ -1,7 +1,7 @@
-"""What decoding raises at bytes that somebody else wrote: a frame, a request's line, a file.
+"""Exceptions of decoding untrusted bytes: a frame, a request's line, a file.
 
-msgspec has an error of its own for what does not fit the type. Beside it come a string that is not UTF-8, a number out
-of range, and nesting that is deeper than the interpreter goes. All of them are the writer's fault, none is ours.
+msgspec has its own error for data of the wrong type. Others are a string that is not UTF-8, a number out of range, and
+nesting beyond the interpreter's limit. All of them are the writer's fault, none is ours.
 """
 
 from typing import Final
@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 UNDECODABLE: Final = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
-"""UnicodeDecodeError is a ValueError."""
+"""Exceptions to catch; UnicodeDecodeError is a ValueError."""
 REASON_CHARACTERS_MAX: Final = 200
-"""An error may quote what it met, and that may be a field's name of megabytes."""
+"""Maximum characters of a reason: an error may quote a field's name of megabytes."""
 
 
 def why(error: BaseException) -> str:
-    """The error in words, of a bounded length."""
+    """The error's text, of a bounded length."""
     if isinstance(error, RecursionError):
         return "nested too deep"
     text = str(error)

@@ -1,8 +1,8 @@
-"""Versions and gates: the only place that knows which Kafka did what since when.
+"""Versions and their features: the only place that knows Kafka's behaviour by version.
 
-A broker has two versions. Its *binary* decides defaults and what its controller and its log do;
-`inter.broker.protocol.version` (IBP, by default the binary's own, never newer) decides what it says to other
-brokers. Everywhere else the code asks a named gate: `gates.truncates_on_fetch`, never `version >= 2.7`.
+A broker has two versions. Its *binary* decides defaults and the behaviour of its controller and its log;
+`inter.broker.protocol.version` (IBP, by default the binary's own, never newer) decides its protocol with other brokers.
+All other code tests a named gate: `gates.truncates_on_fetch`, never `version >= 2.7`.
 
 Sources: semantics, table of eras and sections 1 to 4; each gate names its rule.
 """
@@ -28,11 +28,13 @@ LADDER: tuple[str, ...] = (
     "2.7",
     "2.8",
 )
-"""Every version the emulator plays, oldest first; each does as its last patch release does (1.0 as 1.0.2)."""
+"""Every version emulated, oldest first, each as its last patch release (1.0 as 1.0.2)."""
 
 BETWEEN: tuple[str, ...] = ("0.9", "0.10.0", "0.10.1")
-"""Kafka's minor releases between the ladder's first two steps, which are not played: tables say since which of all
-something is known."""
+"""Kafka's minor releases between the ladder's first two steps, which are not emulated.
+
+Tables of first versions may name them.
+"""
 
 DEFAULT_VERSION = "2.6"
 
@@ -58,8 +60,11 @@ def rank(version: str) -> int:
 
 
 def boundary_rank(version: str) -> int:
-    """Position of a gate's boundary on the ladder. Raises ValueError for an alias or a patch release: `2.0` stands for
-    2.0.1, so that a gate which begins with it leaves 2.0.0 out unnoticed."""
+    """Position of a gate's boundary on the ladder. Raises ValueError for other versions.
+
+    An alias or a patch release is no boundary: `2.0` stands for 2.0.1, so a gate that begins with it would silently
+    leave out 2.0.0.
+    """
     if version not in LADDER:
         raise ValueError(f"gate boundary {version!r}: no step of the ladder; write one of: {', '.join(LADDER)}")
     return LADDER.index(version)
@@ -84,16 +89,19 @@ def _place(version: str) -> int:
 
 
 def since(version: str, first: str) -> bool:
-    """Whether `version` is `first` or newer; either may be any of `releases`. For tables of defaults and gates only."""
+    """Whether `version` is `first` or newer; either may be any of `releases`.
+
+    For tables of defaults and gates only.
+    """
     return _place(version) >= _place(first)
 
 
 Steps = tuple[tuple[str, str], ...]
-"""What holds since which version: [(first version, value)], oldest first."""
+"""Values with the version from which they hold: [(first version, value)], oldest first."""
 
 
 def in_force(version: str, steps: Steps) -> str:
-    """The value of the last step that `version` has reached. The first step is the oldest version's."""
+    """The value of the last step that `version` has reached; the first is the oldest version's."""
     assert steps[0][0] == LADDER[0], steps
     return [value for first, value in steps if since(version, first)][-1]
 
@@ -103,8 +111,10 @@ PROTOCOL_VERSIONS: dict[str, str] = {
     "0.11.0": "IV2", "1.0": "IV0", "1.1": "IV0", "2.0": "IV1", "2.1": "IV2", "2.2": "IV1", "2.3": "IV1", "2.4": "IV1",
     "2.5": "IV0", "2.6": "IV0", "2.7": "IV2", "2.8": "IV1",
 }  # fmt: skip
-"""What inter.broker.protocol.version and log.message.format.version may be (ApiVersion), each with its last internal
-version, `2.7-IV2`, which is the same as `2.7`."""
+"""Values of inter.broker.protocol.version and log.message.format.version (ApiVersion).
+
+Each has its last internal version, `2.7-IV2`, which is the same as `2.7`.
+"""
 
 
 def protocol_release(text: str) -> str:
@@ -118,8 +128,10 @@ def protocol_release(text: str) -> str:
 
 
 def protocol_version(text: str) -> str:
-    """The same on the ladder. Raises UnknownVersion: no such version, one that is not played, or an internal version
-    between releases."""
+    """The ladder's version of an inter.broker.protocol.version. Raises UnknownVersion.
+
+    Errors: no such version, one that is not emulated, or an internal version between releases.
+    """
     short, internal = protocol_release(text), text.partition("-")[2]
     if internal and internal != PROTOCOL_VERSIONS[short]:
         raise UnknownVersion(f"protocol version {text!r} lies between releases, and those alone are played: {short}")
@@ -129,544 +141,814 @@ def protocol_version(text: str) -> str:
 
 
 def message_format_magic(text: str) -> int:
-    """The record format of a log.message.format.version: 0, 1 or 2. Raises UnknownVersion."""
+    """Record format of a log.message.format.version: 0, 1 or 2. Raises UnknownVersion."""
     order = list(PROTOCOL_VERSIONS)
     place = order.index(protocol_release(text))
     return sum(place >= order.index(first) for first in ("0.10.0", "0.11.0"))
 
 
 class Gates(msgspec.Struct, frozen=True, kw_only=True):
-    """What a broker of one (binary, inter.broker.protocol.version) pair does. One field per rule."""
+    """Behaviour of a broker of one (binary, inter.broker.protocol.version) pair, by rule."""
 
     binary: str
     inter_broker_protocol: str
 
     # --- records (IBP) ---
     record_magic: int
-    """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+), or an older one by log.message.format.version."""
+    """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+); log.message.format.version lowers it."""
 
     compacted_topics_need_keys: bool
-    """0.9+ (binary): a record without a key is refused where `cleanup.policy` has compact (semantics 1.8)."""
+    """0.9+ (binary): a compacted topic refuses a record without a key (semantics 1.8)."""
     invalid_record_named: bool
-    """2.4+ (binary): what is refused so is INVALID_RECORD, which no client tries again; before, CORRUPT_MESSAGE."""
+    """2.4+ (binary): that error is INVALID_RECORD, not retriable; before, CORRUPT_MESSAGE."""
 
     # --- truncation (IBP; semantics 2.1, table of eras) ---
     truncates_to_high_watermark: bool
-    """E0: a follower cuts to its own high watermark on becoming follower."""
+    """E0: a new follower truncates to its own high watermark."""
     epoch_request_version: int
-    """Version of OFFSET_FOR_LEADER_EPOCH a follower sends: -1 none, 0 (KIP-101), 1 (KIP-279), 2 fenced (KIP-320), 3;
-    not 2.8's 4, which says the same in another form."""
+    """Version of a follower's OFFSET_FOR_LEADER_EPOCH.
+
+    -1 none, 0 (KIP-101), 1 (KIP-279), 2 fenced (KIP-320), 3; not 2.8's 4, which has the same content in another form.
+    """
     truncates_on_fetch: bool
-    """E4: no separate request; the fetch answer names the divergence (Fetch v12)."""
+    """E4: no separate request; the fetch response has the divergence (Fetch v12)."""
     fetch_version: int
-    """Version of the FETCH a follower sends."""
+    """Version of a follower's FETCH."""
     consumer_fetch_version: int
-    """Version of the FETCH a consumer sends: 0 in 0.8.2, which has the old one alone. From 3 on all are alike here."""
+    """Version of a consumer's FETCH.
+
+    0 in 0.8.2, which has only the old consumer. From 3 on all are alike here.
+    """
     fences_by_epoch: bool
     """E3+: requests carry the current leader epoch and are fenced by it (semantics 2.2)."""
     has_epoch_cache: bool
-    """0.11+ (record format): leader-epoch-checkpoint is kept. Older records name no epoch, whatever brokers speak."""
+    """0.11+ (record format): leader-epoch-checkpoint is kept. Older records have no epoch."""
     cuts_without_asking: bool
-    """2.1+ (binary): who knows no epoch cuts to the high watermark at once; before, it asks, and is told nothing."""
+    """2.1+ (binary): a follower without epochs truncates to the high watermark immediately.
+
+    Before, it requests the epoch's end, and gets none.
+    """
     drops_answers_of_older_epochs: bool
-    """2.1+ (binary): an answer about epochs counts only in the leader epoch in which it was asked for."""
+    """2.1+ (binary): an epoch response counts only in the leader epoch of its request."""
     fetch_start_at_log_end: bool
-    """0.11, 1.0: a truncating follower starts at its log end instead of its high watermark (semantics 1.7)."""
+    """0.11, 1.0: a truncating follower starts at its log end (semantics 1.7)."""
 
     # --- leadership (binary; semantics 1.7, 3) ---
     assigns_epoch_on_election: bool
-    """2.0.1+: a new leader writes (epoch, log end) at once (KAFKA-7415)."""
+    """2.0.1+: a new leader writes (epoch, log end) immediately (KAFKA-7415)."""
     epoch_entry_below_first_answered: bool
-    """2.0.1+: a question about an epoch older than all cached is answered with the first entry's start."""
+    """2.0.1+: for an epoch older than all cached ones a leader returns the first start."""
     no_epochs_end_at_log_end: bool
-    """0.11 (to 1.0.1): who knows no epoch asks a leader that knows none either, and is answered with its log end."""
+    """0.11 (to 1.0.1): a leader without epochs returns its log end to a follower without epochs."""
     epoch_cache_strict_assign: bool
     """2.0.1+: assigning an epoch removes conflicting tail entries."""
     expand_needs_epoch_start: bool
     """2.0.1+: a replica joins the ISR only at or beyond the leader epoch's start (KAFKA-7128)."""
     fetcher_restart: str
-    """When LeaderAndIsr restarts a follower's fetcher: `leader-changed` (E0-2.0.0), `leader-or-epoch-jump` (2.0.1),
-    `leader-or-epoch` (2.1+)."""
+    """Rule that restarts a follower's fetcher at a LeaderAndIsr.
+
+    `leader-changed` (E0-2.0.0), `leader-or-epoch-jump` (2.0.1), `leader-or-epoch` (2.1+).
+    """
     truncates_epochs_beyond_log_end: bool
-    """2.6+: entries at or beyond the log end are dropped though nothing is cut."""
+    """2.6+: entries at or beyond the log end are dropped even without a truncation."""
     out_of_range_starts_over: bool
-    """0.8.2: a follower out of range whose leader does not end below it throws its log away (KAFKA-2477)."""
+    """0.8.2: a follower out of its leader's range deletes its log and starts over (KAFKA-2477).
+
+    Unless the leader's log ends below it.
+    """
     out_of_range_exits: bool
-    """E0-2.0.0 with unclean election off: a follower ahead of its leader exits (semantics 2.3)."""
+    """E0-2.0.0, unclean election off: a follower ahead of its leader exits (semantics 2.3)."""
     fetcher_shutdown_waits: bool
-    """Up to 1.0: a LeaderAndIsr that leaves a fetcher without partitions is done only when the fetch under way has been
-    answered or given up, up to request.timeout.ms later (KAFKA-6051)."""
+    """Up to 1.0: a LeaderAndIsr that empties a fetcher waits for its fetch (KAFKA-6051).
+
+    The fetch in flight ends by its response or after up to request.timeout.ms.
+    """
     elections_repeat_all_for_one: bool
-    """1.1 to 2.3: where one partition's state was written by somebody else meanwhile, all that are elected together are
-    elected once more, an epoch later (PartitionStateMachine.electLeaderForPartitions)."""
+    """1.1 to 2.3: one stale partition state repeats the election of the whole batch.
+
+    Where another request had written one partition's state, all partitions of the election are elected again, an epoch
+    later (PartitionStateMachine.electLeaderForPartitions).
+    """
     damaged_batch_ends_fetcher: bool
-    """0.8.2: what fails its checksum is taken for fetched, and the next answer does not fit then
-    (AbstractFetcherThread.processFetchRequest)."""
+    """0.8.2: a follower counts a batch with a bad checksum as fetched.
+
+    The next response then does not fit (AbstractFetcherThread.processFetchRequest).
+    """
     alter_isr_every_50_ms: bool
-    """2.7 alone: a task looks every 50 ms whether an ISR change is to be sent to the controller; 2.8 sends it at once
-    (DefaultAlterIsrManager)."""
+    """2.7 only: a task sends pending ISR changes to the controller every 50 ms.
+
+    2.8 sends them immediately (DefaultAlterIsrManager).
+    """
     served_partitions_move_to_end: bool
-    """0.10.1+: a partition that brought something, or is delayed, is asked for behind the others
-    (AbstractFetcherThread.processFetchRequest)."""
+    """0.10.1+: a partition with records, or a delayed one, moves to the end of the fetch order.
+
+    (AbstractFetcherThread.processFetchRequest)
+    """
     lost_session_takes_partition_offline: bool
-    """2.7+: where a session ends while a new log's configuration is asked for, a LeaderAndIsr goes on without that
-    partition, which is offline from then on; before, the order ends (Partition.makeLeader; KAFKA-9769)."""
+    """2.7+: a session that ends during a new log's configuration read takes it offline.
+
+    The LeaderAndIsr continues without that partition, which stays offline; before, the order ends
+    (Partition.makeLeader; KAFKA-9769).
+    """
     append_error_fails_partition: bool
-    """2.3+: an unexpected append error marks one partition failed; before, the fetcher thread dies."""
+    """2.3+: an unexpected append error fails one partition; before, the fetcher thread dies."""
     stop_replica_checks_epoch: bool
     """2.6+: StopReplica carries a leader epoch."""
     cut_checkpoints_though_nothing_was_cut: bool
-    """Up to 0.11: recovery points are written after every cut that is ordered, also one at or beyond the log end
-    (LogManager.truncateTo)."""
+    """Up to 0.11: recovery points are written after every ordered truncation.
+
+    Also after one at or beyond the log end (LogManager.truncateTo).
+    """
     cut_checkpoints_all_directories: bool
-    """Up to 2.1: after a cut recovery points are written in every log directory; from 2.2 in that of what was cut."""
+    """Up to 2.1: a truncation writes recovery points in every log directory.
+
+    From 2.2 only in that of the truncated logs.
+    """
     start_over_checkpoints_all_directories: bool
-    """Up to 1.0: the same where a log is thrown away (LogManager.truncateFullyAndStartAt); from 1.1 in its own."""
+    """Up to 1.0: the same for a log that starts over (LogManager.truncateFullyAndStartAt).
+
+    From 1.1 only in its own directory.
+    """
     deletions_checkpoint_recovery_points: bool
-    """1.1+: after a log is deleted recovery points of its directory are written (LogManager.asyncDelete)."""
+    """1.1+: deleting a log writes recovery points of its directory (LogManager.asyncDelete)."""
     checkpoints_directories_without_logs: bool
-    """2.7+: recovery points and log starts of a directory that holds no log are written, too; before, what the files
-    say stays (LogManager.logsInDir)."""
+    """2.7+: recovery points and log starts of a directory without logs are written, too.
+
+    Before, the files keep their content (LogManager.logsInDir).
+    """
     recovery_counts_as_flushed: bool
-    """1.0 to 2.7: what a start after an unclean stop finds, the recovery point is its end, though nothing was synced;
-    before and after, it stays where it was checkpointed (Log.recoverLog)."""
+    """1.0 to 2.7: recovery after an unclean stop sets the recovery point to the log's end.
+
+    Although nothing was synced; before and after, it stays as checkpointed (Log.recoverLog).
+    """
     recovery_skips_epoch_zero: bool
     """2.1 to 2.5: recovery does not add epoch 0 from batches (LogSegment.recover; KAFKA-10432)."""
     recovery_cuts_large_messages: bool
-    """Up to 0.10.2: recovery takes a message larger than max.message.bytes for damage (LogSegment.recover)."""
+    """Up to 0.10.2: recovery treats a message above max.message.bytes as damage.
+
+    (LogSegment.recover)
+    """
     followers_refuse_large_batches: bool
-    """Up to 2.5: a follower does not take what is larger than max.message.bytes (Log.analyzeAndValidateRecords;
-    KAFKA-9617)."""
+    """Up to 2.5: a follower refuses a batch above max.message.bytes (KAFKA-9617).
+
+    (Log.analyzeAndValidateRecords)
+    """
     empty_log_begins_within_batch: bool
-    """1.0+: a follower without records takes a batch in whose midst its log begins, and begins with it
-    (Partition.appendRecordsToFollower; KAFKA-6975)."""
+    """1.0+: an empty follower accepts a batch that contains its log start, and begins with it.
+
+    (Partition.appendRecordsToFollower; KAFKA-6975)
+    """
     rolls_before_producers_are_checked: bool
-    """2.4+: an append rolls a full segment before it is known whether its producer is refused (Log.append)."""
+    """2.4+: an append rolls a full segment before its producer is validated (Log.append)."""
     raised_log_start_counts_as_flushed: bool
     """2.4+: the recovery point is never below the log's start (Log.updateLogStartOffset)."""
     beginning_anew_forgets_epochs: bool
-    """2.8+: a log found to end below its checkpointed start begins without epochs; before, the newest moves along
-    (Log.recoverLog)."""
+    """2.8+: a log that ends below its checkpointed start begins without epochs.
+
+    Before, the newest epoch moves along (Log.recoverLog).
+    """
     wrapper_reads_whole: bool
-    """Magic 0 and 1: a read returns the first whole wrapper whose last offset is >= the asked one (semantics 11.9)."""
+    """Magic 0 and 1: a read returns the first whole wrapper that ends at or above its offset.
+
+    (semantics 11.9)
+    """
 
     deposed_leader_answers_parked: bool
-    """0.9+: becoming follower a broker answers what is parked; 0.8.2 leaves it to the next fetch of a follower
-    (produces) and to its time-out."""
+    """0.9+: a broker that becomes follower completes its parked requests.
+
+    0.8.2 leaves produces to the next fetch of a follower, and to their time-out.
+    """
     deleted_replica_answers_parked: bool
-    """2.4+: so does one that loses its replica (KAFKA-9198)."""
+    """2.4+: so does a broker that loses its replica (KAFKA-9198)."""
     leaders_known_by_metadata: bool
-    """0.9+: who may be followed is told by UpdateMetadata; in 0.8.2 by the LeaderAndIsr itself."""
+    """0.9+: UpdateMetadata has the live leaders; in 0.8.2 LeaderAndIsr has them."""
     fetcher_answer_within_request_timeout: bool
-    """0.10+: how long a fetcher waits for an answer is request.timeout.ms; before, replica.socket.timeout.ms."""
+    """0.10+: a fetcher's time limit for a response is request.timeout.ms.
+
+    Before, replica.socket.timeout.ms.
+    """
 
     # --- high watermark and ISR (binary) ---
     recently_caught_up_holds_high_watermark: bool
-    """0.10.2+: the high watermark waits for replicas outside the ISR that were caught up a moment ago (KAFKA-4485)."""
+    """0.10.2+: the high watermark waits for replicas that recently left the ISR caught up.
+
+    (KAFKA-4485)
+    """
     leaders_new_epoch_forgets_followers: bool
-    """0.8.2: every leader epoch makes followers' log ends unknown, also that of who led before (0.9: only a new
-    leader's)."""
+    """0.8.2: every leader epoch makes followers' log ends unknown, even under the same leader.
+
+    0.9: only a new leader's.
+    """
     answers_at_once_when_high_watermark_moved: bool
-    """2.4, 2.5: a parked fetch is answered when the high watermark last sent is older than the leader's own."""
+    """2.4, 2.5: a parked fetch completes when its last sent high watermark is outdated."""
     failed_reads_keep_follower_state: bool
-    """2.4+ (KAFKA-8400)."""
+    """2.4+: a failed read keeps the follower's state (KAFKA-8400)."""
     caught_up_replica_not_shrunk: bool
     """2.1+: a follower at the leader's log end is never removed by time (semantics 1.3)."""
     lag_by_messages: bool
-    """0.8.2: replica.lag.max.messages; and silence counts from the last fetch, whatever that was answered."""
+    """0.8.2: replica.lag.max.messages; and silence counts from the last fetch of any outcome."""
     shrink_check_full_period: bool
     """Up to 0.10.1: the check runs every replica.lag.time.max.ms instead of half of it."""
     fetch_blocks_on_partition_lock: bool
-    """2.1+: consumer fetches too wait for the partition's lock, and ListOffsets (semantics 1.6)."""
+    """2.1+: consumer fetches and ListOffsets also wait for the partition's lock.
+
+    (semantics 1.6)
+    """
     looks_after_parked_requests_last: bool
-    """2.7+: a produce is answered before what it completes by its append is looked at (KAFKA-8334)."""
+    """2.7+: the response to a produce precedes the completions by its append (KAFKA-8334)."""
     high_watermark_needs_moved_follower: bool
-    """2.4+: a follower's fetch moves the high watermark only if it is at another offset than before."""
+    """2.4+: a follower's fetch moves the high watermark only at another offset than before."""
     fetch_above_high_watermark_fails: bool
-    """Up to 0.9: a consumer between the high watermark and the log end is told -1; then nothing, and no error."""
+    """Up to 0.9: a consumer's fetch between high watermark and log end fails with -1.
+
+    Later, it is empty, without an error.
+    """
     unassigned_follower_fails_fetch: bool
-    """Up to 0.11: the fetch of a follower that one of its partitions is not assigned to fails as a whole, with -1; from
-    1.0 that partition comes empty, until the fetch was parked (semantics 1.2)."""
+    """Up to 0.11: a follower's fetch with a partition not assigned to it fails whole, with -1.
+
+    From 1.0 that partition is empty, until the fetch was parked (semantics 1.2).
+    """
 
     # --- ISR persistence (IBP and binary; semantics 1.6) ---
     alter_isr: bool
     """E4 with IBP 2.7-IV2: through the controller."""
     notifies_isr_changes: bool
-    """0.9+, where the ISR is written straight to the session service (KAFKA-1367)."""
+    """0.9+: brokers that write the ISR directly notify the controller (KAFKA-1367)."""
     stuck_zk_version_pends: bool
     """2.8 with an older IBP: a failed conditional write stays pending until a higher epoch."""
     session_wait_ends_at_expiry: bool
-    """1.1+: a call waiting for the session service fails when the session expires; before, it is retried in the new
-    session."""
+    """1.1+: a call that waits for the session service fails when the session expires.
+
+    Before, it is retried in the new session.
+    """
 
     fetches_configuration_of_held_logs: bool
-    """Up to 2.5: the first LeaderAndIsr of a life asks for a topic's configuration even where its log is there."""
+    """Up to 2.5: an incarnation's first LeaderAndIsr reads a topic's configuration anew.
+
+    Even where its log is present.
+    """
     reassigns_to_live_brokers_only: bool
-    """0.8.2: a reassignment to a broker that is dead is refused."""
+    """0.8.2: a reassignment to a dead broker is refused."""
     ignores_reassignment_to_same_replicas: bool
-    """Up to 2.3: a reassignment to the replicas that a partition has, in their order, is refused; from 2.4 it is done,
-    which costs a leader epoch."""
+    """Up to 2.3: a reassignment to the present replicas, in their order, is refused.
+
+    From 2.4 it is executed, which costs a leader epoch.
+    """
     needs_controller_to_try_shutdown_again: bool
-    """Up to 1.0: an orderly stop that finds no controller goes on without one at once; from 1.1 it looks again."""
+    """Up to 1.0: an orderly stop without a controller continues without one immediately.
+
+    From 1.1 it looks for one again.
+    """
     shutdown_answer_within_request_timeout: bool
-    """0.9+ (IBP; from binary 1.0 always): how long the controller may take to answer a controlled shutdown is
-    request.timeout.ms; before, controller.socket.timeout.ms."""
+    """0.9+ (IBP; from binary 1.0 always): a controlled shutdown's limit is request.timeout.ms.
+
+    Before, controller.socket.timeout.ms.
+    """
     controlled_shutdown_occupies_handler: bool
-    """Up to 0.10.2: the controller handles ControlledShutdown on the request handler's thread (KAFKA-5028)."""
+    """Up to 0.10.2: the request handler's thread handles ControlledShutdown (KAFKA-5028)."""
 
     # --- controller (binary; semantics 4) ---
     controller_epoch_multi: bool
     """2.1+: election and writes are multis that check /controller_epoch (KAFKA-6082)."""
     broker_epochs: bool
-    """2.2+ (KIP-380): requests carry the broker epoch; a bounced broker is noticed."""
+    """2.2+ (KIP-380): requests carry the broker epoch; a bounced broker is detected."""
     startup_offlines_dead_replicas: bool
-    """2.3+: a new controller moves replicas on dead brokers to OfflineReplica first (KAFKA-3143)."""
+    """2.3+: a new controller moves replicas on dead brokers offline first (KAFKA-3143)."""
     sole_isr_member_kept: bool
-    """1.1+: the last member always stays in the ISR; before only with unclean election off."""
+    """1.1+: the ISR's last member always stays; before, only with unclean election off."""
     tells_all_who_lives: bool
-    """0.9+: every broker is told of one that came, and of one that went without leading anything."""
+    """0.9+: every broker receives metadata when a broker joins, or leaves without leaderships."""
     shutdown_elects_by_isr: bool
-    """Up to 0.9: a controlled shutdown's new leader is the first of the ISR that stays; then, of the assignment."""
+    """Up to 0.9: a controlled shutdown elects the first remaining ISR member.
+
+    Later, the first of the assignment.
+    """
     shutdown_leaves_deletions_alone: bool
-    """2.1+: a controlled shutdown neither moves nor counts partitions of topics that wait for their deletion; before,
-    they are as any other."""
+    """2.1+: a controlled shutdown ignores partitions of topics that wait for deletion.
+
+    It neither moves nor counts them; before, it treats them like all others.
+    """
     resends_after_ms: int
-    """Pause of the controller before it tries a request again: 300 up to 0.10.0, then 100."""
+    """Pause of the controller before it retries a request, in ms: 300 up to 0.10.0, then 100."""
     registration_waits_for_old_session: bool
-    """0.8.2: a broker that finds its own znode of an earlier session waits zookeeper.session.timeout.ms and tries
-    again."""
+    """0.8.2: a broker whose znode of an earlier session still exists retries.
+
+    It waits for zookeeper.session.timeout.ms first.
+    """
     halts_when_stopped_while_starting: bool
-    """0.9+: who is told to stop before it has registered ends at once, as if it was killed."""
+    """0.9+: SIGTERM before the registration ends a broker immediately, as a kill does."""
     registration_retries_node_exists: bool
-    """2.2+: a stale ephemeral of an earlier session of the same broker is replaced (KAFKA-7165)."""
+    """2.2+: a broker replaces its own stale ephemeral of an earlier session (KAFKA-7165)."""
     batched_controller_writes: bool
     """1.1+: the controller reads and writes states in pipelined batches."""
     failure_waits_for_sender_thread: bool
-    """0.10 to 2.0: removing a dead broker waits for its blocked sender thread (semantics 11.13 saw it on 0.10.2; the
-    sender's client is first closed from under it in 2.1; in 0.8.2 the thread is interrupted)."""
+    """0.10 to 2.0: removing a dead broker waits for its blocked sender thread.
+
+    Semantics 11.13 observed it on 0.10.2. 2.1 closes the sender's client first; 0.8.2 interrupts the thread.
+    """
     registers_rack: bool
-    """0.10+: a broker registers its rack, here its AZ, and replicas are placed by it (KIP-36, semantics 4.4)."""
+    """0.10+: a broker registers its rack, here its AZ, which places replicas (KIP-36).
+
+    (semantics 4.4)
+    """
     config_change_form: int
-    """How a change of a topic's configuration is told: 0 by its name alone (0.8.2), 1 (0.9), 2 (0.10.1+)."""
+    """Form of a topic configuration's notification: 0 its name (0.8.2), 1 (0.9), 2 (0.10.1+)."""
     settings_change_while_running: bool
-    """1.1+: brokers can be given some settings while they run (KIP-226)."""
+    """1.1+: some broker settings can be altered at run time (KIP-226)."""
     logs_forget_what_topics_say: bool
-    """Up to 2.3: a log that was told of other settings of its broker does not know any more which of its own are its
-    topic's: the next change overrides them, too (KAFKA-9254)."""
+    """Up to 2.3: a change of broker settings makes a log forget its topic's overrides.
+
+    The next change overrides them, too (KAFKA-9254).
+    """
     keeps_flush_ms_that_was_removed: bool
-    """Up to 2.5: log.flush.interval.ms stays as it was set when it is removed, until the broker starts again
-    (KAFKA-10268)."""
+    """Up to 2.5: a removed log.flush.interval.ms stays in force until the broker restarts.
+
+    (KAFKA-10268)
+    """
     unknown_topics_have_no_settings: bool
-    """2.0+: DescribeConfigs of a topic that is not there is answered 3; before, with what any topic has."""
+    """2.0+: DescribeConfigs of a missing topic returns 3.
+
+    Before, the settings of any topic.
+    """
     no_names_mean_all_settings: bool
-    """2.7+: DescribeConfigs that names an empty list of settings is told all; before, none."""
+    """2.7+: DescribeConfigs with an empty list of settings returns all; before, none."""
     altered_by_synonym: bool
-    """Up to 2.5: DescribeConfigs calls nothing read-only that has a synonym which can be altered."""
+    """Up to 2.5: a setting with an alterable synonym is not read-only in DescribeConfigs."""
     names_settings_without_value: bool
-    """2.6+: a null in AlterConfigs is answered 42 with its setting's name; before, -1."""
+    """2.6+: a null in AlterConfigs returns 42 with its setting's name; before, -1."""
     altered_topics_are_looked_for: bool
-    """2.7+: AlterConfigs of a topic that is not there is answered 3; before, -1."""
+    """2.7+: AlterConfigs of a missing topic returns 3; before, -1."""
     elections_that_are_not_needed_are_told: bool
-    """2.4+ (KIP-460): ElectLeaders answers 84 where the leader is right already; before, success."""
+    """2.4+ (KIP-460): ElectLeaders returns 84 if the preferred leader already leads.
+
+    Before, success.
+    """
     enables_unclean_election_of_all_at_once: bool
-    """2.0+: where it is switched on for the controller's broker, whatever has no leader gets one (KAFKA-6526)."""
+    """2.0+: enabling unclean election for the controller's broker elects all missing leaders.
+
+    (KAFKA-6526)
+    """
     enables_unclean_election_at_once: bool
-    """2.1+: a topic whose unclean election is switched on gets its leaders without another event (KAFKA-6911)."""
+    """2.1+: enabling a topic's unclean election elects its leaders immediately (KAFKA-6911)."""
     resigns_in_every_session: bool
-    """Up to 0.10.1: a controller resigns in each new session, also where it has been elected in it already; then nobody
-    acts, and `/controller` names it (KAFKA-4229). 0.8.2, where leaders are balanced: who is no controller fails to
-    resign, and is elected once it has registered."""
+    """Up to 0.10.1: a controller resigns in each new session (KAFKA-4229).
+
+    Also where it has been elected in that session already. Then no controller acts, although `/controller` names it.
+    0.8.2, where leaders are balanced: a broker that is not controller fails to resign, and is elected once it has
+    registered.
+    """
     deposed_controller_goes_on: bool
-    """0.8.2: a controller that is told that `/controller` names another one does not resign (KAFKA-2437)."""
+    """0.8.2: a controller does not resign when `/controller` names another one (KAFKA-2437)."""
     ephemerals_end_with_session: bool
-    """0.9 to 1.0: `/controller` and a broker's znode are created in the session in which that began, or not at all
-    (ZKCheckedEphemeral); everything else is asked again in the next session. An election that fails so deletes
-    `/controller`, whoever has it; a process whose first registration does ends."""
+    """0.9 to 1.0: an ephemeral is created in its call's session or not at all.
+
+    `/controller` and a broker's znode (ZKCheckedEphemeral); all other calls are retried in the next session. An
+    election that fails so deletes `/controller`, whatever its owner; a process whose first registration fails ends.
+    """
     registers_before_election: bool
-    """1.1+: a broker registers itself, then its controller tries to be elected; before, the other way round."""
+    """1.1+: a broker registers, then its controller tries to be elected; before, vice versa."""
     metadata_refuses_invalid_names: bool
-    """2.8+: metadata of a topic whose name none can have is answered 17; before 3 (KafkaApis.getTopicMetadata)."""
+    """2.8+: metadata of an invalid topic name returns 17; before 3.
+
+    (KafkaApis.getTopicMetadata)
+    """
     broker_loggers: bool
-    """2.4+: levels of a broker's loggers are described and altered as settings are (KIP-412)."""
+    """2.4+: levels of a broker's loggers are described and altered like settings (KIP-412)."""
     serves_after_registration: bool
-    """1.0+: a broker reads clients' requests once it has registered (SocketServer.startProcessors); before, at once."""
+    """1.0+: a broker reads clients' requests after its registration; before, immediately.
+
+    (SocketServer.startProcessors)
+    """
     registers_beside_controller: bool
-    """0.11, 1.0: in a new session it registers at once, whatever its controller's thread is busy with (KAFKA-5028);
-    before, when that has tried to be elected, on the same thread."""
+    """0.11, 1.0: in a new session a broker registers immediately (KAFKA-5028).
+
+    Its controller's thread may be busy. Before, it registers after its attempt to be elected, on the same thread.
+    """
     offline_leaders_by_liveness: bool
-    """1.0+: a leader of -1 counts as offline when brokers fail; before, only leaders among the brokers that failed."""
+    """1.0+: a leader of -1 counts as offline when brokers fail.
+
+    Before, only leaders on the failed brokers.
+    """
     hears_of_isr_changes: bool
-    """0.9+: the controller watches `/isr_change_notification`, and brokers make the path (KAFKA-1367)."""
+    """0.9+: the controller watches `/isr_change_notification` (KAFKA-1367).
+
+    Brokers create the path.
+    """
     deletes_old_notifications: bool
-    """1.1+: a new controller deletes the notifications that were there before it (semantics 4.1); 1.0 only those of
-    failed log directories."""
+    """1.1+: a new controller deletes earlier notifications (semantics 4.1).
+
+    1.0: only those of failed log directories.
+    """
     preferred_election_moves_leader_to_itself: bool
-    """1.1 to 2.1: an asked preferred election gives a new epoch even where the preferred replica leads already."""
+    """1.1 to 2.1: a requested preferred election raises the epoch even without a change."""
     metadata_updates_brokers_only: bool
-    """2.2+: UpdateMetadata may carry the live brokers alone; before, no partition named meant all of them."""
+    """2.2+: UpdateMetadata may carry only the live brokers.
+
+    Before, an empty list of partitions meant all of them.
+    """
     tells_of_all_deletions: bool
-    """Up to 1.1: every UpdateMetadata tells also of all partitions whose topics are to be deleted (leader -2); later
-    only one that is about them."""
+    """Up to 1.1: every UpdateMetadata includes all partitions under deletion (leader -2).
+
+    Later, only one about these partitions.
+    """
     hears_of_created_reassignments_only: bool
-    """1.1+: the controller looks at `/admin/reassign_partitions` when it is created, and after its own deletion of it;
-    before, at each change, for what is not being moved yet."""
+    """1.1+: the controller reads `/admin/reassign_partitions` when it is created.
+
+    And after its own deletion of it; before, at each change, for moves that have not begun.
+    """
     added_replicas_are_told_at_once_that_they_are_new: bool
-    """2.7+: a reassignment's first LeaderAndIsr tells those that are added so (isNew); before, only the next does, too
-    late: a broker that lost a log directory has taken them for offline by then."""
+    """2.7+: a reassignment's first LeaderAndIsr marks added replicas as new (isNew).
+
+    Before, only the next does, too late: a broker that lost a log directory then counts them as offline.
+    """
     successor_gives_up_moves_of_deleted_topics: bool
-    """1.1+: a new controller begins no reassignment of a topic that is to be deleted; before, it does, and the deletion
-    waits for it."""
+    """1.1+: a new controller begins no reassignment of a topic under deletion.
+
+    Before, it does, and the deletion waits for it.
+    """
     topic_znode_keeps_reassignment: bool
-    """2.4+: `/brokers/topics/T` says which replicas are being added and removed (KIP-455)."""
+    """2.4+: `/brokers/topics/T` lists the replicas being added and removed (KIP-455)."""
     leader_and_isr_version: int
-    """Version of LEADER_AND_ISR that the controller sends (IBP); 2 and later carry the broker epoch. Not 2.8's 5, which
-    adds topic ids."""
+    """Version of the controller's LEADER_AND_ISR (IBP).
+
+    2 and later carry the broker epoch. Not 2.8's 5, which adds topic ids.
+    """
     update_metadata_version: int
-    """Version of UPDATE_METADATA that the controller sends (IBP); 5 and later carry the broker epoch. Not 2.8's 7,
-    which adds topic ids."""
+    """Version of the controller's UPDATE_METADATA (IBP).
+
+    5 and later carry the broker epoch. Not 2.8's 7, which adds topic ids.
+    """
     stop_replica_version: int
-    """Version of STOP_REPLICA that the controller sends (IBP); 1 and later carry the broker epoch, 3 leader epochs."""
+    """Version of the controller's STOP_REPLICA (IBP).
+
+    1 and later carry the broker epoch, 3 leader epochs.
+    """
     metadata_keeps_isr_without_leader: bool
-    """2.4+: metadata of a partition whose leader is unknown or not alive shows the real ISR; before, an empty one
-    (semantics 11.12)."""
+    """2.4+: metadata of a partition without a live leader have the real ISR.
+
+    Before, an empty one (semantics 11.12).
+    """
     metadata_has_leader_epoch: bool
-    """2.1+: metadata answers carry leader epochs (Metadata v7, KIP-320)."""
+    """2.1+: metadata responses carry leader epochs (Metadata v7, KIP-320)."""
     metadata_has_epoch_without_leader: bool
-    """2.5+: also of a partition whose leader is unknown or not alive."""
+    """2.5+: also of a partition without a known live leader."""
     metadata_epochs_reliable: bool
-    """2.4+ (Metadata v9): clients from 2.4 on go by the epochs of metadata of this broker, and not by older ones'."""
+    """2.4+ (Metadata v9): clients from 2.4 on trust the epochs in this broker's metadata.
+
+    Not those of older brokers.
+    """
     unknown_replica_answers_not_leader: bool
-    """2.0+: a broker that has no replica of a partition, and knows of it by metadata alone, answers 6; before, 3
-    (semantics 11.12)."""
+    """2.0+: a broker without a replica of a known partition returns 6; before, 3.
+
+    (semantics 11.12)
+    """
     unknown_replica_answers_epochs_not_leader: bool
-    """2.1+: also who asks where an epoch ends."""
+    """2.1+: also to a request for an epoch's end."""
 
     # --- clients and names ---
     idempotence: bool
-    """0.11+."""
+    """0.11+: idempotent producers."""
     remembered_batches: int
-    """Batches remembered per producer: 1 in 0.11, 5 from 1.0."""
+    """Number of batches remembered per producer: 1 in 0.11, 5 from 1.0."""
     unknown_producer_accepted: bool
     """2.5+: an unknown producer may start at any sequence."""
     unknown_producer_named: bool
-    """1.0+: an unknown producer that starts elsewhere is answered 59; in 0.11 45, as any gap."""
+    """1.0+: an unknown producer with another start returns 59; in 0.11 45, like any gap."""
     old_consumer: bool
-    """Up to 1.1: the consumer that keeps its offsets in the session service (removed in 2.0)."""
+    """Up to 1.1: the consumer with its offsets in the session service (removed in 2.0)."""
     group_coordinator: bool
-    """0.9+: offsets are committed to a coordinator. 0.8.2 could do that too, with a manager of its own that is not
-    modelled."""
+    """0.9+: offsets are committed to a coordinator.
+
+    0.8.2 supports that too, with its own manager, which is not modelled.
+    """
     offset_commit_value_version: int
-    """Layout of a committed offset's record (IBP): 1 until 2.0, 3 from 2.1, which has a leader epoch (KIP-320)."""
+    """Layout of a committed offset's record (IBP).
+
+    1 until 2.0, 3 from 2.1, which has a leader epoch (KIP-320).
+    """
     group_metadata_value_version: int
-    """Layout of a group's record (IBP): 1 until 2.0, 2 from 2.1 (KIP-211), 3 from 2.3, which has static members
-    (KIP-345)."""
+    """Layout of a group's record (IBP).
+
+    1 until 2.0, 2 from 2.1 (KIP-211), 3 from 2.3, which has static members (KIP-345).
+    """
     loading_coordinator_says_so: bool
-    """2.0+: a coordinator that reads its partition says so (14); before, that it is none (16)."""
+    """2.0+: a coordinator that loads its partition returns 14; before, 16 (no coordinator)."""
     offsets_loaded_to_log_end: bool
-    """0.11+: a new coordinator reads its partition to the log end; before, to the high watermark of that moment."""
+    """0.11+: a new coordinator loads its partition to the log end.
+
+    Before, to the high watermark of that moment.
+    """
     offsets_topic_needs_all_brokers: bool
-    """0.11+ (KIP-115): the offsets topic is not created with fewer replicas than configured."""
+    """0.11+ (KIP-115): the offsets topic is never created with too few replicas."""
     first_rebalance_waits: bool
-    """0.11+ (KIP-134): the first rebalance of a group without members waits for others to come."""
+    """0.11+ (KIP-134): the first rebalance of an empty group waits for more members."""
     new_members_are_named_first: bool
-    """2.2+ (KIP-394): a new member is given its id, and joins with it."""
+    """2.2+ (KIP-394): a new member first receives its id, and joins with it."""
     new_members_wait_at_most_five_minutes: bool
-    """2.1+: a new member that has waited for the others for five minutes is told 25, and is out (KAFKA-7610)."""
+    """2.1+: a new member that has waited for others for five minutes is removed (KAFKA-7610).
+
+    It receives 25.
+    """
     completing_rebalance_name: bool
-    """1.1+: a group whose leader assigns is called CompletingRebalance; before, AwaitingSync."""
+    """1.1+: a group whose leader assigns is in CompletingRebalance; before, AwaitingSync."""
     static_members: bool
-    """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it comes back."""
+    """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it returns."""
     refuses_static_members: bool
-    """2.3+ with an older inter.broker.protocol.version: whoever has a group.instance.id is told 35."""
+    """2.3+ with an older inter.broker.protocol.version: a group.instance.id returns 35."""
     full_groups_count_who_waits: bool
-    """2.6+: while a group is prepared, group.max.size counts who waits to join; before, members (KAFKA-9885)."""
+    """2.6+: while a group is prepared, group.max.size counts joining members (KAFKA-9885).
+
+    Before, all members.
+    """
     full_groups_forget_instances: bool
-    """2.3 to 2.7: a static member that comes back to a full group is not known by its group.instance.id any more."""
+    """2.3 to 2.7: a static member that returns to a full group is not recognized."""
     static_rejoin_is_stored: bool
-    """2.6+ (KAFKA-10284): the next coordinator knows the new id of a static member that came back."""
+    """2.6+ (KAFKA-10284): the next coordinator knows the new id of a returned static member."""
     static_rejoin_while_assigning_rebalances: bool
-    """2.5+ (KAFKA-9801): the leader may assign to the old self of a static member that came back; before, it did."""
+    """2.5+ (KAFKA-9801): a static member that returns while the leader assigns rebalances.
+
+    Before, the leader may assign to its old id.
+    """
     unsynced_members_are_removed: bool
-    """2.8+ (KAFKA-12890): a member has the rebalance time-out to ask for its assignment."""
+    """2.8+ (KAFKA-12890): a member must request its assignment within the rebalance time-out."""
     nobody_commits_while_assigning: bool
-    """Up to 2.3: while the leader assigns, any commit is told 27; then strangers are told what they are."""
+    """Up to 2.3: while the leader assigns, every commit returns 27.
+
+    Later, unknown members receive their own error.
+    """
     heartbeats_while_assigning: bool
-    """2.6+ (KAFKA-10134): a heartbeat while the leader assigns is as any other; before, it is told 27."""
+    """2.6+ (KAFKA-10134): a heartbeat while the leader assigns is ordinary; before, 27."""
     consumer_epoch_validation: bool
     """2.3+: consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
     client_ignores_older_epochs: bool
-    """2.2+: producers and consumers ignore metadata of an older leader epoch than they have heard of (Metadata)."""
+    """2.2+: clients ignore metadata of an older leader epoch than the newest known (Metadata)."""
     metadata_without_epoch_forgets_all: bool
-    """2.2: a partition told of without an epoch makes a client forget those of all; later, that one's."""
+    """2.2: metadata of a partition without an epoch make a client forget all epochs.
+
+    Later, only that partition's.
+    """
     ignored_metadata_hides_leader: bool
-    """2.2, 2.3: a consumer that ignored metadata of an older epoch has no leader until it hears of the newer one."""
+    """2.2, 2.3: a consumer that ignored older metadata has no leader until newer ones arrive."""
     first_epoch_may_come_with_an_offset: bool
-    """2.2 to 2.4: the epoch that comes with a committed or listed offset counts also where metadata have told none."""
+    """2.2 to 2.4: an epoch with a committed or listed offset counts without one in metadata."""
     client_needs_reliable_epochs: bool
     """2.4+: epochs in metadata of a broker before 2.4 count as absent."""
     client_knows_topic_ids: bool
-    """2.8: what was heard of a topic's epochs does not hold against another one of the same name (KAFKA-12257)."""
+    """2.8: epochs of a deleted topic do not hold for a new one of the same name (KAFKA-12257)."""
     client_ignores_failures_of_old_epochs: bool
-    """2.5, 2.6: a batch of an epoch of the past that fails for good costs no new epoch; then, it does."""
+    """2.5, 2.6: a batch of a past producer epoch that fails for good raises no new epoch.
+
+    Later, it does.
+    """
     client_numbers_idle_partitions_on: bool
-    """2.5, 2.6: a partition with nothing under way goes on with its numbers in an epoch that another one has raised
-    (KAFKA-12152); then, it begins at 0."""
+    """2.5, 2.6: an idle partition continues its sequence numbers in a new epoch (KAFKA-12152).
+
+    Another partition has raised the epoch; later, the numbers begin at 0.
+    """
     client_gives_what_precedes_damage: bool
-    """0.11+: a consumer gives out what lies before a damaged batch; in 0.10.2 that fails the whole answer."""
+    """0.11+: a consumer returns records before a damaged batch.
+
+    In 0.10.2 the damage fails the whole response.
+    """
     client_tells_of_truncation: bool
-    """2.6+: without a policy poll() throws LogTruncationException; in 2.3 to 2.5 that exception is lost."""
+    """2.6+: without a reset policy poll() throws LogTruncationException.
+
+    In 2.3 to 2.5 that exception is lost.
+    """
     client_batches_expire: bool
-    """0.10.2+ (in Kafka since 0.9, KIP-19): a batch that cannot leave is given up by time; in 0.8.2 it waits."""
+    """0.10.2+ (in Kafka since 0.9, KIP-19): an unsendable batch expires; in 0.8.2 it waits."""
     client_asks_connected_first: bool
-    """2.3+: what any broker can answer a client asks of one that it is connected to, if that can take more; before, of
-    one that it is not connected to rather than of a busy one."""
+    """2.3+: a client sends requests for any broker to a connected one with capacity.
+
+    Before, to an unconnected one rather than a busy one.
+    """
     client_connects_to_least_recent: bool
-    """2.7+: of those it is not connected to, of the one that it has tried longest ago; before, whichever comes."""
+    """2.7+: of unconnected brokers a client chooses the least recently tried.
+
+    Before, any of them.
+    """
     client_pause_counts_from_attempt: bool
-    """0.8.2: reconnect.backoff.ms counts from when connecting began; then, from when the connection was lost."""
+    """0.8.2: reconnect.backoff.ms counts from the start of connecting.
+
+    Later, from the loss of the connection.
+    """
     client_pauses_grow: bool
-    """1.0+: pauses before connecting again grow up to reconnect.backoff.max.ms; in 0.11 each attempt forgets what
-    failed before (ClusterConnectionStates.connecting), and before that there is no such setting (KIP-144)."""
+    """1.0+: pauses before reconnecting grow up to reconnect.backoff.max.ms (KIP-144).
+
+    In 0.11 each attempt resets the pause (ClusterConnectionStates.connecting); earlier versions have no such setting.
+    """
     client_disconnects_lost_coordinator: bool
-    """1.0+: a consumer that gives its coordinator up gives up the connection and what is under way on it; before, the
-    connection stays, and is used again if the next look names the same broker."""
+    """1.0+: a consumer that gives up its coordinator closes the connection and its requests.
+
+    Before, the connection stays, and is reused if the next lookup returns the same broker.
+    """
     client_join_waits_for_rebalance: bool
-    """2.0+: a consumer waits for the answer to JoinGroup as long as a rebalance may take; before, as for any."""
+    """2.0+: a consumer waits for a JoinGroup response as long as a rebalance may take.
+
+    Before, as long as for any response.
+    """
     client_retries_commits_to_unknown_topics: bool
-    """2.0+: a commit that is told 3 is tried again; before, it has failed."""
+    """2.0+: a commit that returns 3 is retried; before, it fails."""
     client_stays_member_when_commit_meets_rebalance: bool
-    """2.4+: a member whose commit is told 27 joins again as who it is; before, as a new one."""
+    """2.4+: a member whose commit returns 27 rejoins with its id; before, as a new member."""
     client_tells_lost_partitions: bool
-    """2.4+: partitions of a member that is none any more are lost; before, they are revoked as any (KIP-429)."""
+    """2.4+: partitions of a removed member are lost; before, revoked as usual (KIP-429)."""
     client_reads_while_it_joins: bool
-    """2.5+: poll() brings records also while the coordinator is unknown, others are waited for, or it is asked what the
-    group has committed; before, nothing."""
+    """2.5+: poll() also returns records while the consumer joins its group.
+
+    While the coordinator is unknown, other members are awaited, or committed offsets are read; before, none.
+    """
     client_resets_block_poll: bool
-    """Up to 1.0: poll() brings and commits nothing while a leader is asked where its log begins or ends; then, what
-    needs no such answer is read meanwhile."""
+    """Up to 1.0: poll() returns and commits nothing during a lookup of a log's start or end.
+
+    Later, partitions without such a lookup are read meanwhile.
+    """
     client_heartbeats_while_rebalancing: bool
-    """2.6+: a member is heard of from the answer to JoinGroup on; before, once it has its assignment."""
+    """2.6+: a member sends heartbeats from its JoinGroup response on.
+
+    Before, once it has its assignment.
+    """
     client_ignores_refusals_of_old_generations: bool
-    """2.6+: what is told to a generation that a member has left behind does not make it a stranger."""
+    """2.6+: a member ignores errors for an earlier generation; before, they end its membership."""
     offset_not_available: bool
     """2.2+: ListOffsets answers 78 while the high watermark is below the leader epoch's start."""
     listed_offsets_have_epochs: bool
-    """2.2+: ListOffsets says leader epochs; 2.1 has a place for them, and nothing in it (semantics 1.9)."""
+    """2.2+: ListOffsets responses have leader epochs; 2.1 has an empty field (semantics 1.9)."""
     consumer_list_offsets_version: int
-    """Version of the LIST_OFFSETS a consumer sends; who sends 4 or less, which are alike here, is told 5 instead of
-    78."""
+    """Version of a consumer's LIST_OFFSETS.
+
+    A consumer with 4 or less, which are alike here, receives 5 instead of 78.
+    """
     not_leader_or_follower_name: bool
     """2.6+: code 6 has its new name."""
     renames_deleted_logs: bool
-    """0.10.1+: the folder of a log that is deleted is renamed first, and what is in it goes later; before, its files go
-    one by one (semantics 4.5)."""
+    """0.10.1+: the folder of a deleted log is renamed first, and its files are deleted later.
+
+    Before, its files are deleted one by one (semantics 4.5).
+    """
     removes_refused_deletions: bool
-    """0.10.1+: with `delete.topic.enable` off the controller takes the mark away; before, it stays until there is a
-    controller that may delete (semantics 4.5)."""
+    """0.10.1+: with `delete.topic.enable` off the controller removes the mark.
+
+    Before, it stays until a controller may delete (semantics 4.5).
+    """
     forgets_offsets_of_deleted_topics: bool
-    """0.10.1+: coordinators drop what groups have committed of partitions that are deleted (semantics 6)."""
+    """0.10.1+: coordinators drop committed offsets of deleted partitions (semantics 6)."""
     delete_records: bool
-    """0.11+: records are deleted up to an offset, and a log's start goes from leaders to followers (KIP-107)."""
+    """0.11+: DeleteRecords, and a log start that followers adopt from leaders (KIP-107)."""
     deletes_records_before_policy: bool
-    """0.11: records are deleted, and then refused to be where `cleanup.policy` has no delete."""
+    """0.11: where `cleanup.policy` has no delete, records are deleted, then the request fails."""
     deleted_records_forget_producers: bool
     """Up to 2.3: a producer whose last batch was deleted is unknown (KIP-360)."""
     storage_failure_kills_broker: bool
-    """Up to 0.11 (IBP): a failed log directory stops the process; from 1.0 (KIP-112) only if it was the last."""
+    """Up to 0.11 (IBP): a failed log directory stops the process.
+
+    From 1.0 (KIP-112) only the last one does.
+    """
     hears_of_log_dirs: bool
-    """1.0+: the controller asks a broker that lost a log directory which replicas are gone (KIP-112)."""
+    """1.0+: the controller queries a broker that lost a log directory for replicas (KIP-112)."""
 
     # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
     disabled_deletions_reported: bool
-    """Up to 0.10.0: a new controller with `delete.topic.enable` off reports partitions of topics that are marked with
-    leader -2 all the same (KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted)."""
+    """Up to 0.10.0: a new controller reports marked topics with leader -2 (KAFKA-3175).
+
+    Even with `delete.topic.enable` off (TopicDeletionManager.partitionsToBeDeleted).
+    """
 
     growth_while_deleted_taken_back: bool
-    """2.0+: partitions that are added to a topic which waits for its deletion are taken out of its znode again; before,
-    they are ignored until a controller takes over (KAFKA-6612; KafkaController.PartitionModifications)."""
+    """2.0+: partitions added to a topic under deletion are removed from its znode (KAFKA-6612).
+
+    Before, they are ignored until a controller takes over (KafkaController.PartitionModifications).
+    """
     leaders_balanced_one_by_one: bool
-    """Up to 2.0.0: the leader balance elects partition by partition, each with its own requests (KAFKA-7299;
-    KafkaController.checkAndTriggerAutoLeaderRebalance)."""
+    """Up to 2.0.0: the leader balance elects partition by partition (KAFKA-7299).
+
+    Each election has its own requests (KafkaController.checkAndTriggerAutoLeaderRebalance).
+    """
     balance_goes_by_remembered_isr: bool
-    """2.6+: the leader balance tries no election where the preferred replica is outside the ISR that the controller
-    remembers; before, it tries, and the ISR in ZooKeeper decides (KAFKA-9866;
-    KafkaController.canPreferredReplicaBeLeader)."""
+    """2.6+: the leader balance skips preferred replicas outside the cached ISR (KAFKA-9866).
+
+    Before, it tries, and the ISR in ZooKeeper decides (KafkaController.canPreferredReplicaBeLeader).
+    """
     shutdown_moves_one_by_one: bool
-    """Up to 1.0: a controlled shutdown moves partition by partition, each with its own requests (KAFKA-5642;
-    KafkaController.doControlledShutdown)."""
+    """Up to 1.0: a controlled shutdown moves partition by partition (KAFKA-5642).
+
+    Each move has its own requests (KafkaController.doControlledShutdown).
+    """
     reassignments_not_preempted: bool
-    """Up to 2.6: a client's reassignment that waits for its turn when the session expires is never answered
-    (KAFKA-10193; KafkaController.preempt)."""
+    """Up to 2.6: a queued reassignment request gets no response after an expiry (KAFKA-10193).
+
+    KafkaController.preempt.
+    """
     metadata_sent_after_taking_over: bool
-    """Up to 0.10.1: a new controller sends its first full UpdateMetadata when it has taken over, behind all
-    LeaderAndIsr (KAFKA-4443; KafkaController.onControllerFailover)."""
+    """Up to 0.10.1: a new controller sends its first UpdateMetadata last (KAFKA-4443).
+
+    After all LeaderAndIsr (KafkaController.onControllerFailover).
+    """
     metadata_needs_partitions: bool
-    """0.8.2: an UpdateMetadata that names no partition is not sent, so that nobody hears who lives before there is a
-    leader of anything (KAFKA-1867; ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers)."""
+    """0.8.2: an UpdateMetadata without partitions is not sent (KAFKA-1867).
+
+    So no broker learns the live brokers before the first leader exists
+    (ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers).
+    """
     failed_reassignment_given_up: bool
-    """Up to 2.3: a reassignment whose step fails is taken out of `/admin/reassign_partitions`, half-way as it is; from
-    2.4 on it stays under way, and goes on when a broker of its target starts (KAFKA-9089;
-    KafkaController.maybeTriggerPartitionReassignment)."""
+    """Up to 2.3: a failed reassignment leaves `/admin/reassign_partitions` (KAFKA-9089).
+
+    Its moves stay half-done. From 2.4 on it stays in progress, and continues when a broker of its target starts
+    (KafkaController.maybeTriggerPartitionReassignment).
+    """
     unled_replicas_stay_online: bool
-    """0.8.2, 1.1: a replica whose partition never had a leader cannot go offline, so that its topic is never deleted
-    (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica)."""
+    """0.8.2, 1.1: a replica of a partition that never had a leader cannot go offline.
+
+    So its topic is never deleted (KAFKA-2937, KAFKA-6650; ReplicaStateMachine, OfflineReplica).
+    """
     # --- errors of brokers that a later release mended (binary; semantics 8, docs/kafka-fixes-brokers.md) ---
     new_log_tries_next_directory: bool
-    """2.4+: a new log whose folder cannot be made in one log directory is made in the next (KAFKA-8526;
-    LogManager.getOrCreateLog)."""
+    """2.4+: a new log whose folder cannot be made is made in the next log directory.
+
+    (KAFKA-8526; LogManager.getOrCreateLog)
+    """
     newer_broker_epoch_fails_orders: bool
-    """2.2 to 2.4: an order for a registration whose answer the broker does not have yet fails with -1 (KAFKA-9839;
-    KafkaApis.isBrokerEpochStale)."""
+    """2.2 to 2.4: an order with a broker epoch that the broker does not know yet fails with -1.
+
+    The response to its registration is pending (KAFKA-9839; KafkaApis.isBrokerEpochStale).
+    """
     long_names_fail_deletion: bool
-    """0.10.1 to 2.1: the folder of a log that is deleted gets a name longer than 255 characters, if the topic's is long
-    enough, and so cannot be renamed (KAFKA-4893; Log.logDeleteDirName)."""
+    """0.10.1 to 2.1: a long topic name makes the deletion of its log fail (KAFKA-4893).
+
+    The renamed folder's name would exceed 255 characters (Log.logDeleteDirName).
+    """
     failed_deletion_fails_directory: bool
-    """1.0+: a log that cannot be deleted takes its log directory offline; before, the order fails with -1, and the log
-    stays on disk, known to nobody (LogManager.asyncDelete)."""
+    """1.0+: a log that cannot be deleted takes its log directory offline.
+
+    Before, the order fails with -1, and the log stays on disk, unknown to the broker (LogManager.asyncDelete).
+    """
     refused_deletion_forgets_offline: bool
-    """1.1 to 2.0: a broker that refuses to delete a replica in a failed log directory forgets that it is there, so the
-    next order to delete it succeeds (KAFKA-7313; ReplicaManager.stopReplica)."""
+    """1.1 to 2.0: a refused deletion makes a broker forget an offline replica (KAFKA-7313).
+
+    So the next order to delete it succeeds (ReplicaManager.stopReplica).
+    """
     removed_partition_ends_fetcher: bool
-    """2.1: a partition without epochs that is removed from a fetcher while that asks its leader where epochs of others
-    end, ends the fetcher's thread (KAFKA-8012; AbstractFetcherThread.truncateToHighWatermark)."""
+    """2.1: removing a partition without epochs can end its fetcher's thread (KAFKA-8012).
+
+    During the fetcher's epoch request for others (AbstractFetcherThread.truncateToHighWatermark).
+    """
     failing_directory_ends_start: bool
-    """1.0, 1.1: a broker that starts on a disk that fails ends, whatever other log directories it has (KAFKA-6697;
-    LogManager.createAndValidateLogDirs); later it starts without that one."""
+    """1.0, 1.1: a broker that starts with a failing disk ends (KAFKA-6697).
+
+    Even with other log directories (LogManager.createAndValidateLogDirs); later it starts without that one.
+    """
     failed_flush_ends_close: bool
-    """Up to 2.7: a log directory that cannot be flushed at a clean stop keeps others from getting their marker
-    (KAFKA-10723; LogManager.shutdown)."""
+    """Up to 2.7: a log directory that cannot be flushed prevents others' markers (KAFKA-10723).
+
+    At a clean stop (LogManager.shutdown).
+    """
     marker_deleted_before_loading: bool
-    """2.8+: a start deletes the marker of a clean stop before it loads logs, so that one that breaks off counts as
-    unclean; before, when it has loaded them (KAFKA-10471; LogManager.loadLogs)."""
+    """2.8+: a start deletes the clean-shutdown marker before it loads logs (KAFKA-10471).
+
+    So an interrupted start counts as unclean; before, the marker is deleted afterwards (LogManager.loadLogs).
+    """
     unassigned_isr_member_ends_check: bool
-    """2.4 to 2.8: a run of isr-expiration ends at a partition whose ISR names a replica that is not assigned; up to 2.3
-    its leader removes that replica when it lags (KAFKA-9672; Partition.isFollowerOutOfSync)."""
+    """2.4 to 2.8: an unassigned replica in an ISR ends a run of isr-expiration (KAFKA-9672).
+
+    Up to 2.3 its leader removes that replica when it lags (Partition.isFollowerOutOfSync).
+    """
 
     reassignment_epoch_not_remembered: bool
-    """Up to 2.3: the controller forgets the leader epoch that a reassignment's step has written. UpdateMetadata reports
-    the one before, and consumers that go by epochs are fenced (KAFKA-9212; KafkaController.updateLeaderEpoch)."""
+    """Up to 2.3: the controller forgets the leader epoch of a reassignment's step (KAFKA-9212).
+
+    UpdateMetadata reports the one before, and consumers with epochs are fenced (KafkaController.updateLeaderEpoch).
+    """
 
     shutting_down_leader_not_told: bool
-    """1.1 to 2.0: a controlled shutdown's LeaderAndIsr leaves out brokers that are going down. The old leader takes
-    writes until its process ends (KAFKA-7482; PartitionStateMachine.leaderForControlledShutdown)."""
+    """1.1 to 2.0: a controlled shutdown's LeaderAndIsr omits stopping brokers (KAFKA-7482).
+
+    The old leader accepts writes until its process ends (PartitionStateMachine.leaderForControlledShutdown).
+    """
 
     reelected_controller_repeats_reassignments: bool
-    """Up to 0.10.2: a controller keeps the reassignments under way when it resigns. Elected again, it begins them once
-    more, whatever has become of them (KAFKA-5310; ControllerContext.partitionsBeingReassigned)."""
+    """Up to 0.10.2: a controller keeps reassignments in progress when it resigns (KAFKA-5310).
+
+    Elected again, it begins them once more, in any state (ControllerContext.partitionsBeingReassigned).
+    """
     unsent_batch_stays: bool
-    """2.1+: a batch of requests that ControllerMovedException leaves unsent is never emptied. When the same process is
-    elected again, its state machine fails at each change (ControllerBrokerRequestBatch.newBatch)."""
+    """2.1+: a request batch left unsent by ControllerMovedException is never emptied.
+
+    When the same process is elected again, its state machine fails at each change
+    (ControllerBrokerRequestBatch.newBatch).
+    """
 
     def understands(self, api_key: int, version: int) -> bool:
-        """Whether this binary can read that version of a request of another broker. A binary knows each up to the
-        version that it sends by default, with its own inter.broker.protocol.version."""
+        """Whether this binary can read that version of another broker's request.
+
+        A binary knows each up to the version that it sends by default, with its own inter.broker.protocol.version.
+        """
         newest = _understood(self.binary).get(api_key)
         return newest is None or version <= newest
 
 
 @lru_cache(maxsize=64)
 def _understood(binary: str) -> dict[int, int]:
-    """{api key of what brokers send each other: newest version; -1: none}, where it has changed."""
+    """{API key of requests among brokers: newest version; -1: none}, where it has changed."""
     own = gates_for(binary)
     return {
         1: own.fetch_version,
@@ -684,10 +966,13 @@ class UnusableProtocolVersion(ValueError):
 
 @lru_cache(maxsize=256)
 def gates_for(binary: str, inter_broker_protocol: str | None = None, message_format: str | None = None) -> Gates:
-    """The gates of a binary that speaks `inter_broker_protocol` (default: its own) to other brokers and writes records
-    as `message_format` says, log.message.format.version (default: as it speaks).
+    """The gates of a binary.
 
-    Raises UnknownVersion, UnusableProtocolVersion. """
+    `inter_broker_protocol`: its protocol with other brokers (default: its own). `message_format`:
+    log.message.format.version (default: the protocol's).
+
+    Raises UnknownVersion, UnusableProtocolVersion.
+    """
     b = ladder_name(binary)
     p = ladder_name(inter_broker_protocol) if inter_broker_protocol else b
     if rank(p) > rank(b):

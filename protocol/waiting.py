@@ -1,10 +1,10 @@
-"""Who waits, told to whoever looks at a machine."""
+"""A thread or request that waits, for status reports."""
 
 import msgspec
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """Somebody waits: who, doing what, for what, since when."""
+    """A wait: its thread, its task, what it waits for, since when."""
 
     who: str
     does: str

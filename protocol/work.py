@@ -1,15 +1,16 @@
-"""Work that waits, written as if it blocked; and what runs it.
+"""Asynchronous work in blocking style, and its runner.
 
-Work is a generator. It yields what it has to wait for, which is data with a name, and is resumed with the answer:
+Work is a generator. It yields its waits, which are data with a name, and is resumed with the result:
 
     work --yields a wait--> waiting --answered--> ready --> goes on, until it waits again or is over
 
-What is there already is not waited for: it goes on without a detour.
+A result that is already present needs no wait: the work continues without a detour.
 
-No answer resumes work inside the resumption of other work, however long the line of those who wait: it only puts it
-into its runner's queue, which runners may share. Who drains the queue is the runner's one choice: whoever runs the
-step, at its end (`at_once` false: a broker's threads), or the answer itself, unless it is being drained (`at_once`: a
-controller's procedures, those of its node, a player's steps)."""
+A result never resumes work inside the resumption of other work, so chains of waits do not nest: it only puts the work
+into its runner's queue, which runners may share. A runner has one choice, the point where the queue is drained: at the
+end of a step (`at_once` false: a broker's threads), or in the result's callback, unless the queue is being drained
+(`at_once`: a controller's procedures, those of its node, a player's steps).
+"""
 
 from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeVar
@@ -19,18 +20,18 @@ from protocol.waiting import Waiting
 
 R = TypeVar("R")
 Done = Callable[..., None]
-"""Called once, with what was waited for where that is something. An exception is raised where it was waited for."""
+"""Callback, called once, with the result if any. An exception is raised at the wait."""
 
 
 class Wait(Protocol):
-    """What work can wait for. `what`: its name, for whoever looks."""
+    """A wait of work. `what`: its name, for status reports."""
 
     @property
     def what(self) -> str: ...
 
 
 class Until:
-    """A wait that knows how it begins: `begin` is given what to call, once, perhaps at once."""
+    """A wait with its own start: `begin` receives the callback, to call once, even immediately."""
 
     __slots__ = ("begin", "what")
 
@@ -43,10 +44,11 @@ Work = Generator[Wait, Any, R]
 
 
 class Task:
-    """One piece of work under way.
+    """One piece of work in progress.
 
-    `ended` is called once, with its result; `failed` instead, with what it raised, where somebody wants to know;
-    neither once it is abandoned."""
+    `ended` is called once, with its result; `failed` instead, with its exception, if given; neither once the task is
+    abandoned.
+    """
 
     __slots__ = ("_ended", "_failed", "_runner", "_work", "does", "over", "since_ms", "thrown", "waits_for", "who")
 
@@ -67,12 +69,12 @@ class Task:
         self.does = does
         self.over = False
         self.thrown: Exception | None = None
-        """The last answer of it that was an exception."""
+        """The last exception that it was resumed with."""
         self.waits_for = ""
         self.since_ms = 0.0
 
     def start(self) -> None:
-        """Do it, as far as it goes: right here, also where other work is under way."""
+        """Run the work up to its first wait, immediately, even inside other work."""
         if self._runner.resumes_at_once:
             self._runner.ready.append(lambda: self._go_on(None))
             self._runner.go_on()
@@ -80,18 +82,18 @@ class Task:
             self._go_on(None)
 
     def abandon(self) -> None:
-        """Forget it: answers that still come are ignored."""
+        """Abandon the work: later results are ignored."""
         self.over = True
         self._runner.waiting.pop(self, None)
         self._work.close()
 
     def _answered(self, value: Any) -> None:
-        """What it waited for is here, and its turn has come."""
+        """Resume the work: its result has arrived, and its turn has come."""
         self._runner.waiting.pop(self, None)
         self._go_on(value)
 
     def _go_on(self, value: Any) -> None:
-        """Until it waits for what is not there yet, or ends."""
+        """Run until a wait whose result is missing, or the end."""
         while not self.over:
             try:
                 if isinstance(value, Exception):
@@ -103,7 +105,7 @@ class Task:
                 self.over = True
                 self._ended(end.value)
                 return
-            except Exception as error:  # whose work it is decides what an error means; nothing is swallowed here
+            except Exception as error:  # the owner of the work handles the error; none is swallowed here
                 self.over = True
                 if self._failed is None:
                     raise
@@ -115,13 +117,13 @@ class Task:
             value = answer.value
 
     def _wait(self, wait: Wait) -> None:
-        """Of work that was begun without a task: what it waits for first."""
+        """First wait of work that was begun without a task."""
         answer = self._begin_waiting(wait)
         if answer is not None:
             self._go_on(answer.value)
 
     def _begin_waiting(self, wait: Wait) -> "Answer | None":
-        """The answer if it is there already, else None."""
+        """The result if it is already present, else None."""
         answer, runner = Answer(self, self._runner), self._runner
         runner.begin(wait, answer)
         if answer.came:
@@ -135,7 +137,7 @@ class Task:
 
 
 class Answer:
-    """What a task waits for: to be called once, when it is there."""
+    """Callback of a task's wait, to be called once."""
 
     __slots__ = ("_runner", "_task", "came", "value", "waited_for")
 
@@ -144,16 +146,16 @@ class Answer:
         self._runner = runner
         self.came = False
         self.waited_for = False
-        """It was not there at once."""
+        """The result was not immediately present."""
         self.value: Any = None
 
     @property
     def wanted(self) -> bool:
-        """Somebody still waits for it."""
+        """Whether the task still waits for it."""
         return not self._task.over
 
     def __call__(self, value: Any = None) -> None:
-        assert not self.came, f"{self._task.who} is told twice what it waited for"
+        assert not self.came, f"{self._task.who}: a wait has two results"
         self.came = True
         self.value = value
         if self.waited_for and not self._task.over:
@@ -170,13 +172,15 @@ def _begins_itself(wait: Wait, answer: Answer) -> None:
     wait.begin(answer)
 
 
-def _nobody_asks(result: object) -> None:
+def _ignore_result(result: object) -> None:
     pass
 
 
 class Runner:
-    """Runs the work of one machine, or of one part of it. `ready`: its queue, which may be that of others, too. `begin`
-    begins a wait; without it, waits begin themselves (`Until`)."""
+    """Runs the work of one machine, or of a part of it.
+
+    `ready`: its queue, which others may share. `begin` begins a wait; by default waits begin themselves (`Until`).
+    """
 
     __slots__ = ("_at_once", "begin", "now_ms", "ready", "waiting")
 
@@ -196,11 +200,11 @@ class Runner:
 
     @property
     def resumes_at_once(self) -> bool:
-        """Whoever adds to `ready` has to drain it: nobody else does."""
+        """Whether the caller that appends to `ready` must drain it."""
         return self._at_once and not self.ready.goes_on
 
-    def start(self, who: str, does: str, work: Work[R], ended: Callable[[R], None] = _nobody_asks) -> None:
-        """Do it, as far as it goes; `ended` is called when it is over. What it raises is raised."""
+    def start(self, who: str, does: str, work: Work[R], ended: Callable[[R], None] = _ignore_result) -> None:
+        """Run work up to its first wait; `ended` is called at its end. Its exceptions propagate."""
         if self._at_once and not self.ready.goes_on:
             Task(self, who, does, work, ended).start()
             return
@@ -212,7 +216,7 @@ class Runner:
             Task(self, who, does, work, ended)._wait(wait)
 
     def go_on(self) -> None:
-        """Whoever can go on does, one after the other, and whoever can go on by that."""
+        """Resume ready work in order, until the queue is empty."""
         ready = self.ready
         if not ready:
             return
@@ -225,5 +229,5 @@ class Runner:
             ready.goes_on = False
 
     def who_waits(self) -> list[Waiting]:
-        """Those that wait for something, the longest first."""
+        """All waits, the longest first."""
         return [Waiting(one.who, one.does, one.waits_for, one.since_ms) for one in self.waiting]

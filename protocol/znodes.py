@@ -1,4 +1,4 @@
-"""Paths and contents of the znodes that brokers, controllers and tools share (semantics 5.1).
+"""Paths and contents of znodes that brokers, controllers and tools share (semantics 5.1).
 
 Contents are JSON bytes with Kafka's keys, in Kafka's order. Decoders raise `UnreadableZnode`, which names the path.
 """
@@ -20,9 +20,9 @@ CONSUMERS = "/consumers"
 TOPIC_CONFIGS = "/config/topics"
 BROKER_CONFIGS = "/config/brokers"
 TOPICS_CHANGED, BROKERS_CHANGED = "topics", "brokers"
-"""Whose settings a notification is about."""
+"""Subjects of a notification about settings."""
 EVERY_BROKER = "<default>"
-"""Stands for a broker's number where all are meant (KIP-226)."""
+"""Name in place of a broker's number for all brokers (KIP-226)."""
 CONFIG_CHANGES = "/config/changes"
 CONFIG_CHANGE_PREFIX = "config_change_"
 DELETE_TOPICS = "/admin/delete_topics"
@@ -40,11 +40,14 @@ PERSISTENT_PATHS = (
     "/admin", DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION, LOG_DIR_EVENT_NOTIFICATION,
 )  # fmt: skip
-"""What every broker makes sure exists before it registers, parents first; of the last two what its version knows."""
+"""Paths that every broker creates before it registers, parents first.
+
+Of the last two only those that its version knows.
+"""
 
 
 class UnreadableZnode(ValueError):
-    """A znode whose content is not what its path promises."""
+    """A znode whose content does not match its path."""
 
 
 def broker_path(broker: BrokerId) -> str:
@@ -81,26 +84,28 @@ def delete_topic_path(topic: str) -> str:
 
 
 def consumer_offset_path(group: str, topic: str, partition: int) -> str:
-    """Where an old consumer's group keeps the offset it goes on from."""
+    """Path of the offset of an old consumer's group."""
     return f"{CONSUMERS}/{group}/offsets/{topic}/{partition}"
 
 
 def state_partition(path: str) -> TopicPartition | None:
-    """The partition whose state znode `path` is: the inverse of `state_path`."""
+    """The partition of a state znode's path: the inverse of `state_path`."""
     parts = path.split("/")
     number = number_in(parts[5]) if len(parts) == 7 else None
     return (parts[3], number) if number is not None and path == state_path(parts[3], number) else None
 
 
 def numbers_in(children: Iterable[str], prefix: str = "") -> list[int]:
-    """The numbers that children of this prefix are called by, ascending. Others are nobody's whom we know: a session's
-    client may create what it likes."""
+    """The numbers in names of children with this prefix, ascending.
+
+    Other names are ignored: a session's client may create any.
+    """
     numbers = (number_in(child.removeprefix(prefix)) for child in children if child.startswith(prefix))
     return sorted(number for number in numbers if number is not None)
 
 
 def brokers_in(children: Iterable[str]) -> list[BrokerId]:
-    """The same of what is registered under BROKER_IDS."""
+    """The numbers of brokers registered under BROKER_IDS."""
     return [BrokerId(number) for number in numbers_in(children)]
 
 
@@ -151,7 +156,10 @@ def decode_consumer_offset(path: str, data: bytes) -> Offset:
 
 
 class BrokerRegistration(msgspec.Struct, frozen=True):
-    """A live broker. `host`: its node's name. `epoch`: czxid of its znode, its broker epoch (KIP-380)."""
+    """A live broker.
+
+    `host`: its node's name. `epoch`: czxid of its znode, its broker epoch (KIP-380).
+    """
 
     broker: BrokerId
     host: str
@@ -167,7 +175,7 @@ class _BrokerContent(msgspec.Struct):
 
 
 def encode_broker(registration: BrokerRegistration, wall_ms: float) -> bytes:
-    """`epoch` is the service's to give and is not written."""
+    """A broker's content, without `epoch`, which the session service assigns."""
     content: dict[str, Any] = {
         "version": 4,
         "host": registration.host,
@@ -188,8 +196,10 @@ def decode_broker(broker: BrokerId, data: bytes, czxid: int) -> BrokerRegistrati
 
 
 class ReplicaAssignment(msgspec.Struct, frozen=True):
-    """Where a partition's replicas are, preferred leader first. `adding` and `removing`: of a reassignment
-    that is on."""
+    """A partition's replicas, preferred leader first.
+
+    `adding` and `removing`: of a reassignment in progress.
+    """
 
     replicas: tuple[BrokerId, ...]
     adding: tuple[BrokerId, ...] = ()
@@ -197,12 +207,12 @@ class ReplicaAssignment(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> tuple[BrokerId, ...]:
-        """What the reassignment will end with."""
+        """Replicas at the end of the reassignment."""
         return tuple(replica for replica in self.replicas if replica not in self.removing)
 
     @property
     def origin(self) -> tuple[BrokerId, ...]:
-        """What it began with."""
+        """Replicas before the reassignment."""
         return tuple(replica for replica in self.replicas if replica not in self.adding)
 
     @property
@@ -217,7 +227,10 @@ class _TopicContent(msgspec.Struct):
 
 
 def encode_topic(assignments: dict[int, ReplicaAssignment], *, with_reassignment: bool = False) -> bytes:
-    """`with_reassignment`: version 2 (2.4 and later), which also says what is being added and removed."""
+    """A topic's content.
+
+    `with_reassignment`: version 2 (2.4 and later), which includes added and removed replicas.
+    """
     content: dict[str, Any] = {
         "version": 2 if with_reassignment else 1,
         "partitions": {str(partition): list(assignments[partition].replicas) for partition in sorted(assignments)},
@@ -244,8 +257,10 @@ def decode_topic(topic: str, data: bytes) -> dict[int, ReplicaAssignment]:
 
 
 class Leadership(msgspec.Struct, frozen=True):
-    """A partition's state znode. `leader` -1: none. `zk_version`: the znode's version, not part of its
-    content."""
+    """A partition's state znode.
+
+    `leader` -1: none. `zk_version`: the znode's version, not part of its content.
+    """
 
     leader: BrokerId
     leader_epoch: LeaderEpoch
@@ -254,7 +269,7 @@ class Leadership(msgspec.Struct, frozen=True):
     zk_version: int = 0
 
     def same_decision(self, other: "Leadership") -> bool:
-        """Leader, epoch and ISR are equal; who wrote them and the znode's version may differ."""
+        """Whether leader, epoch and ISR are equal, whatever their writer and the znode's version."""
         return (self.leader, self.leader_epoch, self.isr) == (other.leader, other.leader_epoch, other.isr)
 
 
@@ -338,8 +353,10 @@ class _ConfigChangeContent(msgspec.Struct):
 
 
 def encode_config_change(name: str, form: int, of: str = TOPICS_CHANGED) -> bytes:
-    """A notification under /config/changes that the settings of a topic, or of BROKERS_CHANGED, are others. `form`: 0
-    names the topic alone (0.8.2), 1 and 2 are objects."""
+    """A notification under /config/changes about a topic's, or BROKERS_CHANGED, settings.
+
+    `form`: 0 has only the topic's name (0.8.2), 1 and 2 are objects.
+    """
     if form == 0:
         assert of == TOPICS_CHANGED
         return _encode(name)
@@ -349,7 +366,7 @@ def encode_config_change(name: str, form: int, of: str = TOPICS_CHANGED) -> byte
 
 
 def decode_config_change(path: str, data: bytes) -> tuple[str, str]:
-    """(TOPICS_CHANGED, BROKERS_CHANGED or whatever else it is about, its name)."""
+    """(TOPICS_CHANGED, BROKERS_CHANGED or another subject; its name)."""
     if data.startswith(b'"'):
         return TOPICS_CHANGED, _decode(path, data, str)
     kind, _, name = _decode(path, data, _ConfigChangeContent).path.partition("/")
@@ -370,7 +387,7 @@ class _LogDirContent(msgspec.Struct):
 
 
 def encode_log_dir_event(broker: BrokerId) -> bytes:
-    """`event` 1: a log directory failed."""
+    """A notification of a failed log directory (`event` 1)."""
     return _encode({"version": 1, "broker": broker, "event": 1})
 
 

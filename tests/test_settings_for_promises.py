@@ -14,7 +14,7 @@ from benchmarks.settings_for_promises import (
     Found,
     choice_of,
     played_in,
-    version_asked,
+    version_plan,
 )
 from docs.generate.promises import replay, size_of
 from emulator.judging.advice.outcomes import Outcome
@@ -40,7 +40,7 @@ def drawn(version: str) -> tuple[Cell, list[tuple[str, int]]]:
 
 
 def played(cell: Cell, fault: str, seed: int) -> Outcome:
-    asked = version_asked(cell.version, (cell.profile,))
+    asked = version_plan(cell.version, (cell.profile,))
     place = next(place for place, one in enumerate(asked.faults) if one.name == fault)
     return AdviceWorker(msgspec.structs.replace(asked, runs=((0, place, seed),))).play(0)[1]
 
@@ -72,7 +72,7 @@ def test_min_insync_is_not_looked_at_without_acks_all() -> None:
     """So that the page need not have it twice."""
     cell = next(one for one in found().cells if (one.version, PROFILES[one.profile]["producer.acks"]) == ("2.8", "1"))
     fault = next(iter(cell.broken["lost-acknowledged"]))
-    asked = version_asked("2.8", (cell.profile,))
+    asked = version_plan("2.8", (cell.profile,))
     place = next(place for place, one in enumerate(asked.faults) if one.name == fault)
     more = msgspec.structs.replace(asked.choices[0], overrides=(*asked.choices[0].overrides, "min.insync.replicas=2"))
     both = msgspec.structs.replace(

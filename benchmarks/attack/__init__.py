@@ -1,13 +1,13 @@
-"""What a stranger and a peer without manners can say, generated; and the commands that say ten million of it.
+"""Generated attacks by unauthenticated and misbehaving peers, and commands for ten million.
 
-    messages         random messages that a decoder lets through
-    frames           what no decoder should let through, and what it does: one frame after the other
+    messages         random messages that a decoder accepts
+    frames           frames that every decoder must reject, and their effect, one by one
     lines            the same for the control server's lines
     sockets          all of it to real nodes and a real control server
     __main__         `python -m benchmarks.attack`
-    `kafka_frames`   Kafka's frames, for the door: what no client should say, and what a door makes of it
-    `kafka_sockets`  the same to the doors of a real cluster
+    `kafka_frames`   Kafka's frames, for the listener: invalid ones, and their effect
+    `kafka_sockets`  the same to the listeners of a real cluster
     `door`           `python -m benchmarks.attack.door`
-    heavy_requests   requests as heavy as a listener takes them, and what each costs a broker
+    heavy_requests   the heaviest requests that a listener accepts, and their cost for a broker
     request_costs    `python -m benchmarks.attack.request_costs`
 """

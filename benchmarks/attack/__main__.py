@@ -1,10 +1,10 @@
-"""`python -m benchmarks.attack`: ten million frames and lines that no peer should say; nothing may end or grow.
+"""`python -m benchmarks.attack`: ten million invalid frames; nothing may end or grow.
 
     python -m benchmarks.attack [--messages 10000000] [--over-sockets 200000] [--silent 5000]
 
-A cluster is started as `faultline up` starts it. What goes over sockets is said to its nodes, its player and its
-control server; the rest to the layers that decode, in this process, without sockets. Meanwhile an ordinary client
-writes and reads, and silent strangers sit at a broker's port. Prints figures, and writes
+A cluster is started as `faultline up` starts it. Frames over sockets go to its nodes, its player and its control
+server; the others to the decoding layers, in this process, without sockets. Meanwhile an ordinary client writes and
+reads, and silent unauthenticated connections occupy a broker's port. Prints figures, and writes
 benchmarks/results/attack.json for a full run. Exit code 1 if something is broken.
 """
 
@@ -35,7 +35,7 @@ from tests.attack.strangers import silent
 
 FULL: int = 10_000_000
 LINES_SHARE: float = 0.1
-"""Of what is said without sockets."""
+"""Share of lines among the messages without sockets."""
 STEP: int = 50_000
 ANSWER_S: float = 20.0
 ANSWER_MS: int = 15_000
@@ -86,7 +86,7 @@ def rss_mib(processes: list[psutil.Process]) -> dict[str, float]:
 
 
 async def over_sockets(found: Found, count: int, strangers: int, seed: int) -> dict[str, Any]:
-    """The attack, and what came of it."""
+    """The attack over sockets, and its result."""
     created = ask(found.registration, r.CreateTopic("beside", partitions=1, replicas=3), ANSWER_S)
     assert created.code == 0, created
     supervisor = psutil.Process(found.registration.pid)
@@ -128,7 +128,7 @@ async def over_sockets(found: Found, count: int, strangers: int, seed: int) -> d
 def in_process(count: int, seed: int) -> dict[str, int]:
     """Raises whatever a decoder should not."""
     frames, lines = Frames(seed), Lines(seed)
-    told: dict[str, int] = {}
+    sent: dict[str, int] = {}
     done = 0
     while done < count:
         part = min(STEP, count - done)
@@ -138,11 +138,11 @@ def in_process(count: int, seed: int) -> dict[str, int]:
             ("lines", understood(lines, of_lines)),
         ):
             for what, times in became.items():
-                told[f"{prefix}: {what}"] = told.get(f"{prefix}: {what}", 0) + times
+                sent[f"{prefix}: {what}"] = sent.get(f"{prefix}: {what}", 0) + times
         done += part
         if done % 1_000_000 == 0:
             print(f"{done:,} in process", file=sys.stderr, flush=True)
-    return told
+    return sent
 
 
 def main(arguments: list[str]) -> int:
@@ -151,19 +151,19 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--over-sockets", type=int, default=200_000)
     parser.add_argument("--silent", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args(arguments)
-    sockets = min(asked.over_sockets, asked.messages)
+    options = parser.parse_args(arguments)
+    sockets = min(options.over_sockets, options.messages)
     with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
         run = Path(directory) / "attacked"
         prepared(UpOptions(topology="three-az", name="attacked", speed=1.0, out=run))
         found = launch(run)
         try:
-            came = trio.run(over_sockets, found, sockets, asked.silent, asked.seed)
+            came = trio.run(over_sockets, found, sockets, options.silent, options.seed)
         finally:
             how = end(found).how
         log = (run / "supervisor.log").read_text()
         events_mib = sum(path.stat().st_size for path in (run / "events").iterdir()) / 2**20
-    told = in_process(asked.messages - sockets, asked.seed)
+    sent = in_process(options.messages - sockets, options.seed)
     problems = list(came["problems"])
     if "Traceback" in log:
         problems.append(f"the supervisor's log has a traceback: {log[-2000:]}")
@@ -171,8 +171,8 @@ def main(arguments: list[str]) -> int:
         round(came["rss_mib_at_the_end"].get(name, 0.0) - mib, 1) for name, mib in came["rss_mib_after_a_fifth"].items()
     )
     figures = [
-        Figure(line="frames and lines said, none of them an end", value=sum(told.values())
-               + sum(came["said_over_sockets"].values()), unit="", target=asked.messages, higher_is_better=True),
+        Figure(line="frames and lines said, none of them an end", value=sum(sent.values())
+               + sum(came["said_over_sockets"].values()), unit="", target=options.messages, higher_is_better=True),
         Figure(line="of them over sockets, to real nodes and a real control server",
                value=sum(came["said_over_sockets"].values()), unit="", target=sockets, higher_is_better=True),
         Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
@@ -185,8 +185,8 @@ def main(arguments: list[str]) -> int:
     show(figures)
     for problem in problems:
         print(problem, file=sys.stderr)
-    if asked.messages >= FULL:
-        write("attack", figures, {**came, "problems": problems, "in_process": told, "ended": how})
+    if options.messages >= FULL:
+        write("attack", figures, {**came, "problems": problems, "in_process": sent, "ended": how})
     return 0 if all(figure.met for figure in figures) else 1
 
 

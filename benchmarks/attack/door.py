@@ -42,7 +42,7 @@ FULL_OVER_SOCKETS: Final = 100_000
 SILENT: Final = 1_000
 STEP: Final = 100_000
 VERSIONS: Final = ("2.8", "1.1", "2.6", "0.10.2", "2.0")
-"""One after the other: what they speak differs."""
+"""Versions in turn: their protocols differ."""
 OVER_SOCKETS: Final = "2.8"
 GROWN_MIB_MAX: Final = 64
 LARGE_EVERY: Final = 500
@@ -55,7 +55,7 @@ def in_process(count: int, seed: int, limit_s: float = float("inf")) -> dict[str
     """Raises whatever a door should not. `limit_s`: of the clock; then it is enough."""
     until = time.monotonic() + limit_s
     became: Counter[str] = Counter()
-    asked: Counter[int] = Counter()
+    options: Counter[int] = Counter()
     process, began = psutil.Process(), time.process_time()
     warm_mib = 0.0
     doorways = [Doorway(KafkaFrames(seed + number, version)) for number, version in enumerate(VERSIONS)]
@@ -77,14 +77,14 @@ def in_process(count: int, seed: int, limit_s: float = float("inf")) -> dict[str
     gc.collect()
     for doorway in doorways:
         became.update(doorway.became)
-        asked.update(doorway.apis)
+        options.update(doorway.apis)
     return {
         "said": done,
         "large": large,
         "slowest_s": round(max(doorway.slowest_s for doorway in doorways), 3),
         "dearest_ms_per_mib": round(max(doorway.dearest_s_per_mib for doorway in doorways) * 1_000, 1),
         "became": dict(became),
-        "asked_by_api": {str(api): frames for api, frames in sorted(asked.items())},
+        "asked_by_api": {str(api): frames for api, frames in sorted(options.items())},
         "events": sum(doorway.events for doorway in doorways),
         "cpu_seconds": round(seconds, 1),
         "frames_per_cpu_second": round(done / seconds),
@@ -100,7 +100,7 @@ def doors_of(found: Found) -> list[Address]:
 
 
 async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
-    """The attack, and what came of it."""
+    """The attack over sockets, and its result."""
     created = ask(found.registration, r.CreateTopic("beside", partitions=1, replicas=3), ANSWER_S)
     assert created.code == 0, created
     supervisor = psutil.Process(found.registration.pid)
@@ -176,24 +176,24 @@ def attacked(count: int, seed: int, run: Path) -> dict[str, Any]:
     return {**came, "ended": how}
 
 
-def figures_of(told: dict[str, Any], came: dict[str, Any], frames: int, sockets: int) -> list[Figure]:
+def figures_of(sent: dict[str, Any], came: dict[str, Any], frames: int, sockets: int) -> list[Figure]:
     over, warm, last = sum(came["said"].values()), came["rss_mib_after_a_fifth"], came["rss_mib_at_the_end"]
     grown = max(last.get(name, 0.0) - mib for name, mib in warm.items())
     return [
-        Figure(line="Kafka frames said, none of them an end", value=told["said"] + over, unit="", target=frames,
-               higher_is_better=True, bound=f"{told['frames_per_cpu_second']:,} a second of a processor"),
+        Figure(line="Kafka frames said, none of them an end", value=sent["said"] + over, unit="", target=frames,
+               higher_is_better=True, bound=f"{sent['frames_per_cpu_second']:,} a second of a processor"),
         Figure(line="of them over sockets, to the doors of a real cluster", value=over, unit="", target=sockets,
                higher_is_better=True),
-        Figure(line="of them well-formed: the machine would be asked", value=told["became"]["asked the machine"],
+        Figure(line="of them well-formed: the machine would be asked", value=sent["became"]["asked the machine"],
                unit="", target=frames / 10, higher_is_better=True),
-        Figure(line="of them of 1 KiB up to 32 MiB", value=told["large"], unit="", target=frames / 1_000,
+        Figure(line="of them of 1 KiB up to 32 MiB", value=sent["large"], unit="", target=frames / 1_000,
                higher_is_better=True),
-        Figure(line="the slowest frame", value=told["slowest_s"], unit="s", target=SLOWEST_S),
+        Figure(line="the slowest frame", value=sent["slowest_s"], unit="s", target=SLOWEST_S),
         Figure(line="nodes and supervisors that ended", value=came["processes_ended"], unit="", target=0),
         Figure(line="heartbeats missed: sessions expired, further controllers and leaders",
                value=sum(came["missed_heartbeats"].values()), unit="", target=0),
         Figure(line="what else went wrong", value=len(came["problems"]), unit="", target=0),
-        Figure(line="memory that the door in this process grew by", value=told["grown_mib"], unit="MiB",
+        Figure(line="memory that the door in this process grew by", value=sent["grown_mib"], unit="MiB",
                target=GROWN_MIB_MAX),
         Figure(line="memory that a process of the cluster grew by, at most", value=round(grown, 1), unit="MiB",
                target=GROWN_MIB_MAX, bound="topics and groups that were asked for are there"),
@@ -209,17 +209,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--over-sockets", type=int, default=1_000_000)
     parser.add_argument("--limit-s", type=float, default=float("inf"))
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args(arguments)
-    sockets = min(asked.over_sockets, asked.frames)
+    options = parser.parse_args(arguments)
+    sockets = min(options.over_sockets, options.frames)
     with tempfile.TemporaryDirectory(prefix="faultline-") as directory:
-        came = attacked(sockets, asked.seed, Path(directory) / "attacked-door")
-    told = in_process(asked.frames - sockets, asked.seed, asked.limit_s)
-    figures = figures_of(told, came, asked.frames, sockets)
+        came = attacked(sockets, options.seed, Path(directory) / "attacked-door")
+    sent = in_process(options.frames - sockets, options.seed, options.limit_s)
+    figures = figures_of(sent, came, options.frames, sockets)
     show(figures)
     for problem in came["problems"]:
         print(problem, file=sys.stderr)
-    if told["said"] + sockets >= FULL_OVER_SOCKETS * 10 and sockets >= FULL_OVER_SOCKETS:
-        write("attack_door", figures, {"over_sockets": came, "in_process": told})
+    if sent["said"] + sockets >= FULL_OVER_SOCKETS * 10 and sockets >= FULL_OVER_SOCKETS:
+        write("attack_door", figures, {"over_sockets": came, "in_process": sent})
     return 0 if all(figure.met for figure in figures) else 1
 
 

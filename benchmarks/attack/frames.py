@@ -1,6 +1,6 @@
-"""Frames from nowhere: malformed, truncated, oversized, deep, of wrong types, and well-formed where they do not belong.
+"""Invalid frames: malformed, truncated, oversized, deep, of wrong types, or out of place.
 
-Everything is made of a pool of valid frames, so that a hundred thousand of them take seconds.
+All are made of a pool of valid frames, so that a hundred thousand of them take seconds.
 """
 
 import random
@@ -29,7 +29,7 @@ KINDS: Final = (
     HEARD_BY_BROKER, HEARD_BY_CONTROLLER, HEARD_BY_SESSION_SERVER, HEARD_BY_CLIENT, HEARD_BY_PLAYER
 )  # fmt: skip
 PLACES: Final = {
-    message: [(kind, purpose) for kind in KINDS for purpose, heard in kind.items() if message in heard]
+    message: [(kind, purpose) for kind in KINDS for purpose, accepted in kind.items() if message in accepted]
     for message in REGISTRY.values()
 }
 """{message: where it belongs}"""
@@ -78,9 +78,11 @@ class Frames:
 
 
 def decoded(frames: Frames, count: int) -> Counter[str]:
-    """Says `count` frames to the layers that decode, as a connection does: in a stream, then to every kind of node on
-    some purpose. What became of them, by name; whatever else is raised is a bug."""
-    chance, told = frames.chance, Counter[str]()
+    """Send `count` frames to the decoding layers, as a connection does.
+
+    In a stream, then to every kind of node on some purpose. Returns outcomes by name; any other exception is a bug.
+    """
+    chance, outcomes = frames.chance, Counter[str]()
     stream = FrameDecoder()
     for _ in range(count):
         payload = frames.payload()
@@ -95,10 +97,10 @@ def decoded(frames: Frames, count: int) -> Counter[str]:
             conversation = Conversation(kind, purpose, opened=not fitting and chance.random() < 0.5)
             conversation.hear(frame.message, frame.correlation_id)
         except ProtocolError:
-            told["no frame"] += 1
+            outcomes["no frame"] += 1
             stream = FrameDecoder()
         except OutOfPlace:
-            told["out of place"] += 1
+            outcomes["out of place"] += 1
         else:
-            told["heard"] += 1
-    return told
+            outcomes["heard"] += 1
+    return outcomes

@@ -1,9 +1,10 @@
-"""Requests as heavy as a broker's listener takes them: of every API and version, with as many list entries as one may
-have, laid out in every way that its schema allows; and the work that each costs a broker.
+"""The heaviest requests that a broker's listener accepts, and their cost for a broker.
 
-A request passes what it passes in a broker: the frame is decoded, translated, bounded, handled by the broker's machine,
-and its answer encoded. The machine is one of a broker that leads the partition t-0 and has no peers, so that what it
-sends to a controller is handed over and not answered.
+Of every API and version, with the maximum of list entries, laid out in every way that the schema allows.
+
+A request passes all stages of a broker: the frame is decoded, translated, bounded, handled by the broker's machine, and
+its response encoded. The machine is a broker that leads the partition t-0 and has no peers, so requests to a controller
+are handed over and get no response.
 """
 
 import itertools
@@ -115,7 +116,7 @@ def lists_of(of: Any, version: int, path: str = "") -> Iterator[str]:
 def heavy_requests(
     kafka_version: str, count: int = ENTRIES_MAX, *, namings: Sequence[str] = NAMINGS, newest: bool = False
 ) -> Iterator[Heavy]:
-    """`count`: entries of all lists together. `newest`: of each API its newest version alone."""
+    """`count`: entries of all lists together. `newest`: only the newest version of each API."""
     gates = gates_for(kafka_version)
     batch = encode_batch([b"v"], magic=gates.record_magic, timestamp_ms=1)
     for api, range_ in apis_of(gates).items():
@@ -137,7 +138,7 @@ def written(api: int, version: int, values: dict[str, Any]) -> bytes:
 
 
 class Cost(NamedTuple):
-    """Seconds of the processor, by what they were spent on."""
+    """CPU seconds, by their use."""
 
     became: str
     decoding_s: float
@@ -176,23 +177,23 @@ class Broker:
     def cost(self, payload: bytes) -> Cost:
         times = [time.thread_time()]
         try:
-            asked = codec.read_request(payload, self._spoken)
+            request = codec.read_request(payload, self._spoken)
             times.append(time.thread_time())
-            message = message_of(asked, self._spoken, self._magic)
+            message = message_of(request, self._spoken, self._magic)
         except ProtocolError:
             return Cost("refused", *_spent(times))
         times.append(time.thread_time())
         if isinstance(message, AnsweredHere):
             return Cost("answered at once", *_spent(times))
-        connection = self.bench.ask(message, asked.version)
+        connection = self.bench.ask(message, request.version)
         times.append(time.thread_time())
         answers = self.bench.answers(connection)
         self.bench.effects.clear()
         if not answers:
             return Cost("waits", *_spent(times))
-        answer_to(asked, answers[0], PLACE)
+        answer_to(request, answers[0], PLACE)
         cost = Cost("answered", *_spent(times))
-        return cost if self._events is None else cost._replace(telling_s=self._events_s(asked, message, answers[0]))
+        return cost if self._events is None else cost._replace(telling_s=self._events_s(request, message, answers[0]))
 
     def _events_s(self, request: codec.Asked, message: Message, answer: Message) -> float:
         """Seconds of the processor."""

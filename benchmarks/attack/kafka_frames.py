@@ -1,8 +1,10 @@
-"""Kafka's frames from nowhere, for a broker's door: of every API key and version, well-formed with values that nobody
-sends, flipped, truncated, spliced, of a key of another, or no frames at all; and what a door makes of them.
+"""Invalid Kafka frames for a broker's listener, and their effect.
 
-The well-formed ones are written from Kafka's own schemas, as the library at the door has them, so that what is damaged
-afterwards is damaged deep inside.
+Of every API key and version: well-formed with unusual values, flipped, truncated, spliced, with the key of another, or
+no frames at all.
+
+The well-formed ones are written from Kafka's own schemas, as the listener's library has them, so that later damage is
+deep inside.
 """
 
 import random
@@ -47,13 +49,15 @@ UNFRAMED: Final = (
 )  # fmt: skip
 FILLINGS: Final = (b"\x00", b"\x01", b"\x02", b"\x7f", b"\x80", b"\xff")
 LONG: Final = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xfe", b"\xff\xff\xff\xff\x0f", b"\x80")
-"""Lengths, plain and of varying size, of what is not there."""
+"""Lengths, plain and of varying size, beyond the data."""
 PLACE: Final = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")
 
 
 class KafkaFrames:
-    """`payload()`: the next one, without its length; `seed` decides all. Written for a broker of `kafka_version`, and
-    for versions that it does not speak."""
+    """Generator of frames. `payload()`: the next one, without its length.
+
+    `seed` decides all. Written for a broker of `kafka_version`, and for versions that it does not support.
+    """
 
     def __init__(self, seed: int, kafka_version: str = "2.8") -> None:
         self.chance = random.Random(seed)
@@ -154,8 +158,10 @@ class KafkaFrames:
         return chance.choice((NO_UTF_8, chance.randbytes(chance.randrange(60)), head + chance.randbytes(40)))
 
     def large(self) -> bytes:
-        """A payload of 1 KiB up to the largest frame, as many of each size. What follows a request's beginning lies
-        about counts, never ends, fills lists, tags or records, or is anything."""
+        """A payload of 1 KiB up to the largest frame, with equal numbers of each size.
+
+        After a request's beginning come wrong counts, endless data, filled lists, tags or records, or random bytes.
+        """
         chance = self.chance
         size = min(MAX_FRAME_BYTES, int(2 ** chance.uniform(10, 25.01)))
         beginning = bytearray(self.valid())
@@ -163,7 +169,7 @@ class KafkaFrames:
         match chance.randrange(6):
             case 0:  # the same byte for ever: endless numbers, empty entries
                 data = beginning[:at] + chance.choice(FILLINGS) * size
-            case 1:  # a count that may be as large as what follows, or larger
+            case 1:  # a count of the size of the rest, or larger
                 count = chance.choice((*LONG, struct.pack(">i", size // 2), struct.pack(">i", 4_000), b"\xa1\x1f"))
                 data = beginning[:at] + count + chance.choice(FILLINGS) * size
             case 2:
@@ -204,7 +210,7 @@ class KafkaFrames:
 
 
 class Reading:
-    """What a door of a broker of that version reads."""
+    """Requests that a listener of a broker of that version reads."""
 
     def __init__(self, frames: KafkaFrames) -> None:
         self._spoken = frames.spoken
@@ -212,8 +218,8 @@ class Reading:
 
     def read(self, payload: bytes) -> Arrived:
         """Raises ProtocolError."""
-        asked = codec.read_request(payload, self._spoken)
-        return Arrived(asked.correlation_id, asked.version, message_of(asked, self._spoken, self._magic), asked)
+        request = codec.read_request(payload, self._spoken)
+        return Arrived(request.correlation_id, request.version, message_of(request, self._spoken, self._magic), request)
 
     def understands(self, payload: bytes) -> bool:
         try:
@@ -224,8 +230,10 @@ class Reading:
 
 
 class Doorway:
-    """A broker's door without sockets: the bytes of a stream, as far as its machine. `became`: what became of frames,
-    by name. Whatever is raised is a bug."""
+    """A broker's listener without sockets: the bytes of a stream, up to its machine.
+
+    `became`: outcomes of frames, by name. Any exception is a bug.
+    """
 
     def __init__(self, frames: KafkaFrames) -> None:
         self._frames = frames
@@ -234,7 +242,7 @@ class Doorway:
         self._stream = FrameDecoder()
         self.became: Counter[str] = Counter()
         self.apis: Counter[int] = Counter()
-        """{API: frames that the machine would have been asked}"""
+        """{API: frames that would reach the machine}"""
         self.events = 0
         self.slowest_s = 0.0
         self.dearest_s_per_mib = 0.0
@@ -249,7 +257,7 @@ class Doorway:
         assert msgspec.json.decode(msgspec.json.encode(event), type=type(event)) == event, event
 
     def hear(self, payload: bytes | None = None) -> None:
-        """One frame, or what is none; after a refusal a new connection."""
+        """One frame, or invalid bytes; after a refusal a new connection."""
         frame = self._frames.framed(self._frames.payload()) if payload is None else self._frames.with_length(payload)
         began = time.thread_time()
         self._hear(frame)
@@ -261,15 +269,15 @@ class Doorway:
         try:
             payloads = self._stream.feed(frame)
             for payload in payloads:
-                self._asked(payload)
-            if not payloads:  # it goes on with what comes next: a stranger's time is limited
+                self._requested(payload)
+            if not payloads:  # it continues with the next bytes: an unauthenticated connection's time is limited
                 self.became["not ended"] += 1
                 self._stream = FrameDecoder()
         except ProtocolError:
             self.became["refused"] += 1
             self._stream = FrameDecoder()
 
-    def _asked(self, payload: bytes) -> None:
+    def _requested(self, payload: bytes) -> None:
         arrived = self._reading.read(payload)
         message = arrived.message
         self._client.taken(arrived)
@@ -286,7 +294,7 @@ class Doorway:
         self._client.dropped()
 
     def _answer(self, message: Message) -> Message | None:
-        """To requests with records, of which clients are told by events."""
+        """Responses to requests with records, which events report to clients."""
         if isinstance(message, ProduceRequest):
             code = self._frames.chance.choice((ErrorCode.NONE, ErrorCode.CORRUPT_MESSAGE))
             return ProduceResponse([Result(one.topic, one.partition, code, NO_OFFSET) for one in message.partitions])
@@ -297,4 +305,4 @@ class Doorway:
 
 
 HARMLESS: Final = (apis.API_VERSIONS, apis.METADATA, apis.LIST_OFFSETS, apis.OFFSET_FOR_LEADER_EPOCH, apis.LIST_GROUPS)
-"""What may be asked as often as one likes, and is answered at once."""
+"""Requests that may be repeated without limit, with immediate responses."""

@@ -1,8 +1,9 @@
-"""The attack on brokers' doors over real sockets: on every listener of every broker, as Kafka clients without manners.
+"""The attack on brokers' listeners over real sockets, by misbehaving Kafka clients.
 
-A connection says what cannot be read and its end, and waits until the other side has closed; or asks many times for
-what may be asked for before that; or says whatever comes and is gone at once, without having read an answer. What the
-well-formed among the last asks for is done: topics come and go, members of groups wait for others that never come.
+On every listener of every broker. A connection sends invalid bytes and its end, and waits until the broker closes it;
+or sends many harmless requests before that; or sends random frames and closes immediately, without reading a response.
+Well-formed requests among the last are carried out: topics come and go, members of groups wait for others that never
+come.
 """
 
 import contextlib
@@ -18,7 +19,7 @@ from benchmarks.attack.sockets import CLOSED_WITHIN_S
 PIPELINED: Final = 60
 AT_ONCE: Final = 16
 GONE_AFTER: Final = 10
-"""Frames of one who does not wait."""
+"""Frames of a client that does not wait."""
 POOL: Final = 400
 LARGE_SHARE: Final = 0.01
 """Of frames that must be refused, those of 1 KiB up to 32 MiB."""
@@ -29,8 +30,11 @@ Address = tuple[str, int]
 
 
 class KafkaAttackers:
-    """`doors`: (host, port) of listeners. `said`: frames, by what their sender did. `problems`: what no attack may
-    cause."""
+    """Attackers of a cluster's listeners.
+
+    `doors`: (host, port) of listeners. `said`: frames, by the behaviour of their sender. `problems`: effects that no
+    attack may have.
+    """
 
     def __init__(self, doors: list[Address], seed: int, kafka_version: str) -> None:
         self._doors = doors
@@ -48,8 +52,10 @@ class KafkaAttackers:
         return [self._frames.written(api, self._chance.randint(*spoken[api])) for api in chosen]
 
     async def attack(self, count: int, *, gone: bool = True) -> None:
-        """Until so many more frames were said. `gone`: also by those who do not wait, whose requests change the
-        cluster."""
+        """Attack until so many more frames were sent.
+
+        `gone`: also by clients that do not wait, whose requests change the cluster.
+        """
         end = self.said.total() + count
         async with trio.open_nursery() as nursery:
             for _ in range(AT_ONCE):
@@ -61,11 +67,11 @@ class KafkaAttackers:
             if which < 0.5:
                 await self._say([self._bad()], "refused at once")
             elif which < SHARE_WAITING:
-                asked = [self._chance.choice(self._harmless) for _ in range(PIPELINED)]
-                await self._say([*map(self._frames.with_length, asked), self._bad()], "asked for, then refused")
+                requests = [self._chance.choice(self._harmless) for _ in range(PIPELINED)]
+                await self._say([*map(self._frames.with_length, requests), self._bad()], "asked for, then refused")
             else:
-                said = [self._frames.framed(self._frames.payload()) for _ in range(GONE_AFTER)]
-                await self._say(said, "said and gone", waits=False)
+                frames = [self._frames.framed(self._frames.payload()) for _ in range(GONE_AFTER)]
+                await self._say(frames, "said and gone", waits=False)
 
     def _bad(self) -> bytes:
         """One that a door must refuse; now and then a large one."""
@@ -88,6 +94,6 @@ class KafkaAttackers:
                 if waits:
                     await stream.send_eof()
                     while await stream.receive_some(65_536):
-                        pass  # what comes back is of no interest, but must be taken
+                        pass  # responses are ignored, but must be read
         if waiting.cancelled_caught:
             self.problems.append(f"{host}:{port} has not closed within {CLOSED_WITHIN_S:g} s: {frames[-1][-80:]!r}")

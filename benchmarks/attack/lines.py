@@ -33,9 +33,9 @@ class Lines:
 
     def __init__(self, seed: int, token: str = TOKEN) -> None:
         self.chance = random.Random(seed)
-        asks = [Status(), Heal(), LinkFault(["cut", "az-0"]), Produce("t", ["a"])]
+        requests = [Status(), Heal(), LinkFault(["cut", "az-0"]), Produce("t", ["a"])]
         self._token = token.encode()
-        self._valid = [encode_request(token, ask, 1.0)[:-1] for ask in asks]
+        self._valid = [encode_request(token, ask, 1.0)[:-1] for ask in requests]
 
     def line(self) -> bytes:
         chance = self.chance
@@ -58,17 +58,17 @@ class Lines:
 
 
 def understood(lines: Lines, count: int) -> Counter[str]:
-    """Says `count` lines to what decodes them. Whatever is raised but Malformed is a bug."""
-    told = Counter[str]()
+    """Send `count` lines to the decoder. Any exception but Malformed is a bug."""
+    outcomes = Counter[str]()
     for _ in range(count):
         line = lines.line()
         try:
             if token_of(line) != TOKEN.encode():
-                told["no token"] += 1
+                outcomes["no token"] += 1
                 continue
             decode_ask(decode_request(line))
         except Malformed:
-            told["no request"] += 1
+            outcomes["no request"] += 1
         else:
-            told["heard"] += 1
-    return told
+            outcomes["heard"] += 1
+    return outcomes

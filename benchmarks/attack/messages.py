@@ -1,4 +1,4 @@
-"""Random messages that a decoder lets through, made fast: as the types allow, biased to what means something here."""
+"""Random messages that a decoder accepts, made fast: valid types, mostly meaningful values."""
 
 import random
 from collections.abc import Callable

@@ -1,11 +1,11 @@
-"""`python -m benchmarks.attack.request_costs`: what each request costs a broker at the bounds of its listener.
+"""`python -m benchmarks.attack.request_costs`: cost of requests at a listener's bounds.
 
     python -m benchmarks.attack.request_costs [--versions 2.8,0.10.2] [--best-of 3]
 
-Every API and version that a broker of these Kafka versions speaks, each list of its schema filled to the bound, with
-names of five kinds; produces with as many records, batches, messages and unpacked bytes as are read; frames of the
-largest size with every byte the same. In this process, without sockets, in time of the processor. Writes
-benchmarks/results/request_costs.json. Exit code 1 if a figure misses its budget.
+Every API and version of a broker of these Kafka versions, each list of its schema filled to the bound, with names of
+five kinds; produces with as many records, batches, messages and unpacked bytes as are read; frames of the largest size
+with equal bytes. In this process, without sockets, in CPU time. Writes benchmarks/results/request_costs.json. Exit code
+1 if a figure misses its budget.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from protocol.versions import gates_for
 
 PER_MIB_MS: Final = 50.0
 SLOWEST_S: Final = 0.5
-SLOWEST_TOLD: Final = 20
+SLOWEST_SHOWN: Final = 20
 FILLINGS: Final = (b"\x00", b"\x01", b"\x02", b"\x7f", b"\x80", b"\xff")
 
 
@@ -74,7 +74,7 @@ def anew(values: list[bytes], magic: int) -> bytes:
 
 
 def of_records(version: int, magic: int) -> Iterator[Heavy]:
-    """Produces at the bounds of what their records may cost, and beyond them."""
+    """Produces at the bounds of their records' cost, and beyond them."""
 
     def heavy(what: str, partitions: list[bytes]) -> Heavy:
         return Heavy(apis.PRODUCE, version, what, "no", produced(version, partitions))
@@ -143,7 +143,7 @@ def _measured(kafka_version: str, broker: Broker, best_of: int) -> Iterator[Meas
 
 
 def _least(broker: Broker, kafka_version: str, heavy: Heavy, best_of: int) -> Measured:
-    """The cheapest of several times: what it costs, and not what else the machine did."""
+    """The cheapest of several measurements, so that other work of the machine counts little."""
     costs = [broker.cost(heavy.payload) for _ in range(best_of)]
     return Measured(f"{kafka_version}: {heavy.name}", len(heavy.payload), min(costs, key=lambda one: one.total_s))
 
@@ -170,12 +170,12 @@ def main(arguments: list[str]) -> int:
                bound=slowest_with_events.name),
     ]  # fmt: skip
     show(figures)
-    told = sorted(found, key=lambda one: -one.per_mib_ms)[:SLOWEST_TOLD]
+    shown = sorted(found, key=lambda one: -one.per_mib_ms)[:SLOWEST_SHOWN]
     rows = [
         {"request": one.name, "bytes": one.size_bytes, "became": one.cost.became,
          "ms": round(one.cost.total_s * 1_000, 1), "ms_per_mib": round(one.per_mib_ms, 1),
          "events_ms": round(one.cost.telling_s * 1_000, 1)}
-        for one in told
+        for one in shown
     ]  # fmt: skip
     write("request_costs", figures, {"dearest": rows})
     return 0 if all(figure.met for figure in figures) else 1

@@ -1,8 +1,8 @@
-"""The attack over real sockets: on every port of a cluster's processes, without the token and with it.
+"""The attack over real sockets, on every port of a cluster, with and without the token.
 
-A connection says one blob and its end, and waits until the other side has closed. With the token it first says a Hello
-and what belongs there, many times, then something that does not. What would break the cluster by rights (an order of
-the controller, a vote) is not said: whoever has the token may, and others would notice.
+A connection sends one blob and its end, and waits until the other side has closed. With the token it first sends a
+Hello and many valid messages, then an invalid one. Messages that would legitimately break the cluster (an order of the
+controller, a vote) are not sent: a holder of the token may send them, and other nodes would react.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ from protocol.purposes import ALL, CLIENT, CONTROL, SESSION
 CLOSED_WITHIN_S: Final = 60.0
 """On a machine that is busy."""
 PIPELINED: Final = 300
-HEARD: Final = {
+VALID: Final = {
     "broker": HEARD_BY_BROKER,
     "session": HEARD_BY_SESSION_SERVER,
     "client": HEARD_BY_CLIENT,
@@ -51,17 +51,17 @@ HARMLESS: Final[dict[str, tuple[str, list[Message]]]] = {
             MetadataRequest(["nowhere"]),
             ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition("nowhere", 0, -1)]),
             FetchRequest(CONSUMER_REPLICA_ID, 0, 0, 1, [FetchPartition("nowhere", 7, Offset(2**62))]),
-            OffsetFetchRequest("nobody", [GroupPartition("nowhere", 0)]),
+            OffsetFetchRequest("missing", [GroupPartition("nowhere", 0)]),
         ],
     ),
     "session": (
         SESSION,
         [PingRequest(), SessionRequest([GetData("/nowhere")]), SessionRequest([GetChildren("//"), GetData("")])],
     ),
-    "client": (CLIENT, [WorkloadReportsRequest(), StopWorkloadRequest("nobody")]),
+    "client": (CLIENT, [WorkloadReportsRequest(), StopWorkloadRequest("missing")]),
     "observer": (CLIENT, []),
 }
-"""{kind of node: (a purpose, what may be said there as often as one likes)}."""
+"""{kind of node: (a purpose, messages that may be repeated without limit)}."""
 
 
 def ports_of(processes: list[psutil.Process]) -> dict[str, list[int]]:
@@ -75,7 +75,10 @@ def ports_of(processes: list[psutil.Process]) -> dict[str, list[int]]:
 
 
 class Attackers:
-    """`targets`: {node: port}. `said`: frames and lines, by whom. `problems`: what no attack may cause."""
+    """Attackers of a cluster.
+
+    `targets`: {node: port}. `said`: frames and lines, by sender. `problems`: effects that no attack may have.
+    """
 
     def __init__(self, targets: dict[str, int], door: int, token: str, seed: int) -> None:
         self._targets = targets
@@ -88,7 +91,7 @@ class Attackers:
         self.problems: list[str] = []
 
     async def attack(self, count: int, attackers: int = 16) -> None:
-        """Until so many more frames and lines were said."""
+        """Attack until so many more frames and lines were sent."""
         end = self.said.total() + count
         async with trio.open_nursery() as nursery:
             for _ in range(attackers):
@@ -113,12 +116,12 @@ class Attackers:
             purpose, messages = self._chance.choice([one for one in ALL if one != CONTROL]), []
         peer = self._chance.choice([one for one in self._targets if one != node])
         hello = Hello(peer, 900, self._chance.randrange(1, 2**40), purpose, self._token)
-        said = [encode(hello)]
+        frames = [encode(hello)]
         if purpose == SESSION and messages:
-            said.append(encode(ConnectRequest(4_000)))
-        said += [encode(self._chance.choice(messages)) for _ in range(PIPELINED if messages else 0)]
-        said.append(self._framed(self._bad_payload(kind, purpose)))
-        await self._say(port, b"".join(said), "frames with the token", len(said), node)
+            frames.append(encode(ConnectRequest(4_000)))
+        frames += [encode(self._chance.choice(messages)) for _ in range(PIPELINED if messages else 0)]
+        frames.append(self._framed(self._bad_payload(kind, purpose)))
+        await self._say(port, b"".join(frames), "frames with the token", len(frames), node)
 
     def _bad_payload(self, kind: str, purpose: str) -> bytes:
         """One that the node must refuse there."""
@@ -126,7 +129,7 @@ class Attackers:
             payload = self._frames.payload()
             try:
                 frame = decode(payload)
-                Conversation(HEARD[kind], purpose, opened=False).hear(frame.message, frame.correlation_id)
+                Conversation(VALID[kind], purpose, opened=False).hear(frame.message, frame.correlation_id)
             except (ProtocolError, OutOfPlace):
                 return payload
 
@@ -146,7 +149,10 @@ class Attackers:
         return struct.pack(">I", size) + payload
 
     async def _say(self, port: int, data: bytes, what: str, count: int, whom: str) -> None:
-        """The blob is small beside what two kernels hold, so that it can be said before anything is read."""
+        """Send a blob and read to the end.
+
+        The blob is smaller than two kernels' buffers, so that it can be sent before reading.
+        """
         try:
             stream = await trio.open_tcp_stream("127.0.0.1", port)
         except OSError as error:
@@ -158,6 +164,6 @@ class Attackers:
                 await stream.send_all(data)
                 await stream.send_eof()
                 while await stream.receive_some(65_536):
-                    pass  # what comes back is of no interest, but must be taken
+                    pass  # responses are ignored, but must be read
         if waiting.cancelled_caught:
             self.problems.append(f"{whom} has not closed within {CLOSED_WITHIN_S:g} s: {data[-80:]!r}")

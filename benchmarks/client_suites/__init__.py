@@ -1,9 +1,9 @@
-"""The integration tests that clients bring along, against brokers of ours: `python -m benchmarks.client_suites`.
+"""Integration tests of Kafka clients on our brokers: `python -m benchmarks.client_suites`.
 
-    `suites`                what is run of each suite, how its cluster is set up, and why some of it cannot pass
+    `suites`                tests of each suite, its cluster, and reasons for failures
     `one-broker.yml`        that cluster
-    `pointed_kafka_python`  plugins of pytest, imported in the clients' environment: they lead the suites' fixtures to
-    `pointed_aiokafka`      a broker that runs
+    `pointed_kafka_python`  pytest plugins, imported in the clients' environment: they point the suites' fixtures to
+    `pointed_aiokafka`      a running broker
     `play`                  one suite against one version of Kafka: an environment, a cluster, pytest, its report
     `page`                  the table in docs/kafka-clients.md: pure
     `__main__`              all of them

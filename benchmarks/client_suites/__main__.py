@@ -1,4 +1,4 @@
-"""`python -m benchmarks.client_suites`: the integration tests of kafka-python and aiokafka against our brokers.
+"""`python -m benchmarks.client_suites`: tests of kafka-python and aiokafka on our brokers.
 
     python -m benchmarks.client_suites --kafka-python CHECKOUT --aiokafka CHECKOUT [--kafka-version 2.8] [--out FOLDER]
 
@@ -48,17 +48,17 @@ def main(arguments: list[str]) -> int:
         parser.add_argument(f"--{suite.client}", type=Path, metavar="CHECKOUT", dest=suite.client)
     parser.add_argument("--kafka-version", action="append", help="one of those of the suite; may be given again")
     parser.add_argument("--out", type=Path, help="keep environments and runs here")
-    asked = vars(parser.parse_args(arguments))
-    given = [(suite, asked[suite.client].resolve()) for suite in SUITES if asked[suite.client] is not None]
+    options = vars(parser.parse_args(arguments))
+    given = [(suite, options[suite.client].resolve()) for suite in SUITES if options[suite.client] is not None]
     if not given:
         parser.error("no checkout: " + " or ".join(f"--{suite.client} CHECKOUT" for suite in SUITES))
-    versions = asked["kafka_version"]
+    versions = options["kafka_version"]
     known = {version for suite, _ in given for version in suite.kafka}
     if wrong := set(versions or ()) - known:
         parser.error(f"--kafka-version {wrong.pop()}: one of {', '.join(sorted(known))}")
     played: list[Played] = []
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
-        place = (asked["out"] or Path(name)).resolve()
+        place = (options["out"] or Path(name)).resolve()
         place.mkdir(parents=True, exist_ok=True)
         try:
             for suite, checkout in given:

@@ -26,7 +26,7 @@ def table(played: Iterable[Played]) -> str:
 
 def failures(played: Played) -> str:
     """`2: transactions are refused; 1: ...`, by number."""
-    reasons = Counter(one.reason or "nobody knows why" for one in played.failed)
+    reasons = Counter(one.reason or "unknown reason" for one in played.failed)
     return "; ".join(f"{number}: {why}" for why, number in reasons.most_common()) or "none"
 
 

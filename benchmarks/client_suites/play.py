@@ -17,7 +17,7 @@ from protocol.versions import since
 HERE: Final = Path(__file__).parent
 CONSTRAINTS: Final = HERE.parents[1] / "constraints.txt"
 TEST_LIMIT_S: Final = 300
-"""For one test, beyond what the suites themselves give any."""
+"""Time limit of one test, in seconds, above any limit of the suites."""
 SUITE_LIMIT_S: Final = 3_600.0
 RELEASES: Final = {"2.8": "2.8.2", "2.6": "2.6.3", "2.0": "2.0.1", "1.1": "1.1.1", "0.10.2": "0.10.2.2"}
 """As which the suites know these versions."""
@@ -25,7 +25,7 @@ MESSAGE_CHARACTERS_MAX: Final = 2_000
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """`reason`: of ours; "": nobody knows why."""
+    """A failure. `reason`: ours; "": unknown."""
 
     test: str
     message: str
@@ -33,7 +33,10 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Played(msgspec.Struct, frozen=True):
-    """`skipped`: {why, in the suite's words: how many}; `left_out`: why whole files of it were not run."""
+    """A played suite.
+
+    `skipped`: {reason in the suite's words: count}; `left_out`: reasons for omitted files.
+    """
 
     client: str
     version: str
@@ -53,23 +56,25 @@ class NoSuite(Exception):
 
 
 def environment(suite: Suite, place: Path) -> Path:
-    """Its Python: a virtual environment with the client in the version that is pinned here, and what its tests need.
-    Raises NoSuite."""
+    """Python of the suite's virtual environment. Raises NoSuite.
+
+    It has the client in the version pinned here, and packages for its tests.
+    """
     python = place / "bin" / "python"
     if not python.exists():
         venv.create(place, with_pip=True)
-    told = subprocess.run(
+    result = subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", suite.client, *suite.needs,
          "--constraint", constraints_of_clients(place)],
         check=False, capture_output=True, encoding="utf-8",
     )  # fmt: skip
-    if told.returncode:
-        raise NoSuite(f"{suite.client}'s environment {place}: {told.stderr.strip().splitlines()[-1]}")
+    if result.returncode:
+        raise NoSuite(f"{suite.client}'s environment {place}: {result.stderr.strip().splitlines()[-1]}")
     return python
 
 
 def constraints_of_clients(place: Path) -> Path:
-    """Of our constraints those of the clients alone: their tests want a pytest of their own."""
+    """Our constraints of the clients only: their tests need a pytest of their own."""
     file = place / "clients.txt"
     lines = CONSTRAINTS.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join(line for line in lines if "kafka" in line) + "\n", encoding="utf-8")
@@ -77,7 +82,10 @@ def constraints_of_clients(place: Path) -> Path:
 
 
 def play(suite: Suite, checkout: Path, kafka: str, python: Path, run: Path) -> Played:
-    """`checkout`: of the client's repository; `run`: the cluster's directory, new. Raises NoSuite."""
+    """Play a suite. Raises NoSuite.
+
+    `checkout`: of the client's repository; `run`: the cluster's directory, new.
+    """
     if not all((checkout / name).exists() for name in suite.tests):
         raise NoSuite(f"{checkout} is no checkout of {suite.client}: it has no {' '.join(suite.tests)}")
     report = run.with_suffix(".xml")
@@ -115,7 +123,7 @@ def read_report(xml: str, suite: Suite, version: str, kafka: str) -> Played:
     skipped: dict[str, int] = {}
     for case in ElementTree.fromstring(xml).iter("testcase"):
         test = f"{case.get('classname')}.{case.get('name')}"
-        wrong = [told for kind in ("failure", "error") if (told := case.find(kind)) is not None]
+        wrong = [result for kind in ("failure", "error") if (result := case.find(kind)) is not None]
         left = case.find("skipped")
         if wrong:
             message = f"{wrong[0].get('message')}\n{wrong[0].text}"

@@ -1,7 +1,7 @@
-"""A plugin of pytest in the environment of aiokafka's suite: its fixtures find a broker that runs already.
+"""Pytest plugin in the environment of aiokafka's suite: its fixtures use a running broker.
 
-The suite starts Kafka in a container of its own, with listeners for TLS and SASL beside the plain one. Here these
-fixtures are exchanged for ones that know the plain listener alone. Nothing of ours is imported.
+The suite starts Kafka in a container of its own, with listeners for TLS and SASL beside the plain one. This plugin
+replaces these fixtures by ones with only the plain listener. Nothing of ours is imported.
 """
 
 import os
@@ -12,7 +12,7 @@ import aiokafka
 import pytest
 
 NOT_THERE = 1
-"""A port at which nobody listens."""
+"""A port without a listener."""
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +54,10 @@ EXCHANGED = ("docker", "ssl_folder", "kafka_server", "acl_manager", "kafka_confi
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Before fixtures are looked for: the suite's conftest has been imported, for its folder is named."""
+    """Replace the fixtures before they are collected.
+
+    The suite's conftest has been imported, since the command names its folder.
+    """
     if Path.cwd() in Path(aiokafka.__path__[0]).parents:
         raise pytest.UsageError(f"aiokafka is that of the checkout, {aiokafka.__path__[0]}, not the installed one")
     for plugin in config.pluginmanager.get_plugins():

@@ -1,8 +1,8 @@
-"""A plugin of pytest in the environment of kafka-python's suite: its fixtures find a broker that runs already.
+"""Pytest plugin in kafka-python's environment: its suite's fixtures use a running broker.
 
-They know such brokers (KAFKA_URI, ZOOKEEPER_URI), and look for Kafka's scripts all the same: KAFKA_ROOT is any folder.
-The suite's folder has a copy of the library; what is tested is the installed one, which is imported first here.
-Nothing of ours is imported.
+They support such brokers (KAFKA_URI, ZOOKEEPER_URI), and look for Kafka's scripts all the same: KAFKA_ROOT is any
+folder. The suite's folder has a copy of the library; the tests must use the installed one, which is imported first
+here. Nothing of ours is imported.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two suites: what is run of them, and the tests that cannot pass, each with its reason."""
+"""Two suites: the selected tests, and those that cannot pass, each with its reason."""
 
 from typing import Any, Final
 
@@ -10,8 +10,10 @@ NO_DELAY: Final = "group.initial.rebalance.delay.ms"
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """A failure with a reason of ours. `test`: a part of its name; `message`: a part of what it fails with, so that
-    another failure of the same test has none."""
+    """A failure with a reason of ours.
+
+    `test`: a part of its name; `message`: a part of its error, so that another failure of the same test has no reason.
+    """
 
     test: str
     message: str
@@ -19,9 +21,11 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 class Suite(msgspec.Struct, frozen=True):
-    """`client`: the package; `tests`: what pytest is given; `left_out`: {its options: why}; `settings`: of the cluster,
-    as the suite's own fixtures have them; `needs`: packages beside the client; `kafka`: versions that it is run
-    against."""
+    """A suite.
+
+    `client`: the package; `tests`: arguments of pytest; `left_out`: {options: reason}; `settings`: of the cluster, as
+    the suite's own fixtures have them; `needs`: packages beside the client; `kafka`: the versions to play.
+    """
 
     client: str
     plugin: str
@@ -80,7 +84,7 @@ SUITES: Final = (KAFKA_PYTHON, AIOKAFKA)
 
 
 def reason_of(suite: Suite, test: str, message: str) -> str:
-    """ "": nobody knows why it fails."""
+    """Reason of a failure; "": unknown."""
     for one in suite.explained:
         if one.test in test and one.message in message:
             return one.reason

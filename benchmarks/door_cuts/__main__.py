@@ -1,4 +1,4 @@
-"""`python -m benchmarks.door_cuts`: fifty cuts at random moments; delivery reports against the audit.
+"""`python -m benchmarks.door_cuts`: fifty random cuts; delivery reports against the audit.
 
     python -m benchmarks.door_cuts [--runs 50] [--seed 0] [--out DIRECTORY]
 
@@ -23,7 +23,7 @@ import msgspec
 from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import find_runs
 from audit.run import audit_runs
-from benchmarks.door_cuts.compare import Compared, compare, record_named, told_of
+from benchmarks.door_cuts.compare import Compared, compare, produced_in, record_named
 from benchmarks.door_cuts.play import Witness, plan_of, play
 from benchmarks.figures import Figure, show, write
 from emulator.last_resort import ended
@@ -52,7 +52,7 @@ def audited(runs: list[Path]) -> list[Verdict]:
 def judged(run: Path, witness: Witness, verdict: Verdict) -> Compared:
     check = verdict.checks["lost-acknowledged"]
     lost = [record_named(one["operation"], one.get("record", 0)) for one in check.evidence]
-    compared = compare(witness, told_of(events_of(run)), lost)
+    compared = compare(witness, produced_in(events_of(run)), lost)
     if check.verdict not in ("held", "violated") or check.count != len(check.evidence):
         compared.disagreements.append(f"the audit says {check.verdict} {check.count}: {check.reason}")
     if not witness.settled:
@@ -104,13 +104,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--runs", type=int, default=FULL)
     parser.add_argument("--seed", type=int, default=0, help="of the first run; each has the next one")
     parser.add_argument("--out", type=Path, help="keep the runs here")
-    asked = parser.parse_args(arguments)
-    if asked.runs < 1:
-        parser.error(f"--runs {asked.runs}: at least 1")
+    options = parser.parse_args(arguments)
+    if options.runs < 1:
+        parser.error(f"--runs {options.runs}: at least 1")
     with tempfile.TemporaryDirectory(prefix="faultline-") as name:
-        place = asked.out or Path(name)
+        place = options.out or Path(name)
         runs, witnesses = [], []
-        for seed in range(asked.seed, asked.seed + asked.runs):
+        for seed in range(options.seed, options.seed + options.runs):
             runs.append(place / f"cut-{seed}")
             witnesses.append(play(plan_of(seed), runs[-1]))
             print(f"{seed}: {witnesses[-1].plan}", file=sys.stderr, flush=True)
@@ -118,13 +118,13 @@ def main(arguments: list[str]) -> int:
         compared = [judged(*one) for one in zip(runs, witnesses, verdicts, strict=True)]
         for run, one in zip(runs, compared, strict=True):
             wrong = one.disagreements + one.broken
-            if wrong and asked.out is None:
+            if wrong and options.out is None:
                 shutil.copytree(run, Path("runs") / run.name, dirs_exist_ok=True)
             for line in wrong[:SHOWN_MAX]:
                 print(f"{run.name}: {line}", file=sys.stderr)
-    figures = figures_of(compared, verdicts, asked.runs)
+    figures = figures_of(compared, verdicts, options.runs)
     show(figures)
-    if asked.runs >= FULL:
+    if options.runs >= FULL:
         rows = [row_of(*one) for one in zip(witnesses, compared, verdicts, strict=True)]
         write("door_cuts", figures, {"runs": rows})
     return 1 if any(one.disagreements or one.broken for one in compared) else 0

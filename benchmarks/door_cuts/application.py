@@ -1,4 +1,4 @@
-"""The application: confluent-kafka as it comes, and what it knows. Nothing of ours is imported here."""
+"""The application: unmodified confluent-kafka, and its knowledge. Imports nothing of ours."""
 
 import random
 import threading
@@ -11,7 +11,10 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 FLUSH_LIMIT_S: Final = 90.0
 READ_LIMIT_S: Final = 30.0
 BATCH_RECORDS_MAX: Final = 30
-"""A batch of up to 32 records is told one by one at the door, and record for record is what is compared."""
+"""Maximum records of a batch.
+
+The listener's events have up to 32 records one by one, and records are compared one by one.
+"""
 ABOUT: Final[dict[str, Any]] = {
     "linger.ms": 0,
     "log_level": 0,
@@ -24,7 +27,10 @@ ABOUT: Final[dict[str, Any]] = {
 
 
 class Reports(msgspec.Struct):
-    """One producer's own account. `delivered`: {value: offset}; `failed`: {value: why}; `open`: without a report."""
+    """One producer's own account.
+
+    `delivered`: {value: offset}; `failed`: {value: error}; `open`: without a report.
+    """
 
     client: str
     topic: str
@@ -35,7 +41,7 @@ class Reports(msgspec.Struct):
 
 
 class Writer:
-    """A producer with a thread, which writes a few records at a time at random moments until it is ended."""
+    """A producer with a thread, which writes a few records at random moments until its end."""
 
     def __init__(self, servers: str, client: str, topic: str, acks: int, seed: int, per_s: float) -> None:
         idempotence = {"enable.idempotence": True} if acks == -1 else {}
@@ -53,7 +59,7 @@ class Writer:
         self._thread.start()
 
     def end(self) -> None:
-        """Nothing more is written; what was written may still be under way."""
+        """Stop writing; records may still be in flight."""
         self._ended.set()
         self._thread.join()
 
@@ -83,7 +89,10 @@ class Writer:
 
 
 def log_of(servers: str, topic: str) -> list[tuple[int, str]]:
-    """(offset, value) of each record, as any consumer reads the topic's only partition. Raises TimeoutError."""
+    """(offset, value) of each record, as any consumer reads the topic's only partition.
+
+    Raises TimeoutError.
+    """
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "reader", "client.id": "reader", "log_level": 0})
     read: list[tuple[int, str]] = []
     until = time.monotonic() + READ_LIMIT_S

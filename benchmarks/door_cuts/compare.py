@@ -1,4 +1,4 @@
-"""What the application says, and what the run's events and their audit say: the same, record for record, or not."""
+"""The application's account against the run's events and audit, record by record."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -14,8 +14,11 @@ Record = tuple[str, str, int]
 """(topic, value, offset)"""
 
 
-class Told(msgspec.Struct):
-    """One record of a produce as a broker's door saw it. `outcome`: ok, failed, unknown; "": it did not end."""
+class Sent(msgspec.Struct):
+    """One record of a produce in a listener's events.
+
+    `outcome`: ok, failed, unknown; "": it did not end.
+    """
 
     topic: str
     value: str
@@ -26,10 +29,13 @@ class Told(msgspec.Struct):
 
 
 class Compared(msgspec.Struct):
-    """`delivered`, `lost`: {acks: records}, by the application. `concluded`: of those delivered, records that nobody
-    acknowledged: an idempotent producer of librdkafka takes what it may have written for written when what follows
-    is acknowledged, and reports no offset. `disagreements`: one line each; `broken`: what no client of Kafka's may see,
-    whoever says so."""
+    """Result of a comparison.
+
+    `delivered`, `lost`: {acks: records}, by the application. `concluded`: of those delivered, records without an
+    acknowledgement: an idempotent producer of librdkafka counts records as written when a later one is acknowledged,
+    and reports no offset. `disagreements`: one line each; `broken`: results that no client of Kafka may see, in either
+    account.
+    """
 
     delivered: dict[int, int]
     concluded: int
@@ -41,22 +47,22 @@ class Compared(msgspec.Struct):
     broken: list[str]
 
 
-def told_of(events: Iterable[Mapping[str, Any]]) -> dict[str, Told]:
-    """{`record_named`: what became of it}, of all produces in a run's events."""
-    found: dict[str, Told] = {}
+def produced_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Sent]:
+    """{`record_named`: its record} of all produces in a run's events."""
+    found: dict[str, Sent] = {}
     ends: list[Mapping[str, Any]] = []
     for event in events:
         if event["event"] == "operation_invoked" and event["kind"] == "produce":
             for record, value in enumerate(values_in(event["value"], event.get("records", 1))):
                 name = record_named(event["operation"], record)
-                found[name] = Told(event["topic"], value, event["client"], event["acks"])
+                found[name] = Sent(event["topic"], value, event["client"], event["acks"])
         elif event["event"] == "operation_ended" and event["kind"] == "produce":
             ends.append(event)
     for event in ends:
         for record in range(event.get("records", 1)):
-            told = found[record_named(event["operation"], record)]
-            told.outcome = event["outcome"]
-            told.offset = event["offset"] + record if event["offset"] >= 0 else event["offset"]
+            produced = found[record_named(event["operation"], record)]
+            produced.outcome = event["outcome"]
+            produced.offset = event["offset"] + record if event["offset"] >= 0 else event["offset"]
     return found
 
 
@@ -65,7 +71,7 @@ def record_named(operation: str, record: int) -> str:
     return f"{operation}+{record}" if record else operation
 
 
-def compare(witness: Witness, told: Mapping[str, Told], lost_by_audit: Iterable[str]) -> Compared:
+def compare(witness: Witness, produced: Mapping[str, Sent], lost_by_audit: Iterable[str]) -> Compared:
     """`lost_by_audit`: names of the records that it calls lost."""
     acks = {(one.topic, value): one.acks for one in witness.reports for value in one.delivered}
     delivered: set[Record] = {
@@ -74,9 +80,9 @@ def compare(witness: Witness, told: Mapping[str, Told], lost_by_audit: Iterable[
     at = {(topic, value): offset for topic, value, offset in delivered}
     concluded = {one for one in delivered if one[2] == NO_OFFSET}
     acknowledged: set[Record] = {
-        (one.topic, one.value, one.offset) for one in told.values() if one.outcome == "ok" and one.acks != 0
+        (one.topic, one.value, one.offset) for one in produced.values() if one.outcome == "ok" and one.acks != 0
     }
-    begun = {(one.topic, one.value) for one in told.values()}
+    begun = {(one.topic, one.value) for one in produced.values()}
     unsaid = {one for one in delivered - acknowledged if one not in concluded or one[:2] not in begun}
     logs = {topic: dict(log) for topic, log in witness.logs.items()}
     written = {(topic, value) for topic, log in witness.logs.items() for _, value in log}
@@ -84,7 +90,7 @@ def compare(witness: Witness, told: Mapping[str, Told], lost_by_audit: Iterable[
         one for one in delivered
         if (one[:2] not in written if one in concluded else logs[one[0]].get(one[2]) != one[1])
     }  # fmt: skip
-    named: set[Record] = {(one.topic, one.value, one.offset) for one in map(told.__getitem__, lost_by_audit)}
+    named: set[Record] = {(one.topic, one.value, one.offset) for one in map(produced.__getitem__, lost_by_audit)}
     disagreements = [
         *(f"{_name(one)}: the client was told that it is there, and no operation says so" for one in sorted(unsaid)),
         *(f"{_name(one)}: acknowledged, by the events; the client {_report(witness, one, at)}"

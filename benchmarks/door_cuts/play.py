@@ -1,4 +1,7 @@
-"""One run: two producers in the AZ that is cut off, two outside it; the leader of both topics is in it."""
+"""One run: two producers in the AZ to cut off, two outside it.
+
+The leader of both topics is in that AZ.
+"""
 
 import random
 import time
@@ -21,7 +24,7 @@ WITNESS: Final = "witness.json"
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What the seed decides. `az`: whose AZ is cut off; times in s."""
+    """Values drawn from the seed. `az`: the AZ to cut off; times in s."""
 
     seed: int
     version: str
@@ -34,7 +37,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Witness(msgspec.Struct):
-    """What the application knows in the end. `logs`: {topic: (offset, value) of each record}."""
+    """The application's final account. `logs`: {topic: (offset, value) of each record}."""
 
     plan: Plan
     reports: list[Reports]

@@ -1,5 +1,6 @@
-"""`python -m benchmarks.killed_processes [--runs 300]`: SIGKILL for every kind of process, and what is left afterwards.
+"""`python -m benchmarks.killed_processes [--runs 300]`: SIGKILL for every kind of process.
 
-Reading order: `left` (a user with nothing but what one trial starts, and what of it is still there), `victims` (which
-process is which), `trials` (a cluster that stays, a run, an audit: what is killed, and what must be true then).
+Then nothing may be left behind. Reading order: `left` (a user with only the processes of one trial, and their remains),
+`victims` (identification of processes), `trials` (a long-running cluster, a run, an audit: the kill, and the required
+state afterwards).
 """

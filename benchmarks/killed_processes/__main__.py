@@ -1,5 +1,7 @@
-"""Kills RUNS processes, one in each trial, over every engine and driver that this machine has; writes
-benchmarks/results/killed_processes.json for a whole benchmark. Exit code 1 if something was left, or an answer failed.
+"""Kills RUNS processes, one in each trial, over every engine and driver of this machine.
+
+Writes benchmarks/results/killed_processes.json for a whole benchmark. Exit code 1 if something was left, or a response
+failed.
 """
 
 import argparse
@@ -43,8 +45,10 @@ def places() -> tuple[list[Place], dict[str, str]]:
 
 
 def orders(there: list[Place], runs: int) -> list[Ordered]:
-    """For so many kills or a few more: every kind in every place in turn. A run that is played to its end takes as long
-    as its scenario, so there are fewer of those where the clock is that of the wall."""
+    """Trials for so many kills or a few more: every kind in every place in turn.
+
+    A run in real time takes as long as its scenario, so there are fewer of those.
+    """
     found: list[Ordered] = []
     for turn in count():
         az = turn % 3
@@ -107,7 +111,7 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="faultline-killed-") as name, ThreadPoolExecutor(given.at_once) as pool:
         events = Path(name) / "events"
         run = Home(Path(name) / "first", docker=False).ran("run", SCENARIO, "--audit", "none", "--out", str(events))
-        assert events.exists(), run.said
+        assert events.exists(), run.output
 
         def play(number: int) -> list[Trial]:
             order, draw = wanted[number], random.Random(f"{given.seed} {number}")

@@ -1,4 +1,4 @@
-"""A user of its own for one trial: what it starts is told from all else on the machine, and so is what it leaves."""
+"""A user of its own for one trial, which identifies the trial's processes and remains."""
 
 import contextlib
 import os
@@ -26,16 +26,16 @@ LOOK_S: Final = 0.1
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """A command that ended. `said`: both its streams."""
+    """A command that ended. `output`: both its streams."""
 
     words: tuple[str, ...]
     code: int
-    said: str
+    output: str
     seconds: float
 
 
 class Home:
-    """A user's home, state and temporary files, in `folder`. `docker`: whether containers are looked for."""
+    """A user's home, state and temporary files, in `folder`. `docker`: include containers."""
 
     def __init__(self, folder: Path, *, docker: bool) -> None:
         self.run = folder / "run"
@@ -63,8 +63,8 @@ class Home:
         """A command to its end."""
         began_s = time.monotonic()
         process = self.begin(*words)
-        said, _ = process.communicate(timeout=COMMAND_LIMIT_S)
-        return Ran(words, process.returncode, said, round(time.monotonic() - began_s, 3))
+        output, _ = process.communicate(timeout=COMMAND_LIMIT_S)
+        return Ran(words, process.returncode, output, round(time.monotonic() - began_s, 3))
 
     def entries(self) -> list[Registration]:
         """Of the user's registry."""
@@ -80,7 +80,7 @@ class Home:
             path.unlink(missing_ok=True)
 
     def note_namespaces(self) -> None:
-        """Which namespaces are this trial's, while their maker lives."""
+        """Record this trial's namespaces, while their maker lives."""
         owners = {entry.owner.text() for entry in self.entries() if entry.owner is not None}
         for path in OWNERS_DIR.glob("*") if OWNERS_DIR.is_dir() else ():
             with contextlib.suppress(FileNotFoundError):
@@ -97,7 +97,7 @@ class Home:
         return found
 
     def left(self) -> list[str]:
-        """Everything that should not be there; what is about to end is given its time."""
+        """Remains of the trial; waits for processes that are about to end."""
         left = [f"process {one.pid} {one.name()}" for one in self._lasting(self.processes)]
         left += [f"registry entry of {entry.name}" for entry in self.entries()]
         for place in (self._tmp, self.run):
@@ -107,7 +107,7 @@ class Home:
         for number, owner in self._numbers.items():
             path = OWNERS_DIR / str(number)
             if path.exists() and path.read_text() != owner:
-                continue  # the number is somebody else's by now
+                continue  # another process has the number by now
             left += [f"namespace {path.name}" for path in NETNS_DIR.glob(f"faultline-{number}-*")]
         if self._docker and (there := objects_of(project_name(self.run))):
             left.append(str(there))
@@ -125,7 +125,7 @@ T = TypeVar("T")
 
 
 def until(look: Callable[[], T | None], what: str, limit_s: float = 60.0) -> T:
-    """What it gives when that is something. Raises AssertionError after the time."""
+    """Result of `look` when it has one. Raises AssertionError after the time limit."""
     deadline = time.monotonic() + limit_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"{what}: not within {limit_s:g} s"

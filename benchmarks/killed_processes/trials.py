@@ -1,4 +1,4 @@
-"""One trial each: something is started, one process of it is killed, and what must be true then is looked at."""
+"""Trials: each starts a command, kills one of its processes, and checks the state."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ Place = tuple[str, str]
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """`what`: up, run or audit. `problems`: what should not be; none, if all is well."""
+    """A trial. `what`: up, run or audit. `problems`: violations; none, if all is well."""
 
     what: str
     engine: str
@@ -41,7 +41,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Ordered(msgspec.Struct, frozen=True):
-    """What is to be killed in a trial."""
+    """A trial to play: the process to kill."""
 
     what: str
     place: Place
@@ -49,7 +49,10 @@ class Ordered(msgspec.Struct, frozen=True):
 
 
 def played(ordered: Ordered, folder: Path, draw: random.Random, events: Path | None = None) -> list[Trial]:
-    """One trial for each victim; those of `up` in one cluster, its supervisor last. `events`: a run for audits."""
+    """One trial for each victim; those of `up` in one cluster, its supervisor last.
+
+    `events`: a run for audits.
+    """
     plays: dict[str, Callable[..., Iterator[Trial]]] = {"up": _up, "run": _run, "audit": _audit}
     home = Home(folder, docker=ordered.place[0] == "docker")
     if events is not None:
@@ -58,7 +61,7 @@ def played(ordered: Ordered, folder: Path, draw: random.Random, events: Path | N
     try:
         for trial in plays[ordered.what](ordered, home, draw):
             trials.append(trial)
-    except subprocess.TimeoutExpired as late:  # a command that does not end is what this is about, too
+    except subprocess.TimeoutExpired as late:  # a command that does not end is a problem, too
         trials.append(Trial(ordered.what, *ordered.place, "unknown", (str(late),), late.timeout))
     finally:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -71,7 +74,7 @@ def played(ordered: Ordered, folder: Path, draw: random.Random, events: Path | N
 
 @contextmanager
 def _problems() -> Iterator[list[str]]:
-    """What an assertion says is one."""
+    """Collect failed assertions as problems."""
     problems: list[str] = []
     try:
         yield problems
@@ -93,7 +96,7 @@ def _up(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]:
     where = ("--engine", engine, "--driver", driver, "--speed", SPEEDS.get(ordered.place, "1"))
     up = home.ran("up", *where, "--out", str(home.run), "--name", "k")
     if up.code:
-        yield Trial("up", engine, driver, "nothing", (f"up: {up.said}",), up.seconds)
+        yield Trial("up", engine, driver, "nothing", (f"up: {up.output}",), up.seconds)
         return
     home.note_namespaces()
     for kind in ordered.victims:
@@ -107,7 +110,10 @@ def _up(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]:
 
 
 def _of_a_return(home: Home, kind: str, engine: str) -> list[str]:
-    """A node, or what keeps it, was killed: `start` brings it back, and each time answers within its bound."""
+    """After a kill of a node, or of its keeper: `start` brings it back.
+
+    Each response comes within its time limit.
+    """
     node = kind.removeprefix("agent ")
     _kill(home, kind, engine)
     until(lambda: not _alive(home, node), f"{node} seen dead")
@@ -116,22 +122,24 @@ def _of_a_return(home: Home, kind: str, engine: str) -> list[str]:
     while True:
         started = home.ran("start", node, "--wait", f"{START_WAIT_S:g}")
         if started.seconds > START_BOUND_S:
-            problems.append(f"start {node} took {started.seconds:g} s: {started.said}")
+            problems.append(f"start {node} took {started.seconds:g} s: {started.output}")
         if _alive(home, node):
             return problems
         if time.monotonic() > deadline:
-            return [*problems, f"{node} did not come back: {started.said}"]
+            return [*problems, f"{node} did not come back: {started.output}"]
 
 
 def _alive(home: Home, node: str) -> bool:
     status = home.ran("status", "--json")
-    assert status.code == 0, status.said
-    return bool(msgspec.json.decode(status.said)["nodes"][node]["alive"])
+    assert status.code == 0, status.output
+    return bool(msgspec.json.decode(status.output)["nodes"][node]["alive"])
 
 
 def _of_an_end(home: Home, kind: str, engine: str, *, forgotten: bool) -> list[str]:
-    """The supervisor was killed, or what all its nodes are forked from: nothing lives on, `status` tells of it, and
-    `down` removes what there is; if the registry is `forgotten`, by labels and names."""
+    """After a kill of the supervisor, or of the nodes' fork server: no process lives on.
+
+    `status` reports it, and `down` removes the remains; if the registry is `forgotten`, by labels and names.
+    """
     owner = found(home, "owner", engine)
     assert owner is not None, "no supervisor is registered"
     _kill(home, kind, engine)
@@ -139,14 +147,14 @@ def _of_an_end(home: Home, kind: str, engine: str, *, forgotten: bool) -> list[s
     problems = [f"the supervisor outlived its {kind}"] if alive else []
     problems += [f"process {one.pid} {one.name()} outlived it" for one in home._lasting(home.processes)]
     status = home.ran("status")
-    if status.code != 2 or "faultline down" not in status.said:
-        problems.append(f"status ended with {status.code}: {status.said}")
+    if status.code != 2 or "faultline down" not in status.output:
+        problems.append(f"status ended with {status.code}: {status.output}")
     if forgotten:
         home.forget()
     down = home.ran("down", *(["--all"] if forgotten else []))
     if down.code:
-        problems.append(f"down ended with {down.code}: {down.said}")
-    return [*problems, *(f"left: {one}; down said: {down.said.strip()}" for one in home.left())]
+        problems.append(f"down ended with {down.code}: {down.output}")
+    return [*problems, *(f"left: {one}; down said: {down.output.strip()}" for one in home.left())]
 
 
 # --- a run ------------------------------------------------------------------------------------------------------------
@@ -168,15 +176,15 @@ def _run(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]:
             runner.kill()
         else:
             _kill(home, kind, engine)
-        said, _ = runner.communicate(timeout=RUN_LIMIT_S)
+        output, _ = runner.communicate(timeout=RUN_LIMIT_S)
         if kind != "owner" and runner.returncode not in (0, 1, 3):  # an agent may die before it has a node
-            problems.append(f"run ended with {runner.returncode}: {said[-500:]}")
-        if "Traceback" in said:
-            problems.append(f"a traceback: {said[-1000:]}")
+            problems.append(f"run ended with {runner.returncode}: {output[-500:]}")
+        if "Traceback" in output:
+            problems.append(f"a traceback: {output[-1000:]}")
         if kind == "owner":
             down = home.ran("down", *(["--all"] if draw.random() < 0.5 else []))
             if down.code:
-                problems.append(f"down ended with {down.code}: {down.said}")
+                problems.append(f"down ended with {down.code}: {down.output}")
         problems += [f"left: {one}" for one in home.left()]
     yield Trial("run", engine, driver, _kind_of(kind), tuple(problems), round(time.monotonic() - began_s, 3))
 
@@ -192,11 +200,11 @@ def _audit(ordered: Ordered, home: Home, draw: random.Random) -> Iterator[Trial]
         java = until(lambda: found(home, "java", "process"), "Java")
         time.sleep(draw.uniform(0.0, 4.0))
         os.kill(audit.pid if kind == "owner" else java.pid, signal.SIGKILL)
-        said, _ = audit.communicate(timeout=60.0)
+        output, _ = audit.communicate(timeout=60.0)
         if kind == "java" and audit.returncode not in (0, 2, 3):
-            problems.append(f"audit ended with {audit.returncode}: {said[-500:]}")
-        if "Traceback" in said:
-            problems.append(f"a traceback: {said[-1000:]}")
+            problems.append(f"audit ended with {audit.returncode}: {output[-500:]}")
+        if "Traceback" in output:
+            problems.append(f"a traceback: {output[-1000:]}")
         left = [one for one in home.left() if not (kind == "owner" and one.startswith("scratch"))]
         home.ran("down", "--all")
         problems += [f"left: {one}" for one in {*left, *home.left()}]

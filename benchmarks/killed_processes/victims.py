@@ -1,4 +1,4 @@
-"""Which process is which: by its name, its parent, or its container."""
+"""Identification of processes: by name, parent, or container."""
 
 import contextlib
 
@@ -15,7 +15,10 @@ NODES = tuple(f"{role}-{az}" for role in ("broker", "session", "client") for az 
 
 
 def found(home: Home, kind: str, engine: str) -> psutil.Process | None:
-    """`kind`: "owner" (of the only entry), "fork server", "java", "agent NODE", or a node's name."""
+    """The process of a kind.
+
+    `kind`: "owner" (of the only entry), "fork server", "java", "agent NODE", or a node's name.
+    """
     if kind == "owner":
         return next((psutil.Process(entry.pid) for entry in home.entries()), None)
     if engine == "docker" and kind not in ("java", "fork server"):

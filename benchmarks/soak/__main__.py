@@ -1,10 +1,10 @@
-"""`python -m benchmarks.soak`: an hour of workload with an AZ cut every minute; figures, and whether they hold.
+"""`python -m benchmarks.soak`: an hour of workload with an AZ cut every minute; its figures.
 
 A cluster is started as `faultline up` starts it. In every AZ a producer without idempotence, one with it and a consumer
-go on while AZs are cut in turn and healed. In the end every record must have ended, every acknowledged one must be in
-the log of every replica in sync, no node's memory may have grown, and outside the cuts next to no outcome may be
-unknown. Two judges look at the records: the audit, with Spark, and a ledger of what the clients were told that is held
-against the logs on disk. All times are the scenario's.
+run while AZs are cut in turn and healed. In the end every record must have ended, every acknowledged one must be in the
+log of every replica in sync, no node's memory may have grown, and outside the cuts almost no outcome may be unknown.
+Two judges check the records: the audit, with Spark, and a ledger of the clients' outcomes against the logs on disk. All
+times are the scenario's.
 
 Writes benchmarks/results/soak.json. Exit code 1 if something is broken, 3 if it cannot be judged.
 """
@@ -48,7 +48,10 @@ WRITTEN_FROM_MINUTES = 5.0
 
 
 def audited(run: Path, tell: Tell) -> Verdict:
-    """As `faultline audit`: verdict.json and report.html. Raises AuditInputError, GatewayError, NoJavaError."""
+    """Audit as `faultline audit` does: verdict.json and report.html.
+
+    Raises AuditInputError, GatewayError, NoJavaError.
+    """
     tell("auditing with Spark")
     (directory,) = find_runs([run])
     with tempfile.TemporaryDirectory(prefix="faultline-audit-") as name:
@@ -61,7 +64,7 @@ def audited(run: Path, tell: Tell) -> Verdict:
     return verdict
 
 
-def judged(asked: Asked, played: Played, tell: Tell, out: Console) -> int:
+def judged(options: Asked, played: Played, tell: Tell, out: Console) -> int:
     """Prints and writes; the exit code."""
     began = time.monotonic()
     verdict = audited(played.run, tell)
@@ -69,13 +72,13 @@ def judged(asked: Asked, played: Played, tell: Tell, out: Console) -> int:
     tell("comparing what was acknowledged with the logs on disk")
     topology = played.spec.run.topology
     clients = [node.name for node in topology.with_role("client")]
-    ledger = read_ledger(played.run, clients, played.cuts, asked.margin_s * 1000.0)
+    ledger = read_ledger(played.run, clients, played.cuts, options.margin_s * 1000.0)
     kept = compare(ledger, played.run, played.in_sync, played.idempotent)
     late_ms = lateness_of(played.run, [node.name for node in topology.nodes if node.name != OBSERVER])
     trends = {name: trend_of(samples) for name, samples in played.samples.items()}
     size_bytes = event_bytes(played.run)
     checks = {name: check.verdict for name, check in verdict.checks.items()}
-    limit_ms = timer_limit_ms(resolved(read_cluster_file(named_topology(asked.topology)), None, {}))
+    limit_ms = timer_limit_ms(resolved(read_cluster_file(named_topology(options.topology)), None, {}))
     judgements = judging.in_doubt(
         [
             judging.judge_memory({name: it for name, it in trends.items() if name != SUPERVISOR}, played.hours),
@@ -94,7 +97,7 @@ def judged(asked: Asked, played: Played, tell: Tell, out: Console) -> int:
     out.print(verdict_text(verdict), markup=False, highlight=False)
     out.print()
     show(judgements, trends, late_ms, out)
-    if asked.minutes >= WRITTEN_FROM_MINUTES:
+    if options.minutes >= WRITTEN_FROM_MINUTES:
         more = {
             "checks": {name: {"verdict": it.verdict, "count": it.count} for name, it in verdict.checks.items()},
             "kept": {"acknowledged": kept.acknowledged, "missing": kept.missing, "twice": kept.twice},
@@ -102,7 +105,7 @@ def judged(asked: Asked, played: Played, tell: Tell, out: Console) -> int:
             "audit_s": round(audit_s, 1),
             "ended": played.ended,
         }
-        write(document(asked, played, judgements, trends, late_ms, ledger.outside, more))
+        write(document(options, played, judgements, trends, late_ms, ledger.outside, more))
         out.print(f"\nresults: {RESULT_FILE}; report: {played.run / 'report.html'}", markup=False)
     return judging.exit_code(judgements)
 
@@ -110,11 +113,11 @@ def judged(asked: Asked, played: Played, tell: Tell, out: Console) -> int:
 @contextmanager
 def progress() -> Iterator[Tell]:
     """A line on a terminal; nothing in a pipe."""
-    told = Console(stderr=True, highlight=False)
-    if not told.is_terminal:
+    screen = Console(stderr=True, highlight=False)
+    if not screen.is_terminal:
         yield lambda text: None
         return
-    with told.status("") as status:
+    with screen.status("") as status:
         yield status.update
 
 
@@ -152,12 +155,12 @@ def _parsed(arguments: list[str] | None) -> Asked | int:
     parser.add_argument("--driver", choices=DRIVERS, default=default.driver)
     parser.add_argument("--topology", default=default.topology)
     parser.add_argument("--out", type=Path, help="the run's directory, which is kept; by default a temporary one")
-    asked = Asked(**vars(parser.parse_args(arguments)))
-    problem = asked.problem()
+    options = Asked(**vars(parser.parse_args(arguments)))
+    problem = options.problem()
     if problem:
         print(f"soak: {problem}", file=sys.stderr)
         return UNUSABLE
-    return asked
+    return options
 
 
 if __name__ == "__main__":

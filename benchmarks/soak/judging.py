@@ -1,4 +1,4 @@
-"""What must hold of a soak. Pure: figures in, judgements out."""
+"""Requirements of a soak. Pure: figures in, judgements out."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -10,26 +10,38 @@ from benchmarks.soak.memory import Trend
 Held = bool | Literal["unknown"]
 
 GROWTH_MIB = 4.0
-"""That a node's memory may have grown from the first third of a run to the last, whatever its length: buffers that
-settle, the allocator's reserve."""
+"""Permitted growth of a node's memory from the first third of a run to the last, in MiB.
+
+Independent of the run's length: buffers that settle, the allocator's reserve.
+"""
 GROWTH_MIB_PER_H = 6.0
-"""And what grows by design while the run lasts: a broker's index (16 bytes per 4 KiB of log), and a session server's
-log of transactions, which is cut at 20,000."""
+"""Permitted growth by design, in MiB per hour.
+
+A broker's index (16 bytes per 4 KiB of log), and a session server's log of transactions, which is truncated at 20,000.
+"""
 UNKNOWN_SHARE_MAX = 0.001
 MUST_HOLD = (
     *("lost-acknowledged", "read-then-lost", "phantom-read", "read-above-high-watermark", "read-gap"),
     *("replica-divergence", "log-matching", "high-watermark-regression", "high-watermark-above-log-end"),
     *("leader-epoch-monotonicity", "partition-state"),
 )
-"""Checks of the audit. The others are there to be violated: a cut makes dual leaders and dual controllers, and a
-producer without idempotence writes a record twice when an answer is lost."""
+"""Checks of the audit that must hold.
+
+Others are expected to be violated: a cut makes dual leaders and dual controllers, and a producer without idempotence
+duplicates a record when a response is lost.
+"""
 EVENT_BYTES_PER_RECORD_MAX = 8_000
-"""A record of a hundred bytes leaves about ten events: asked, sent, answered and ended, appended by three, read by
-three."""
+"""Permitted bytes of events per record.
+
+A record of a hundred bytes has about ten events: invoked, sent, answered and ended, appended by three, read by three.
+"""
 
 
 class Counts(msgspec.Struct):
-    """Records. `skipped` were never sent: so many were under way already, or the client was more than a second late."""
+    """Records.
+
+    `skipped`: never sent, because of too many in flight, or a client more than a second late.
+    """
 
     sent: int = 0
     ok: int = 0
@@ -43,8 +55,11 @@ class Counts(msgspec.Struct):
 
 
 class Kept(msgspec.Struct):
-    """Acknowledged records held against what lies on disk. `replicas`: {partition: those in sync at the end}.
-    `missing`: {"t-0 on broker-1": records}. `examples`: a few of them, in words."""
+    """Acknowledged records against the logs on disk.
+
+    `replicas`: {partition: those in sync at the end}. `missing`: {"t-0 on broker-1": records}. `examples`: a few of
+    them, as text.
+    """
 
     acknowledged: int = 0
     replicas: dict[str, list[str]] = {}
@@ -56,7 +71,7 @@ class Kept(msgspec.Struct):
 
 
 class Outside(msgspec.Struct):
-    """Operations whose whole life no cut could touch."""
+    """Operations that no cut could affect."""
 
     operations: int = 0
     unknown: int = 0
@@ -68,7 +83,7 @@ class Cut(msgspec.Struct, frozen=True):
     """One that was in force, scenario ms. `healed_ms` None: it was not healed."""
 
     az: str
-    asked_ms: float
+    applied_ms: float
     healed_ms: float | None
     frames_stopped: int
 
@@ -89,17 +104,17 @@ def growth_allowed_mib(hours: float) -> float:
 def judge_memory(trends: Mapping[str, Trend | None], hours: float) -> Judgement:
     """Of every node."""
     allowed = growth_allowed_mib(hours)
-    told = {name: trend for name, trend in trends.items() if trend is not None}
-    if not told or len(told) < len(trends):
-        lacking = ", ".join(name for name in trends if name not in told) or "every node"
+    known = {name: trend for name, trend in trends.items() if trend is not None}
+    if not known or len(known) < len(trends):
+        lacking = ", ".join(name for name in trends if name not in known) or "every node"
         return Judgement("memory", "unknown", f"too few samples of {lacking}")
-    grown = {name: trend for name, trend in told.items() if trend.growth > allowed}
+    grown = {name: trend for name, trend in known.items() if trend.growth > allowed}
     if grown:
         which = ", ".join(f"{name} by {trend.growth:.1f} MiB" for name, trend in grown.items())
         return Judgement("memory", False, f"from the first third to the last grew {which}; allowed are {allowed:.1f}")
-    name, most = max(told.items(), key=lambda one: one[1].growth)
-    steepest, trend = max(told.items(), key=lambda one: one[1].slope_per_h)
-    highest = max(trend.highest for trend in told.values())
+    name, most = max(known.items(), key=lambda one: one[1].growth)
+    steepest, trend = max(known.items(), key=lambda one: one[1].slope_per_h)
+    highest = max(trend.highest for trend in known.values())
     return Judgement(
         "memory",
         True,
@@ -109,7 +124,7 @@ def judge_memory(trends: Mapping[str, Trend | None], hours: float) -> Judgement:
 
 
 def judge_accounts(reported: Counts, written: Counts) -> Judgement:
-    """What the clients counted, and what their events say."""
+    """The clients' counts against their events."""
     text = (
         f"sent {reported.sent:,} = acknowledged {reported.ok:,} + failed {reported.failed:,} + unknown "
         f"{reported.unknown:,}; {reported.skipped:,} more were due and not sent (too many under way, or too late)"
@@ -164,7 +179,7 @@ def judge_unknown(outside: Outside, share_max: float = UNKNOWN_SHARE_MAX) -> Jud
 
 def judge_cuts(cuts: Sequence[Cut], planned: int) -> Judgement:
     """A cut that stopped nothing, or was not healed, tells nothing."""
-    bad = [f"{cut.az} at {cut.asked_ms / 1000:.0f} s" for cut in cuts if not cut.frames_stopped or not cut.healed_ms]
+    bad = [f"{cut.az} at {cut.applied_ms / 1000:.0f} s" for cut in cuts if not cut.frames_stopped or not cut.healed_ms]
     if bad or len(cuts) < max(1, planned):
         what = f"without effect or not healed: {', '.join(bad)}" if bad else f"{len(cuts)} of {planned} were made"
         return Judgement("cuts", "unknown", what)
@@ -173,7 +188,7 @@ def judge_cuts(cuts: Sequence[Cut], planned: int) -> Judgement:
 
 
 def judge_disk(event_bytes: int, records: int, hours: float) -> Judgement:
-    """What events take, which grows with what is done and not with how long the cluster stays."""
+    """Size of events, which depends on the operations and not on the cluster's age."""
     if not records or hours <= 0:
         return Judgement("disk of events", "unknown", "nothing was sent")
     per_record = event_bytes / records
@@ -184,8 +199,10 @@ def judge_disk(event_bytes: int, records: int, hours: float) -> Judgement:
 
 
 def in_doubt(judgements: Sequence[Judgement], late_ms: float, limit_ms: float) -> list[Judgement]:
-    """With timers that late, what time-outs decide is unknown rather than broken. What was acknowledged must be there
-    however late they were, and so must every record's end."""
+    """Judgements with late timers: results of time-outs are unknown rather than broken.
+
+    Acknowledged records, and every record's end, must be there in any case.
+    """
     if late_ms <= limit_ms:
         return list(judgements)
     why = f"timers were late by {late_ms:.0f} ms (p99.9), more than {limit_ms:.0f} ms"

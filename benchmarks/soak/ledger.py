@@ -1,4 +1,4 @@
-"""The ledger: what the clients' events say became of every record, held against the brokers' logs on disk.
+"""The ledger: the clients' events about every record against the brokers' logs on disk.
 
 Shares no code with the audit, which judges the same run from all nodes' events.
 """
@@ -47,7 +47,7 @@ class Acknowledged:
 
 
 class Ledger:
-    """Fed with every line of the clients' event files. `cuts` with `margin_ms`: what is not outside."""
+    """Reads every line of the clients' event files. `cuts` with `margin_ms`: not outside."""
 
     def __init__(self, cuts: Sequence[Cut], margin_ms: float) -> None:
         self.counts = Counts()
@@ -56,7 +56,7 @@ class Ledger:
         self.failed: set[int] = set()
         self._open: dict[str, tuple[str, float]] = {}
         self._windows = [
-            (cut.asked_ms, float("inf") if cut.healed_ms is None else cut.healed_ms + margin_ms) for cut in cuts
+            (cut.applied_ms, float("inf") if cut.healed_ms is None else cut.healed_ms + margin_ms) for cut in cuts
         ]
 
     @property
@@ -120,13 +120,16 @@ def event_bytes(run: Path) -> int:
 
 
 def compare(ledger: Ledger, run: Path, in_sync: Mapping[str, Sequence[str]], idempotent: Sequence[str]) -> Kept:
-    """`in_sync`: {partition: names of brokers}, the leader first. `idempotent`: how the values of idempotent producers
-    begin."""
+    """Compare the ledger with the logs.
+
+    `in_sync`: {partition: names of brokers}, the leader first. `idempotent`: prefix of the values of idempotent
+    producers.
+    """
     kept = Kept(replicas={partition: list(brokers) for partition, brokers in in_sync.items()})
     kept.acknowledged = sum(len(one.offsets) for one in ledger.acknowledged.values())
     for partition, acknowledged in sorted(ledger.acknowledged.items()):
         if partition not in in_sync:
-            kept.missing[f"{partition}, which nobody has"] = len(acknowledged.offsets)
+            kept.missing[f"{partition}, on no replica"] = len(acknowledged.offsets)
         for number, broker in enumerate(in_sync.get(partition, ())):
             log = log_of(run, broker, partition)
             hold(kept, f"{partition} on {broker}", acknowledged, log)
@@ -145,7 +148,7 @@ def log_of(run: Path, broker: str, partition: str) -> list[tuple[int, str]]:
 
 
 def hold(kept: Kept, where: str, acknowledged: Acknowledged, log: Sequence[tuple[int, str]]) -> None:
-    """Every acknowledged record at its offset; anywhere, if it was told none."""
+    """Check every acknowledged record at its offset; anywhere, if it has none."""
     at = {offset: hash(value) for offset, value in log}
     anywhere = set(at.values())
     for offset, value in zip(acknowledged.offsets, acknowledged.values, strict=True):

@@ -1,4 +1,4 @@
-"""How much memory each node takes: its proportional share (PSS), for nodes are forked and share what was imported.
+"""Memory of each node: its proportional share (PSS), since forked nodes share imports.
 
 A node's process bears its name. Of local processes it is the one that has its events' file open; in a container there
 is only one of that name.
@@ -29,8 +29,10 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 class Trend(msgspec.Struct, frozen=True):
-    """Medians of the first and the last third, in MiB; the slope of the last two thirds, when all that is filled once
-    has been filled, in MiB per hour. `highest`: of all samples."""
+    """Medians of the first and the last third, in MiB, and a slope in MiB per hour.
+
+    The slope is of the last two thirds, after one-time growth. `highest`: of all samples.
+    """
 
     first: float
     last: float

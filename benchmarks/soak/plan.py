@@ -1,4 +1,4 @@
-"""What a soak is asked to do. All times are the scenario's: at speed 2 a minute takes half a minute."""
+"""Options of a soak. All times are the scenario's: at speed 2 a minute takes half a minute."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +14,13 @@ VALUE_BYTES = 100
 TOPIC_SETTINGS = {"min.insync.replicas": 2}
 REQUEST_TIMEOUT_MS = 5_000
 DELIVERY_TIMEOUT_MS = 30_000
-"""Kafka's default, 120 s, is longer than from one cut to the next: then nothing would be outside the cuts."""
+"""delivery.timeout.ms of producers.
+
+Kafka's default, 120 s, is longer than the time between cuts: then no operation would be outside the cuts.
+"""
 PRODUCER_SETTINGS = {"request.timeout.ms": REQUEST_TIMEOUT_MS, "delivery.timeout.ms": DELIVERY_TIMEOUT_MS}
 SESSION_TIMEOUT_S = 6.0
-"""As three-az has it: whoever was cut off for longer has to register again."""
+"""The session time-out of three-az: a node that was cut off for longer must register again."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +38,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def margin_s(self) -> float:
-        """How long after a heal an operation may still suffer from the cut.
+        """Time after a heal in which an operation may still suffer from the cut.
 
-        A TCP that has backed off during the cut tries again, at the latest, after as long as it was cut: its pauses
-        double. Who was away for longer than the session's time-out registers then, and is told its role.
+        A TCP that has backed off during the cut retries, at the latest, after as long as it was cut: its pauses double.
+        A broker that was away for longer than the session's time-out registers then, and receives its role.
         """
         return self.cut_for_s + SESSION_TIMEOUT_S
 
@@ -48,7 +51,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return max(0.0, 1.0 - (self.cut_for_s + self.margin_s) / self.cut_every_s)
 
     def problem(self) -> str:
-        """Why it cannot be done; "" if it can."""
+        """Reason why it is impossible; "" if it is possible."""
         if not 0 < self.minutes <= 24 * 60:
             return f"--minutes {self.minutes:g}: more than 0, at most a day (1440)"
         if not 1 <= self.rate <= 100_000:
@@ -71,11 +74,14 @@ class PlannedCut(msgspec.Struct, frozen=True):
     ends_s: float
 
 
-def planned_cuts(asked: Asked, azs: list[str]) -> Iterator[PlannedCut]:
-    """AZs in turn. The first comes after half of the time between two, so that there is a before; each is felt no
-    longer than the run lasts."""
-    begins_s, turn = asked.cut_every_s / 2, 0
-    while begins_s + asked.cut_for_s + asked.margin_s <= asked.minutes * 60.0 + 1e-9:
-        yield PlannedCut(azs[turn % len(azs)], begins_s, begins_s + asked.cut_for_s)
-        begins_s += asked.cut_every_s
+def planned_cuts(options: Asked, azs: list[str]) -> Iterator[PlannedCut]:
+    """Cuts of AZs in turn.
+
+    The first comes after half of the interval, so that there is a time before; each ends, with its effects, before the
+    run does.
+    """
+    begins_s, turn = options.cut_every_s / 2, 0
+    while begins_s + options.cut_for_s + options.margin_s <= options.minutes * 60.0 + 1e-9:
+        yield PlannedCut(azs[turn % len(azs)], begins_s, begins_s + options.cut_for_s)
+        begins_s += options.cut_every_s
         turn += 1

@@ -1,5 +1,7 @@
-"""The run itself: a cluster through the code of `faultline up`, workloads in every AZ, AZs cut and healed in turn, and
-an end at which every record has ended and every replica has caught up."""
+"""The run: a cluster as of `faultline up`, workloads in every AZ, AZs cut and healed.
+
+At its end every record has ended and every replica has caught up.
+"""
 
 import time
 from collections.abc import Callable
@@ -49,9 +51,11 @@ class NotDone(Exception):
 
 
 class Played(msgspec.Struct):
-    """`reported`: the clients' own counts. `read`: by all consumers. `in_sync`: {partition: brokers, the leader first}
-    when all was over. `idempotent`: how values of such producers begin. `hours`: real, of the workload. `ended`: how
-    the cluster did."""
+    """Result of the run.
+
+    `reported`: the clients' own counts. `read`: by all consumers. `in_sync`: {partition: brokers, the leader first} at
+    the end. `idempotent`: prefix of such producers' values. `hours`: real, of the workload. `ended`: the cluster's end.
+    """
 
     run: Path
     spec: LiveSpec
@@ -67,17 +71,18 @@ class Played(msgspec.Struct):
     ended: str = ""
 
 
-def play(asked: Asked, run: Path, tell: Tell) -> Played:
-    """Nothing is left running afterwards. Raises NotDone, NotUp, and what `prepared` raises."""
+def play(options: Asked, run: Path, tell: Tell) -> Played:
+    """Play; no process is left afterwards. Raises NotDone, NotUp, and exceptions of `prepared`."""
     directory, _ = prepared(
         UpOptions(
-            topology=asked.topology, engine=asked.engine, driver=asked.driver, name=run.name, speed=asked.speed, out=run
+            topology=options.topology, engine=options.engine, driver=options.driver, name=run.name, speed=options.speed,
+            out=run,
         )
     )
     tell("starting the cluster")
     found = launch(directory)
     try:
-        soak = _Soak(asked, found, tell)
+        soak = _Soak(options, found, tell)
         soak.run()
     finally:
         ended = end(found)
@@ -86,14 +91,14 @@ def play(asked: Asked, run: Path, tell: Tell) -> Played:
 
 
 class _Soak:
-    def __init__(self, asked: Asked, found: Found, tell: Tell) -> None:
-        self._asked = asked
+    def __init__(self, options: Asked, found: Found, tell: Tell) -> None:
+        self._asked = options
         self._found = found
         self._tell = tell
         spec = read_specification(found.directory)
         self._memory = Memory(found, spec)
         self._azs = sorted({node.az for node in spec.run.topology.with_role("broker")})
-        self._cuts = list(planned_cuts(asked, self._azs))
+        self._cuts = list(planned_cuts(options, self._azs))
         self._cut: PlannedCut | None = None
         self._status: dict[str, Any] = {}
         self.played = Played(found.directory, spec, [], len(self._cuts), self._memory.series)
@@ -124,13 +129,13 @@ class _Soak:
 
     def _watch(self) -> None:
         """Cuts, heals, samples and tells, each when it is due."""
-        asked = self._asked
+        options = self._asked
         began = time.monotonic()
-        ends_s = asked.minutes * 60.0 / asked.speed
+        ends_s = options.minutes * 60.0 / options.speed
         cuts = list(self._cuts)
         sample_s = tell_s = 0.0
         while (at_s := time.monotonic() - began) < ends_s:
-            scenario_s = at_s * asked.speed
+            scenario_s = at_s * options.speed
             if self._cut is not None and scenario_s >= self._cut.ends_s:
                 self._heal()
                 tell_s = at_s
@@ -170,10 +175,10 @@ class _Soak:
     def _stop(self) -> None:
         """Every record ends."""
         self._tell("waiting for what is under way")
-        told = self._do(r.StopWorkload(), STOP_LIMIT_S)
-        if told["silent"]:
-            raise NotDone(f"stop of the workloads: no word from {', '.join(told['silent'])}")
-        for of_client in told["clients"].values():
+        stopped = self._do(r.StopWorkload(), STOP_LIMIT_S)
+        if stopped["silent"]:
+            raise NotDone(f"stop of the workloads: no word from {', '.join(stopped['silent'])}")
+        for of_client in stopped["clients"].values():
             for report in of_client["workloads"]:
                 if report["kind"] == "consume":
                     self.played.read += report["read"]

@@ -1,4 +1,4 @@
-"""A soak's outcome: a table for a person, JSON for whoever compares it with the next."""
+"""A soak's outcome: a table for people, JSON for comparison with the next."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def show(
 
 
 def document(
-    asked: Asked,
+    options: Asked,
     played: Played,
     judgements: Sequence[Judgement],
     trends: Mapping[str, Trend | None],
@@ -51,11 +51,11 @@ def document(
     outside: Outside,
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What soak.json holds."""
-    options = {name: value for name, value in msgspec.structs.asdict(asked).items() if name != "out"}
+    """The document of soak.json."""
+    given = {name: value for name, value in msgspec.structs.asdict(options).items() if name != "out"}
     return {
         "machine": machine(),
-        "asked": {**options, "margin_s": asked.margin_s, "outside_share": round(asked.outside_share, 3)},
+        "asked": {**given, "margin_s": options.margin_s, "outside_share": round(options.outside_share, 3)},
         "judgements": msgspec.to_builtins(judgements),
         "records": {**msgspec.to_builtins(played.reported), "read": played.read},
         "rate_per_s": round(played.reported.sent / (played.hours * 3600.0), 1) if played.hours else 0.0,

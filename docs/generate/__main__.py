@@ -1,5 +1,7 @@
-"""`python -m docs.generate`: write every generated page. With `--check`: write nothing, name what is out of
-date, exit 1."""
+"""`python -m docs.generate`: write every generated page.
+
+With `--check`: write nothing, name outdated pages, exit 1.
+"""
 
 import sys
 from pathlib import Path

@@ -1,11 +1,12 @@
-"""Where in Kafka's source the gates that change at 2.0.0, 2.0.1, 2.1, 2.2 or 2.3 were read, at the tags on both sides.
+"""Places in Kafka's source that show the gates' boundaries from 2.0.0 to 2.3.
 
-A release line is played as its last patch release, and in these two lines it matters which tag is looked at: 2.0.0 and
-2.0.1 differ, and 2.2.0 and 2.2.2 were both read (no gate falls between them)."""
+Read at the tags on both sides. A release line is emulated as its last patch release, and in two lines the tag matters:
+2.0.0 and 2.0.1 differ, and 2.2.0 and 2.2.2 were both read (no gate falls between them).
+"""
 
 TAGS = ("1.1.1", "2.0.0", "2.0.1", "2.1.1", "2.2.0", "2.2.2", "2.3.1")
 STEPS = ("1.1", "2.0.0", "2.0.1", "2.1", "2.2", "2.3")
-"""Each of the neighbours on the ladder whose boundary was read."""
+"""Neighbours on the ladder whose boundary was read."""
 
 READ: dict[str, str] = {
     # 2.0.0

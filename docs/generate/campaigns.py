@@ -1,4 +1,4 @@
-"""docs/campaigns.md, from the row's struct and audit/campaign_views.py: what many runs leave, and how to ask it."""
+"""docs/campaigns.md: data of many runs and their queries, from audit/campaign_views.py."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ another scenario or another faultline are refused. Two commands cannot write to 
 
 ## Columns
 
-Format {FORMAT}. Counts and measures are null where they were not measured: nothing could be judged, or nobody wrote
+Format {FORMAT}. Counts and measures are null where they were not measured: nothing could be judged, or no client wrote
 from that AZ. `valid`, `code` and `broken` are about what the scenario expects with its own settings; what was lost is
 in the counts whatever was expected. A run with an `error` or an `unknown_because` says nothing of Kafka: leave it out
 of shares, as `cells` and `broken` do.

@@ -1,4 +1,4 @@
-"""docs/cap-choice.md, from simulated runs of scenarios/cap-choice.yaml: the matrix of its three settings as tables.
+"""docs/cap-choice.md, from simulated runs of scenarios/cap-choice.yaml: its matrix.
 
 The matrix is that of the sweep scenarios/sweeps/cap-choice.yaml. Every run is one choice of settings; each of its three
 topics is one place where the leader can be. Rows whose outcome is the same are one row.
@@ -38,7 +38,7 @@ _HEAD = f"""# Consistency or availability
 One availability zone of three is cut off. What can be written and read on either side, and what is left of it, is
 chosen with `acks`, `min.insync.replicas` and `unclean.leader.election.enable`, before the cut. This is the whole
 matrix, played: scenario [cap-choice](catalogue.md#cap-choice) on Kafka {VERSION}, seed {SEED}. The numbers of it, with
-how long nobody could write ([sweeps](sweeps.md)), and one line of it again:
+how long no client could write ([sweeps](sweeps.md)), and one line of it again:
 
 ```
 faultline sweep cap-choice
@@ -47,7 +47,7 @@ faultline run cap-choice --world sim --set producer.acks=1 --set min.insync.repl
 
 On each side a client writes to the broker there and reads from it, soon after the majority has elected its leaders
 and again half a minute later; `minority 1` is what the minority's client wrote first. *Writes* is what it was told:
-*yes* (acknowledged), *sent* (acks=0: nobody says), or the error. *Reads*: *yes* if it sees what its side wrote, *old*
+*yes* (acknowledged), *sent* (acks=0: unknown), or the error. *Reads*: *yes* if it sees what its side wrote, *old*
 if only what was there before the cut. After the heal: *lost* is what was acknowledged, or sent with acks=0, and is in
 the leader's log no more. Of what failed nothing is there either.
 """
@@ -69,8 +69,8 @@ _PLACES = {
 
 _BLOCKING = f"""## Up to {BLOCKING_VERSION}
 
-The isolated leader has to write its ISR to the session service, which it cannot reach; from then on it answers nobody
-([semantics 1.6](semantics.md#16-recording-an-isr-change)). Where two looks differ, the second is after the arrow.
+The isolated leader has to write its ISR to the session service, which it cannot reach. From then on it responds to no
+client ([semantics 1.6](semantics.md#16-recording-an-isr-change)). Where two looks differ, the second is after the arrow.
 Leader on the minority's side, `min.insync.replicas` 1, no unclean election:
 """
 
@@ -105,7 +105,7 @@ def page(root: Path) -> str:
 
 
 def played(scenario: Scenario, version: str, choice: Choice) -> dict[str, Outcome]:
-    """{partition: what came of it} of one run."""
+    """{partition: its outcome} of one run."""
     settings = {
         "producer.acks": choice.acks,
         "min.insync.replicas": choice.min_insync,
@@ -131,13 +131,13 @@ def _outcome(place: str, leader: int, entries: list[dict[str, Any]]) -> Outcome:
     sides = {}
     for side in SIDES:
         own = [e for e in attempts if e["value"].startswith(side)]
-        sides[side] = (_looks(map(_write, own)), _looks(_read(e, side) for e in fetches if _asked(e, own)))
+        sides[side] = (_looks(map(_write, own)), _looks(_read(e, side) for e in fetches if _same_side(e, own)))
     lost = [value for value in taken if value not in log]
     assert all(e["value"] in taken for e in attempts if e["value"] in log), "the page says that nothing else is there"
     return Outcome(*sides["minority"], *sides["majority"], _values(lost))
 
 
-def _asked(fetch: dict[str, Any], own: list[dict[str, Any]]) -> bool:
+def _same_side(fetch: dict[str, Any], own: list[dict[str, Any]]) -> bool:
     return bool(fetch["broker"] == own[0]["broker"])
 
 
@@ -183,7 +183,10 @@ def _table(outcomes: dict[Choice, Outcome]) -> str:
 
 
 def rows(outcomes: dict[Choice, Outcome]) -> Iterator[tuple[str, ...]]:
-    """Choices of one acks with the same outcome are one row, if they are all combinations of their settings."""
+    """Rows of outcomes.
+
+    Choices of one acks with the same outcome are one row, if they are all combinations of their settings.
+    """
     for acks in ACKS:
         of_acks = {choice: outcome for choice, outcome in outcomes.items() if choice.acks == acks}
         for outcome in dict.fromkeys(of_acks.values()):

@@ -1,4 +1,4 @@
-"""docs/catalogue.md, from scenarios/*.yaml: what each scenario does, expects and knows of the article behind it."""
+"""docs/catalogue.md, from scenarios/*.yaml: actions, expectations and article of each."""
 
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def _scenario(path: Path, scenario: Scenario) -> str:
 
 
 def _only(versions: tuple[str, ...]) -> str:
-    """Said of what holds for some versions of Kafka; "" for all."""
+    """Note on a statement for some versions of Kafka; "" for all."""
     return f" ({', '.join(versions)} only)" if versions else ""
 
 

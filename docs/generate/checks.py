@@ -1,4 +1,4 @@
-"""docs/checks.md, from the audit's registry: what each check calls an anomaly, and what it needs to judge."""
+"""docs/checks.md, from the audit's registry: each check's anomaly, and its needed data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""docs/architecture.svg: one set of machines, two worlds, and who judges. Drawn by hand, in numbers."""
+"""docs/architecture.svg: one set of machines, two worlds, and the judges. Drawn in numbers."""
 
 from pathlib import Path
 

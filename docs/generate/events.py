@@ -1,4 +1,4 @@
-"""docs/events.md, from protocol/events: the line, how causes and connections are named, every event."""
+"""docs/events.md, from protocol/events: lines, names of causes and connections, all events."""
 
 from itertools import groupby
 from pathlib import Path
@@ -103,7 +103,7 @@ def page(root: Path) -> str:
 
 def _event(root: Path, event: type[Any]) -> str:
     source = root / _SOURCE / f"{event.__module__.rpartition('.')[2]}.py"
-    said = " ".join((event.__dict__.get("__doc__") or "").split())
+    text = " ".join((event.__dict__.get("__doc__") or "").split())
     rows = [(code(field.name), field.kind, field.text) for field in fields_of(source, event.__name__)]
-    parts = [f"### {event.NAME}\n", *([said + "\n"] if said else [])]
+    parts = [f"### {event.NAME}\n", *([text + "\n"] if text else [])]
     return "\n".join([*parts, table(("field", "type", "meaning"), rows)])

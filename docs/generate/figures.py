@@ -1,4 +1,4 @@
-"""docs/figures.md, from benchmarks/results/*.json: what was measured last, beside its budget."""
+"""docs/figures.md, from benchmarks/results/*.json: last measurements beside their budgets."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/incident-remedies.md, from benchmarks/results/shipped_sweeps.json: what each remedy keeps, and who waits."""
+"""docs/incident-remedies.md, from shipped_sweeps.json: effect and waits of each remedy."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,12 +7,12 @@ from docs.generate.markdown import notice, table
 from docs.generate.swept import SOURCE, Cell, cells, seconds
 
 FIRST = {"incident-remedies": "152", "incident-reversed": "153"}
-"""{sweep: who is started first}"""
+"""{sweep: the broker that starts first}"""
 
 _HEAD = """# An incident and its remedies
 
 Two brokers, 152 and 153, hold a partition. 152's disk fills up and it dies; 153 goes on alone, and what it takes is
-read. Then 153 dies, too. Somebody makes room and starts them again, 20 s apart. Everything that 153 took alone is gone
+read. Then 153 dies, too. Its operator makes room and starts them, 20 s apart. Everything that 153 took alone is gone
 where 152 comes first and may lead: [incident-disk-full](catalogue.md#incident-disk-full), and what real brokers did,
 [incident-unclean-restart](catalogue.md#incident-unclean-restart).
 
@@ -33,9 +33,9 @@ The client has the defaults of the newest version, without idempotence.
 
 _WORDS = """
 - **Nothing done**: {lost} records are lost on {versions}. {old} leaves two logs that differ besides (KIP-101).
-- **`unclean.leader.election.enable=false`** loses nothing, whoever comes first. It costs the 20 s until 153 is back:
+- **`unclean.leader.election.enable=false`** loses nothing, in either order. It costs the 20 s until 153 is back:
   with 152 first a write waits {clean} on {new} instead of {unclean}.
-- **153 first**: nothing is lost, and nobody waits longer than without. Somebody has to know who died last.
+- **153 first**: nothing is lost, and no client waits longer than without. The operator has to know which died last.
 - **A third replica** loses nothing, and writes go on: {third} is the longest wait on {new}. It costs a broker's disk.
 - **`min.insync.replicas=2`** loses nothing even with unclean elections: 153 alone takes nothing. It costs all writes
   from 152's death until two are back: one waits {waits} on {new}; with a third replica only until the first of the two
@@ -84,7 +84,7 @@ def _unclean(cell: Cell) -> bool:
 
 
 def _figures(found: list[tuple[str, Cell]], versions: list[str]) -> dict[str, object]:
-    """What the words name; that they are true of all rows is asserted."""
+    """Figures in the text; asserts that they hold in all rows."""
     old, new = versions
 
     def cell(version: str, first: str = "152", replicas: int = 2, in_sync: str = "1", *, unclean: bool = True) -> Cell:

@@ -1,4 +1,4 @@
-"""docs/isr-flapping.md, from benchmarks/results/shipped_sweeps.json: a follower that leaves the ISR and comes back."""
+"""docs/isr-flapping.md, from shipped_sweeps.json: a follower that leaves and joins the ISR."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ _HEAD = """# A follower in and out of the ISR
 
 How patient is a leader with a follower that is behind? `replica.lag.time.max.ms` says so, and up to 0.8.2
 `replica.lag.max.messages` besides. Too little of it, and a healthy follower is thrown out and taken back, again and
-again; with much of it, writes with acks=all wait for whoever is slow. Each row is one simulated run; the same as
+again; with much of it, writes with acks=all wait for the slow one. Each row is one simulated run; the same as
 sweeps ([sweeps](sweeps.md)), and one row again:
 
 ```
@@ -36,14 +36,14 @@ _TIME_WORDS = """
   defaults of the newest version, so it retries until the follower is back: no write fails, and the longest waits
   {refused_wait}. In each such row {reordered} records or more change places: five requests are in flight, and the
   scenario's client is not idempotent. On {old} {duplicate} records are in the log twice, too.
-- So a lag time above the longest stall ({patient} ms here) trades neither: nobody leaves, and the write that waits
+- So a lag time above the longest stall ({patient} ms here) trades neither: no replica leaves, and the write that waits
   longest waits {long}.
 
 ## By messages (up to 0.8.2)
 
 Scenario [isr-flapping](catalogue.md#isr-flapping): bursts of eight records; the follower is 10 ms away and healthy.
 Who is more than `replica.lag.max.messages` behind at the moment of a look is out; looks are `replica.lag.time.max.ms`
-apart. From 0.9 on messages do not count, and [the same bursts](catalogue.md#isr-steady) throw nobody out.
+apart. From 0.9 on messages do not count, and [the same bursts](catalogue.md#isr-steady) remove no replica.
 """
 
 _MESSAGES_WORDS = """
@@ -82,7 +82,7 @@ def _time_rows(found: list[Cell]) -> Iterator[tuple[object, ...]]:
 
 
 def _time_figures(found: list[Cell]) -> dict[str, object]:
-    """What the words name; that they are true of all rows is asserted."""
+    """Figures in the text; asserts that they hold in all rows."""
     out = [one for one in found if one["isr_shrinks"]]
     kept = [one for one in found if not one["isr_shrinks"]]
     assert {one["isr_shrinks"] for one in out} == {one["isr_expands"] for one in out} == {4}

@@ -1,4 +1,4 @@
-"""docs/kafka-logs.md, from emulator/runs/kafka_log: every line of Kafka's logs that `log --as-kafka` writes."""
+"""docs/kafka-logs.md, from emulator/runs/kafka_log: Kafka's log lines of `log --as-kafka`."""
 
 from collections.abc import Iterator
 from pathlib import Path

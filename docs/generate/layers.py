@@ -1,4 +1,4 @@
-"""docs/layers.svg: who imports whom, drawn from the imports as they are.
+"""docs/layers.svg: imports among packages, drawn from the sources.
 
 Each box is a package, or a room of the emulator with the folders in it. A box rests on those it imports; only edges
 that do not follow from others are drawn. Green: pure, by the import contract in pyproject.toml.
@@ -22,8 +22,10 @@ _GROUND = "emulator.topology"
 
 
 def unit_of(module: str, root: Path) -> str:
-    """The box of a module: `emulator.machines.broker.log` -> `emulator.machines`, `protocol.framing` -> `protocol`; ""
-    for what every program of ours uses to read, print and end."""
+    """The box of a module; "" for modules that every program uses to read, print and end.
+
+    `emulator.machines.broker.log` -> `emulator.machines`, `protocol.framing` -> `protocol`.
+    """
     parts = module.split(".")
     if parts[0] != "emulator":
         return parts[0]
@@ -63,7 +65,10 @@ def _imported(path: Path, root: Path) -> set[str]:
 
 
 def heights(graph: Graph) -> dict[str, int]:
-    """How high each box lies: one above the highest it imports. Boxes that import each other lie side by side."""
+    """Height of each box: one above the highest that it imports.
+
+    Boxes that import each other lie side by side.
+    """
     reach = {unit: _reachable(graph, unit) for unit in graph}
     known: dict[str, int] = {}
 

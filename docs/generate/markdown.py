@@ -9,7 +9,7 @@ def notice(source: str) -> str:
 
 
 def cell(text: object) -> str:
-    """One line, with no bar in it, nor the marks that a YAML reader leaves where a text was folded."""
+    """One line, without bars and without a YAML reader's marks of folds."""
     return " ".join(str(text).replace("\a", "").split()).replace("|", "\\|")
 
 

@@ -1,4 +1,4 @@
-"""docs/protocol.md, from the registry of protocol/messages: the frame, then every message with its fields."""
+"""docs/protocol.md, from the registry of protocol/messages: frames, messages, fields."""
 
 import sys
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ Everything on a connection is a frame: a four-byte big-endian length, then one m
 
 - `direction`: {directions}.
 - `correlation_id` pairs a response with its request.
-- The body is a map from field names to values. A field at its default is not sent; a field nobody knows is
+- The body is a map from field names to values. A field at its default is not sent; an unknown field is
   refused.
 - The length counts the array only. It is 1 to {bound} bytes; anything else ends the connection before a
   byte is kept.
@@ -75,8 +75,8 @@ _WORDS = {
 
 def example_frame() -> bytes:
     """The worked example."""
-    asked = FetchPartition("t", 0, Offset(5), current_leader_epoch=LeaderEpoch(1), last_fetched_epoch=LeaderEpoch(1))
-    return encode(FetchRequest(BrokerId(2), 500, 1, 10_485_760, [asked]), correlation_id=7, version=12)
+    request = FetchPartition("t", 0, Offset(5), current_leader_epoch=LeaderEpoch(1), last_fetched_epoch=LeaderEpoch(1))
+    return encode(FetchRequest(BrokerId(2), 500, 1, 10_485_760, [request]), correlation_id=7, version=12)
 
 
 def page(root: Path) -> str:
@@ -95,8 +95,8 @@ def page(root: Path) -> str:
         if not members:
             continue
         parts.append(f"### {_WORDS.get(name, name.capitalize())}\n")
-        if said := docstring_of(root / _SOURCE / f"{name}.py").partition("\n\n")[2]:
-            parts.append(said + "\n")
+        if text := docstring_of(root / _SOURCE / f"{name}.py").partition("\n\n")[2]:
+            parts.append(text + "\n")
         for (api_key, direction), message in members.items():
             parts.append(_message(api_key, direction, message))
     return "\n".join(parts)
@@ -111,17 +111,17 @@ def _message(api_key: int, direction: int, message: type[Message]) -> str:
     low, high = message.VERSIONS
     versions = f"version {low}" if low == high else f"versions {low} to {high}"
     parts = [f"#### {api_key} {message.API_NAME}, {DIRECTIONS[direction]}\n"]
-    parts.append(f"{versions[0].upper()}{versions[1:]}. {_said(message)}".rstrip() + "\n")
+    parts.append(f"{versions[0].upper()}{versions[1:]}. {_docstring(message)}".rstrip() + "\n")
     fields = msgspec.structs.fields(message)
     if fields:
         parts.append(_fields(message))
     for struct in _nested(message):
-        parts.append(f"`{struct.__name__}`: {_said(struct)}".rstrip(": ") + "\n")
+        parts.append(f"`{struct.__name__}`: {_docstring(struct)}".rstrip(": ") + "\n")
         parts.append(_fields(struct))
     return "\n".join(parts)
 
 
-def _said(struct: type[Any]) -> str:
+def _docstring(struct: type[Any]) -> str:
     """A class's own docstring, never an inherited one."""
     return " ".join((struct.__dict__.get("__doc__") or "").split())
 
@@ -175,7 +175,7 @@ def _structs_in(kind: Any) -> Iterator[type[Any]]:
 
 
 def _nested(message: type[Any]) -> list[type[Any]]:
-    """Structs inside a message, outermost first; messages inside messages have a place of their own."""
+    """Structs inside a message, outermost first; messages inside have a section of their own."""
     found: list[type[Any]] = []
     waiting = [message]
     while waiting:

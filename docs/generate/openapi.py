@@ -1,4 +1,4 @@
-"""docs/openapi.json: what the control server says of itself over HTTP, for who makes a client without a cluster."""
+"""docs/openapi.json: the control server's HTTP interface, for clients without a cluster."""
 
 import json
 from pathlib import Path

@@ -59,7 +59,7 @@ PAGES: dict[str, Callable[[Path], str]] = {
 
 
 def outdated(root: Path) -> dict[str, str]:
-    """{path: what it should hold} of the pages that are missing or hold something else."""
+    """{path: its right content} of missing and outdated pages."""
     stale: dict[str, str] = {}
     for name, page in PAGES.items():
         text = page(root)

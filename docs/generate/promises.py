@@ -1,4 +1,4 @@
-"""docs/settings-for-promises.md, from benchmarks/results/settings_for_promises.json: settings, and what they keep."""
+"""docs/settings-for-promises.md, from settings_for_promises.json: settings and promises."""
 
 import json
 import shlex
@@ -22,7 +22,7 @@ SHORT = {
     "producer.max.in.flight.requests.per.connection": "in flight",
     "log.flush.interval.messages": "flushed each",
 }
-"""{setting: what it is called in a table}"""
+"""{setting: its short name in tables}"""
 UNTOLD = {
     "producer.acks": "1",
     "min.insync.replicas": "1",
@@ -30,7 +30,7 @@ UNTOLD = {
     "producer.max.in.flight.requests.per.connection": "5",
     "log.flush.interval.messages": "",
 }
-"""Kafka's own up to 2.8, where nobody says it; of unclean elections it is `unclean_untold`."""
+"""Kafka's defaults up to 2.8; `unclean_untold` has that of unclean elections."""
 TITLES = {
     "lost-acknowledged": "No acknowledged record is lost",
     "duplicate": "None is there twice",
@@ -38,7 +38,7 @@ TITLES = {
     "read-then-lost": "Nothing is read and then gone",
     "replica-divergence": "Replicas do not differ",
 }
-"""{check: heading}; the others are told in a row each."""
+"""{check: heading}; other checks have a row each."""
 
 _HEAD = """# Which settings for which promise
 
@@ -124,7 +124,7 @@ def _share(cell: Cell | None, check: str, faults: dict[str, list[str]]) -> str:
 
 
 def size_of(profile: dict[str, str], version: str) -> int:
-    """How many settings are not the version's own."""
+    """Number of settings with another value than the version's default."""
     own = {**UNTOLD, "unclean.leader.election.enable": unclean_untold(version)}
     return sum(value != own[name] for name, value in profile.items())
 
@@ -168,7 +168,7 @@ def _words(profile: dict[str, str], version: str) -> str:
 
 
 def _cost(cell: Cell) -> str:
-    """Who waits, and the worst of it."""
+    """The AZ with the longest wait, and the wait."""
     az, worst = max(cell["waits"].items(), key=lambda one: one[1]["ms"])
     cost = f"writes of {az} wait longest, {seconds(worst['ms'])} ({worst['fault']})"
     runs = {az: of["runs"] for az, of in cell["refused"].items()}

@@ -44,14 +44,14 @@ def with_outputs(text: str) -> str:
 
 
 def recorded() -> str:
-    """How much of it was recorded from real Kafka."""
+    """Number of recordings of real Kafka, as text."""
     scenarios = sum(bool(recorded_versions(name)) for name in catalogue())
     schedules = len(list(GOLDEN.glob("random-*@*")))
     return f"{scenarios} of the {len(catalogue())} scenarios have recordings of real Kafka, and so have {schedules} ["
 
 
 def printed(words: str, folder: Path) -> str:
-    """What `faultline WORDS`, or `faultline WORDS | grep PATTERN`, prints in `folder`."""
+    """Output of `faultline WORDS`, or `faultline WORDS | grep PATTERN`, in `folder`."""
     command, _, pattern = words.partition(" | grep ")
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""docs/report.svg, docs/tutorial-kip101.svg: pictures of reports of simulated runs, the same wherever they are made."""
+"""docs/report.svg, docs/tutorial-kip101.svg: reproducible pictures of simulated reports."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory

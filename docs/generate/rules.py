@@ -35,8 +35,11 @@ what it proves.
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """`number` "1.5"; `anchor`: of its heading; `not_yet`: statements that begin with **Not yet:**; `modules`: those
-    that its section names."""
+    """A rule.
+
+    `number` "1.5"; `anchor`: of its heading; `not_yet`: statements that begin with **Not yet:**; `modules`: those that
+    its section names.
+    """
 
     number: str
     title: str
@@ -46,7 +49,10 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 def rules_of(text: str) -> dict[str, Rule]:
-    """{number: rule} of a document, in its order. A chapter with numbered sections is no rule of its own."""
+    """{number: rule} of a document, in its order.
+
+    A chapter with numbered sections is no rule of its own.
+    """
     found: dict[str, Rule] = {}
     for line in text.splitlines():
         if match := _HEADING.match(line):
@@ -65,13 +71,16 @@ def rules_of(text: str) -> dict[str, Rule]:
 
 
 def anchor(heading: str) -> str:
-    """How a heading is addressed: lower case, blanks as hyphens, punctuation dropped."""
+    """Anchor of a heading: lower case, blanks as hyphens, punctuation dropped."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 @cache
 def citations(path: Path) -> Mapping[str, set[str]]:
-    """{rule: names of the functions and classes whose docstrings name it}; "" is the module itself."""
+    """{rule: names of the functions and classes whose docstrings name it}.
+
+    "" is the module itself.
+    """
     found: defaultdict[str, set[str]] = defaultdict(set)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):

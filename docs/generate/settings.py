@@ -1,4 +1,4 @@
-"""docs/settings.md, from emulator/settings: every setting and what it means here, and the ways to give one a value."""
+"""docs/settings.md, from emulator/settings: all settings, their meaning, and their sources."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -79,8 +79,8 @@ what is in it. `broker.id` says which broker a file is for, unless the kind was 
 - `listeners`, `zookeeper.connect` and other addresses are the topology's; `broker.rack` is the AZ. Several `log.dirs`
   are so many folders of a broker's disk, one is the disk.
 - A setting that the version does not have is dropped, with a word; from `--set` it is an error.
-- A name that nobody knows is an error if it looks like a slip of a known one, with file, line and that name. Else it is
-  somebody else's, as of a plug-in, to which Kafka would pass it on. Topics have no plug-ins.
+- An unknown name is an error if it resembles a known one, with file, line and that name. Otherwise Kafka would pass it
+  to a plug-in. Topics have no plug-ins.
 - A producer with settings of the Scala one (`metadata.broker.list`, `request.required.acks`) is played by the Java
   producer with what the other would have had.
 - A value that Kafka's type does not take is an error with file and line, and so is what Kafka refuses to start with
@@ -128,8 +128,8 @@ def _default(setting: Setting) -> str:
 
 
 def _modelled(group: Group, setting: Setting) -> tuple[object, ...]:
-    told = (_default(setting), setting.unit, allowed(setting), lifetime(setting), updates(setting))
-    return (code(setting.name), *told)
+    row = (_default(setting), setting.unit, allowed(setting), lifetime(setting), updates(setting))
+    return (code(setting.name), *row)
 
 
 def _not_modelled(group: Group, setting: Setting) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""What only the text of a module tells: docstrings below fields, comments beside them, headings between them."""
+"""Data from a module's text: docstrings below fields, comments beside them, headings."""
 
 import ast
 import re
@@ -10,7 +10,10 @@ _HEADING = re.compile(r"^\s*# --- (.+?) -*$")
 
 
 class Field(msgspec.Struct, frozen=True):
-    """An annotated name of a class. `text`: the docstring below or the comment beside it; `heading`: the one above."""
+    """An annotated name of a class.
+
+    `text`: the docstring below or the comment beside it; `heading`: the one above.
+    """
 
     name: str
     kind: str
@@ -29,9 +32,9 @@ def fields_of(path: Path, class_name: str) -> list[Field]:
     for index, node in enumerate(body):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
-        said = _docstring_after(body, index) or _comment_beside(lines[node.lineno - 1])
+        comment = _docstring_after(body, index) or _comment_beside(lines[node.lineno - 1])
         heading = _heading_above(lines, node.lineno - 1)
-        found.append(Field(node.target.id, ast.unparse(node.annotation), said, heading))
+        found.append(Field(node.target.id, ast.unparse(node.annotation), comment, heading))
     return found
 
 

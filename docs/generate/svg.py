@@ -1,5 +1,7 @@
-"""A few shapes of SVG, with the styles that both pictures share. Plain system fonts, no script; light, or dark where
-the reader's screen is."""
+"""Shapes of SVG, with the styles of both pictures.
+
+Plain system fonts, no script; light, or dark by the reader's preference.
+"""
 
 from collections.abc import Iterable
 from html import escape

@@ -1,4 +1,4 @@
-"""Cells of sweeps that come with faultline, as benchmarks/results/shipped_sweeps.json has them, for pages."""
+"""Cells of shipped sweeps, from benchmarks/results/shipped_sweeps.json, for pages."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,10 @@ Cell = dict[str, Any]
 
 
 def cells(root: Path, name: str) -> list[Cell]:
-    """Of that sweep, in the order of its axes. What a cell has: `benchmarks.shipped_sweeps.Cell`."""
+    """Cells of a sweep, in the order of its axes.
+
+    `benchmarks.shipped_sweeps.Cell` defines a cell.
+    """
     found: dict[str, list[Cell]] = json.loads((root / SOURCE).read_text(encoding="utf-8"))
     return found[name]
 

@@ -1,4 +1,4 @@
-"""Which names the code really uses: what tells a setting or a gate that acts from one that only exists."""
+"""Names that the code reads: an effective setting or gate differs from an unused one."""
 
 import ast
 from functools import cache
@@ -14,13 +14,16 @@ FILES_OF_SETTINGS = (
     "emulator/machines/client/client_settings.py",
     "controller/settings.py",
 )
-"""Where settings are declared, copied or spoken of, which is no use of them."""
+"""Files that declare or copy settings, which is no use."""
 FILE_OF_GATES = ("protocol/versions.py",)
 
 
 @cache
 def _attributes(path: Path) -> frozenset[str]:
-    """Every `x.name` that a module reads, and every text in it (settings are also asked for by name)."""
+    """Every `x.name` that a module reads, and every text in it.
+
+    (Settings are also read by name.)
+    """
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute):

@@ -1,4 +1,4 @@
-"""docs/versions.md, from protocol/versions.py: every gate, and where on the ladder it changes."""
+"""docs/versions.md, from protocol/versions.py: every gate, and its boundary on the ladder."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -51,7 +51,7 @@ def page(root: Path) -> str:
 
 
 def changes_at(gate: str) -> list[str]:
-    """Which of `STEPS` have another value than the one before."""
+    """Members of `STEPS` with another value than the one before."""
     values = [getattr(gates_for(step), gate) for step in STEPS]
     pairs = zip(STEPS[1:], values, values[1:], strict=False)
     return [step for step, before, after in pairs if before != after]

@@ -1,4 +1,7 @@
-"""A notebook's code cells executed, one after another, in this process; what they print and give is their output."""
+"""Executes a notebook's code cells in order, in this process.
+
+Their output and last values become the notebook's outputs.
+"""
 
 import ast
 import contextlib
@@ -26,7 +29,10 @@ def written(notebook: Notebook) -> bytes:
 
 
 def played(notebook: Notebook) -> Notebook:
-    """The same with the outputs of now. What a cell raises is raised. It runs in an empty directory of its own."""
+    """The notebook with new outputs. Exceptions of cells propagate.
+
+    It runs in an empty directory of its own.
+    """
     names: dict[str, Any] = {"__name__": "__main__"}
     cells, count = [], 0
     with _elsewhere():

@@ -1,4 +1,4 @@
-"""`python -m docs.session`: plays the story in a real terminal, and writes the recording and its picture."""
+"""`python -m docs.session`: plays the story in a terminal; writes recording and picture."""
 
 import os
 import subprocess
@@ -73,15 +73,17 @@ def _wait_settled(directory: Path, env: dict[str, str]) -> None:
 
 
 def _in_order(replicas: list[dict[str, Any]]) -> bool:
-    """One leader, everyone in its ISR, everything told to everyone."""
+    """Whether there is one leader, with all replicas in its ISR, known to all brokers."""
     leaders = [replica for replica in replicas if replica["is_leader"]]
     alike = {(replica["leader_epoch"], replica["high_watermark"], replica["log_end"]) for replica in replicas}
     return len(leaders) == 1 and len(leaders[0]["isr"]) == len(replicas) == 3 and len(alike) == 1
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """The project's own commands first; nothing of the terminal that this one was started from, nor of clusters that
-    somebody else has running."""
+    """Environment of the terminal.
+
+    The project's own commands first; without variables of this terminal, and without other running clusters.
+    """
     scripts = Path(sys.executable).parent
     kept = {name: os.environ[name] for name in ("HOME", "JAVA_HOME") if name in os.environ}
     path = f"{scripts}{os.pathsep}{os.environ['PATH']}"

@@ -1,4 +1,7 @@
-"""Frames and links of a terminal's picture, drawn as lines: as letters they meet in some fonts only."""
+"""Frames and links of a terminal's picture, drawn as lines.
+
+As letters they meet in some fonts only.
+"""
 
 from typing import Final
 
@@ -24,7 +27,7 @@ LINES: Final = frozenset((*_STRAIGHT, *_DASHED, *_ROUND))
 
 
 def strokes(char: str, x: float, y: float, width: float, height: float) -> list[tuple[str, float]]:
-    """[(path, stroke width)] of one of LINES in the cell whose corner is at `x`, `y`."""
+    """[(path, stroke width)] of one of LINES in the cell with its corner at `x`, `y`."""
     middle, center = x + width / 2, y + height / 2
     if char in _DASHED:
         stroke, count = _DASHED[char]

@@ -1,4 +1,7 @@
-"""asciinema's recordings, version 2: a header, then one JSON array a line: [seconds, "o", output], or a marker "m"."""
+"""asciinema's recordings, version 2.
+
+A header, then one JSON array a line: [seconds, "o", output], or a marker "m".
+"""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -10,11 +13,14 @@ Kind = Literal["o", "m"]
 
 
 class NoCast(ValueError):
-    """Not a recording; the line, and what is wrong with it."""
+    """Not a recording; the message has the line and the problem."""
 
 
 class Header(msgspec.Struct, frozen=True):
-    """`width`, `height`: of the terminal, in cells. `idle_time_limit`: seconds; a player cuts longer pauses short."""
+    """Header of a recording.
+
+    `width`, `height`: of the terminal, in cells. `idle_time_limit`: seconds; a player shortens longer pauses.
+    """
 
     version: Literal[2]
     width: int
@@ -25,7 +31,10 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True, array_like=True):
-    """`kind` "o": what the terminal was sent; "m": a marker, with its caption. `at_s`: since the recording began."""
+    """An event of a recording.
+
+    `kind` "o": output to the terminal; "m": a marker, with its caption. `at_s`: since the recording began.
+    """
 
     at_s: float
     kind: Kind

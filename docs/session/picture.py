@@ -1,7 +1,7 @@
 """Parts of a terminal session as one SVG: a window for each, below each other.
 
-Every letter is told its own place, so that columns stay columns in whatever monospaced font there is, and no blank is
-relied upon. Windows bring their own ground, and what is between them is transparent: a page may be light or dark.
+Every letter has its own position, so that columns stay aligned in any monospaced font, without relying on blanks.
+Windows have their own background, and the space between them is transparent: a page may be light or dark.
 """
 
 from collections.abc import Iterable, Iterator
@@ -41,7 +41,7 @@ FONTS = "ui-monospace,SFMono-Regular,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono'
 
 
 def page(root: Path) -> str:
-    """docs/session.svg from the recording: what it is about, in a screen's height or two."""
+    """docs/session.svg from the recording: its subject, in a screen's height or two."""
     cast = parsed((root / CAST).read_text(encoding="utf-8"))
     drawn = [part.caption for part in STORY if part.drawn]
     parts = [part for part in parts_of(cast) if part.caption in drawn]
@@ -132,7 +132,10 @@ def _frames(placed: Iterable[tuple[float, Cell]], y: float) -> Iterator[str]:
 
 
 def _color(name: str) -> str:
-    """Of a name of pyte's (bright ones are as the others: they are bright already), or six digits."""
+    """A colour of pyte's name, or of six hexadecimal digits.
+
+    (Bright ones are as the others, which are bright already.)
+    """
     plain = name.removeprefix("bright")
     if name == "brightblack":
         return COLORS["black"]

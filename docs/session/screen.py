@@ -1,7 +1,7 @@
-"""What a terminal shows after a recording, in parts: a part begins where the recording has a marker.
+"""A terminal's content after a recording, in parts; a marker begins a part.
 
-The terminal is made so high that nothing ever leaves it at the top. Programs that redraw what they wrote (`status
---watch`) move up by lines, never to a line of the screen, so they cannot tell.
+The terminal is so high that nothing ever scrolls out at the top. Programs that redraw their output (`status --watch`)
+move up by lines, never to an absolute line, so they cannot notice.
 """
 
 from typing import Any, NamedTuple
@@ -17,8 +17,11 @@ PROMPT = "$ "
 
 
 class Cell(NamedTuple):
-    """`color`, `ground`: a name such as "red", six hexadecimal digits, or "default". What is reversed is swapped: then
-    they may also be "paper" and "ink", the default ones of a ground and of letters."""
+    """A cell of the terminal.
+
+    `color`, `ground`: a name such as "red", six hexadecimal digits, or "default". Reversed cells have swapped colours:
+    then they may also be "paper" and "ink", the defaults of ground and letters.
+    """
 
     char: str
     color: str
@@ -30,7 +33,7 @@ Line = list[Cell]
 
 
 class Part(NamedTuple):
-    """What was shown from a marker to the next."""
+    """Content from one marker to the next."""
 
     caption: str
     lines: list[Line]
@@ -71,7 +74,7 @@ def text_of(line: Line) -> str:
 
 
 def commands_of(parts: list[Part]) -> list[str]:
-    """What was typed, in order."""
+    """Typed commands, in order."""
     texts = [text_of(line) for part in parts for line in part.lines]
     return [text.removeprefix(PROMPT) for text in texts if text.startswith(PROMPT)]
 

@@ -1,4 +1,4 @@
-"""What is typed, in parts with a caption each. A step is over when it has shown what it should."""
+"""Typed commands, in parts with a caption each. A step ends with its required output."""
 
 from typing import Final, NamedTuple
 
@@ -8,8 +8,11 @@ RUN: Final = "runs/three-az-*"
 
 
 class Step(NamedTuple):
-    """`shows`: must come, within `limit_s`. `interrupt`: then Ctrl-C, once this has come too. `settled`: before, the
-    cluster must have one leader of every partition, and all replicas in its ISR, as its status tells."""
+    """A step.
+
+    `shows`: required output, within `limit_s`. `interrupt`: then Ctrl-C, after this output. `settled`: before the step,
+    the cluster must have one leader of every partition, and all replicas in its ISR, according to its status.
+    """
 
     command: str
     shows: str

@@ -1,4 +1,4 @@
-"""A real terminal: bash on a pty, typed into letter by letter; what it shows is recorded with its times."""
+"""A real terminal: bash on a pty, typed into letter by letter, recorded with times."""
 
 import time
 from pathlib import Path
@@ -10,20 +10,29 @@ import pexpect
 from docs.session.cast import Event
 
 PROMPT_ENDS = "\x1b]133;B\x07"
-"""How shells tell terminals that a prompt is there, and a command may come. Invisible."""
+"""Sequence by which shells tell terminals that a prompt is ready for a command.
+
+Invisible.
+"""
 PROMPT = r"\n\e[1;32m$\e[0;1m \e]133;B\a"
 AFTER_TYPING = r"\e[0m"
 ECHO_LIMIT_S = 5.0
 LETTER_S, READING_S = 0.04, 1.5
-"""What a person takes to type a letter, and to read an answer: added to the recording's clock, not waited for."""
+"""Times that a person takes to type a letter, and to read output, in seconds.
+
+Added to the recording's clock, not waited for.
+"""
 
 
 class NotSeen(RuntimeError):
-    """What a command should have shown did not come; what did."""
+    """A command's required output is missing; the actual output."""
 
 
 class Terminal:
-    """A shell in `directory`, so many cells wide and high. `events`: what was shown since it began."""
+    """A shell in `directory`, with a width and height in cells.
+
+    `events`: output since it began.
+    """
 
     def __init__(self, directory: Path, env: dict[str, str], columns: int, lines: int) -> None:
         self.events: list[Event] = []
@@ -54,8 +63,10 @@ class Terminal:
         self.events.append(Event(self._now_s(), "m", caption))
 
     def run(self, command: str, shows: str, limit_s: float, *, interrupt: str = "") -> None:
-        """Types `command`; returns when it has shown `shows` and the next prompt is there. `interrupt`: then Ctrl-C,
-        once it has shown this too (the end of what it draws, which is better not broken off). Raises NotSeen."""
+        """Type `command`; return after `shows` and the next prompt. Raises NotSeen.
+
+        `interrupt`: then Ctrl-C, after this output as well (the end of a picture, which should be complete).
+        """
         for letter in command:
             self._added_s += LETTER_S
             self._shell.send(letter)
@@ -89,7 +100,7 @@ class Terminal:
 
 
 class _Recorder:
-    """What pexpect has read comes here."""
+    """Receives the output that pexpect has read."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal

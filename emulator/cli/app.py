@@ -1,7 +1,8 @@
-"""`faultline`: one entry point for every command. What one does is in `emulator.cli.commands`; here are its words.
+"""`faultline`: entry point of the command line.
 
-Unusable arguments end with code 2 and one line that says what would be usable; Ctrl-C ends with 130 and leaves
-nothing running."""
+`emulator.cli.commands` implements the commands. Unusable arguments end with code 2 and one line that names the usable
+ones. Ctrl-C ends with 130 and leaves no process running.
+"""
 
 import sys
 from pathlib import Path
@@ -21,13 +22,13 @@ from emulator.runs.living import Driver, Engine
 
 
 def _version() -> str:
-    """With a word where commands that simulate take native code."""
+    """The installed version, marked `compiled` where commands that simulate use native code."""
     return f"{installed_version()}, compiled" if look_for_compiled().usable else installed_version()
 
 
 app = App(
     name="faultline",
-    help="An emulator of Kafka's replication, made to be broken on purpose. It contains no Kafka code.",
+    help="An emulator of Kafka's replication, for fault injection. It contains no Kafka code.",
     version=_version,
     version_flags=["--version"],
     default_parameter=Parameter(validator=require_plain, json_list=False, json_dict=False),
@@ -76,12 +77,12 @@ def run(
     engine
         How nodes run in the network world: local processes (the default), or containers.
     driver
-        Who cuts links: the nodes themselves (the default), or the kernel's packet filter (cut and heal only, speed 1,
-        as root).
+        Component that applies link faults: the nodes (the default), or the kernel's packet filter (cut and heal only,
+        speed 1, as root).
     seed
-        Varies latency, scheduling and ties; the simulated world repeats it to the byte.
+        Seed of latency, scheduling and ties; the simulated world reproduces a seed byte for byte.
     speed
-        Factor of the clock in the network world; by default as the scenario says, in containers at most 2.
+        Factor of the clock in the network world; by default the scenario's, in containers at most 2.
     kafka_version
         The brokers' version, such as 2.6 or 0.10.2.
     set_
@@ -89,17 +90,17 @@ def run(
     settings
         A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     param
-        Another value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
+        Replacement of a value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
     out
         The run's directory; by default runs/ID-TIME.
     audit
-        Who judges: Spark (default in the network world), the oracle (default in the simulated), or nobody.
+        Judge of the run: `spark` (default in the network world), `oracle` (default in the simulated world), `none`.
     json
         Print the verdict as JSON and nothing else.
     junit
-        Also write the verdict there, as JUnit's XML.
+        File for the verdict as JUnit XML, in addition to the output.
     markdown
-        Also write the verdict there, as Markdown for a pull request.
+        File for the verdict as Markdown for a pull request, in addition to the output.
     verbose
         Name each check that held or was skipped.
     """
@@ -119,7 +120,7 @@ def run(
 
 @app.command
 def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) -> int:
-    """List every difference between a run's observations and the nearest of the recordings given.
+    """List every difference between a run's observations and the nearest recording.
 
     Parameters
     ----------
@@ -150,28 +151,28 @@ def audit(
     reports: bool | None = None,
     verbose: Verbose = False,
 ) -> int:
-    """Judge one or many runs with Spark; a running cluster as it is at this moment.
+    """Judge one or many runs with Spark; of a running cluster, a snapshot.
 
     Parameters
     ----------
     runs
-        Directories of runs, or globs; with --follow one, or a cluster's name, by default the one that runs.
+        Directories of runs, or globs. With --follow: one directory or a cluster's name; by default the running cluster.
     follow
-        Read the run while it is written, and tell what is found as it happens, until the run is over.
+        Audit the run while it is written, and print each finding as it appears, until the run ends.
     master
-        Any Spark master.
+        URL of a Spark master, such as local[*] or spark://host:7077.
     out
-        Write events, verdicts and violations there, as Parquet and JSON (docs/audit-out.md).
+        Directory for events, verdicts and violations, as Parquet and JSON (docs/audit-out.md).
     json
         Print the verdicts as JSON.
     junit
-        Also write the verdicts there, as JUnit's XML.
+        File for the verdicts as JUnit XML, in addition to the output.
     markdown
-        Also write the verdicts there, as Markdown for a pull request.
+        File for the verdicts as Markdown for a pull request, in addition to the output.
     check
-        A check of your own, a Python file (docs/how-to-add-a-check.md); repeatable.
+        A Python file with a custom check (docs/how-to-add-a-check.md); repeatable.
     reports
-        Write a report.html for each run; unasked for, of at most 20 runs.
+        Write a report.html for each run; by default only for up to 20 runs.
     verbose
         Name each check that held or was skipped.
     """
@@ -188,21 +189,21 @@ def audit(
 
 @app.command
 def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_000, master: str = "local[*]") -> int:
-    """Ask the events in SQL, as documented views: RUN... [QUERY]; without a query, interactively.
+    """Query the events of runs in SQL, as documented views; without a query, interactively.
 
     Parameters
     ----------
     arguments
-        Directories of runs or campaigns, or globs; a last argument that holds a blank is the query, unless it is a
-        directory.
+        RUN... [QUERY]: directories of runs or campaigns, or globs. A last argument that contains a blank and is no
+        directory is the query.
     csv
         Print the rows as CSV.
     json
         Print the rows as a list of objects.
     rows
-        Print so many of a query's rows; that there were more is said.
+        Maximum rows to print; a note marks a truncated result.
     master
-        Any Spark master.
+        URL of a Spark master, such as local[*] or spark://host:7077.
     """
     from audit.asking import sql_command, told_apart
 
@@ -216,16 +217,16 @@ def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_00
 
 @app.command
 def explain(run_directory: Path, subject: str, /, *, partition: str | None = None, json: bool = False) -> int:
-    """A record's life as a chain of causes: sent, appended where, acknowledged, truncated why.
+    """Trace a record as a chain of causes: its sends, appends, acknowledgements and truncations.
 
     Parameters
     ----------
     run_directory
         A run's directory.
     subject
-        A value that was written, or an offset.
+        A record's value, or an offset.
     partition
-        Only what happened in that one, such as t-0; by default each in turn.
+        Only events of this partition, such as t-0; by default each partition in turn.
     json
         Print the chain as JSON.
     """
@@ -236,18 +237,18 @@ def explain(run_directory: Path, subject: str, /, *, partition: str | None = Non
 
 @app.command
 def diff(left: Path, right: Path, /, *, partition: str | None = None, json: bool = False) -> int:
-    """Where two runs first part, times left out.
+    """Show the first difference between two runs, ignoring timestamps.
 
     Parameters
     ----------
     left
         A run's directory.
     right
-        Another run's.
+        The other run's directory.
     partition
-        Only what is of that one, such as t-0.
+        Only events of this partition, such as t-0.
     json
-        Print the first difference of each node as JSON; none: the runs do the same.
+        Print the first difference of each node as JSON; an empty list: the runs are the same.
     """
     from emulator.cli.commands.diff import diff_command
 
@@ -266,20 +267,20 @@ def log(
     file: LogFile | None = None,
     json: bool = False,
 ) -> int:
-    """One replica's records with their epochs beside the others'; or a broker's events as Kafka's own log lines.
+    """Show a replica's records beside the other replicas', or a broker's events as Kafka's log.
 
     Parameters
     ----------
     node
         A broker, such as broker-0.
     partition
-        Such as t-0.
+        A partition, such as t-0.
     as_kafka
-        A broker, whose log lines are printed as its version of Kafka writes them.
+        A broker; prints its events as log lines in the format of its Kafka version.
     run
         A run's directory; by default the running cluster's, else the newest in runs/.
     file
-        With --as-kafka: one of Kafka's log files; by default the lines of all.
+        With --as-kafka: one of Kafka's log files; by default all.
     json
         Print as JSON.
     """
@@ -303,7 +304,7 @@ def log(
 
 
 def _unusable_log() -> int:
-    """Neither of the two ways to ask."""
+    """Error for arguments that match neither form of the command."""
     one, other = "log NODE PARTITION [--run DIR]", "log --as-kafka NODE [--file FILE] [--run DIR]"
     print(f"faultline log: give either {one} or {other}", file=sys.stderr)
     return UNUSABLE
@@ -316,9 +317,9 @@ def report(run_directory: Path, /, *, json: bool = False) -> int:
     Parameters
     ----------
     run_directory
-        A run's directory, which has a verdict.json; or a campaign's.
+        Directory of a run that has a verdict.json, or of a campaign.
     json
-        Print as JSON which run it is of, where it is, and whether the run is valid.
+        Print as JSON the run, the report's path, and whether the run is valid.
     """
     from audit.commands import report_command
     from emulator.cli.commands.campaign_report import campaign_report_command
@@ -354,28 +355,28 @@ def sim(
     scenario
         A catalogue id, a YAML file, or a recording.
     seeds
-        A..B, both included.
+        Seeds A..B, both included.
     kafka_version
-        The brokers' version.
+        The brokers' version, such as 2.6 or 0.10.2.
     set_
         Any Kafka setting, `key=value`; repeatable.
     settings
         A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     param
-        Another value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
+        Replacement of a value in the scenario's file, such as pause#2=30 or cut.at_s=12; repeatable.
     out
-        A campaign's directory, for `faultline sql` and `report`; beside it SEED/observations.json and verdict.json of
-        each. One that was cut short goes on.
+        Campaign directory, for `faultline sql` and `report`; it also gets SEED/observations.json and verdict.json of
+        each seed. An interrupted campaign is resumed.
     golden
-        Where the recordings are; by default those of the project.
+        Directory of the recordings; by default the project's.
     json
         Print the summary as JSON.
     junit
-        Also write there, as JUnit's XML, what became of each seed.
+        File for the outcome of each seed as JUnit XML, in addition to the output.
     markdown
-        Also write a summary there, as Markdown for a pull request.
+        File for the summary as Markdown for a pull request, in addition to the output.
     master
-        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
+        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     """
     use_compiled()
     from emulator.cli.commands.sim import sim_command
@@ -406,36 +407,37 @@ def sweep(
     json: bool = False,
     master: str | None = None,
 ) -> int:
-    """Play a scenario in every combination of settings, versions and moments, and tell what each loses.
+    """Play a scenario in every combination of settings, versions and times; tabulate the losses.
 
     Parameters
     ----------
     scenario
-        A catalogue id or a YAML file; alone, a sweep that comes with faultline, or a sweep's file.
+        A catalogue id or a YAML file; without other options, the name of a shipped sweep, or a sweep's file.
     set_
         `key=A,B`: any Kafka setting and its values; repeatable.
     param
-        `NAME=A,B`: a place in the scenario's file and its values, such as pause#2=10,30 or cut.at_s=5,12; repeatable.
+        `NAME=A,B`: a parameter of the scenario's file and its values, such as pause#2=10,30 or cut.at_s=5,12;
+        repeatable.
     kafka_version
         The brokers' versions, A,B.
     seeds
-        A..B, both included, of each combination; by default 1..10.
+        Seeds A..B, both included, of each combination; by default 1..10.
     settings
-        A .properties file for all: server.properties, producer:my.properties; repeatable.
+        A .properties file for all combinations: server.properties, producer:my.properties; repeatable.
     measure
-        Another column of the table, such as isr_shrinks; repeatable.
+        An additional column of the table, such as isr_shrinks; repeatable.
     runs
-        Only so many of the runs, drawn by chance.
+        Maximum number of runs, a random sample; by default all.
     out
-        A campaign's directory, for `faultline sql` and `report`. One that was cut short goes on.
+        Campaign directory, for `faultline sql` and `report`. An interrupted campaign is resumed.
     csv
-        Write the table there as CSV, with every measure's spread.
+        File for the table as CSV, with the spread of every measure.
     html
-        Write there, as one page, heat maps of all measures, and what breaks.
+        File for one page with heat maps of all measures and the broken promises.
     json
         Print the cells as JSON.
     master
-        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
+        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     """
     use_compiled()
     from emulator.cli.commands.sweep import SweepOptions, sweep_command
@@ -467,44 +469,45 @@ def advise(
     json: bool = False,
     master: str | None = None,
 ) -> int:
-    """Which single faults break which promises with your settings, why, and the smallest change that ends it.
+    """Find the single faults that break a promise with given settings, and the smallest remedy.
 
     Parameters
     ----------
     files
         .properties files as `run --settings` takes them: server.properties, producer:my.properties.
     kafka_version
-        The brokers' version.
+        The brokers' version, such as 2.6 or 0.10.2.
     set_
         Any Kafka setting, `key=value`; repeatable.
     seeds
-        A..B, both included, of each fault; by default 1..3, and 1 of each pair.
+        Seeds A..B, both included, of each fault; by default 1..3, and 1 of each pair.
     pairs
-        Then go through all pairs of faults, too.
+        Then also play all pairs of faults.
     runs
-        Only so many runs of pairs, drawn by chance.
+        With --pairs: maximum number of runs of pairs, a random sample; by default all.
     for_
-        Instead: for so long, as 90s or 10m.
+        With --pairs: time limit, e.g. 90s, 10m (instead of --runs).
     topology
         A topology or a compose file as `up` takes it; by default three brokers in three AZs.
     brokers
-        Instead: so many brokers,
+        Number of brokers (instead of --topology).
     azs
-        in so many AZs, by default three.
+        Number of AZs (instead of --topology); by default three.
     cluster
-        Instead: a cluster that runs, by its name (without: the only one), as it is now. Nothing is done to it.
+        A running cluster with its present settings (instead of --topology), by name; without a name the only one. The
+        cluster is only read.
     topic
-        Which of its topics, where they differ.
+        With --cluster: the topic whose settings apply, where the topics' settings differ.
     fault
-        Only this one, by the name of its scenario: az-0-is-cut-off-load.
+        Only this fault, by the name of its scenario: az-0-is-cut-off-load.
     out
-        Where the scenarios of what breaks are written; by default runs/advice.
+        Directory for the scenarios that break a promise; by default runs/advice.
     html
-        A page to hand on: promises against faults, and of what breaks why, the command and the change.
+        File for a page: promises against faults, and the reason, the command and the remedy of each broken promise.
     json
         Print as JSON.
     master
-        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
+        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     """
     use_compiled()
     from emulator.cli.commands.advise import AdviseOptions, advise_command
@@ -530,30 +533,30 @@ def fuzz(
     master: str | None = None,
     verbose: Verbose = False,
 ) -> int:
-    """Draw clusters, settings and schedules of faults by chance, and make small what breaks a promise.
+    """Play random clusters, settings and fault schedules; shrink each that breaks a promise.
 
     Parameters
     ----------
     runs
-        So many; by default 500.
+        Number of runs; by default 500.
     for_
-        Instead: for so long, as 90s, 10m or 1h.
+        Time limit, e.g. 90s, 10m, 1h (instead of --runs).
     set_
-        `key=VALUE`: a Kafka setting that is not drawn; repeatable.
+        `key=VALUE`: a Kafka setting with a fixed value; repeatable.
     settings
-        Files with settings that are not drawn, as Kafka's and its clients' have them; repeatable.
+        A .properties file of brokers or clients with fixed values; repeatable.
     kafka_version
-        The brokers' version.
+        The brokers' version, such as 2.6 or 0.10.2.
     seed
-        What chance is drawn from.
+        Seed of the random choices.
     out
-        A directory for what is found; the same command goes on there. By default runs/fuzz, anew each time.
+        Directory for the finds; the same command resumes there. By default runs/fuzz, from the beginning each time.
     json
         Print the finds as JSON.
     master
-        A Spark master whose executors play instead of this machine's cores, such as spark://host:7077.
+        URL of a Spark master whose executors play the runs instead of this machine's cores, such as spark://host:7077.
     verbose
-        Name the rules and gates that no run reached.
+        Name the rules and version gates that no run reached.
     """
     use_compiled()
     from emulator.cli.commands.fuzz import FuzzOptions, fuzz_command
@@ -567,7 +570,7 @@ def fuzz(
 
 @app.command
 def doctor(*, json: bool = False) -> int:
-    """What this machine has and lacks (Python, Java, Docker engine, rights, ports), each with what to do.
+    """Check this machine's Python, Java, Docker engine, rights and ports, with advice for each.
 
     Parameters
     ----------
@@ -581,14 +584,14 @@ def doctor(*, json: bool = False) -> int:
 
 @app.command
 def settings(*names: str, kafka_version: str | None = None, json: bool = False) -> int:
-    """What one of Kafka's settings is here; or what is made of a settings file.
+    """Show how a Kafka setting, or a settings file, is treated.
 
     Parameters
     ----------
     names
-        Settings, such as log.retention.ms or producer.acks, or files as --settings takes them; none: their number.
+        Settings, such as log.retention.ms or producer.acks, or files as --settings takes them; none: only counts.
     kafka_version
-        The brokers' version.
+        The brokers' version, such as 2.6 or 0.10.2.
     json
         Print as JSON.
     """
@@ -615,7 +618,7 @@ def scenarios_list(*, json: bool = False) -> int:
 
 @scenarios_app.command(name="show")
 def scenarios_show(scenario: str, /, *, json: bool = False) -> int:
-    """Print a scenario as it would be played.
+    """Print a scenario with its defaults filled in.
 
     Parameters
     ----------

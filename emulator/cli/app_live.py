@@ -1,6 +1,7 @@
-"""The words of a cluster that stays: up, down, status, faults on links. What they do is in `emulator.cli.commands`.
+"""Commands for a long-running cluster: up, down, status, and faults on links.
 
-Every command takes `--cluster NAME` where several run, and answers within 2 s unless it is told to wait longer.
+`emulator.cli.commands` implements them. Every command takes `--cluster NAME` where several clusters run. Without
+`--wait` it returns within 2 s.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Annotated, Final
 
 from cyclopts import App, Group, Parameter
 
-from emulator.cli.asked import ASKED, Asked, Json
+from emulator.cli.asked import DEFAULTS, Asked, Json
 from emulator.runs.living import Driver, Engine
 from protocol.link_rules import LinkFaultKind
 
@@ -17,12 +18,12 @@ Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]
 Files = Annotated[list[str] | None, Parameter(name="--settings", negative=())]
 Words = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
-LIVE = Group.create_ordered("A cluster that stays")
+LIVE = Group.create_ordered("Long-running clusters")
 app = App(name="live")
 
 
 def add_to(main: App) -> None:
-    """Mounts every command here beside those of `main`."""
+    """Mount every command of this module beside those of `main`."""
     for name in _COMMANDS:
         app[name].group = LIVE
         main.command(app[name], name=name)
@@ -51,7 +52,7 @@ def up(
     http: int | None = None,
     json: Json = False,
 ) -> int:
-    """Start a cluster that stays until `down`.
+    """Start a cluster that runs until `down`.
 
     Parameters
     ----------
@@ -60,9 +61,10 @@ def up(
     engine
         How nodes run: local processes, or containers.
     driver
-        Who cuts links: the nodes themselves, or the kernel's packet filter (cut and heal only, speed 1, as root).
+        Component that applies link faults: the nodes, or the kernel's packet filter (cut and heal only, speed 1, as
+        root).
     name
-        What the cluster is called; by default as its topology.
+        The cluster's name; by default the topology's.
     kafka_version
         The brokers' version, such as 2.6 or 0.10.2.
     set_
@@ -70,19 +72,19 @@ def up(
     settings
         A .properties file: server.properties, producer:my.properties, broker-0:server-0.properties; repeatable.
     speed
-        Factor of the clock; 1 unless the topology says otherwise.
+        Factor of the clock; by default the topology's, else 1.
     seed
-        Varies what is left to chance.
+        Seed of all random choices.
     out
         The run's directory; by default runs/NAME-TIME.
     wire
-        Write an event for every frame, too.
+        Also write an event for every frame.
     wait
-        Seconds until the cluster must be ready.
+        Time limit for the cluster to become ready, in seconds.
     kafka
-        Brokers also listen for Kafka clients, any of them; says where, for each AZ.
+        Open a Kafka-protocol listener on each broker; print the bootstrap servers per AZ.
     http
-        The port of 127.0.0.1 that commands and HTTP are answered on (docs/http.md), 0 for a free one; says where.
+        Port of 127.0.0.1 for the control connection and HTTP (docs/http.md); 0 for a free port. Prints the address.
     """
     from emulator.cli.commands.live_up import UpOptions, up_command
 
@@ -96,14 +98,14 @@ def up(
 
 @app.command
 def attach(topology: str = "three-az", /, *, project: str | None = None, json: Json = False) -> int:
-    """Make the cluster of a plain `docker compose up` known to the other commands.
+    """Register the cluster of a plain `docker compose up` for the other commands.
 
     Parameters
     ----------
     topology
-        Of which the containers were made: a topology's name, or a compose file.
+        The topology of the containers: a topology's name, or a compose file.
     project
-        The compose tool's name for them, if it was given one.
+        The compose project's name; by default the compose tool's default.
     """
     from emulator.cli.commands.live_attach import attach_command
 
@@ -111,31 +113,31 @@ def attach(topology: str = "three-az", /, *, project: str | None = None, json: J
 
 
 @app.command
-def down(*, all_: Annotated[bool, Parameter(name="--all", negative=())] = False, asked: Asked = ASKED) -> int:
-    """End a cluster, and clean up after killed ones.
+def down(*, all_: Annotated[bool, Parameter(name="--all", negative=())] = False, options: Asked = DEFAULTS) -> int:
+    """Stop a cluster, and clean up after killed ones.
 
     Parameters
     ----------
     all_
-        Every cluster below runs/.
+        Stop every cluster below runs/.
     """
     from emulator.cli.commands.live_down import down_command
 
-    return down_command(asked.cluster, all_, asked.json)
+    return down_command(options.cluster, all_, options.json)
 
 
 @app.command
-def status(*, watch: bool = False, asked: Asked = ASKED) -> int:
-    """What every node itself thinks: who leads, who controls, how far each log is; and the faults in force.
+def status(*, watch: bool = False, options: Asked = DEFAULTS) -> int:
+    """Show each node's own view: leaders, controllers and log ends; and the faults in force.
 
     Parameters
     ----------
     watch
-        Look again every half second, until Ctrl-C or q; keys there cut, heal, kill, pause, resume, start and filter.
+        Refresh every half second until Ctrl-C or q; keys cut, heal, kill, pause, resume, start and filter.
     """
     from emulator.cli.commands.live_status import live_status_command
 
-    return live_status_command(asked.cluster, watch, asked.json)
+    return live_status_command(options.cluster, watch, options.json)
 
 
 # --- faults on links ------------------------------------------------------------------------------------------------
@@ -144,110 +146,110 @@ def status(*, watch: bool = False, asked: Asked = ASKED) -> int:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What of the links is meant; by default all."""
+    """The connections and frames that a link fault affects; by default all."""
 
-    only: Annotated[str | None, Parameter(help="Only frames of these APIs: Fetch,Produce.")] = None
+    only: Annotated[str | None, Parameter(help="Only frames of these APIs, such as Fetch,Produce.")] = None
     purposes: Annotated[str | None, Parameter(help="Only connections of these purposes.")] = None
-    client_id: Annotated[str | None, Parameter(help="Only connections of Kafka clients called so.")] = None
+    client_id: Annotated[str | None, Parameter(help="Only connections of Kafka clients with this client.id.")] = None
 
 
 ALL: Final = Part()
 
 
-def _link_fault(kind: str, words: tuple[str, ...], part: Part, asked: Asked) -> int:
+def _link_fault(kind: str, words: tuple[str, ...], part: Part, options: Asked) -> int:
     from emulator.cli.commands.live_faults import link_fault_command
 
-    return link_fault_command(asked.asking(kind), words, part.only, part.purposes, part.client_id)
+    return link_fault_command(options.asking(kind), words, part.only, part.purposes, part.client_id)
 
 
 @app.command
-def cut(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
-    """Packets between two places vanish; nothing is reset.
+def cut(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+    """Drop all packets between two places; connections are not reset.
 
     Parameters
     ----------
     places
         az-0, leader:TOPIC-N, active-controller, A B, A '->' B (one way), or opened_by A to B.
     """
-    return _link_fault("cut", places, part, asked)
+    return _link_fault("cut", places, part, options)
 
 
 @app.command
-def hold(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
-    """Frames between two places wait, in order, until `release`.
+def hold(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+    """Queue frames between two places, in order, until `release`.
 
     Parameters
     ----------
     places
-        As for cut.
+        Same as for cut.
     """
-    return _link_fault("hold", places, part, asked)
+    return _link_fault("hold", places, part, options)
 
 
 @app.command
-def delay(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
-    """Frames take longer.
+def delay(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+    """Delay frames between two places.
 
     Parameters
     ----------
     places
-        As for cut, then milliseconds, then jitter if any: az-0 50ms 10ms.
+        Same as for cut, then the delay in milliseconds, then an optional jitter: az-0 50ms 10ms.
     """
-    return _link_fault("delay", places, part, asked)
+    return _link_fault("delay", places, part, options)
 
 
 @app.command
-def loss(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
-    """A share of the packets is lost, which TCP turns into delay.
+def loss(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+    """Lose a share of the packets, which TCP turns into delay.
 
     Parameters
     ----------
     places
-        As for cut, then the share: az-0 5%.
+        Same as for cut, then the share: az-0 5%.
     """
-    return _link_fault("loss", places, part, asked)
+    return _link_fault("loss", places, part, options)
 
 
 @app.command
-def bandwidth(*places: Words, part: Part = ALL, asked: Asked = ASKED) -> int:
-    """What a node sends over a link has so many bytes a second, all its connections together.
+def bandwidth(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+    """Limit a node's bytes per second over a link, all its connections together.
 
     Parameters
     ----------
     places
-        As for cut, then the bytes: az-0 10kB.
+        Same as for cut, then the bytes per second: az-0 10kB.
     """
-    return _link_fault("bandwidth", places, part, asked)
+    return _link_fault("bandwidth", places, part, options)
 
 
 @app.command
-def heal(*places: Words, kind: LinkFaultKind | None = None, asked: Asked = ASKED) -> int:
-    """Lift the faults that name all of these places; without any, every fault.
+def heal(*places: Words, kind: LinkFaultKind | None = None, options: Asked = DEFAULTS) -> int:
+    """End the link faults that name all of these places; without places, every link fault.
 
     Parameters
     ----------
     places
         az-0, A B, or a rule such as rule-2.
     kind
-        Only faults of that kind: a cut is healed, and the delay on the same links stays.
+        Only faults of this kind: a cut is healed, and the delay on the same links stays.
     """
     from emulator.cli.commands.live_faults import heal_command
 
-    return heal_command(asked.asking("heal"), places, kind or "")
+    return heal_command(options.asking("heal"), places, kind or "")
 
 
 @app.command
-def release(*places: Words, asked: Asked = ASKED) -> int:
-    """Let go what `hold` keeps.
+def release(*places: Words, options: Asked = DEFAULTS) -> int:
+    """Release the frames that `hold` queues.
 
     Parameters
     ----------
     places
-        As for heal.
+        Same as for heal.
     """
     from emulator.cli.commands.live_faults import heal_command
 
-    return heal_command(asked.asking("release"), places, "hold")
+    return heal_command(options.asking("release"), places, "hold")
 
 
 _COMMANDS = ("up", "attach", "down", "status", "cut", "heal", "delay", "loss", "bandwidth", "hold", "release")

@@ -1,4 +1,7 @@
-"""Live faults of machines and disks, one command each. What they do is in `emulator.cluster.machine_faults`."""
+"""Commands for faults of machines and disks in a running cluster.
+
+`emulator.cluster.machine_faults` implements the faults.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -10,7 +13,7 @@ from emulator.cli.app_live import LIVE, Files, Setting
 from emulator.cli.asked import WAITING, Waiting
 from emulator.faults.machines import LIVE_FAULTS, HardwareFault
 
-Dir = Annotated[str | None, Parameter(name="--dir", help="One of its log.dirs alone; else the whole disk.")]
+Dir = Annotated[str | None, Parameter(name="--dir", help="One of the broker's log.dirs; by default the whole disk.")]
 
 Unset = Annotated[list[str] | None, Parameter(name="--unset", negative=())]
 
@@ -20,7 +23,7 @@ app = App(name="live-machines")
 
 
 def add_to(main: App) -> None:
-    """Mounts every command here beside those of `main`."""
+    """Mount every command of this module beside those of `main`."""
     for name in _COMMANDS:
         app[name].group = LIVE
         main.command(app[name], name=name)
@@ -37,38 +40,38 @@ Nodes = Annotated[
 def _machine(
     fault: str,
     nodes: tuple[str, ...],
-    asked: Waiting,
+    options: Waiting,
     kept: int | None = None,
     directory: str | None = None,
     given: dict[str, float] | None = None,
 ) -> int:
     from emulator.cli.commands.live_faults import machine_command
 
-    return machine_command(asked.asking(fault), fault, nodes, kept, directory or "", given or {})
+    return machine_command(options.asking(fault), fault, nodes, kept, directory or "", given or {})
 
 
 @app.command
-def kill(*nodes: Nodes, asked: Waiting = WAITING) -> int:
-    """SIGKILL: what was written stays."""
-    return _machine("kill", nodes, asked)
+def kill(*nodes: Nodes, options: Waiting = WAITING) -> int:
+    """SIGKILL a node; its written data stays."""
+    return _machine("kill", nodes, options)
 
 
 @app.command
-def stop(*nodes: Nodes, asked: Waiting = WAITING) -> int:
-    """SIGTERM: an orderly shutdown, in the node's own time."""
-    return _machine("stop", nodes, asked)
+def stop(*nodes: Nodes, options: Waiting = WAITING) -> int:
+    """SIGTERM a node: an orderly shutdown that may take its time."""
+    return _machine("stop", nodes, options)
 
 
 @app.command
-def pause(*nodes: Nodes, asked: Waiting = WAITING) -> int:
-    """SIGSTOP: the node stands still, its connections stay."""
-    return _machine("pause", nodes, asked)
+def pause(*nodes: Nodes, options: Waiting = WAITING) -> int:
+    """SIGSTOP a node: it stands still, its connections stay open."""
+    return _machine("pause", nodes, options)
 
 
 @app.command
-def resume(*nodes: Nodes, asked: Waiting = WAITING) -> int:
-    """SIGCONT: a paused node goes on, with today's faults."""
-    return _machine("resume", nodes, asked)
+def resume(*nodes: Nodes, options: Waiting = WAITING) -> int:
+    """SIGCONT: a paused node continues, with the faults in force now."""
+    return _machine("resume", nodes, options)
 
 
 @app.command
@@ -78,70 +81,70 @@ def start(
     set_: Setting = None,
     unset: Unset = None,
     settings: Files = None,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Begin a dead node's next life; a full disk has room again.
+    """Start a stopped node; frees a full disk.
 
     Parameters
     ----------
     kafka_version
-        The broker's binary from now on, such as 2.8.
+        Version of the broker's binary from now on, such as 2.8.
     set_
-        A setting from now on, `key=value`; repeatable.
+        A broker setting from now on, `key=value`; repeatable.
     unset
-        A setting that is no longer given; repeatable.
+        A broker setting to remove; repeatable.
     settings
         A server.properties with settings from now on; repeatable.
     """
     from emulator.cli.commands.live_faults import start_command
 
-    asking = asked.asking("start")
+    asking = options.asking("start")
     return start_command(asking, nodes, kafka_version, tuple(set_ or ()), tuple(unset or ()), tuple(settings or ()))
 
 
 @app.command
-def power_loss(*nodes: Nodes, keep: int | None = None, asked: Waiting = WAITING) -> int:
-    """The node dies with its page cache.
+def power_loss(*nodes: Nodes, keep: int | None = None, options: Waiting = WAITING) -> int:
+    """Kill a node and discard its page cache.
 
     Parameters
     ----------
     keep
-        So many batches of each log survive; by default those that were synced.
+        Number of batches of each log that survive; by default the synced ones.
     """
-    return _machine("power-loss", nodes, asked, keep)
+    return _machine("power-loss", nodes, options, keep)
 
 
 @app.command
-def disk_full(*nodes: Nodes, directory: Dir = None, asked: Waiting = WAITING) -> int:
-    """The node's disk takes no more; a broker dies at its next write, and has room when it is started again.
+def disk_full(*nodes: Nodes, directory: Dir = None, options: Waiting = WAITING) -> int:
+    """Fill a node's disk: a broker dies at its next write; the disk has room at its next start.
 
-    Of several log directories one may be full: since Kafka 1.0 the broker lives on with the others.
+    One of several log directories may be full: since Kafka 1.0 the broker continues with the others.
     """
-    return _machine("disk-full", nodes, asked, directory=directory)
+    return _machine("disk-full", nodes, options, directory=directory)
 
 
 @app.command
-def disk_error(*nodes: Nodes, directory: Dir = None, asked: Waiting = WAITING) -> int:
-    """Whatever a broker does with its disk fails, until lose-disk gives it another.
+def disk_error(*nodes: Nodes, directory: Dir = None, options: Waiting = WAITING) -> int:
+    """Fail every disk operation of a broker until `lose-disk` replaces the disk.
 
-    Of several log directories one may fail: since Kafka 1.0 the broker lives on with the others.
+    One of several log directories may fail: since Kafka 1.0 the broker continues with the others.
     """
-    return _machine("disk-error", nodes, asked, directory=directory)
+    return _machine("disk-error", nodes, options, directory=directory)
 
 
 @app.command
-def lose_disk(*nodes: Nodes, directory: Dir = None, asked: Waiting = WAITING) -> int:
-    """A dead broker gets another disk, an empty one."""
-    return _machine("lose-disk", nodes, asked, directory=directory)
+def lose_disk(*nodes: Nodes, directory: Dir = None, options: Waiting = WAITING) -> int:
+    """Replace a stopped broker's disk with an empty one."""
+    return _machine("lose-disk", nodes, options, directory=directory)
 
 
 def _hardware_command(fault: type[HardwareFault]) -> Callable[..., int]:
-    """A command from a fault's definition: an option for each of its fields."""
+    """A command made from a fault's definition, with an option for each of its fields."""
 
-    def command(*nodes: Nodes, asked: Waiting = WAITING, **given: float) -> int:
-        return _machine(fault.WORD, nodes, asked, given=given)
+    def command(*nodes: Nodes, options: Waiting = WAITING, **given: float) -> int:
+        return _machine(fault.WORD, nodes, options, given=given)
 
-    options = [
+    field_options = [
         inspect.Parameter(
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -151,9 +154,9 @@ def _hardware_command(fault: type[HardwareFault]) -> Callable[..., int]:
         for field in fault.own_fields()
     ]
     own = inspect.signature(command)
-    nodes, asked, _ = own.parameters.values()
-    command.__signature__ = own.replace(parameters=[nodes, *options, asked])  # type: ignore[attr-defined]
-    command.__annotations__ |= {option.name: float for option in options}
+    nodes, options, _ = own.parameters.values()
+    command.__signature__ = own.replace(parameters=[nodes, *field_options, options])  # type: ignore[attr-defined]
+    command.__annotations__ |= {option.name: float for option in field_options}
     command.__doc__ = " ".join((fault.__doc__ or "").split())
     return command
 

@@ -1,4 +1,4 @@
-"""The words of using a cluster that stays: topics, records, preferred leaders, workloads."""
+"""Commands that use a running cluster: topics, records, preferred leaders, workloads."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -6,18 +6,21 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from emulator.cli.app_live import LIVE, Files, Setting
-from emulator.cli.asked import ASKED, WAITING, Asked, Waiting
+from emulator.cli.asked import DEFAULTS, WAITING, Asked, Waiting
 
 app = App(name="use")
-topic_app = App(name="topic", help="Topics of a cluster that stays.", group=LIVE)
-broker_app = App(name="broker", help="Brokers of a cluster that stays.", group=LIVE)
-workload_app = App(name="workload", help="Producers and consumers that go on by themselves.", group=LIVE)
+topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)
+broker_app = App(name="broker", help="Brokers of a running cluster.", group=LIVE)
+workload_app = App(name="workload", help="Producers and consumers that run in the background.", group=LIVE)
 
 Listed = Annotated[list[str] | None, Parameter(negative=())]
 
 
 def _no_option(_: object, values: Sequence[str]) -> None:
-    """A value may begin with a hyphen, and - is standard input; what looks like an option is a slip of the pen."""
+    """Reject a value that looks like a misspelt option.
+
+    A value may begin with a hyphen, and - is standard input.
+    """
     for value in values:
         if value.startswith("--"):
             raise ValueError(f"there is no option {value}; a value that begins with -- comes from standard input (-)")
@@ -27,7 +30,7 @@ Values = Annotated[list[str], Parameter(negative=(), allow_leading_hyphen=True, 
 
 
 def add_to(main: App) -> None:
-    """Mounts every command here beside those of `main`."""
+    """Mount every command of this module beside those of `main`."""
     main.command(topic_app)
     main.command(broker_app)
     main.command(workload_app)
@@ -46,9 +49,9 @@ def topic_create(
     replicas: int = 0,
     set_: Setting = None,
     settings: Files = None,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Create a topic; done when every partition has a leader.
+    """Create a topic; returns when every partition has a leader.
 
     Parameters
     ----------
@@ -57,45 +60,45 @@ def topic_create(
     assignment
         Brokers of one partition, the preferred leader first: 0,1,2; repeat it for each partition.
     partitions
-        Instead of an assignment: how many, placed as Kafka's admin tool places them.
+        Number of partitions, placed as Kafka's admin tool places them (instead of --assignment).
     replicas
-        Of each of them.
+        With --partitions: number of replicas of each partition.
     set_
-        A setting of the topic, `key=value`; repeatable.
+        A topic-level setting, `key=value`; repeatable.
     settings
-        A .properties file of them; repeatable.
+        A .properties file with topic-level settings; repeatable.
     """
     from emulator.cli.commands.live_clients import create_topic_command
 
-    asking = asked.asking("topic create")
+    asking = options.asking("topic create")
     return create_topic_command(asking, name, assignment or (), partitions, replicas, set_ or (), settings or ())
 
 
 @topic_app.command(name="describe")
-def topic_describe(name: str = "", /, *, asked: Asked = ASKED) -> int:
-    """Leader, epoch, replicas and in-sync replicas, and which brokers believe something else.
+def topic_describe(name: str = "", /, *, options: Asked = DEFAULTS) -> int:
+    """Show leader, epoch, replicas and in-sync replicas, and brokers with another view.
 
     Parameters
     ----------
     name
-        The topic's name; all if none is given.
+        The topic's name; by default all topics.
     """
     from emulator.cli.commands.live_clients import describe_topic_command
 
-    return describe_topic_command(asked.asking("topic describe"), name)
+    return describe_topic_command(options.asking("topic describe"), name)
 
 
 @topic_app.command(name="list")
-def topic_list(*, asked: Asked = ASKED) -> int:
-    """Every topic, with how many partitions and replicas it has, and how many partitions are led."""
+def topic_list(*, options: Asked = DEFAULTS) -> int:
+    """List every topic with its numbers of partitions, replicas and partitions with a leader."""
     from emulator.cli.commands.live_topics import list_topics_command
 
-    return list_topics_command(asked.asking("topic list"))
+    return list_topics_command(options.asking("topic list"))
 
 
 @topic_app.command(name="offsets")
-def topic_offsets(name: str, /, *, asked: Waiting = WAITING) -> int:
-    """Where a topic's partitions begin and end: for consumers, by their leaders, and each replica's log.
+def topic_offsets(name: str, /, *, options: Waiting = WAITING) -> int:
+    """Show the offset range of a topic's partitions: for consumers, and of each replica.
 
     Parameters
     ----------
@@ -104,14 +107,14 @@ def topic_offsets(name: str, /, *, asked: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import topic_offsets_command
 
-    return topic_offsets_command(asked.asking("topic offsets"), name)
+    return topic_offsets_command(options.asking("topic offsets"), name)
 
 
 @topic_app.command(name="delete")
-def topic_delete(name: str, /, *, asked: Waiting = WAITING) -> int:
-    """Delete a topic and all that is in it; done when every replica is deleted.
+def topic_delete(name: str, /, *, options: Waiting = WAITING) -> int:
+    """Delete a topic and its records; returns when every replica is deleted.
 
-    A replica on a broker that does not run holds it up until the broker is back.
+    A replica on a stopped broker delays the deletion until the broker returns.
 
     Parameters
     ----------
@@ -120,7 +123,7 @@ def topic_delete(name: str, /, *, asked: Waiting = WAITING) -> int:
     """
     from emulator.cli.commands.live_topics import delete_topic_command
 
-    return delete_topic_command(asked.asking("topic delete"), name)
+    return delete_topic_command(options.asking("topic delete"), name)
 
 
 @topic_app.command(name="alter")
@@ -130,22 +133,22 @@ def topic_alter(
     *,
     set_: Setting = None,
     remove: Listed = None,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Alter a topic's settings while it is used; done when brokers are notified.
+    """Alter a topic's settings; returns when the brokers are notified.
 
     Parameters
     ----------
     name
         The topic's name.
     set_
-        A setting of the topic, `key=value`; repeatable.
+        A topic-level setting, `key=value`; repeatable.
     remove
-        A setting that is to be as the cluster has it again; repeatable.
+        Remove a topic-level override; repeatable.
     """
     from emulator.cli.commands.live_topics import alter_topic_command
 
-    return alter_topic_command(asked.asking("topic alter"), name, set_ or (), remove or ())
+    return alter_topic_command(options.asking("topic alter"), name, set_ or (), remove or ())
 
 
 @broker_app.command(name="alter")
@@ -155,22 +158,22 @@ def broker_alter(
     *,
     set_: Setting = None,
     remove: Listed = None,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Give a broker settings while it runs (Kafka 1.1 on); done when brokers are notified.
+    """Alter a running broker's settings (Kafka 1.1 or later); returns when brokers are notified.
 
     Parameters
     ----------
     broker
-        broker-0, or all.
+        A broker such as broker-0, or all.
     set_
-        A setting, `key=value`; repeatable. Which can be altered: docs/settings.md.
+        A setting, `key=value`; repeatable. docs/settings.md lists the settings that can be altered.
     remove
-        A setting that is to be as the broker's file has it again; repeatable.
+        Remove a dynamic override, so that the broker's file applies again; repeatable.
     """
     from emulator.cli.commands.live_topics import alter_broker_command
 
-    return alter_broker_command(asked.asking("broker alter"), broker, set_ or (), remove or ())
+    return alter_broker_command(options.asking("broker alter"), broker, set_ or (), remove or ())
 
 
 @topic_app.command(name="add-partitions")
@@ -180,37 +183,37 @@ def topic_add_partitions(
     /,
     *,
     assignment: Listed = None,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Let a topic have more partitions; done when each new one has a leader.
+    """Add partitions to a topic; returns when each new one has a leader.
 
     Parameters
     ----------
     name
         The topic's name.
     partitions
-        How many it has from then on.
+        The new total number of partitions.
     assignment
-        Brokers of one new partition: 0,1,2; repeat it for each. Without it they are placed as Kafka's admin tool does.
+        Brokers of one new partition: 0,1,2; repeat it for each. By default placed as Kafka's admin tool places them.
     """
     from emulator.cli.commands.live_topics import add_partitions_command
 
-    asking = asked.asking("topic add-partitions")
+    asking = options.asking("topic add-partitions")
     return add_partitions_command(asking, name, partitions, assignment or ())
 
 
 @app.command
-def reassign(*moves: str, asked: Waiting = WAITING) -> int:
-    """Move partitions to other brokers; done when the controller has moved them all.
+def reassign(*moves: str, options: Waiting = WAITING) -> int:
+    """Move partitions to other brokers; returns when the controller has moved all.
 
     Parameters
     ----------
     moves
-        A partition and its replicas, the preferred leader first: t-0=2,3.
+        A partition and its new replicas, the preferred leader first: t-0=2,3; repeatable.
     """
     from emulator.cli.commands.live_topics import reassign_command
 
-    return reassign_command(asked.asking("reassign"), moves)
+    return reassign_command(options.asking("reassign"), moves)
 
 
 @app.command
@@ -228,40 +231,40 @@ def produce(
     client_version: str = "",
     az: str = "",
     key_separator: str | None = None,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Write values; every attempt is shown. Exit code 1 when one was not acknowledged.
+    """Write values and show every attempt. Exit code 1 when a value was not acknowledged.
 
     Parameters
     ----------
     topic
         The topic's name.
     values
-        One record each, in order; - for the lines of standard input.
+        Values, one record each, in order; - for the lines of standard input.
     partition
-        Of the topic.
+        Number of the topic's partition.
     acks
-        0, 1 or all.
+        Acknowledgements that the leader waits for: 0, 1 or all.
     broker
-        Whom to ask, whoever leads.
+        Send to this broker, even if it is not the leader.
     retries
-        More attempts at each value.
+        Number of retries of each value.
     timeout_ms
-        How long the broker may take.
+        Time limit of a request at the broker, in milliseconds.
     idempotent
-        By an idempotent producer, which finds the leader by itself.
+        Use an idempotent producer, which looks up the leader.
     client_version
-        By a producer of that version of Kafka's Java client, e.g. 2.8 or 3.9: idempotent by default since 3.0, where
-        acks and retries allow it.
+        Use a producer of this version of Kafka's Java client, e.g. 2.8 or 3.9. It is idempotent by default since 3.0,
+        where acks and retries allow it.
     az
-        By the client in that AZ, who asks whom that AZ's broker takes for the leader; else from outside every AZ.
+        Use the client in this AZ, which learns the leader from that AZ's broker; by default a client outside every AZ.
     key_separator
-        Each value is KEY, this, VALUE; by a client's own producer, whose partitioner goes by the key.
+        Separator of key and value in each of the values; the producer's partitioner then chooses by the key.
     """
     from emulator.cli.commands.live_clients import produce_command
 
     return produce_command(
-        asked.asking("produce"),
+        options.asking("produce"),
         acks,
         topic=topic,
         values=values,
@@ -286,46 +289,46 @@ def consume(
     max_: Annotated[int, Parameter(name="--max")] = 100,
     broker: int | None = None,
     az: str = "",
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Read records up to the high watermark. Exit code 1 when the broker answers with an error.
+    """Read records up to the high watermark. Exit code 1 when the broker returns an error.
 
     Parameters
     ----------
     topic
         The topic's name.
     partition
-        Of the topic.
+        Number of the topic's partition.
     from_offset
-        Where to begin.
+        First offset to read.
     max_
-        So many records at most.
+        Maximum number of records.
     broker
-        Whom to ask, whoever leads.
+        Fetch from this broker, even if it is not the leader.
     az
-        By the client in that AZ, who asks whom that AZ's broker takes for the leader.
+        Use the client in this AZ, which learns the leader from that AZ's broker; by default a client outside every AZ.
     """
     from emulator.cli.commands.live_clients import consume_command
     from emulator.cluster.requests import Consume
     from protocol.ids import BrokerId, Offset
 
-    whom = None if broker is None else BrokerId(broker)
-    ask = Consume(topic, partition, Offset(from_offset), max_, whom, az)
-    return consume_command(asked.asking("consume"), ask)
+    target = None if broker is None else BrokerId(broker)
+    ask = Consume(topic, partition, Offset(from_offset), max_, target, az)
+    return consume_command(options.asking("consume"), ask)
 
 
 @app.command
-def elect_preferred(*partitions: str, asked: Waiting = WAITING) -> int:
-    """Ask the controller for the preferred leaders.
+def elect_preferred(*partitions: str, options: Waiting = WAITING) -> int:
+    """Elect the preferred leaders of partitions.
 
     Parameters
     ----------
     partitions
-        Such as t-0; all if none is given.
+        Partitions such as t-0; by default all.
     """
     from emulator.cli.commands.live_clients import elect_preferred_command
 
-    return elect_preferred_command(asked.asking("elect-preferred"), partitions)
+    return elect_preferred_command(options.asking("elect-preferred"), partitions)
 
 
 @workload_app.command(name="start")
@@ -345,43 +348,43 @@ def workload_start(
     settings: Files = None,
     consumers: bool = True,
     az: Listed = None,
-    asked: Asked = ASKED,
+    options: Asked = DEFAULTS,
 ) -> int:
-    """Producers and consumers in each AZ, until `workload stop`; every operation is written down for the audit.
+    """Start producers and consumers in each AZ, until `workload stop`; records every operation.
 
     Parameters
     ----------
     topic
         The topic's name.
     name
-        What the workload is called.
+        The workload's name.
     rate
         Records per second in each AZ.
     acks
-        0, 1 or all; by default as the cluster's producers are set, else as the client's version has it.
+        Acknowledgements: 0, 1 or all; by default the cluster's producer setting, else the client version's default.
     retries
-        As the setting; else as the client's version has it.
+        Number of retries; by default the cluster's producer setting, else the client version's default.
     idempotent
-        Whether producers are idempotent; by default as the client's version has it, where acks and retries allow it.
+        Whether producers are idempotent; by default as in the client's version, where acks and retries allow it.
     client_version
         Version of Kafka's Java client, e.g. 2.8 or 3.9; by default the newest: idempotent, acks all.
     value_bytes
-        At least so many bytes in each value.
+        Minimum size of each value, in bytes.
     keys
-        So many keys in turn, by which the partitioner chooses; without any the partitions take turns.
+        Number of distinct keys, by which the partitioner chooses; 0: no keys, the partitions take turns.
     set_
-        A producer's setting, `key=value`; repeatable.
+        A producer setting, `key=value`; repeatable.
     settings
-        A .properties file of them; repeatable.
+        A .properties file with producer settings; repeatable.
     consumers
-        Read everything, too.
+        Also start consumers, which read every record.
     az
-        Only there; repeatable.
+        Only in this AZ; repeatable.
     """
     from emulator.cli.commands.live_clients import start_workload_command
 
     return start_workload_command(
-        asked.asking("workload start"),
+        options.asking("workload start"),
         acks,
         set_ or (),
         settings or (),
@@ -404,25 +407,25 @@ def workload_stop(
     /,
     *,
     at_once: Annotated[bool, Parameter(negative=())] = False,
-    asked: Waiting = WAITING,
+    options: Waiting = WAITING,
 ) -> int:
-    """Begin nothing more; done when everything under way has ended.
+    """Stop workloads; returns when every operation in flight has ended.
 
     Parameters
     ----------
     name
-        Of the workload; all if none is given.
+        The workload's name; by default all workloads.
     at_once
-        What is under way ends as unknown.
+        Do not wait for operations in flight; their outcome is unknown.
     """
     from emulator.cli.commands.live_clients import stop_workload_command
 
-    return stop_workload_command(asked.asking("workload stop"), name, at_once)
+    return stop_workload_command(options.asking("workload stop"), name, at_once)
 
 
 @workload_app.command(name="status")
-def workload_status(*, asked: Asked = ASKED) -> int:
-    """What was sent, acknowledged, refused, lost from sight and read, by client."""
+def workload_status(*, options: Asked = DEFAULTS) -> int:
+    """Show counts of sent, acknowledged, refused, unknown and read records, by client."""
     from emulator.cli.commands.live_clients import workload_status_command
 
-    return workload_status_command(asked.asking("workload status"))
+    return workload_status_command(options.asking("workload status"))

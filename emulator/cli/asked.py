@@ -1,4 +1,4 @@
-"""The options that commands on a cluster that stays have in common, said once."""
+"""Options common to all commands on a running cluster."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Final
@@ -9,38 +9,38 @@ if TYPE_CHECKING:
     from emulator.cli.commands.live_asking import Asking
 
 Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the answer as JSON.")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Which cluster is meant, and how its answer is printed."""
+    """The cluster that a command addresses, and the format of its output."""
 
     cluster: Cluster = None
     json: Json = False
 
     def asking(self, command: str) -> "Asking":
-        """As commands take it."""
+        """The options as `emulator.cli.commands` takes them."""
         return _asking(command, self, None)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class Waiting(Asked):
-    """And how long it is waited for."""
+    """Options of a command that waits for an outcome."""
 
-    wait: Annotated[float | None, Parameter(name="--wait", help="Seconds to wait for the end; else about 1.5.")] = None
+    wait: Annotated[float | None, Parameter(name="--wait", help="Time limit in seconds; by default about 1.5.")] = None
 
     def asking(self, command: str) -> "Asking":
         return _asking(command, self, self.wait)
 
 
-ASKED: Final = Asked()
+DEFAULTS: Final = Asked()
 WAITING: Final = Waiting()
 
 
-def _asking(command: str, asked: Asked, wait_s: float | None) -> "Asking":
+def _asking(command: str, options: Asked, wait_s: float | None) -> "Asking":
     from emulator.cli.commands.live_asking import Asking  # what a command does is imported when it is called
 
-    return Asking(command, asked.cluster, wait_s, asked.json)
+    return Asking(command, options.cluster, wait_s, options.json)

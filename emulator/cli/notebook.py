@@ -1,10 +1,10 @@
-"""For notebooks: the command line's commands, and `faultline sql` whose answer is shown as a table.
+"""Commands for notebooks: any command of the command line, and SQL with a table as result.
 
     from emulator.cli.notebook import ask, command
     command("run az-isolated-leader --world sim --out runs/first")
     ask("runs/first", "SELECT * FROM led")
 
-One Spark session serves all questions of a process; it ends with the process.
+One Spark session serves all queries of a process; it ends with the process.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _session: list[SparkSession] = []
 
 
 class Refused(ValueError):
-    """What a command or a query could not use, in its own line."""
+    """A command or a query with unusable input; the message is its own line."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Rows, as text or as HTML. `more`: there are more than were asked for."""
+    """Rows, as text or as HTML. `more`: there are more rows than the limit."""
 
     names: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
@@ -64,8 +64,10 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def command(words: str) -> str:
-    """What a command prints, which ran in this process; the exit codes of its verdicts are no errors here. Raises
-    Refused with its line where it could use nothing of it."""
+    """Run a command in this process; returns its output.
+
+    Exit codes of verdicts are no errors here. Raises Refused with the command's line for unusable input.
+    """
     from emulator.cli.app import app
 
     out, err = io.StringIO(), io.StringIO()
@@ -77,7 +79,7 @@ def command(words: str) -> str:
 
 
 def ask(places: str | Sequence[str], query: str, rows_max: int = ROWS_MAX) -> Answer:
-    """Of runs, or campaigns. Raises Refused with one line."""
+    """Rows of a query over runs, or campaigns. Raises Refused with one line."""
     from pyspark.errors import PySparkException
 
     from audit.asking import explained
@@ -103,7 +105,7 @@ def ask(places: str | Sequence[str], query: str, rows_max: int = ROWS_MAX) -> An
 
 
 def _spark() -> SparkSession:
-    """Started by the first question."""
+    """The process's Spark session, started by the first query."""
     if not _session:
         from audit.commands import DEFAULT_MASTER, spark_of
 
@@ -115,7 +117,7 @@ def _spark() -> SparkSession:
 
 
 def _text(value: object) -> str:
-    """Milliseconds have their thousandths, and no more."""
+    """Text of a cell; milliseconds have at most three decimals."""
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
     from audit.asking import cell_text

@@ -1,8 +1,8 @@
-"""`--master`: runs are played by a Spark cluster, instead of by this machine's cores.
+"""`--master`: runs are played by a Spark cluster instead of this machine's cores.
 
-Tasks go out in lots and results come back, a wave of lots at a time; Spark gives the lots of an executor that is lost
-to another one. Our code travels as an archive, which every executor unpacks; what it rests on (msgspec, structlog and
-so on) must be installed for the Python there (PYSPARK_PYTHON; by default the one that asks).
+Tasks go out in lots, and results come back after each wave of lots. Spark reassigns the lots of a lost executor. Our
+code travels as an archive, which every executor unpacks. Its dependencies (msgspec, structlog and so on) must be
+installed for the Python there (PYSPARK_PYTHON; by default the driver's Python).
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 LOT_MAX: Final = 50
-"""Tasks of a lot: a second or two of one core."""
+"""Maximum tasks of a lot: a second or two of one core."""
 WAVE_LOTS_MAX: Final = 8
-"""Of each core, in a wave; the first waves are smaller, so that something is told soon."""
+"""Maximum lots of a wave, per core; first waves are smaller, so that results come early."""
 ARCHIVE: Final = "faultline"
 OUR_PACKAGES: Final = ("protocol", "controller", "emulator")
 DATA: Final = {"scenarios": packaged.SCENARIOS, "golden": packaged.GOLDEN, "compose": packaged.COMPOSE}
-"""As a wheel has it, in emulator/data."""
+"""Data folders, with their names in a wheel's emulator/data."""
 
 
 class NotOnSpark(Exception):
-    """Spark did not start, or could not go on: one line."""
+    """Spark did not start, or failed: one line."""
 
 
 class SparkMissing(Exception):
@@ -57,7 +57,7 @@ def require_spark(master: str | None) -> None:
 
 @contextmanager
 def players_of(master: str | None) -> Iterator[Players | None]:
-    """Who plays: None, this machine's cores, without a master. Raises NotOnSpark."""
+    """Executors of runs; None without a master: this machine's cores. Raises NotOnSpark."""
     if master is None:
         yield None
         return
@@ -78,18 +78,18 @@ def players_of(master: str | None) -> Iterator[Players | None]:
 
 @contextmanager
 def on_context(
-    context: SparkContext, make: Callable[[Any], Worker[Any, Any]], asked: object, /, *, most: int
+    context: SparkContext, make: Callable[[Any], Worker[Any, Any]], spec: object, /, *, most: int
 ) -> Iterator[Callable[[Sequence[Any]], Iterator[Any]]]:
-    """Of a Spark context: called as `all_cores` is. Raises NotOnSpark."""
+    """Executors of a Spark context, called as `all_cores` is. Raises NotOnSpark."""
     from pyspark.errors import PythonException
 
-    told = context.broadcast(told_to(make, asked))
+    task_setup = context.broadcast(told_to(make, spec))
     play_lot = _of_lot()
     cores = max(1, context.defaultParallelism)
 
     def play(tasks: Sequence[Any]) -> Iterator[Any]:
         for lots in waves(tasks, cores):
-            played = context.parallelize(lots, len(lots)).flatMap(lambda lot: play_lot(told.value, lot))
+            played = context.parallelize(lots, len(lots)).flatMap(lambda lot: play_lot(task_setup.value, lot))
             try:
                 ended = played.collect()
             except PythonException as error:
@@ -99,11 +99,11 @@ def on_context(
     try:
         yield play
     finally:
-        told.destroy()
+        task_setup.destroy()
 
 
 def _last_words(traceback: str) -> str:
-    """What it all ended with: `ModuleNotFoundError: No module named 'msgspec'`."""
+    """Final error of a traceback, such as `ModuleNotFoundError: No module named 'msgspec'`."""
     raised = [line.strip() for line in traceback.splitlines() if re.match(r"[A-Za-z_.]+: ", line)]
     return raised[-1] if raised else traceback.strip().splitlines()[-1]
 
@@ -121,14 +121,17 @@ def waves(tasks: Sequence[Any], cores: int) -> Iterator[list[Sequence[Any]]]:
 
 
 def _of_lot() -> Callable[[bytes, Sequence[Any]], list[Any]]:
-    """Plays a lot in an executor's Python. It travels by value: our packages are not known there before it has run."""
+    """Function that plays a lot in an executor's Python.
+
+    It travels by value: executors do not have our packages before it has run.
+    """
     from pyspark import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     return _play_lot
 
 
-def _play_lot(told: bytes, lot: Sequence[Any]) -> list[Any]:
+def _play_lot(task_setup: bytes, lot: Sequence[Any]) -> list[Any]:
     import os
     import sys
 
@@ -136,17 +139,17 @@ def _play_lot(told: bytes, lot: Sequence[Any]) -> list[Any]:
 
     try:
         unpacked = SparkFiles.get("faultline")
-    except Exception:  # nothing was sent: this is the Python that asks
+    except Exception:  # no archive was sent: this is the driver's Python
         unpacked = ""
     if unpacked and os.path.isdir(unpacked) and unpacked not in sys.path:
         sys.path.insert(0, unpacked)
     from emulator.runs.elsewhere import played
 
-    return played(told, lot)
+    return played(task_setup, lot)
 
 
 def archive_in(place: Path) -> Path:
-    """Our packages and what comes with them, laid out as in a wheel."""
+    """Archive of our packages and their data, laid out as in a wheel."""
     root = Path(packaged.__file__).parent.parent
     path = place / f"{ARCHIVE}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

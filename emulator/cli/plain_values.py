@@ -1,4 +1,4 @@
-"""Bounds of every value on the command line, whatever its option: numbers are finite, texts are text."""
+"""Bounds of every value on the command line: numbers are finite, texts are valid text."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ TEXT_CHARACTERS_MAX: Final = 100_000
 
 
 def require_plain(_: object, value: object) -> None:
-    """Raises ValueError with what is wrong; the parser names the option."""
+    """Raise ValueError with the problem; the parser names the option."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is no number to count with; give a finite one")
+        raise ValueError(f"{value} is not finite; give a finite number")
     if isinstance(value, str | Path):
         _require_text(str(value))
     elif isinstance(value, Sequence):

@@ -1,4 +1,4 @@
-"""Scenarios: what is done to a cluster, as typed steps, and what a person expects to see. Pure.
+"""Scenarios: a cluster's faults and uses, as typed steps, and the expected outcome. Pure.
 
 Reading order: `conditions` (what a wait waits for), `client_steps`, `faults` and `model` (steps, expectations, a
 scenario); `document` (YAML with positions and the nearest valid word), `target_reading`, `step_reader`, `waits`,

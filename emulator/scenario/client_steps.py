@@ -1,6 +1,6 @@
-"""Steps that clients do: produce, fetch, consume, commit, and what is asked of the whole cluster by a client.
+"""Steps of clients: produce, fetch, consume, commit, and administration of the cluster.
 
-They can be had from `model` as well.
+`model` exports them, too.
 """
 
 from typing import Any, ClassVar
@@ -16,17 +16,18 @@ BrokerOrTarget = BrokerId | str
 
 ALL_ACKS = -1
 ACKS_AS_SET = -2
-"""As the setting `producer.acks` says when the scenario is played."""
+"""Acks from the setting `producer.acks` when the scenario is played."""
 
 
 class Produce(Step, frozen=True, kw_only=True):
-    """One batch per value, each tried up to 1 + `retries` times, at once, on a fresh connection to `broker`.
+    """One batch per value, with up to 1 + `retries` attempts, each on a fresh connection.
 
     `acks` may be ACKS_AS_SET. `timeout_ms` goes to the broker; the client gives up after `socket_timeout_s`. `client`
     "" is outside every AZ; `broker` None: the leader by that client's own metadata, through the library's producer,
-    with `settings` of its own; then values may follow each other `every_s`, whatever became of those before. Its
+    with `settings` of its own; then values may follow each other `every_s`, regardless of earlier outcomes. Its
     partitioner chooses among the partitions of `topic` ("": the first) if `partition` is "any", by the value's key
-    where `keys` are given. `idempotent` None: as a client of `client_version` ("": the newest) is by default."""
+    where `keys` are given. `idempotent` None: the default of `client_version` ("": the newest).
+    """
 
     broker: BrokerOrTarget | None
     values: tuple[str, ...]
@@ -56,7 +57,7 @@ class ProduceMessageSet(Step, frozen=True, kw_only=True):
 
 
 class LibraryProduce(Step, frozen=True, kw_only=True):
-    """A client library's own producer with these settings; `broker` "any": it asks for the leader itself."""
+    """A client library's own producer with these settings; `broker` "any": it finds the leader."""
 
     library: str
     broker: BrokerId | str
@@ -66,12 +67,14 @@ class LibraryProduce(Step, frozen=True, kw_only=True):
 
 
 class Workload(Step, frozen=True, kw_only=True):
-    """In each of `azs` (none named: all that have a client), with `producers`, one of `rate_per_s` and, with
-    `consumers`, one of everything, which go on beside the steps that follow. `topic` "": the scenario's first. `acks`
-    ACKS_AS_SET: as the producers of the scenario are set, else as `client_version` ("": the newest) has it by default,
-    and so `idempotent` None. `keys`: so many of them, in turn; 0: none, and the partitions take turns. `settings`,
-    `consumer_settings`: of these clients. `group`: its consumers are members of it, and read what it gives them; "":
-    everybody reads everything."""
+    """Background clients in each of `azs` (none named: all that have a client).
+
+    With `producers`, a producer of `rate_per_s`; with `consumers`, a consumer of everything. They run beside later
+    steps. `topic` "": the scenario's first. `acks` ACKS_AS_SET: the scenario's producer setting, else the default of
+    `client_version` ("": the newest); likewise `idempotent` None. `keys`: number of distinct keys, in turn; 0: none,
+    and the partitions take turns. `settings`, `consumer_settings`: of these clients. `group`: its consumers are members
+    and read their assignments; "": each consumer reads everything.
+    """
 
     name: str
     topic: str = ""
@@ -91,8 +94,11 @@ class Workload(Step, frozen=True, kw_only=True):
 
 
 class StopWorkload(Step, frozen=True, kw_only=True):
-    """Nothing more is begun; ends when all that is under way has ended, or after `limit_s`, when it ends as unknown.
-    `name` "": every workload. Verb `stop-workload`; a scenario's end stops those that are left."""
+    """Stop workloads: ends when all operations in flight have ended, or after `limit_s`.
+
+    Operations then in flight end as unknown. `name` "": every workload. Verb `stop-workload`; a scenario's end stops
+    the remaining ones.
+    """
 
     name: str = ""
     limit_s: float = 30
@@ -108,10 +114,13 @@ class Fetch(Step, frozen=True, kw_only=True):
 
 
 class Consume(Step, frozen=True, kw_only=True):
-    """A consumer in `group` reads `partitions` (none: the scenario's first) from where the group was, until it is at
-    their end and `at_least_s` have passed, or `limit_s`; then it leaves, with a last commit if those are automatic.
+    """A consumer in `group` reads `partitions` from the group's offsets, then leaves.
 
-    `old`: the old consumer, with offsets in the session service. `client` "" is outside every AZ."""
+    No partitions: the scenario's first. It reads until their end and for `at_least_s`, or until `limit_s`. It commits
+    at the end if commits are automatic.
+
+    `old`: the old consumer, with offsets in the session service. `client` "" is outside every AZ.
+    """
 
     group: str
     partitions: tuple[str, ...] = ()
@@ -123,7 +132,7 @@ class Consume(Step, frozen=True, kw_only=True):
 
 
 class Commit(Step, frozen=True, kw_only=True):
-    """`group` commits `offset`; what may pass is tried again for `limit_s`."""
+    """`group` commits `offset`; retriable errors are retried for `limit_s`."""
 
     group: str
     offset: Offset
@@ -136,7 +145,7 @@ class Commit(Step, frozen=True, kw_only=True):
 
 
 class LookCommitted(Step, frozen=True, kw_only=True):
-    """What `group` has committed. Verb `committed`."""
+    """Read the committed offset of `group`. Verb `committed`."""
 
     group: str
     old: bool = False
@@ -147,14 +156,14 @@ class LookCommitted(Step, frozen=True, kw_only=True):
 
 
 class AskMetadata(Step, frozen=True, kw_only=True):
-    """That broker's own metadata answer. Verb `metadata`."""
+    """Read that broker's own metadata. Verb `metadata`."""
 
     broker: BrokerOrTarget
     partition: str | None = None
 
 
 class ListOffsets(Step, frozen=True, kw_only=True):
-    """Where a partition begins and ends for a consumer, as that broker answers. Verb `list-offsets`."""
+    """Offset range of a partition for a consumer, from that broker. Verb `list-offsets`."""
 
     broker: BrokerOrTarget
     partition: str | None = None

@@ -1,4 +1,4 @@
-"""The verbs of clients: produce, fetch, metadata, list-offsets; those of groups are in `group_verbs`."""
+"""Verbs of clients: produce, fetch, metadata, list-offsets; see `group_verbs` for groups."""
 
 from ruamel.yaml.nodes import Node
 
@@ -27,7 +27,7 @@ def produce(k: Keys, at_s: float | None) -> Steps:
         partition = k.partition()
     keys: tuple[str, ...] = k.get("keys", lambda n: k.reader.each(n, "keys", k.reader.value, single=True), ())
     if keys and not by_library:
-        k.reader.problem(k.nodes["keys"], "keys need a 'client' that asks for the leader: no 'broker'")
+        k.reader.problem(k.nodes["keys"], "keys need a 'client' that finds the leader; leave out 'broker'")
     elif keys and len(keys) != len(values or ()):
         k.reader.problem(k.nodes["keys"], f"{len(keys)} keys for {len(values or ())} values")
     if keys and "partition" not in k:
@@ -103,7 +103,7 @@ def library_produce(k: Keys, at_s: float | None) -> Steps:
 
 
 def _library_settings(k: Keys, node: Node) -> dict[str, object]:
-    """By the library's own names; what each is worth is Kafka's rule."""
+    """Settings by the library's own names; Kafka's rules validate their values."""
     read: dict[str, object] = {}
     for name, key, value in k.reader.pairs(node, "the library's settings"):
         given, setting = plain(value), BY_SCOPE[PRODUCER].get(LIBRDKAFKA_NAMES.get(name, ""))

@@ -1,8 +1,8 @@
-"""Conditions: what a wait waits for, told from what the session service holds.
+"""Conditions of waits, evaluated on data of the session service.
 
 A condition is data; `holds` says whether it is true in a `View`. Some are relative ("a new leader"): they
-look at `View.before`, what held when the last fault began. Others ask a broker for its own view, or for log
-ends; `asks` says which, so that nothing is asked without need. `partition` "" is the scenario's first.
+look at `View.before`, the state when the last fault began. Others need a broker's own view, or log ends;
+`needs` lists these, so that nothing is requested without need. `partition` "" is the scenario's first.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,10 @@ EVERY_ISR_FULL = "every isr full"
 
 
 class PartitionView(msgspec.Struct, frozen=True):
-    """One partition's state. `leader` -1: none. `assignment`: its replicas, the preferred leader first."""
+    """One partition's state.
+
+    `leader` -1: none. `assignment`: its replicas, the preferred leader first.
+    """
 
     leader: int
     isr: tuple[int, ...]
@@ -26,7 +29,7 @@ class PartitionView(msgspec.Struct, frozen=True):
 
 
 class Before(msgspec.Struct, frozen=True):
-    """What the session service held when the last fault began; before any fault, nothing."""
+    """Data of the session service when the last fault began; empty before any fault."""
 
     leaders: dict[str, int] = {}
     controller: int | None = None
@@ -34,10 +37,10 @@ class Before(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known at one moment.
+    """Data at one moment.
 
     partitions: {"t-0": state} in the session service. topics: those that it knows, led or not. live: registered
-    brokers. unchanged_s: for how long nothing of this changed. broker_views: {broker: {"t-0": leader}} by each broker's
+    brokers. unchanged_s: time since the last change of these. broker_views: {broker: {"t-0": leader}} by each broker's
     own metadata; a broker that did not answer is not in it. log_ends: {"t-0": {broker: log end}} of the running
     brokers."""
 
@@ -64,14 +67,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Leader(msgspec.Struct, frozen=True):
-    """`broker` leads; -1: nobody does."""
+    """`broker` leads; -1: no leader."""
 
     broker: int
     partition: str = ""
 
 
 class NewLeader(msgspec.Struct, frozen=True):
-    """Somebody leads, and another than when the last fault began."""
+    """A partition has a leader, and another one than when the last fault began."""
 
     partition: str = ""
 
@@ -220,31 +223,34 @@ Condition = (
 )
 
 
-class Asks(msgspec.Struct, frozen=True):
-    """What a condition needs beyond the session service: these brokers' metadata, and whether log ends."""
+class Needs(msgspec.Struct, frozen=True):
+    """Data that a condition needs beyond the session service: brokers' metadata, log ends."""
 
     brokers: frozenset[int] = frozenset()
     log_ends: bool = False
 
 
-def asks(condition: Condition) -> Asks:
+def needs(condition: Condition) -> Needs:
     match condition:
         case LeadsInView(of=of) | KnowsLeader(of=of):
-            return Asks(frozenset({of}))
+            return Needs(frozenset({of}))
         case CaughtUp():
-            return Asks(log_ends=True)
+            return Needs(log_ends=True)
         case Not(condition=inner) | Every(condition=inner):
-            return asks(inner)
+            return needs(inner)
         case AllOf(conditions=inner):
-            all_asked = [asks(c) for c in inner]
-            brokers: Iterable[int] = (b for asked in all_asked for b in asked.brokers)
-            return Asks(frozenset(brokers), any(asked.log_ends for asked in all_asked))
+            inner_needs = [needs(c) for c in inner]
+            brokers: Iterable[int] = (b for one in inner_needs for b in one.brokers)
+            return Needs(frozenset(brokers), any(one.log_ends for one in inner_needs))
         case _:
-            return Asks()
+            return Needs()
 
 
 def holds(condition: Condition, view: View) -> bool:
-    """Whether the condition is true. What is not known (no such partition yet, no answer) is not true."""
+    """Whether the condition is true.
+
+    Unknown data (no such partition yet, no response) count as false.
+    """
     match condition:
         case Quiet(quiet_s=quiet_s):
             return view.unchanged_s >= quiet_s

@@ -1,7 +1,7 @@
-"""A YAML document as positioned nodes, read field by field; every fault is kept with its line and column.
+"""A YAML document as positioned nodes, read field by field; collects all faults.
 
-Reading never stops at a fault: a reader notes it and returns None (or a default), so that one pass finds them
-all. Texts are taken as they are written: `2.10` is not a number that lost its zero.
+Reading never stops at a fault: a reader records its line and column and returns None (or a default), so one pass finds
+all. Texts keep their spelling: `2.10` stays `2.10`.
 """
 
 import difflib
@@ -53,7 +53,10 @@ class ScenarioErrors(ValueError):
         super().__init__("\n".join(f"{name}:{p.line}:{p.column}: {p.message}" for p in self.problems))
 
     def __reduce__(self) -> tuple[type["ScenarioErrors"], tuple[str, list[Problem]]]:
-        """Otherwise it is pickled by its text alone, and a pool that cannot read its worker's error waits for ever."""
+        """Pickle with all arguments.
+
+        Otherwise it is pickled by its text alone, and a pool that cannot read its worker's error waits for ever.
+        """
         return type(self), (self.name, self.problems)
 
 
@@ -125,7 +128,7 @@ class Reader:
                         return False
                     waiting += (key, value)
             elif isinstance(node, ScalarNode) and _SURROGATE.search(node.value):
-                self.problem(node, f"{shown(node.value)} is no text: half of a surrogate pair stands alone in it")
+                self.problem(node, f"{shown(node.value)} is no text: it has half of a surrogate pair")
                 return False
             elif isinstance(node, SequenceNode):
                 waiting.extend(node.value)
@@ -269,7 +272,7 @@ def is_null(node: Node) -> bool:
 
 
 def kind(node: Node) -> str:
-    """What stands there, for a message."""
+    """Kind of a node, for a message."""
     if isinstance(node, MappingNode):
         return "keys with values"
     if isinstance(node, SequenceNode):

@@ -1,7 +1,7 @@
-"""A run judged: does what the scenario expects stand in its observations, and did the checks come out so?
+"""Judgement of a run: its expectations against observations, checks and measures.
 
-`judge` makes the list `expectations` of verdict.json. `held` is true, false, or "unknown" where a check or a
-measure that it speaks of is missing. An entry that is not there is not what was expected.
+`judge` makes the list `expectations` of verdict.json. `held` is true, false, or "unknown" where a check or a measure of
+it is missing. A missing entry does not meet an expectation.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ APART = frozenset(("nth", "broker", "group", "partition", "called", "verb", "top
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """`seen`: what was found in the place of what was expected; null if there was nothing."""
+    """A judged expectation. `seen`: the actual result; null if there was none."""
 
     text: str
     held: Held
@@ -37,8 +37,11 @@ def judge(
     checks: Mapping[str, Mapping[str, Any]],
     measures: Mapping[str, Any] | None = None,
 ) -> list[dict[str, Any]]:
-    """`checks` and `measures` as in verdict.json, the observations as read. One {"text", "held", "seen"} for each
-    expectation that is meant for the run's version, then one for each violation and each exit that is expected."""
+    """Judge a scenario's expectations, violations and exits.
+
+    `checks` and `measures` as in verdict.json, the observations as read. One {"text", "held", "seen"} for each
+    expectation of the run's version, then one for each expected violation and exit.
+    """
     version = version_name(observations.kafka)
     judged = [
         _judged(expectation, scenario, observations, checks, measures or {})
@@ -86,8 +89,8 @@ def _judged(
         case "partitions":
             held, seen = _partitions(what, _saw(observations, "partitions"))
         case "isr_changes":
-            asked = _isr_changes(what, observations)
-            held, seen = all(_bounds(what, asked)), asked
+            changes = _isr_changes(what, observations)
+            held, seen = all(_bounds(what, changes)), changes
         case "check":
             return _check(expectation.text, what, checks)
         case "measure":
@@ -120,7 +123,7 @@ def _waits(called: str, observations: Observations) -> list[Entry]:
 
 
 def _fetches(observations: Observations, broker: int) -> list[Entry]:
-    """With the values alone beside the records."""
+    """Fetches of a broker, with a list of only the values beside the records."""
     return [
         {**entry, "values": None if entry["records"] is None else [record[-1] for record in entry["records"]]}
         for entry in _saw(observations, "fetch", broker=broker)
@@ -128,7 +131,10 @@ def _fetches(observations: Observations, broker: int) -> list[Entry]:
 
 
 def _of_group(kind: str, what: Mapping[str, Any], observations: Observations) -> list[Entry]:
-    """What a group did with one partition, the scenario's first if none is named; `none` where nothing is committed."""
+    """A group's operations on one partition, by default the scenario's first.
+
+    `none`: no committed offset.
+    """
     first = first_partition(observations)
     found = []
     for entry in _saw(observations, kind, group=what["group"]):
@@ -142,14 +148,14 @@ def _of_group(kind: str, what: Mapping[str, Any], observations: Observations) ->
 
 
 def _offsets(what: Mapping[str, Any], observations: Observations) -> list[Entry]:
-    """What that broker answered about one partition, the scenario's first if none is named."""
+    """A broker's offsets of one partition, by default the scenario's first."""
     first = first_partition(observations)
     listed = _saw(observations, "list-offsets", broker=what["broker"])
     return [entry for entry in listed if entry.get("partition", first) == what.get("partition", first)]
 
 
 def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
-    """The `nth` entry (the last if not said) has every value that is expected."""
+    """The `nth` entry (by default the last) has every expected value."""
     nth = what.get("nth", len(entries))
     if not 1 <= nth <= len(entries):
         return False, None
@@ -160,7 +166,7 @@ def _entry(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
 
 
 def _partitions(what: Mapping[str, Any], entries: list[Entry]) -> tuple[Held, Any]:
-    """Counts are as expected; leaders, and replicas, are at most so many apart from broker to broker."""
+    """Counts are as expected; leaders, and replicas, differ at most so much among brokers."""
     nth = what.get("nth", len(entries))
     if not 1 <= nth <= len(entries):
         return False, None
@@ -205,8 +211,10 @@ def _attempts(what: Mapping[str, Any], observations: Observations) -> tuple[Held
 
 
 def _snapshot(what: Mapping[str, Any], observations: Observations) -> tuple[Held, Any]:
-    """Of the partition that is meant, without a word the first, every replica named holds these values, epoch entries,
-    this checkpointed high watermark."""
+    """Named replicas of a partition hold these values, epoch entries, high watermark.
+
+    The partition is by default the first; the high watermark is the checkpointed one.
+    """
     first = first_partition(observations)
     meant = what.get("partition", first)
     snapshots = _saw(observations, "snapshot", label=what["label"])
@@ -232,14 +240,14 @@ def _replica(replica: Mapping[str, Any] | None, what: Mapping[str, Any]) -> dict
 
 
 def _isr_changes(what: Mapping[str, Any], observations: Observations) -> int:
-    """How often the broker asked for the ISR to shrink, or expand."""
-    asked = [change for change in observations.isr_changes if same(change["broker"], what["broker"])]
-    shrinks: int = sum(change["now"].count(",") < change["was"].count(",") for change in asked)
-    return shrinks if what["change"] == "shrink" else len(asked) - shrinks
+    """Number of the broker's requests to shrink, or expand, the ISR."""
+    changes = [change for change in observations.isr_changes if same(change["broker"], what["broker"])]
+    shrinks: int = sum(change["now"].count(",") < change["was"].count(",") for change in changes)
+    return shrinks if what["change"] == "shrink" else len(changes) - shrinks
 
 
 def _workload(text: str, what: Mapping[str, Any], scenario: Scenario, observations: Observations) -> Judged:
-    """The count of all that were started under the name; unknown where a client could not tell its own."""
+    """Count over all workloads of a name; unknown where a client could not report its own."""
     azs = what.get("azs") or scenario.topology.azs
     clients = {node.name for node in scenario.topology.nodes if node.az in azs}
     ended = [one for one in _saw(observations, "workload", name=what["name"]) if one["client"] in clients]
@@ -255,7 +263,7 @@ def _workload(text: str, what: Mapping[str, Any], scenario: Scenario, observatio
 def _check(text: str, what: Mapping[str, Any], checks: Mapping[str, Mapping[str, Any]]) -> Judged:
     check = checks.get(what["name"])
     if check is None:
-        return Judged(text, UNKNOWN, f"nobody judged {what['name']}: who judged this run does not know it")
+        return Judged(text, UNKNOWN, f"{what['name']} was not judged: this run's judge has no such check")
     if check.get("verdict") not in ("held", "violated"):
         return Judged(text, UNKNOWN, ": ".join(word for word in (check.get("verdict"), check.get("reason")) if word))
     expected = {key: what[key] for key in ("verdict", "count") if key in what}

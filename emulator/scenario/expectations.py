@@ -1,6 +1,6 @@
-"""What a scenario expects, read from its file: expectations, violations and exits that are its point, and races.
+"""A scenario's expectations, expected violations and exits, and races, read from its file.
 
-One expectation has a `text` for people, and one subject with what must be found there:
+One expectation has a `text` for people, and one subject with its expected values:
 
     attempts:   {broker, values, acks, error, offsets, tries}   of each value's last attempt
     fetch:      {broker, nth, error, high_watermark, values}
@@ -45,7 +45,7 @@ EXCEPTIONS = (
 """Names that stand in the place of a code: first those of a client that tries once, then those of Kafka's clients and
 admin tools. What a produce or a commit ends with that was tried until its time was over is TimeoutException."""
 RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
-"""Why a consumer leaves a position for another."""
+"""Exceptions that change a consumer's position."""
 NOTHING = "none"
 """In the place of an offset: nothing is committed."""
 

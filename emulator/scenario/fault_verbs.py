@@ -90,7 +90,7 @@ def _does(step: type[m.Step]) -> str:
 
 
 def _to_each(names: tuple[str, ...], make: Callable[[str], m.MachineStep], at_s: float | None) -> Steps:
-    """One step, or one that does it to all at once. `names` None: they cannot be used, and `k.failed` says so."""
+    """One step, or one for all machines at once. `names` None: unusable (`k.failed`)."""
     steps = tuple(map(make, names or ()))
     if len(steps) == 1:
         return [msgspec.structs.replace(steps[0], at_s=at_s)]

@@ -15,7 +15,10 @@ from protocol.link_rules import LinkRule
 
 
 class Together(Step, frozen=True, kw_only=True):
-    """The same done to several machines at once, as when an AZ loses its power. Ends when all of it is done."""
+    """The same fault on several machines at once, as when an AZ loses power.
+
+    Ends when all are done.
+    """
 
     steps: tuple[MachineStep, ...]
 
@@ -30,7 +33,7 @@ class AzLinks(msgspec.Struct, frozen=True):
 
 
 class PairLinks(msgspec.Struct, frozen=True):
-    """Between two nodes (or AZs), both ways, whoever opened the connection."""
+    """Links between two nodes (or AZs), both ways, whichever opened the connection."""
 
     between: tuple[str, str]
 
@@ -43,7 +46,7 @@ class OpenedLinks(msgspec.Struct, frozen=True):
 
 
 class OneWayLinks(msgspec.Struct, frozen=True):
-    """What `source` sends to `to`; what comes back still arrives."""
+    """Traffic from `source` to `to`; the opposite direction passes."""
 
     source: str
     to: str
@@ -77,10 +80,12 @@ def with_ends(links: Links, name: Callable[[str], str]) -> Links:
 
 
 class LinkFault(Step, frozen=True, kw_only=True):
-    """Base of rules on links. `purposes`, `apis`: only connections of these purposes
-    (`protocol.purposes`), only messages of these APIs (`Fetch`); all if empty. `expects_traffic`: a rule
-    that stopped nothing makes the run unknown, unless this is false. VERB: of scenarios, and the rule's kind; AMOUNTS:
-    {field: what `emulator.faults.rules.rule` calls it}."""
+    """Base of rules on links.
+
+    `purposes`, `apis`: only connections of these purposes (`protocol.purposes`), only messages of these APIs (`Fetch`);
+    all if empty. `expects_traffic`: a rule that stopped nothing makes the run unknown, unless this is false. VERB: of
+    scenarios, and the rule's kind; AMOUNTS: {field: its name in `emulator.faults.rules.rule`}.
+    """
 
     VERB: ClassVar[str]
     AMOUNTS: ClassVar[dict[str, str]] = {}
@@ -123,7 +128,7 @@ class Loss(LinkFault, frozen=True, kw_only=True):
 
 
 class Bandwidth(LinkFault, frozen=True, kw_only=True):
-    """What a node sends over these links has `bytes_per_s` of scenario time, all connections together."""
+    """A node's traffic over these links has `bytes_per_s` of scenario time, in all connections."""
 
     VERB = "bandwidth"
     AMOUNTS = {"bytes_per_s": "bytes_per_s"}
@@ -160,7 +165,10 @@ def rule_of(topology: Topology, name: str, step: LinkFault) -> LinkRule:
 
 
 class Heal(Step, frozen=True, kw_only=True):
-    """Ends the rules on exactly these links; None: on all. `kind`: only of that kind (`cut`), "": of every kind."""
+    """End the rules on exactly these links; None: on all.
+
+    `kind`: only of that kind (`cut`), "": of every kind.
+    """
 
     links: Links | None = None
     kind: str = ""

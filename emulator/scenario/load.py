@@ -1,4 +1,7 @@
-"""A scenario file to a `Scenario`: everything validated, every fault named with line, column and nearest word."""
+"""A scenario file to a `Scenario`, fully validated.
+
+Every fault is reported with line, column and nearest word.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -47,7 +50,10 @@ __all__ = ["ScenarioErrors", "load_scenario"]
 
 
 def load_scenario(text: str, name: str) -> m.Scenario:
-    """`name` stands before each line of an error. Raises ScenarioErrors with every fault of the file."""
+    """A scenario from its file's text. Raises ScenarioErrors with every fault of the file.
+
+    `name`: prefix of each line of an error.
+    """
     reader = StepReader()
     root = reader.document(text)
     scenario = None if root is None else _scenario(reader, root)
@@ -100,7 +106,7 @@ def _scenario(reader: StepReader, root: Node) -> m.Scenario | None:
 
 
 def unrolled(steps: Iterable[m.AnyStep]) -> int:
-    """How many steps will be taken."""
+    """Number of steps, with repetitions."""
     return sum(step.times * unrolled(step.steps) if isinstance(step, m.Repeat) else 1 for step in steps)
 
 

@@ -1,5 +1,8 @@
-"""Waits that were not reached. What comes after such a step is done to another cluster than the scenario is about, so
-the run can be no more than unknown, unless the step says that it may happen (`may_time_out`). Pure."""
+"""Waits that were not reached.
+
+Later steps then act on a cluster in another state than intended. So the run is unknown, unless the wait may fail
+(`may_time_out`). Pure.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +12,7 @@ from emulator.scenario import model as m
 
 
 def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why a run is unknown: one line for each. `timeline`: its entries, as plain dicts."""
+    """Reasons for an unknown run, one line each. `timeline`: its entries, as plain dicts."""
     waits = _numbered_waits(steps)
     under_way: list[tuple[int, m.Wait]] = []
     found = []
@@ -19,7 +22,7 @@ def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any
         elif entry.get("saw") in ("reached", "not-reached"):
             ended = next((one for one in reversed(under_way) if one[1].called == entry["until"]), None)
             if ended is None:
-                continue  # of a timeline that is not of these steps: compare says so
+                continue  # a timeline of other steps: compare reports that
             under_way.remove(ended)
             number, wait = ended
             if entry["saw"] == "not-reached" and not wait.may_time_out:

@@ -1,8 +1,8 @@
-"""A scenario: steps that are done to a cluster, and what is expected of it.
+"""A scenario: steps on a cluster, and the expected outcome.
 
 Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class; those of clients
-are in `client_steps`, those that break and mend machines in `emulator.faults.machines`, links in `faults`, and all
-can be had from here. A step begins when the one before has ended, or at `at_s` (scenario time, seconds since the
+are in `client_steps`, faults of machines in `emulator.faults.machines`, of links in `faults`; this module exports
+all of them. A step begins when the one before has ended, or at `at_s` (scenario time, seconds since the
 cluster's launch) if that is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too
 (`az-0`); brokers that are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
 """
@@ -156,17 +156,21 @@ class TakeSnapshot(Step, frozen=True, kw_only=True):
 
 
 class Record(Step, frozen=True, kw_only=True):
-    """Notes what the session service holds (`partition-state`, `controller`, or `partitions`: all of them, counted)
-    or, of the assignment's first two replicas, the logs with their wrappers (`logs`). Not part of a recording's
-    script: it shows only by what it saw."""
+    """Record data of the session service, or logs.
+
+    `partition-state`, `controller`, or `partitions`: all of them, counted; or, of the assignment's first two replicas,
+    the logs with their wrappers (`logs`). Not part of a recording's script: only its result shows.
+    """
 
     what: str
     partition: str | None = None
 
 
 class Wait(Step, frozen=True, kw_only=True):
-    """Until the condition holds or `limit_s` has passed; which of the two is noted under the name
-    `called`. The latter makes the run unknown, unless it `may_time_out`."""
+    """Wait until the condition holds or `limit_s` has passed; the timeline notes which.
+
+    `called`: the entry's name. A wait that times out makes the run unknown, unless it `may_time_out`.
+    """
 
     until: Condition
     called: str
@@ -238,8 +242,10 @@ def begins_fault(step: AnyStep) -> bool:
 
 
 def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
-    """Those that do something themselves, in their order: what is in the background, repeated (once) or done together
-    is unfolded, however deep."""
+    """Steps with an effect of their own, in order, however deep.
+
+    Steps in the background, repeated (once) or together are unfolded.
+    """
     for step in steps:
         match step:
             case Background(step=inner):
@@ -250,7 +256,7 @@ def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
                 yield step
 
 
-# --- what is expected ---
+# --- expectations ---
 
 
 CHECKS = (
@@ -301,8 +307,11 @@ class Expectation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpectedViolation(msgspec.Struct, frozen=True, kw_only=True):
-    """A check that this scenario is there to violate. `count`: how many violations; None: at least one. `sometimes`: by
-    a race; nothing is said of a run in which the check holds."""
+    """A check that this scenario is meant to violate.
+
+    `count`: number of violations; None: at least one. `sometimes`: by a race; a run in which the check holds is also
+    valid.
+    """
 
     check: str
     because: str
@@ -312,7 +321,10 @@ class ExpectedViolation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExpectedExit(msgspec.Struct, frozen=True, kw_only=True):
-    """A node whose process ends by itself, which this scenario is there to show. `kafka` as above."""
+    """A node whose process is expected to end by itself.
+
+    `kafka` as above.
+    """
 
     node: str
     because: str
@@ -320,17 +332,23 @@ class ExpectedExit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True):
-    """`latency_ms` of a link, one way. `recovery` after a heal: `rto` (TCP's back-off) or `instant`."""
+    """Latency and recovery of links.
+
+    `latency_ms`: one way. `recovery` after a heal: `rto` (TCP's back-off) or `instant`.
+    """
 
     latency_ms: float | None = None
     recovery: str = "rto"
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """`kafka`: versions it is meant for, the default first. `article`: what the article that inspired it
-    claims, where that differs from Kafka. `settings_files`: words as `--settings` takes them, below `settings`;
-    `settings_by_version`: above. `as_recorded`: a recording's script: whatever its recording shows is expected.
-    `speed`: factor of the clock with real processes; None: the runner's default."""
+    """A scenario.
+
+    `kafka`: its versions, the default first. `article`: the claim of the article that inspired it, where that differs
+    from Kafka. `settings_files`: words as `--settings` takes them, below `settings`; `settings_by_version`: above.
+    `as_recorded`: a recording's script: everything in its recording is expected. `speed`: factor of the clock with real
+    processes; None: the runner's default.
+    """
 
     id: str
     title: str

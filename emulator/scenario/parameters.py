@@ -1,8 +1,8 @@
-"""Parts of a scenario's file by name, and the same file with other values there: what a sweep goes through. Pure.
+"""Parameters of a scenario's file: named places, and the file with other values there. Pure.
 
     pause#2=30                          the second `pause`, as they are written; `pause=30` where there is but one
-    cut.at_s=12                         when; a key that is not there is added
-    create-topic#1.assignment=[1, 0]    a verb's key, here: which broker leads
+    cut.at_s=12                         its time; a missing key is added
+    create-topic#1.assignment=[1, 0]    a verb's key, here: the leader
     topology.brokers=5                  of the cluster, and likewise network.latency_ms
 
 Every value is one of YAML's and stands in one line. Lines stay where they are, so that an error names the place in the
@@ -24,7 +24,7 @@ from protocol.numbers import number_in
 WHOLE: Final = ("topology", "network")
 """Keys of the file itself; all others are verbs."""
 AROUND: Final = ("at_s", "background")
-"""What stands beside a verb."""
+"""Keys beside a verb."""
 SHOWN_MAX: Final = 6
 _NAME: Final = re.compile(r"([a-z-]+)(?:#([0-9]{1,6}))?((?:\.[A-Za-z0-9_.-]+)?)")
 
@@ -44,7 +44,7 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class _Edit(msgspec.Struct, frozen=True, order=True):
-    """`text` in the place of what stands from `begin` to `end` (exclusive)."""
+    """Replacement of the text from `begin` to `end` (exclusive) by `text`."""
 
     begin: int
     end: int
@@ -64,8 +64,10 @@ def parameter_of(word: str) -> Parameter:
 
 
 def with_parameters(text: str, words: Sequence[str]) -> str:
-    """The file with these values. A text that is no YAML is given back as it is: whoever loads it says so. Raises
-    UnusableParameter."""
+    """The file with these values. Raises UnusableParameter.
+
+    A text that is no YAML is returned unchanged: its loader reports the error.
+    """
     if not words:
         return text
     root = Reader().document(text)

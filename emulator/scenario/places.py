@@ -1,4 +1,4 @@
-"""Places in a scenario's file: of a step by its number as the player counts, of what a message is about. Pure."""
+"""Positions in a scenario's file: of a step by number, of the subject of a message. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ BLOCKS = (
     ("alter-broker", "alter-broker"),
     ("a consumer of", "consume"),
 )
-"""Beginning of the place that a message about settings names (`settings.applied.Given.where`), and the key there."""
+"""Beginnings of places in messages on settings (`settings.applied.Given.where`), with keys."""
 
 
 def line_of_step(text: str, number: int) -> int | None:
@@ -34,8 +34,11 @@ def line_of_step(text: str, number: int) -> int | None:
 
 
 def place_of_problem(text: str, message: str) -> tuple[int, int]:
-    """Line and column, from 1, of what a message about settings or a start is about: the step that it numbers, else
-    the setting that it names, within the block that it names first. The document's beginning if it names neither."""
+    """Line and column, from 1, of the subject of a message about settings or a start.
+
+    The step that it numbers, else the setting that it names, within the block that it names first. The document's
+    beginning if it names neither.
+    """
     root = Reader().document(text)
     numbered = re.match(r"step (\d{1,6}),", message)
     if numbered and (line := line_of_step(text, int(numbered[1]))):

@@ -1,4 +1,4 @@
-"""A recording as a scenario: its script, its settings, and nothing that is expected but the recording itself."""
+"""A recording as a scenario: its script and settings; the recording itself is expected."""
 
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
@@ -12,13 +12,19 @@ from emulator.settings.registry import usable
 from protocol.ids import can_be_id
 
 NOT_WRITABLE = (TypeError, ValueError, KeyError, AttributeError, AssertionError)
-"""What values of the wrong type end with where a step is written."""
+"""Exceptions of values of the wrong type when a step is written."""
 RANDOM_TICK_TIME_MS = 500
-"""The random schedules were recorded with tickTime 500, which they don't list: it is the ensemble's, not Kafka's."""
+"""tickTime of the random schedules' recordings, in ms.
+
+They do not list it: it is the ensemble's, not Kafka's.
+"""
 
 
 def scenario_of_recording(recording: Observations) -> Scenario:
-    """What `run golden/ID@VERSION/N.json` plays. Raises UnknownText, Malformed, UnusableSetting, UnknownVersion."""
+    """The scenario of `run golden/ID@VERSION/N.json`.
+
+    Raises UnknownText, Malformed, UnusableSetting, UnknownVersion.
+    """
     if not can_be_id(recording.scenario):
         raise Malformed(f"scenario: expected letters, digits, '.', '_' and '-', got {recording.scenario!r}")
     settings = {name: usable(name, value) for name, value in recording.settings.items()}
@@ -40,7 +46,10 @@ def scenario_of_recording(recording: Observations) -> Scenario:
 
 
 def checked(scenario: Scenario, name: str) -> Scenario:
-    """The scenario of a recording if a file could say it: the same bounds, nodes and settings. Raises Malformed."""
+    """The scenario of a recording if a file could express it. Raises Malformed.
+
+    The same bounds, nodes and settings.
+    """
     try:
         return load_scenario(written(scenario), name)
     except ScenarioErrors as error:

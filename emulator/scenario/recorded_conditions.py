@@ -1,4 +1,4 @@
-"""What each `until` of the recordings means.
+"""Meaning of each `until` text of the recordings.
 
 The recordings name their waits in a few words. Their meaning follows from the scenario and from what the
 session service held when they were reached; every text that occurs is in the table below, with its reason.
@@ -64,14 +64,14 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     "isr restored": IsrRestored(),
     "isr": IsrRestored(),
     "isr back": IsrRestored(),
-    # After an election was asked for: the first of the assignment.
+    # After a requested election: the first of the assignment.
     "preferred leader": PreferredLeader(),
-    # One member left, whoever led: with min.insync.replicas 2 or before the last one dies.
+    # One member left, whichever led: with min.insync.replicas 2 or before the last one dies.
     "isr=[0]": Isr(_only(A)),
     "isr A": Isr(_only(A)),
     # 153 leads alone after 152's disk filled up.
     "153 alone": AllOf((Leader(B), Isr(_only(B)))),
-    # Nobody in sync is alive: leader -1, whatever the version leaves in the ISR (0.10.2: nothing; 2.8: the
+    # No in-sync replica is alive: leader -1, whatever the version leaves in the ISR (0.10.2: nothing; 2.8: the
     # last).
     "leader=-1": Leader(NO_LEADER),
     "none": Leader(NO_LEADER),
@@ -94,7 +94,7 @@ MEANING: dict[str, Condition | Callable[[Context], Condition]] = {
     "0 leads": Leader(A),
     "isr without 0": Not(InIsr(A)),
     "moved": NewLeader(),
-    # Of everyone who has been killed: all three brokers.
+    # Of all killed brokers: all three.
     "sessions expired": lambda context: SessionsExpired(context.dead),
     "all sessions expired": lambda context: SessionsExpired(context.dead),
     # "In the session service's data unless it says otherwise": these two say otherwise. The broker has

@@ -1,4 +1,4 @@
-"""The script of a recording as steps, and steps as the `do` entries of a timeline. The two are inverse.
+"""The script of a recording as steps, and steps as its `do` entries. The two are inverse.
 
 A recording's `saw` entries that no `do` asked for (partition-state, controller, logs) become `Record`
 steps in their place, so that a player makes the same entries in the same order. A produce whose attempt
@@ -27,7 +27,10 @@ ONE_SET = "one message set"
 
 
 def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
-    """Raises UnknownText (a wait nobody knows) and Malformed (a `do` that is no step)."""
+    """Steps of a recording.
+
+    Raises UnknownText (an unknown wait) and Malformed (a `do` that is no step).
+    """
     steps: list[m.AnyStep] = []
     dead: set[int] = set()
     timeline = recording.timeline
@@ -65,7 +68,7 @@ def steps_of_recording(recording: Observations) -> tuple[m.AnyStep, ...]:
 
 
 def do_entry(step: m.AnyStep) -> Entry | None:
-    """The timeline's entry for a step, without its time; None for steps that a script does not show."""
+    """The timeline's entry for a step, without its time; None for a step that a script omits."""
     match step:  # in order of how often they come
         case m.Produce() | m.ProduceMessageSet() | m.LibraryProduce():
             return _produce_entry(step)
@@ -189,7 +192,7 @@ def _group_entry(step: m.Consume | m.Commit | m.LookCommitted) -> Entry:
 
 
 def _workload_entry(step: m.Workload) -> Entry:
-    """What is as it is without a word is left out."""
+    """A workload's entry, without default values."""
     usual = m.Workload(name="")
     entry: Entry = {"do": "workload", "name": step.name}
     entry |= {"rate": step.rate_per_s} if step.producers else {}
@@ -239,7 +242,7 @@ def _node(name: str) -> Entry:
 
 
 def _given(step: m.MachineStep) -> Entry:
-    """What it says besides the node, by the keys of its verb."""
+    """Values of a step besides the node, by the keys of its verb."""
     given = ((field, getattr(step, field.name)) for field in step.own_fields())
     return {field.encode_name: value for field, value in given if value != field.default}
 
@@ -257,7 +260,7 @@ def _lists(value: Any) -> Any:
 
 
 def _results(timeline: list[Entry], index: int) -> list[Entry]:
-    """What came back between this `do` and the next."""
+    """Results between this `do` and the next."""
     results = []
     for entry in timeline[index + 1 :]:
         if "do" in entry:
@@ -282,7 +285,7 @@ def _entry_links(e: Entry) -> m.Links:
 
 
 def _step(e: Entry, dead: frozenset[int]) -> m.AnyStep:
-    """A recording's `do` entry. Only what recordings hold: the rest of the verbs is YAML's."""
+    """A recording's `do` entry. Only verbs in recordings; YAML has more."""
     match e["do"]:
         case "start":
             return m.Start(node=_full(e["broker"], "broker-"))

@@ -1,5 +1,7 @@
-"""What was seen in the place of what was expected, in words: Kafka's error names, epochs as `1@2` (leader epoch 1
-begins at offset 2). Pure."""
+"""Actual results as text, for unmet expectations. Pure.
+
+Kafka's error names; epochs as `1@2` (leader epoch 1 begins at offset 2).
+"""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -34,7 +36,10 @@ def seen_words(seen: Any) -> str:
 
 
 def saw_words(held: object, seen: Any) -> str:
-    """What stands behind an expectation that does not hold; why nobody can tell stands there as it is."""
+    """Text of an unmet expectation's actual result.
+
+    A reason for an unknown result stays unchanged.
+    """
     return seen if held == "unknown" and isinstance(seen, str) else f"saw {seen_words(seen)}"
 
 
@@ -59,7 +64,7 @@ def _attempts(alike: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _replicas(seen: Mapping[str, Any]) -> str:
-    """{node: what its replica holds}; those that hold the same together."""
+    """{node: data of its replica}; equal ones share a line."""
     alike: dict[str, list[str]] = {}
     for node, replica in seen.items():
         alike.setdefault("no replica" if replica is None else _replica(replica), []).append(node)

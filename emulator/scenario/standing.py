@@ -1,8 +1,8 @@
-"""What a scenario's own steps say of its machines and topics: whether one that is to be broken can still run, or to be
-created is there.
+"""Validation of a scenario's steps against the state of its machines and topics.
 
-Only what is certain is a fault of the file. A node may die by itself, so nothing is known of one that could have; what
-runs in the background or more than once leaves nothing known at all.
+A machine to break must be able to run, a topic to create must not exist. Only certain contradictions are faults of the
+file. A node may die by itself, so the state of such a node is unknown; steps in the background or repeated ones leave
+every state unknown.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ class Standings:
         """Those that are certainly there."""
 
     def take(self, node: Node, steps: Iterable[m.AnyStep]) -> Iterator[tuple[Node, str]]:
-        """What is wrong with these steps, of `node`; what they do is noted."""
+        """Faults of these steps, of `node`; updates the state."""
         for step in steps:
             if isinstance(step, m.Background | m.Repeat):
                 for one in _machine_steps(step):
@@ -65,7 +65,7 @@ class Standings:
                 return "means no node yet: no step before has started one that it can mean"
             return ""
         now = self._is.get(step.node)
-        needs_life = step.NEEDS_LIFE or isinstance(step, m.Kill)  # to kill what is dead is no fault of a cluster's
+        needs_life = step.NEEDS_LIFE or isinstance(step, m.Kill)  # killing a dead node is no fault of a file
         if needs_life and now == NEVER:
             return "does not run yet: no step before has started it"
         if needs_life and now == DEAD:
@@ -76,7 +76,7 @@ class Standings:
             case m.ResumeNode() if now == RUNS:
                 return "is not paused"
             case _ if step.HEARS and now == PAUSED:
-                return "is paused, and hears nothing: resume-node first"
+                return "is paused; resume-node first"
         return ""
 
     def _do(self, step: m.MachineStep) -> None:

@@ -1,7 +1,7 @@
-"""Reading steps: what a reader needs to know of the cluster, and one step's keys.
+"""Reading steps: the reader's knowledge of the cluster, and one step's keys.
 
 A verb's function (see `verbs`) takes `Keys` and makes a step of them. It reads on after a fault, so that every
-fault of a step is found; `Keys.failed` then says that the step is of no use.
+fault of a step is found; `Keys.failed` then marks the step as unusable.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ NAME_CHARACTERS_MAX = 100
 """Of a workload; its clients are called after it."""
 
 AS_SET = "producer.acks"
-"""For acks: what the setting of that name says."""
+"""Value of acks that refers to the setting of that name."""
 
 
 class StepReader(Reader):
@@ -52,7 +52,7 @@ class StepReader(Reader):
         self.waits: set[str] = set()
         """Names of the waits so far."""
         self.num_partitions = 1
-        """Of a topic whose creation does not say."""
+        """Partitions of a topic whose creation does not set them."""
         self.log_dirs: dict[str, str] = {}
         """{node: its log.dirs}; "": of all others."""
 
@@ -125,7 +125,7 @@ class StepReader(Reader):
         return self.word(node, "log directory", names)
 
     def controller(self, node: Node) -> BrokerId | None:
-        """Who may be controller, as an id: a broker's number or name, `controller-0` in full or by its id."""
+        """Id of a possible controller: a broker's number or name, `controller-0` or its id."""
         known = {identifier_of(n): n.name for n in self.topology.with_role("controller")}
         given = plain(node)
         if isinstance(given, int) and given in known:
@@ -225,7 +225,7 @@ class StepReader(Reader):
         return None if given is None else m.ALL_ACKS if given == "all" else int(given)
 
     def acks_to_send(self, node: Node) -> int | None:
-        """As `acks`, or what the setting says."""
+        """As `acks`, or the setting's value."""
         return m.ACKS_AS_SET if plain(node) == AS_SET else self.acks(node)
 
     def assignment(self, node: Node) -> tuple[tuple[BrokerId, ...], ...] | None:
@@ -273,7 +273,7 @@ class StepReader(Reader):
             return {}
 
     def brokers_setting(self, name: str, key: Node, value: Node) -> dict[str, object]:
-        """As `setting`, for one broker alone."""
+        """As `setting`, for one broker."""
         setting = found(name)
         if setting is not None and setting.scope != BROKER:
             self.problem(key, f"{setting.key} is not one broker's")
@@ -281,7 +281,7 @@ class StepReader(Reader):
         return self.setting(name, key, value)
 
     def restart_settings(self, node: Node) -> dict[str, object]:
-        """Of a broker that starts; null: no longer given."""
+        """Settings of a broker that starts; null: remove."""
         read: dict[str, object] = {}
         for name, key, value in self.pairs(node, "settings"):
             if plain(value) is None and name in BY_SCOPE[BROKER]:
@@ -291,7 +291,7 @@ class StepReader(Reader):
         return read
 
     def links_of(self, keys: "Keys", node: Node) -> m.Links | None:
-        """Links by whichever of the key sets is given."""
+        """Links by one of the key sets."""
         given = [name for name in LINK_KEYS if name in keys]
         if given == ["az"]:
             return m.AzLinks(keys.need("az", self.az))
@@ -330,7 +330,7 @@ LINK_KEYS = ("az", "link", "opened_by", "from", "to")
 
 
 class Keys:
-    """One step's keys. `need` and `get` note what is wrong, and `failed` that something was."""
+    """One step's keys. `need` and `get` record errors, and `failed` that there was one."""
 
     def __init__(
         self, reader: StepReader, node: Node, what: str, known: tuple[str, ...], required: tuple[str, ...] = (),
@@ -356,8 +356,10 @@ class Keys:
         return key in self.nodes
 
     def need(self, key: str, read: Callable[[Node], T | None]) -> T:
-        """A required key's value. If it is missing or unusable the result is None, and `failed` set: a step made with
-        it is thrown away."""
+        """A required key's value.
+
+        If it is missing or unusable the result is None, and `failed` set: the step is then dropped.
+        """
         value = read(self.nodes[key]) if key in self.nodes else None
         self.failed = self.failed or value is None
         return cast(T, value)

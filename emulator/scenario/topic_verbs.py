@@ -1,5 +1,7 @@
-"""The verbs of topics and where they lie: create-topic, delete-topic, alter-topic, add-partitions, reassign, and
-elections; and alter-broker."""
+"""Verbs of topics and their placement, and alter-broker.
+
+create-topic, delete-topic, alter-topic, add-partitions, reassign, and elections.
+"""
 
 from collections.abc import Callable
 
@@ -39,7 +41,7 @@ def create_topic(k: Keys, at_s: float | None) -> Steps:
     brokers = len(k.reader.topology.with_role("broker"))
     replicas = k.get("replicas", lambda n: k.reader.integer(n, "replicas", 1, brokers), 0)
     if "assignment" in k and ("partitions" in k or "replicas" in k):
-        k.reader.problem(k.node, "an assignment says by itself how many partitions and replicas there are")
+        k.reader.problem(k.node, "an assignment determines the numbers of partitions and replicas; leave them out")
     count = len(assignment or ()) or partitions or k.reader.num_partitions
     k.reader.partitions.update(f"{topic}-{number}" for number in range(count))
     return [
@@ -56,7 +58,7 @@ def alter_topic(k: Keys, at_s: float | None) -> Steps:
 
 
 def alter_broker(k: Keys, at_s: float | None) -> Steps:
-    """Settings that a broker of some version can be given while it runs."""
+    """Settings that can be altered in a running broker of some version."""
 
     def read(node: Node) -> dict[str, object]:
         configs = k.reader.settings_of(BROKER, node, "broker settings")
@@ -90,7 +92,7 @@ def _removed(k: Keys, verb: str, scope: str) -> tuple[str, ...]:
 
     none: tuple[str, ...] = ()
     if "configs" not in k and "remove" not in k:
-        k.reader.problem(k.node, f"{verb} says which 'configs' to set, or which to 'remove'")
+        k.reader.problem(k.node, f"{verb} needs 'configs' to set, or names to 'remove'")
     return k.get("remove", removed, none)
 
 

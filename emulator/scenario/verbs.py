@@ -1,4 +1,4 @@
-"""The verbs of a scenario file: which keys each has, and the step it makes.
+"""The verbs of a scenario file: keys and resulting step of each.
 
 The table at the end is the grammar; docs/scenarios.md describes each verb in it. A verb with `short` may be
 given that one value without its key: `kill: 0`.
@@ -32,14 +32,17 @@ def read_steps(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
 
 
 def read_script(reader: StepReader, node: Node) -> tuple[m.AnyStep, ...]:
-    """A scenario's own steps, from a cluster that is not started yet; what makes no sense in their order is noted."""
+    """A scenario's own steps, from a cluster that is not started yet.
+
+    Records contradictions in their order.
+    """
     standings = Standings(reader.topology)
     found: Steps = []
     problems: list[tuple[Node, str]] = []
     for item, steps in _items(reader, node):
         problems += standings.take(item, steps)
         found += steps
-    if not reader.problems:  # of steps that were not understood, these would only say what follows from that
+    if not reader.problems:  # after unreadable steps these would only be consequential errors
         for item, problem in problems:
             reader.problem(item, problem)
     return tuple(found)

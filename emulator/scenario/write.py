@@ -1,4 +1,4 @@
-"""A scenario as the text of a file: what `load_scenario` reads back as the same scenario.
+"""A scenario as the text of a file, which `load_scenario` reads back as the same scenario.
 
 For a run's `scenario.yaml` (as resolved) and for recordings that become scenarios. One line per step; values are
 written as JSON, which is YAML.
@@ -55,7 +55,7 @@ def _written_violation(violation: m.ExpectedViolation) -> dict[str, Any]:
 
 
 def written_step(step: m.AnyStep) -> Any:
-    """A step as its file says it, in plain values."""
+    """A step as in a file, in plain values."""
     at = {} if step.at_s is None else {"at_s": step.at_s}
     match step:
         case m.Background(name=name, step=inner):

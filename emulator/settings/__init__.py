@@ -1,8 +1,8 @@
-"""Kafka's settings: all that there are, what each means here, and what is made of those that somebody gives. Pure.
+"""Kafka's settings: all of them, their meaning here, and the treatment of given ones. Pure.
 
-Reading order: `setting` (one: type, range, default by version), `bearing` (what it means here: modelled, without
-bearing on replication, set by the topology, or not modelled and when that can change a run), `log_bearing`, `tables`
-(all of them), `registry` (by name: usable or not, the nearest), `words` (one of them for people).
+Reading order: `setting` (one: type, range, default by version), `bearing` (its meaning here: modelled, without bearing
+on replication, set by the topology, or not modelled and when that can change a run), `log_bearing`, `tables` (all of
+them), `registry` (by name: validation, nearest name), `words` (one of them as text).
 
 Then what is given: `properties` (a file's entries), `files` (whose settings it holds), `applied` (the same for one
 version and topology), `java_names` (clients of long ago), `in_force` (defaults and what is given above them),

@@ -1,5 +1,4 @@
-"""What is said about a run's settings: which are not modelled, which count for nothing, what else is in force than was
-asked for. A part of settings.json and of verdict.json."""
+"""Notes on a run's settings: not modelled, dropped, replaced. Part of settings.json."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,8 +7,11 @@ import msgspec
 
 
 class NotModelled(msgspec.Struct, frozen=True):
-    """A setting with a bearing on replication that is not modelled, at a value that can change something: `checks`,
-    in a run that lasts `from_ms` or longer (scenario time). `why`: what is here instead. `where`: who gave it."""
+    """A setting that is not modelled, with a value that can change a run.
+
+    It can change `checks` in a run that lasts `from_ms` or longer (scenario time). `why`: the behaviour here. `where`:
+    its source.
+    """
 
     name: str
     value: Any
@@ -23,7 +25,7 @@ class NotModelled(msgspec.Struct, frozen=True):
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """A setting that was given and counts for nothing, and why."""
+    """A given setting without effect, with the reason."""
 
     name: str
     why: str
@@ -31,27 +33,30 @@ class Dropped(msgspec.Struct, frozen=True):
 
 
 class SetHere(msgspec.Struct, frozen=True):
-    """A setting that the topology or the emulator itself sets. `instead`: to what, or how."""
+    """A setting that the topology or the emulator sets. `instead`: the value, or its source."""
 
     name: str
     instead: str
     where: str = ""
 
 
-class InForce(msgspec.Struct, frozen=True):
-    """A setting whose value in force is not the one that was asked for, because something else bounds it."""
+class InForce(msgspec.Struct, frozen=True, rename={"requested": "asked"}):
+    """A setting whose value in force differs from the given one, because of another bound."""
 
     name: str
-    asked: Any
+    requested: Any
     value: Any
     because: str
     where: str = ""
 
 
 class Account(msgspec.Struct, frozen=True, kw_only=True):
-    """`without_bearing`: names of what is accepted and changes nothing, harmless values of other settings among them.
-    `passed_on`: names that are not Kafka's, which it would pass to plug-ins. `warnings`: what Kafka accepts, too, and
-    hardly anybody means."""
+    """All notes.
+
+    `without_bearing`: names of accepted settings without effect, including harmless values of other settings.
+    `passed_on`: names that are not Kafka's, which it would pass to plug-ins. `warnings`: values that Kafka accepts too,
+    and that are probably mistakes.
+    """
 
     not_modelled: tuple[NotModelled, ...] = ()
     without_bearing: tuple[str, ...] = ()
@@ -62,11 +67,11 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to say."""
+        """Whether there are any notes."""
         return any(getattr(self, field) for field in self.__struct_fields__)
 
     def doubts_about(self, check: str, lasted_ms: float) -> str:
-        """Why a check of a run that lasted so long cannot be judged; "": it can."""
+        """Reason why a check of a run of that length cannot be judged; "": it can."""
         named = [f"{one.name}={one.value}" for one in self.not_modelled if one.bears_on(check, lasted_ms)]
         return f"{', '.join(dict.fromkeys(named))} could change it, and is not modelled" if named else ""
 
@@ -77,28 +82,29 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def merged(*accounts: Account) -> Account:
-    """What all of them say, each thing once."""
-    told: dict[str, dict[Any, None]] = {}
+    """All notes, each once."""
+    notes: dict[str, dict[Any, None]] = {}
     for one in accounts:
-        for name, said in msgspec.structs.asdict(one).items():
-            told.setdefault(name, {}).update(dict.fromkeys(said))
-    return Account(**{name: tuple(said) for name, said in told.items()})
+        for name, values in msgspec.structs.asdict(one).items():
+            notes.setdefault(name, {}).update(dict.fromkeys(values))
+    return Account(**{name: tuple(values) for name, values in notes.items()})
 
 
 def lines(account: Account) -> list[str]:
-    """For people, one line for each thing to say; settings without bearing share one."""
-    told = [f"warning: {warning}" for warning in account.warnings]
-    told += [f"warning: {one.name}={one.asked} is in force as {one.value}: {one.because}" for one in account.in_force]
+    """Text of the notes, one line each; settings without bearing share one."""
+    text = [f"warning: {warning}" for warning in account.warnings]
+    bounded = account.in_force
+    text += [f"warning: {one.name}={one.requested} is in force as {one.value}: {one.because}" for one in bounded]
     for one in account.not_modelled:
         when = f" in a run of {one.from_ms / 1000:g} s or more" if one.from_ms else ""
-        told.append(f"not modelled: {one.name}={one.value}{_at(one.where)} could change {', '.join(one.checks)}{when}")
-    told += _together("dropped", [(one.name, _file(one.where), one.why) for one in account.dropped])
-    told += _together("set here", [(one.name, "", one.instead) for one in account.set_here])
+        text.append(f"not modelled: {one.name}={one.value}{_at(one.where)} could change {', '.join(one.checks)}{when}")
+    text += _together("dropped", [(one.name, _file(one.where), one.why) for one in account.dropped])
+    text += _together("set here", [(one.name, "", one.instead) for one in account.set_here])
     if account.passed_on:
-        told.append(f"not Kafka's own, ignored: {', '.join(account.passed_on)}")
+        text.append(f"not Kafka's own, ignored: {', '.join(account.passed_on)}")
     if account.without_bearing:
-        told.append(f"without bearing on replication: {', '.join(account.without_bearing)}")
-    return told
+        text.append(f"without bearing on replication: {', '.join(account.without_bearing)}")
+    return text
 
 
 def _at(where: str) -> str:

@@ -1,4 +1,4 @@
-"""Everything that is given, looked at together: what contradicts itself, what is not modelled, what has no bearing."""
+"""All given settings together: contradictions, settings not modelled or without bearing."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -17,9 +17,12 @@ from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPI
 
 
 class Everything(msgspec.Struct, frozen=True, kw_only=True):
-    """`cluster`, `by_broker`, `by_controller` (of dedicated ones): by name with its kind. `topics`: {topic: its own
-    settings, by Kafka's name}, those for every topic left out. `brokers`: all of them. `clients`: (PRODUCER or
-    CONSUMER, what a step gives its own). `altered`: (TOPIC or BROKER, what a step gives one that is there)."""
+    """All given settings.
+
+    `cluster`, `by_broker`, `by_controller` (of dedicated ones): by name with its kind. `topics`: {topic: its own
+    settings, by Kafka's name}, without those for every topic. `brokers`: all of them. `clients`: (PRODUCER or CONSUMER,
+    settings in a step). `altered`: (TOPIC or BROKER, settings that a step alters).
+    """
 
     version: str
     cluster: Mapping[str, Given]
@@ -40,28 +43,31 @@ class Everything(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check(everything: Everything) -> None:
-    """What Kafka refuses when it starts. Raises UnusableSetting, one line for each rule that is broken."""
-    told = list(dict.fromkeys(_broken(everything)))
-    if told:
-        raise UnusableSetting("\n".join(told))
+    """Apply Kafka's rules at startup.
+
+    Raises UnusableSetting, one line for each broken rule.
+    """
+    broken = list(dict.fromkeys(_broken(everything)))
+    if broken:
+        raise UnusableSetting("\n".join(broken))
 
 
 def _broken(it: Everything) -> Iterator[str]:
     for broker in it.brokers or (-1,):
         given = it.of_broker(broker)
         values = brokers_in_force(it.version, values_of(given))
-        yield from _told(contradictions(BROKER, it.version, values, given), given)
+        yield from _located(contradictions(BROKER, it.version, values, given), given)
         if broker == (it.brokers or (-1,))[0]:
             for own in (it.of(TOPIC), *(it.of(TOPIC) | dict(own) for own in it.topics.values())):
                 in_force = topics_in_force(it.version, values_of(own), values)
-                yield from _told(contradictions(TOPIC, it.version, in_force, own), own)
+                yield from _located(contradictions(TOPIC, it.version, in_force, own), own)
     given = it.of(ENSEMBLE)
     in_force = {name: setting.default_in(it.version) for name, setting in BY_SCOPE[ENSEMBLE].items()}
-    yield from _told(contradictions(ENSEMBLE, it.version, in_force | values_of(given), given), given)
+    yield from _located(contradictions(ENSEMBLE, it.version, in_force | values_of(given), given), given)
     for scope, client in ((PRODUCER, {}), (CONSUMER, {}), *it.clients):
         given = it.of(scope) | dict(client)
         if given:
-            yield from _told(_broken_of_client(it.version, scope, given), given)
+            yield from _located(_broken_of_client(it.version, scope, given), given)
 
 
 def _broken_of_client(version: str, scope: str, given: Mapping[str, Given]) -> list[Contradiction]:
@@ -79,7 +85,7 @@ def _broken_of_client(version: str, scope: str, given: Mapping[str, Given]) -> l
     return [one for one in found if set(one.names) & set(given)]
 
 
-def _told(found: Iterable[Contradiction], given: Mapping[str, Given]) -> Iterator[str]:
+def _located(found: Iterable[Contradiction], given: Mapping[str, Given]) -> Iterator[str]:
     for one in found:
         places = list(dict.fromkeys(given[name].where for name in one.names if name in given and given[name].where))
         if places:
@@ -88,11 +94,11 @@ def _told(found: Iterable[Contradiction], given: Mapping[str, Given]) -> Iterato
             yield one.message
 
 
-# --- what is said ---
+# --- notes ---
 
 
 def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = ()) -> Account:
-    """`layer`: what files said and counts for nothing; `dropped`: the same of a scenario."""
+    """All notes. `layer`: notes on files; `dropped`: dropped settings of a scenario."""
     found = list(dict.fromkeys(_judged(everything)))
     not_modelled = [one for one in found if isinstance(one, NotModelled)]
     set_here = [*layer.set_here, *(one for one in found if isinstance(one, SetHere))]
@@ -110,19 +116,19 @@ def account(everything: Everything, layer: Layer, dropped: Iterable[Dropped] = (
 def account_of_altered(
     version: str, scope: str, values: Mapping[str, Any], where: str, brokers: Mapping[str, Any]
 ) -> Account:
-    """Of what a topic or a broker that is there is given. `brokers`: settings of its cluster's brokers."""
+    """Notes on altered settings. `brokers`: settings of the cluster's brokers."""
     known = {name: Given(value, "") for name, value in brokers.items() if name in BY_SCOPE[BROKER]}
     altered = {name: Given(value, where) for name, value in values.items()}
-    told = account(Everything(version=version, cluster=known, brokers=(0,), altered=((scope, altered),)), Layer())
+    found = account(Everything(version=version, cluster=known, brokers=(0,), altered=((scope, altered),)), Layer())
     keys = {BY_SCOPE[scope][name].key for name in values}
     return Account(
-        not_modelled=tuple(one for one in told.not_modelled if one.where == where),
-        without_bearing=tuple(name for name in told.without_bearing if name in keys),
+        not_modelled=tuple(one for one in found.not_modelled if one.where == where),
+        without_bearing=tuple(name for name in found.without_bearing if name in keys),
     )
 
 
 def _judged(it: Everything) -> Iterator[NotModelled | SetHere | str]:
-    """Each given setting that is not modelled or set elsewhere, or the name of one that changes nothing."""
+    """Given settings that are not modelled or set elsewhere, and names of those without effect."""
     brokers = {broker: brokers_in_force(it.version, values_of(it.of_broker(broker))) for broker in it.brokers}
     anywhere = brokers_in_force(it.version, values_of(it.of(BROKER)))
     clients = [(PRODUCER, it.of(PRODUCER)), (CONSUMER, it.of(CONSUMER)), *it.clients]

@@ -1,5 +1,4 @@
-"""What admin clients may change of the settings of a topic or a broker that is there (AlterConfigs,
-IncrementalAlterConfigs), and with which of Kafka's errors the rest is refused.
+"""Changes of topics' and brokers' settings by admin clients, and Kafka's errors.
 
 What could change what becomes of records, and is not modelled, is refused as by a cluster's own alter.config.policy:
 whoever changes it would otherwise believe that it acts. At values that can change nothing within a day it is taken.
@@ -33,7 +32,7 @@ WORDS: Final = ("SET", "DELETE", "APPEND", "SUBTRACT")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """`value` None: right for DELETE alone."""
+    """A change of one setting. `value` None: only for DELETE."""
 
     name: str
     value: str | None
@@ -49,8 +48,11 @@ class Unalterable(Exception):
 
 
 class Where(msgspec.Struct, frozen=True):
-    """Whose settings they are. `scope`: TOPIC or BROKER; `every`: all brokers'. `file`: the server.properties of the
-    broker that is asked. `names_null`: this version says which value is missing (2.6+)."""
+    """A topic or a broker. `scope`: TOPIC or BROKER; `every`: all brokers.
+
+    `file`: the server.properties of the broker that handles the request. `names_null`: this version names the setting
+    without a value (2.6+).
+    """
 
     version: str
     scope: str
@@ -60,7 +62,7 @@ class Where(msgspec.Struct, frozen=True):
 
 
 def changed(where: Where, now: Mapping[str, str], changes: Sequence[Change]) -> dict[str, str]:
-    """What is given after single changes of what is given `now`. Raises Unalterable."""
+    """Overrides after single changes of the overrides `now`. Raises Unalterable."""
     names = [change.name for change in changes]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -82,13 +84,13 @@ def changed(where: Where, now: Mapping[str, str], changes: Sequence[Change]) -> 
 
 
 def replaced(where: Where, values: Mapping[str, str | None]) -> dict[str, str]:
-    """What is given when these are all that is. Raises Unalterable."""
+    """Overrides after a replacement of all of them. Raises Unalterable."""
     _refuse_null(where, [name for name, value in values.items() if value is None])
     return _checked(where, {name: value or "" for name, value in values.items()}, list(values))
 
 
 def _refuse_null(where: Where, names: Sequence[str]) -> None:
-    """Up to 2.5 a null pointer, which nobody has caught."""
+    """Refuse null values; up to 2.5 they are an unhandled NullPointerException."""
     if names and where.names_null:
         raise Unalterable(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(names)}")
     if names:
@@ -115,8 +117,8 @@ def _list_after(where: Where, now: Mapping[str, str], change: Change) -> list[st
 # --- whether it may be so ---
 
 
-def _checked(where: Where, after: dict[str, str], asked: Sequence[str]) -> dict[str, str]:
-    """`asked`: what is new of it. Raises Unalterable."""
+def _checked(where: Where, after: dict[str, str], changed_names: Sequence[str]) -> dict[str, str]:
+    """Validated overrides. `changed_names`: names of new values. Raises Unalterable."""
     values: dict[str, Value] = {}
     for name, text in after.items():
         setting = _known(where, name)
@@ -135,7 +137,7 @@ def _checked(where: Where, after: dict[str, str], asked: Sequence[str]) -> dict[
             raise Unalterable(ErrorCode.INVALID_CONFIG, broken[0].message)
     else:
         around = Around(version=where.version, broker=brokers_in_force(where.version, {**where.file, **values}))
-    for name in asked:
+    for name in changed_names:
         _check_bearing(_known(where, name), values[name], around)
     return after
 

@@ -1,8 +1,8 @@
-"""Settings files as those of one version and one topology: what is in force of them, and what is not, with a word.
+"""Settings files for one version and one topology: values in force, and notes on the others.
 
-A name that the version does not have is dropped. A name that nobody knows is an error if it looks like a slip of a
-known one; else it is somebody else's, as of a plug-in, to which Kafka would pass it on. Topics have no plug-ins. Every
-error of every file is told at once, with file and line. What is for one broker comes before what is for all.
+A name that the version does not have is dropped. An unknown name is an error if it resembles a known one; otherwise
+Kafka would pass it to a plug-in. Topics have no plug-ins. All errors of all files are reported together, with file and
+line. Settings of one broker take precedence over those of all.
 """
 
 import re
@@ -33,8 +33,10 @@ from protocol.versions import UnknownVersion, UnusableProtocolVersion, gates_for
 
 
 class Given(msgspec.Struct, frozen=True):
-    """A value, and who gave it: `server.properties:12`, `--set`, `settings`. `told`: what there is to say of it has
-    been said."""
+    """A value and its source: `server.properties:12`, `--set`, `settings`.
+
+    `told`: notes on it exist already.
+    """
 
     value: Value
     where: str
@@ -42,8 +44,11 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class Layer(msgspec.Struct):
-    """What files say: {name with its kind: value} for the whole cluster, and of single brokers; and what counts for
-    nothing. `harmless`: names that are no settings of their own, as those of one listener."""
+    """Settings of files.
+
+    {name with its kind: value} for the whole cluster, and of single brokers; and notes on ineffective ones. `harmless`:
+    names that are no settings of their own, such as those of one listener.
+    """
 
     cluster: dict[str, Given] = {}
     by_broker: dict[int, dict[str, Given]] = {}
@@ -55,7 +60,10 @@ class Layer(msgspec.Struct):
 
 
 def applied(files: Sequence[SettingsFile], version: str, brokers: dict[int, str]) -> Layer:
-    """Later files come before earlier ones. `brokers`: {broker: its AZ}. Raises UnusableFile with every error."""
+    """Settings of files; later files take precedence. `brokers`: {broker: its AZ}.
+
+    Raises UnusableFile with every error.
+    """
     layer, problems = Layer(), []
     for file in files:
         reading = _Reading(file, version, brokers, layer)
@@ -79,7 +87,7 @@ def _of_one_broker_only(files: Sequence[SettingsFile], brokers: Mapping[int, str
 
 
 class _Reading:
-    """Of one file."""
+    """Reader of one file."""
 
     def __init__(self, file: SettingsFile, version: str, brokers: dict[int, str], layer: Layer) -> None:
         self._file = file
@@ -90,15 +98,15 @@ class _Reading:
         self._problems: list[str] = []
 
     def read(self) -> list[str]:
-        """What is wrong, one line each."""
+        """Read the file; returns errors, one line each."""
         file = self._file
         if file.broker is not None and file.broker not in self._brokers:
             there = ", ".join(f"broker-{number}" for number in sorted(self._brokers))
             every = f"; for all of them: --settings broker:{file.name}" if file.by_id else ""
             return [f"{file.name}: there is no broker-{file.broker} in the topology ({there}){every}"]
         for name, lines in file.twice:
-            told = ", ".join(map(str, lines))
-            self._layer.warnings.append(f"{file.name}: {name} comes again; what line {told} says counts for nothing")
+            earlier = ", ".join(map(str, lines))
+            self._layer.warnings.append(f"{file.name}: {name} is repeated; line {earlier} has no effect")
         for entry in file.entries:
             self._entry(entry)
         self._mechanisms_of_listeners()
@@ -142,7 +150,7 @@ class _Reading:
         return usable_value(setting, entry.value, self._version)
 
     def _folders(self, entry: Entry) -> str:
-        """Several directories as folders of a broker's disk, called after them; one is the disk itself."""
+        """Several directories become folders of a broker's disk with their names; one is the disk."""
         paths = [path.strip() for path in entry.value.split(",") if path.strip()]
         if not paths:
             raise UnusableSetting("log.dirs: no directory; name at least one")
@@ -151,8 +159,8 @@ class _Reading:
         names = [re.sub(r"[^\w-]+", "_", path.rstrip("/").rpartition("/")[2]) for path in paths]
         if len(set(names)) < len(names) or not all(names):
             names = [f"d{number}" for number in range(len(paths))]
-        told = f"folders {', '.join(names)} of a broker's disk" if len(paths) > 1 else "a broker's disk"
-        self._layer.set_here.append(SetHere("log.dirs", told, self._where(entry)))
+        instead = f"folders {', '.join(names)} of a broker's disk" if len(paths) > 1 else "a broker's disk"
+        self._layer.set_here.append(SetHere("log.dirs", instead, self._where(entry)))
         return ",".join(names) if len(paths) > 1 else ""
 
     def _give(self, key: str, value: Value, entry: Entry) -> None:
@@ -176,7 +184,10 @@ class _Reading:
         self._layer.set_here.append(SetHere(setting.key, instead, self._where(entry)))
 
     def _mechanisms_of_listeners(self) -> None:
-        """Add what a single listener enables, and what a placeholder may. Kafka asks the listener between brokers."""
+        """Add the mechanisms of single listeners, and of placeholders.
+
+        Kafka checks those of the listener between brokers.
+        """
         entries = [entry for entry in self._file.entries if entry.name.endswith(ENABLED)]
         more = [entry for entry in entries if entry.name != ENABLED or "${" in entry.value]
         if self._file.scope != BROKER or not more or not self._known[ENABLED].exists_in(self._version):
@@ -194,7 +205,7 @@ class _Reading:
             return
         passed_on = PASSED_ON.fullmatch(entry.name) if scope == BROKER else None
         if scope == ENSEMBLE and SERVERS.fullmatch(entry.name):
-            self._layer.set_here.append(SetHere(entry.name, "the topology says it", self._where(entry)))
+            self._layer.set_here.append(SetHere(entry.name, "the topology sets it", self._where(entry)))
             return
         elsewhere = [other for other in SCOPES if entry.name in BY_SCOPE[other]]
         if passed_on is None and elsewhere:

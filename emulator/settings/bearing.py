@@ -1,8 +1,7 @@
-"""What a setting means here: it is modelled, it has no bearing on replication, the emulator itself sets it, or it has
-a bearing and is not modelled.
+"""Standing of a setting: modelled, without bearing on replication, set here, not modelled.
 
-Of the last kind a table says which checks it can change, at which values, and from which scenario time on. A value that
-is the default, or can change nothing, is harmless.
+Of a setting that is not modelled, a table lists the checks that it can change, at which values, and from which scenario
+time on. A default value, or one that can change nothing, is harmless.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,29 +32,31 @@ TRUNCATED, CACHE, CHECKPOINT = "committed-truncated", "epoch-cache", "checkpoint
 NO_LEADER, UNDER_REPLICATED, UNANSWERED = "no-leader", "under-replicated", "unanswered-request"
 TOO_FEW = "too-few-copies"
 WRITES = (LOST, DUPLICATE, REORDERED)
-"""What becomes of what is produced."""
+"""Checks of produced records."""
 READS = (
     *(READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, WATERMARK),
     *(NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE),
 )
-"""What consumers are given."""
+"""Checks of consumers' reads."""
 RECORDS = (*WRITES, READ_LOST, READ_GAP, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE, GROUP_AHEAD, DIVERGENCE, TOO_FEW)
-"""What becomes of records."""
+"""Checks of records."""
 CONTENT = (*RECORDS, PHANTOM, MATCHING, WATERMARK, EPOCHS, CACHE)
-"""Records and their bytes."""
+"""Checks of records and their bytes."""
 ALL = (
     *(*WRITES, BELOW_MIN, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT),
     *(OUT_OF_RANGE, GROUP_AHEAD, COMMITTED_BACK, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
     *(WATERMARK, ABOVE_END, EPOCHS, STATE, FENCED, TRUNCATED, CACHE, CHECKPOINT, NO_LEADER, UNDER_REPLICATED),
     *(UNANSWERED, TOO_FEW),
 )
-"""Every check: who hears whom, and when."""
+"""Every check: for settings that change connections and timing."""
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
-    """What else is in force where a value is. `broker`: by Kafka's names, defaults included; `topic`: a topic's own,
-    where the value is one of those; `transactional`: some producer has a transactional.id; `racks`: consumers say
-    theirs."""
+    """Other settings in force beside a value.
+
+    `broker`: by Kafka's names, defaults included; `topic`: a topic's own, for a topic's value; `transactional`: a
+    producer has a transactional.id; `racks`: consumers have a client.rack.
+    """
 
     version: str
     broker: Mapping[str, Any]
@@ -64,18 +65,21 @@ class Around(msgspec.Struct, frozen=True, kw_only=True):
     racks: bool = False
 
     def of_log(self, of_topic: str, *of_broker: tuple[str, float]) -> float:
-        """A log's own value of `of_topic`, else the first of `of_broker` (name, factor) that is set. -1: no end."""
+        """A log's own value of `of_topic`, else the first of `of_broker` (name, factor) that is set.
+
+        -1: unlimited.
+        """
         given = [(self.topic.get(of_topic), 1.0), *((self.broker.get(name), factor) for name, factor in of_broker)]
         value, factor = next(((value, factor) for value, factor in given if value is not None), (-1, 1.0))
         return float("inf") if float(value) < 0 else float(value) * factor
 
 
 FromMs = Callable[[Value, Around], float | None]
-"""From which scenario time on a value can change something; None: never."""
+"""Scenario time from which a value can change a run, in ms; None: never."""
 
 
 class Bears(msgspec.Struct, frozen=True):
-    """`words`: for people, which values can change something."""
+    """Bearing of a value. `words`: the values that can change a run, as text."""
 
     words: str
     from_ms: FromMs
@@ -93,7 +97,7 @@ def below(least: int) -> Bears:
 
 
 def from_itself(words: str = "in a run as long as that") -> Bears:
-    """A time: nothing before so many ms have passed."""
+    """A time: no effect before so many ms have passed."""
     return Bears(words, lambda value, around: float(value) if float(value) >= 0 else None)
 
 
@@ -101,8 +105,11 @@ def from_itself(words: str = "in a run as long as that") -> Bears:
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Settings of one subject and standing. `why`: one sentence. `checks`: what those that are not modelled can
-    change, and `bears`: {name: at which values}."""
+    """Settings of one subject and standing.
+
+    `why`: one sentence. `checks`: checks that settings which are not modelled can change, and `bears`: {name: values
+    that can}.
+    """
 
     title: str
     standing: Standing

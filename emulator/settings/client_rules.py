@@ -22,7 +22,7 @@ _LEGAL_ID: Final = re.compile(r"[a-zA-Z0-9._-]*")
 
 
 def broken_of_producer(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
-    """`values`: what is in force; `given`: what somebody asked for, which may contradict itself."""
+    """Broken rules of a producer. `values`: in force; `given`: explicitly set names."""
     gates = gates_for(version)
     idempotent = bool(values.get("enable.idempotence"))
     if given_text(values, "transactional.id") and "enable.idempotence" in given and not idempotent:
@@ -45,18 +45,21 @@ def broken_of_producer(version: str, values: Mapping[str, Any], given: Collectio
         least = values["linger.ms"] + values["request.timeout.ms"]
         if values["delivery.timeout.ms"] < least:
             names = ("delivery.timeout.ms", "linger.ms", "request.timeout.ms")
-            told = f"delivery.timeout.ms {values['delivery.timeout.ms']:g} is less than linger.ms + request.timeout.ms"
-            yield names, f"{told}, {least:g}"
+            less = f"delivery.timeout.ms {values['delivery.timeout.ms']:g} is less than linger.ms + request.timeout.ms"
+            yield names, f"{less}, {least:g}"
 
 
 def broken_of_consumer(version: str, values: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Problem]:
-    """`given`: by the names that were configured, as they were. 0.8.2 had no Java consumer that could read."""
+    """Broken rules of a consumer. `given`: values by configured names.
+
+    0.8.2 had no usable Java consumer.
+    """
     if not gates_for(version).group_coordinator:
         return
     yield from _words_of_java_consumer(given)
     session = values["session.timeout.ms"]
-    if told := too_rare_heartbeats(session, values["heartbeat.interval.ms"]):
-        yield ("heartbeat.interval.ms", "session.timeout.ms"), told
+    if problem := too_rare_heartbeats(session, values["heartbeat.interval.ms"]):
+        yield ("heartbeat.interval.ms", "session.timeout.ms"), problem
     if not since(version, "2.0.0"):
         request, wait = values["request.timeout.ms"], values["fetch.max.wait.ms"]
         if request <= session or request <= wait:
@@ -77,10 +80,13 @@ def _words_of_java_consumer(given: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def broken_of_scala_consumer(version: str, given: Mapping[str, Any]) -> Iterator[Problem]:
-    """`given`: by the Scala consumer's own names. The strategy is checked since 0.9."""
+    """Broken rules of a Scala consumer. `given`: by its own names.
+
+    It validates the strategy since 0.9.
+    """
     for name in ("client.id", "group.id"):
         if not _LEGAL_ID.fullmatch(str(given.get(name, ""))):
-            yield (name,), f"{name}={given[name]!r}: the Scala consumer takes letters, digits, '.', '_' and '-' alone"
+            yield (name,), f"{name}={given[name]!r}: the Scala consumer takes only letters, digits, '.', '_' and '-'"
     if RESET in given and given[RESET] not in SCALA_RESETS:
         expected = f"the Scala consumer takes {' or '.join(SCALA_RESETS)}"
         yield (RESET,), f"{RESET}={given[RESET]} is of the Java consumer; {expected}"

@@ -1,11 +1,10 @@
-"""What admin clients are told of settings (DescribeConfigs): each value in force, where it comes from, and what else is
-said of it.
+"""DescribeConfigs: each setting's value in force, its source, and its synonyms.
 
-    a topic's own > given to this broker > given to all brokers > the broker's file > the default
+    a topic's own > this broker's override > all brokers' override > the broker's file > the default
 
-As Kafka's AdminManager tells it: settings that follow another one have no default of their own (`log.retention.ms`
-where nobody sets it), so that their topics' names have no synonyms there; times that can be set in hours are synonyms
-of each other; what is not known to a version is not told of.
+As in Kafka's AdminManager: settings that follow another one have no default of their own (`log.retention.ms` by
+default), so their topics' names have no synonyms there. Times that can be set in hours are synonyms of each other.
+Settings unknown to a version are omitted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,15 +57,17 @@ class Described(msgspec.Struct, frozen=True):
 
     @property
     def documentation(self) -> str:
-        """What it means here, in a sentence."""
+        """The setting's meaning here, in a sentence."""
         group = GROUP_OF[self.setting.key]
         return f"{group.title}: {group.standing}" + (f", {group.why}" if group.why else "")
 
 
 class BrokersSettings(msgspec.Struct, frozen=True):
-    """What one broker goes by. `own`, `every`: given while it ran, by Kafka's names; `file`: what its server.properties
-    says. `synonyms`: it tells of them (KIP-226, from 1.1). `altered_by_synonym`: what has a synonym that can be altered
-    is not called read-only (up to 2.5)."""
+    """Settings of one broker.
+
+    `own`, `every`: dynamic overrides, by Kafka's names; `file`: its server.properties. `synonyms`: it reports them
+    (KIP-226, from 1.1). `altered_by_synonym`: a setting with an alterable synonym is not read-only (up to 2.5).
+    """
 
     version: str
     synonyms: bool
@@ -103,7 +104,7 @@ def describe_broker(broker: BrokersSettings) -> Iterator[Described]:
 
 
 def describe_every_broker(broker: BrokersSettings) -> Iterator[Described]:
-    """What was given to all brokers while they ran."""
+    """Dynamic overrides of all brokers."""
     for name in sorted(broker.every):
         setting = BY_SCOPE[BROKER].get(name)
         if setting is not None:
@@ -126,7 +127,7 @@ def describe_topic(broker: BrokersSettings, own: Mapping[str, str]) -> Iterator[
         yield Described(setting, value, synonyms[0].source if synonyms else Source.DEFAULT, False, synonyms)
 
 
-# --- what is said of a setting ---
+# --- synonyms and values ---
 
 
 def _layers(broker: BrokersSettings) -> Iterator[tuple[Source, Mapping[str, Any]]]:
@@ -141,7 +142,7 @@ def _given(broker: BrokersSettings, name: str) -> bool:
 
 
 def _synonyms(broker: BrokersSettings, name: str) -> tuple[Synonym, ...]:
-    """AdminManager.configSynonyms: what stands before the setting's own name does not count."""
+    """AdminManager.configSynonyms: synonyms before the setting's own name do not count."""
     names = [one for one in SAME.get(name, (name,)) if one in BY_SCOPE[BROKER]]
     found: list[Synonym] = []
     for source, values in _layers(broker):
@@ -180,7 +181,7 @@ def _release(version: str) -> str:
 
 
 def _followed(broker: BrokersSettings, setting: Setting) -> Any:
-    """What a topic has that says nothing itself."""
+    """Value of a topic without an override."""
     if not setting.follows:
         return setting.default_in(broker.version)
     for name in SAME.get(setting.follows, (setting.follows,)):

@@ -1,7 +1,7 @@
-"""Settings files as people have them: whose settings a file holds, before any version is known.
+"""Settings files of users: the scope of a file, before any version is known.
 
-Whose they are is said before the name (`producer:my.properties`, `broker-0:server-0.properties`), else by the file's
-name (`server.properties`), else found from its keys. `broker.id` says which broker's, unless the kind was said.
+The scope is a prefix of the name (`producer:my.properties`, `broker-0:server-0.properties`), else follows from the
+file's name (`server.properties`), else from its keys. Without a prefix `broker.id` selects the broker.
 """
 
 import re
@@ -18,7 +18,7 @@ from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPI
 from protocol.numbers import number_in
 
 WORDS: Final = {"broker": BROKER, "topic": TOPIC, "producer": PRODUCER, "consumer": CONSUMER, "zookeeper": ENSEMBLE}
-"""What may stand before a file's name: the kind of its settings."""
+"""Prefixes of a file's name: the kind of its settings."""
 NAMED: Final = {
     "server": BROKER,
     "broker": BROKER,
@@ -29,7 +29,7 @@ NAMED: Final = {
     "zookeeper": ENSEMBLE,
 }
 """Words of file names."""
-_SAID = re.compile(r"(?:(broker|topic|producer|consumer|zookeeper)|broker-(\d{1,9})):(.+)", re.DOTALL)
+_PREFIXED = re.compile(r"(?:(broker|topic|producer|consumer|zookeeper)|broker-(\d{1,9})):(.+)", re.DOTALL)
 FILES_MAX: Final = 200
 
 
@@ -38,7 +38,7 @@ class UnusableFile(ValueError):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """A word of `--settings`. `scope` "": to be found out; `broker`: whose it is alone."""
+    """A word of `--settings`. `scope` "": to be derived; `broker`: the only one it applies to."""
 
     path: str
     scope: str = ""
@@ -46,36 +46,39 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
-    """`name`: as people are told of it. `broker`: None for all. `entries`: each name once, the last of its lines;
-    `twice`: names that came more often, with the lines that count for nothing."""
+    """A settings file.
+
+    `name`: for messages. `broker`: None for all. `entries`: each name once, the last of its lines; `twice`: repeated
+    names, with their ineffective lines.
+    """
 
     name: str
     scope: str
     entries: tuple[Entry, ...]
     broker: int | None = None
     by_id: bool = False
-    """It is one broker's because it says broker.id."""
+    """The file applies to one broker because it has broker.id."""
     twice: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
 def wanted(word: str) -> Wanted:
     """`server.properties`, `producer:my.properties` or `broker-0:server-0.properties`."""
-    said = _SAID.fullmatch(word)
-    if said is None:
+    match = _PREFIXED.fullmatch(word)
+    if match is None:
         return Wanted(word)
-    kind, broker, path = said.groups()
+    kind, broker, path = match.groups()
     return Wanted(path, WORDS[kind]) if kind else Wanted(path, BROKER, int(broker))
 
 
 def nearest_word(word: str) -> str:
-    """`; nearest: producer:my.properties` of a word that begins nearly as one that says whose its file is."""
-    said, colon, path = word.partition(":")
-    close = get_close_matches(said, (*WORDS, "broker-0"), n=1) if colon and path else []
-    return f"; nearest: {close[0]}:{path}" if close and close[0] != said else ""
+    """`; nearest: producer:my.properties` for a word with a misspelt prefix."""
+    prefix, colon, path = word.partition(":")
+    close = get_close_matches(prefix, (*WORDS, "broker-0"), n=1) if colon and path else []
+    return f"; nearest: {close[0]}:{path}" if close and close[0] != prefix else ""
 
 
-def settings_file(asked: Wanted, name: str, data: bytes) -> SettingsFile:
-    """`name`: the path as people are told of it. Raises UnusableFile."""
+def settings_file(file: Wanted, name: str, data: bytes) -> SettingsFile:
+    """A file's settings. `name`: the path for messages. Raises UnusableFile."""
     try:
         entries = read_properties(data)
     except NotProperties as error:
@@ -87,16 +90,16 @@ def settings_file(asked: Wanted, name: str, data: bytes) -> SettingsFile:
         for name, count in times.items()
         if count > 1
     )
-    scope = asked.scope or _scope_of(name, last)
-    broker, by_id = asked.broker, False
-    if scope == BROKER and not asked.scope and "broker.id" in last:
+    scope = file.scope or _scope_of(name, last)
+    broker, by_id = file.broker, False
+    if scope == BROKER and not file.scope and "broker.id" in last:
         broker = _broker_id(name, last["broker.id"])
         by_id = broker is not None
     return SettingsFile(name, scope, tuple(last.values()), broker, by_id, twice)
 
 
 def _broker_id(name: str, entry: Entry) -> int | None:
-    """-1: the broker is given one; so it is where a placeholder stands."""
+    """The broker id of an entry; None: generated (-1), or a placeholder."""
     value = entry.value.strip()
     if value == "-1" or "${" in value:
         return None
@@ -122,8 +125,8 @@ def _scope_of(name: str, keys: Iterable[str]) -> str:
     whose = [scope for scope, score in scores.items() if score == best]
     if len(whose) > 1:
         kinds = " or ".join(A_SETTING_OF[scope] for scope in whose)
-        saying = " or ".join(f"{_word_of(scope)}:{name}" for scope in whose)
-        raise UnusableFile(f"{name}: its settings may be {kinds}; say which: {saying}")
+        prefixed = " or ".join(f"{_word_of(scope)}:{name}" for scope in whose)
+        raise UnusableFile(f"{name}: its settings may be {kinds}; give {prefixed}")
     return whose[0]
 
 

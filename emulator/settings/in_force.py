@@ -1,4 +1,4 @@
-"""What is in force on a node: the version's defaults, overridden by what is given."""
+"""Settings in force on a node: the version's defaults, overridden by given values."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -46,10 +46,13 @@ class Settings(Mapping[str, Any]):
 def resolve_settings(
     kafka_version: str, cluster: Mapping[str, object], broker: Mapping[str, object] | None = None
 ) -> Settings:
-    """A broker's or controller's: what is modelled, and whatever else is given. Defaults of the version, overridden by
-    the cluster's settings, overridden by the broker's own. Those of other kinds (`producer.acks`) are left out.
+    """Modelled and given settings of a broker or controller.
 
-    Raises UnusableSetting, UnknownVersion."""
+    Defaults of the version, overridden by the cluster's settings, overridden by the broker's own. Settings of other
+    kinds (`producer.acks`) are omitted.
+
+    Raises UnusableSetting, UnknownVersion.
+    """
     version = ladder_name(kafka_version)
     given = {name: value for name, value in {**cluster, **(broker or {})}.items() if _is_a_brokers(name)}
     read = {name: usable(name, value, version) for name, value in given.items()}
@@ -58,18 +61,18 @@ def resolve_settings(
 
 
 def brokers_in_force(version: str, given: Mapping[str, Value]) -> dict[str, Any]:
-    """Every setting that a broker of that version has; None for one that is not set. `given`: usable values."""
+    """Every setting of a broker of that version; None: not set. `given`: usable values."""
     values, follow = _defaults(version)
     values = values | dict(given)
     values |= {name: values[followed] for name, followed in follow if name not in given}
-    # A message format newer than what the brokers say to each other cannot be: it follows.
+    # The message format cannot be newer than inter.broker.protocol.version: it follows.
     if PROTOCOL in given and FORMAT not in given:
         values[FORMAT] = values[PROTOCOL]
     return values
 
 
 def topics_in_force(version: str, given: Mapping[str, Value], broker: Mapping[str, Any]) -> dict[str, Any]:
-    """Every setting of a topic with `given` of its own, on a broker with `broker` in force."""
+    """Every setting of a topic with overrides `given`, on a broker with `broker` in force."""
     values: dict[str, Any] = {}
     for name, setting in BY_SCOPE[TOPIC].items():
         if setting.exists_in(version):
@@ -87,7 +90,7 @@ def _defaults(version: str) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]
 
 
 def _is_a_brokers(name: str) -> bool:
-    """Unknown names too: somebody has to complain."""
+    """Whether it is a broker's setting, or unknown, so that validation reports it."""
     setting = found(name)
     return setting is None or setting.scope == BROKER
 

@@ -1,6 +1,6 @@
-"""What the Scala clients, and Java producers before 0.11, called otherwise, in the Java clients' words of today.
+"""Settings of Scala clients and old Java producers (before 0.11) under today's Java names.
 
-A producer with settings of the Scala one is played by the Java producer, with the other's defaults: acks=0, three
+The Java producer plays a producer with settings of the Scala one, with the Scala producer's defaults: acks=0, three
 retries, one request at a time (ProducerConfig, SyncProducerConfig, AsyncProducerConfig of 0.8.2 to 1.1).
 """
 
@@ -23,7 +23,7 @@ RESETS: Final = {"smallest": "earliest", "largest": "latest"}
 
 
 def is_scala(scope: str, names: Mapping[str, Any]) -> bool:
-    """Whether one of them is a Scala client's alone."""
+    """Whether one of them belongs only to a Scala client."""
     return any(BY_SCOPE[scope][name].scala for name in names)
 
 
@@ -44,14 +44,14 @@ def java_producer(given: Mapping[str, Value]) -> dict[str, Value]:
                 values["compression.type"] = CODECS.get(str(value), value)
             case _ if known[name].java:
                 values[known[name].java] = value
-    # KafkaProducer of 0.9: it blocks for ever if it was told to block.
+    # KafkaProducer of 0.9: with block.on.buffer.full it blocks for ever.
     if values.pop("block.on.buffer.full", False):
         values["max.block.ms"] = LONG_MAX
     return values
 
 
 def java_consumer(given: Mapping[str, Value]) -> dict[str, Value]:
-    """The same for consumers. What only the old consumer has (`offsets.storage`) stays as it is."""
+    """The same for consumers. Settings of only the old consumer (`offsets.storage`) stay."""
     known = BY_SCOPE[CONSUMER]
     values = {name: value for name, value in given.items() if not known[name].java}
     values |= {known[name].java: value for name, value in given.items() if known[name].java}

@@ -1,5 +1,8 @@
-"""What Kafka refuses of a broker's listeners. They have no bearing here, for the topology says where nodes listen; but
-a broker that does not start with them would not be one that is played."""
+"""Kafka's rules for a broker's listeners.
+
+Listeners have no effect here, since the topology decides where nodes listen. But a broker with refused listeners does
+not start.
+"""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -26,14 +29,14 @@ Problem = tuple[tuple[str, ...], str]
 
 
 def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[str]) -> Iterator[Problem]:
-    """(settings it is about, what is wrong), of the first thing that is wrong. A placeholder is nobody's listener."""
+    """(settings, problem) of the first problem. A placeholder is not validated."""
     if any("${" in str(values.get(name) or "") for name in LISTENER_NAMES):
         return
     named = since(version, "0.10.2")  # before, a listener's name was its security protocol
     protocols = security_protocols(values)
     ours: dict[str, list[tuple[str, str, int]]] = {}
-    listened, said = (LISTENERS, HOST, PORT), (ADVERTISED, ADVERTISED_HOST, ADVERTISED_PORT)
-    for names, ends in ((listened, _listeners(values)), (said, _advertised(values))):
+    listened, shown = (LISTENERS, HOST, PORT), (ADVERTISED, ADVERTISED_HOST, ADVERTISED_PORT)
+    for names, ends in ((listened, _listeners(values)), (shown, _advertised(values))):
         name = names[0]
         ours[name] = []
         for end in ends:
@@ -52,21 +55,24 @@ def broken_listeners(version: str, values: Mapping[str, Any], given: Collection[
     advertised_ends = ours[ADVERTISED] or ours[LISTENERS]
     if since(version, "1.0") and META_ADDRESS in [host for _, host, _ in advertised_ends]:
         by_default = "" if ours[ADVERTISED] else f"; without {ADVERTISED}, those of {LISTENERS} are advertised"
-        yield (*said, *listened), f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
+        yield (*shown, *listened), f"{ADVERTISED}: {META_ADDRESS} is no address that clients can connect to{by_default}"
         return
     listening = [name for name, _, _ in ours[LISTENERS]]
     advertised = [name for name, _, _ in advertised_ends]
     if not set(advertised) <= set(listening):
         yield (
-            (*said, *listened),
-            f"{ADVERTISED} ({_told(advertised)}) are not all among {LISTENERS} ({_told(listening)})",
+            (*shown, *listened),
+            f"{ADVERTISED} ({_names(advertised)}) are not all among {LISTENERS} ({_names(listening)})",
         )
         return
     yield from _between_brokers(values, given, advertised, named)
 
 
 def security_protocols(values: Mapping[str, Any]) -> dict[str, str]:
-    """{listener: its security protocol}. Before 0.10.2, without a map, a listener's name is its protocol."""
+    """{listener: its security protocol}.
+
+    Before 0.10.2, without a map, a listener's name is its protocol.
+    """
     if values.get(PROTOCOLS):
         pairs = [pair.strip().rpartition(":") for pair in str(values[PROTOCOLS]).split(",")]
         return {name.strip().upper(): protocol.strip() for name, _, protocol in pairs}
@@ -74,7 +80,10 @@ def security_protocols(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def inter_broker_protocol(values: Mapping[str, Any]) -> str:
-    """Security protocol between brokers (KafkaConfig.getInterBrokerListenerNameAndSecurityProtocol)."""
+    """Security protocol between brokers.
+
+    (KafkaConfig.getInterBrokerListenerNameAndSecurityProtocol)
+    """
     if own := values.get(INTER_BROKER):
         return security_protocols(values).get(str(own).upper(), "")
     return str(values.get(SECURITY) or "PLAINTEXT")
@@ -100,7 +109,10 @@ def _parts(text: object) -> list[str]:
 
 
 def _not_distinct(version: str, name: str, ends: list[tuple[str, str, int]]) -> str:
-    """CoreUtils.listenerListToEndPoints; until 0.10.1 KafkaConfig.validateUniquePortAndProtocol. Port 0 is any port."""
+    """CoreUtils.listenerListToEndPoints; until 0.10.1 KafkaConfig.validateUniquePortAndProtocol.
+
+    Port 0 is any port.
+    """
     names, ports = [end[0] for end in ends], [end[2] for end in ends if end[2] != 0]
     if len(set(names)) < len(names):
         return f"{name}: each listener needs a name of its own"
@@ -121,18 +133,18 @@ def _between_brokers(
     if own not in advertised:
         yield (
             (which, ADVERTISED, LISTENERS),
-            f"{which}={own} is not among the advertised listeners ({_told(advertised)})",
+            f"{which}={own} is not among the advertised listeners ({_names(advertised)})",
         )
         return
     control = str(values.get(CONTROL) or "").upper()
     if control and control not in advertised:
         yield (
             (CONTROL, ADVERTISED, LISTENERS),
-            f"{CONTROL}={control} is not among the advertised listeners ({_told(advertised)})",
+            f"{CONTROL}={control} is not among the advertised listeners ({_names(advertised)})",
         )
     elif control and control == own:
         yield (CONTROL, which), f"{CONTROL} must be another listener than that between brokers, {own}"
 
 
-def _told(names: list[str]) -> str:
+def _names(names: list[str]) -> str:
     return ", ".join(names)

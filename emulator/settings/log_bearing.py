@@ -1,6 +1,6 @@
-"""When the settings of logs that are not modelled can change a run: what is deleted, compacted or rolled, and when.
+"""Bearing of settings of logs that are not modelled: deletion, compaction, rolling.
 
-Logs here keep everything and roll by size alone. In a run of minutes Kafka's do the same, unless segments are small or
+Logs here keep everything and roll only by size. In a run of minutes Kafka's do the same, unless segments are small or
 short-lived: only full or expired segments are compacted or deleted (LogManager, LogCleaner, Log of 0.8.2 to 2.8).
 """
 
@@ -17,13 +17,19 @@ NEVER_FILLED_BYTES: Final = 1024**3
 
 
 def retention_ms(around: Around) -> float:
-    """In force: log.retention.ms before .minutes before .hours; the topic's own before all. Infinite: for ever."""
+    """Retention in force, in ms; infinite: for ever.
+
+    log.retention.ms before .minutes before .hours; the topic's own before all.
+    """
     brokers = (("log.retention.ms", 1.0), ("log.retention.minutes", 60_000.0), ("log.retention.hours", 3_600_000.0))
     return around.of_log("retention.ms", *brokers)
 
 
 def rolled_after_ms(around: Around) -> float:
-    """When a log may have its second segment: at once where segments are small, else when the first is too old."""
+    """Earliest time of a log's second segment, in ms.
+
+    0 where segments are small, else the age limit of the first.
+    """
     if around.of_log("segment.bytes", ("log.segment.bytes", 1.0)) < NEVER_FILLED_BYTES:
         return 0.0
     rolls_ms = around.of_log("segment.ms", ("log.roll.ms", 1.0), ("log.roll.hours", 3_600_000.0))
@@ -55,7 +61,7 @@ def _compacts(value: Value, around: Around) -> float | None:
 
 
 def _formats(value: Value, around: Around) -> float | None:
-    """Only the record format counts. An unknown word is somebody else's error."""
+    """Bearing of a record format. Another rule reports an unknown word."""
     spoken = gates_for(around.version, str(around.broker.get("inter.broker.protocol.version") or around.version))
     try:
         return None if not value or message_format_magic(str(value)) == spoken.record_magic else 0.0
@@ -64,8 +70,10 @@ def _formats(value: Value, around: Around) -> float | None:
 
 
 def _compresses(value: Value, around: Around) -> float | None:
-    """Before message format 2 a set of messages becomes one wrapper, which is read and cut as a whole; from then on a
-    batch stays a batch."""
+    """Before message format 2 a set of messages becomes one wrapper.
+
+    It is read and truncated as a whole; from then on a batch stays a batch.
+    """
     spoken = gates_for(around.version, str(around.broker.get("inter.broker.protocol.version") or around.version))
     return None if value == "producer" or not spoken.wrapper_reads_whole else 0.0
 

@@ -19,7 +19,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class NotProperties(ValueError):
-    """Not a .properties file, or too large. The message begins with the line, where there is one."""
+    """Not a .properties file, or too large.
+
+    The message begins with the line, where there is one.
+    """
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -31,7 +34,10 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def read_properties(data: bytes) -> tuple[Entry, ...]:
-    """The entries of a file. Java reads Latin-1; a file that is UTF-8 is read as such. Raises NotProperties."""
+    """The entries of a file. Raises NotProperties.
+
+    Java reads Latin-1; a file that is UTF-8 is read as UTF-8.
+    """
     if len(data) > FILE_BYTES_MAX:
         raise NotProperties(f"larger than {FILE_BYTES_MAX} bytes")
     if b"\0" in data:

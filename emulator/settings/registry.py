@@ -1,7 +1,7 @@
-"""All settings by name: what one is, whether a value can be used, and the nearest name to one that nobody knows.
+"""All settings by name: definition, validation, and the nearest name to an unknown one.
 
-Where settings of several kinds meet (a scenario's `settings`, `--set`) those of producers, consumers and topics have
-their kind before the name: `producer.acks`, `topic.retention.ms`. A name that only topics have needs no prefix.
+Where settings of several kinds meet (a scenario's `settings`, `--set`) those of producers, consumers and topics have a
+prefix: `producer.acks`, `topic.retention.ms`. A name that only topics have needs no prefix.
 """
 
 import difflib
@@ -44,7 +44,7 @@ BY_SCOPE: Final[dict[str, dict[str, Setting]]] = {
 """{scope: {Kafka's name: setting}}"""
 
 PASSED_ON: Final = re.compile(r"listener\.name\.[^.]+\.(?:.+\.)?([^.]+(?:\.[^.]+)*)|config\.providers\..+")
-"""What Kafka reads apart: a listener's own settings, and parameters of configuration providers."""
+"""Settings of a listener, and parameters of configuration providers."""
 SERVERS: Final = re.compile(r"(?:server|group|weight)\.\d+")
 """The servers of zoo.cfg."""
 EDITS_MAX: Final = 2
@@ -61,8 +61,10 @@ def found(name: str) -> Setting | None:
 
 
 def usable(name: str, value: object, version: str | None = None) -> Value:
-    """The value as the setting's own type ("true" is true). Without a version, whatever version has the setting.
-    Raises UnusableSetting."""
+    """The value as the setting's own type ("true" is true). Raises UnusableSetting.
+
+    Without a version, any version that has the setting.
+    """
     setting = found(name)
     if setting is None:
         raise UnusableSetting(f"unknown setting {name!r}{nearest_setting(name)}")
@@ -87,8 +89,10 @@ def usable_value(setting: Setting, value: object, version: str | None = None) ->
 
 
 def alterable(scope: str, name: str, value: object, version: str) -> Value:
-    """The value, if a running cluster's topic or broker can be given it (KIP-226; a topic's always). `scope`: TOPIC or
-    BROKER; `name`: Kafka's own. Raises UnusableSetting."""
+    """The value, if it can be altered in a running cluster. Raises UnusableSetting.
+
+    Of a broker by KIP-226; a topic's always. `scope`: TOPIC or BROKER; `name`: Kafka's own.
+    """
     assert scope in (TOPIC, BROKER), scope
     setting = BY_SCOPE[scope].get(name)
     if setting is None:
@@ -120,11 +124,11 @@ def parse_assignment(text_given: str) -> tuple[str, Value]:
     return setting.key, read
 
 
-# --- names that nobody knows ---
+# --- unknown names ---
 
 
 def nearest_setting(name: str, among: Iterable[str] | None = None) -> str:
-    """`; nearest: NAME`, or whose it is where clients have it; "" where nothing is near."""
+    """`; nearest: NAME`, or the client's scope where clients have the name; "" otherwise."""
     if among is not None:
         return _nearest(name, among)
     whose = [A_SETTING_OF[scope] for scope in (PRODUCER, CONSUMER) if name in BY_SCOPE[scope]]
@@ -140,9 +144,11 @@ def _nearest(name: str, among: Iterable[str]) -> str:
 
 
 def slip_of(name: str, among: Iterable[str]) -> str:
-    """The known name that `name` looks like a slip of: other capitals or separators, the same words in another order,
-    one of them missing, or a few letters; "" for a name of somebody else's. So `log.retention.hour`, but not
-    `confluent.metrics.enable`."""
+    """The known name that `name` probably misspells; "" otherwise.
+
+    It has other capitals or separators, the same words in another order, one of them missing, or a few letters changed.
+    So `log.retention.hour`, but not `confluent.metrics.enable`.
+    """
     words, among = sorted(_words(name)), list(among)
     for known in among:
         if sorted(_words(known)) == words:

@@ -1,6 +1,6 @@
-"""What Kafka refuses when it starts: settings that are all right one by one, and not together.
+"""Kafka's rules at startup for combinations of settings.
 
-A rule looks at what is in force and speaks of settings that are given; each is one `require` or exception of Kafka's
+A rule checks values in force and names given settings. Each is one `require` or exception of Kafka's
 (KafkaConfig.validateValues, LogConfig, LogManager; QuorumPeerConfig of ZooKeeper), in the versions that have it.
 """
 
@@ -22,7 +22,7 @@ from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC
 from protocol.versions import PROTOCOL_VERSIONS, message_format_magic, protocol_release, since
 
 Values = Mapping[str, Any]
-"""What is in force, by Kafka's names; None: not set."""
+"""Settings in force, by Kafka's names; None: not set."""
 Broken = Callable[[Values], str]
 """The rule in words; "": it is kept."""
 
@@ -45,18 +45,20 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 def contradictions(scope: str, version: str, values: Values, given: Iterable[str]) -> list[Contradiction]:
-    """Of the rules of a broker, a topic or the session service. `given`: names that somebody gave a value; what follows
-    from defaults alone is nobody's fault."""
-    asked = set(given)
+    """Broken rules of a broker, a topic or the session service.
+
+    `given`: explicitly set names; contradictions among defaults are ignored.
+    """
+    given_names = set(given)
     found = []
     for rule in RULES[scope]:
-        if rule.holds_in(version) and asked & set(rule.names):
+        if rule.holds_in(version) and given_names & set(rule.names):
             message = rule.broken(values)
             if message:
-                found.append(Contradiction(tuple(name for name in rule.names if name in asked), message))
-    if scope == BROKER and asked & set(LISTENER_NAMES):
-        for names, message in broken_listeners(version, values, asked):
-            found.append(Contradiction(tuple(name for name in names if name in asked), message))
+                found.append(Contradiction(tuple(name for name in rule.names if name in given_names), message))
+    if scope == BROKER and given_names & set(LISTENER_NAMES):
+        for names, message in broken_listeners(version, values, given_names):
+            found.append(Contradiction(tuple(name for name in names if name in given_names), message))
     return found
 
 
@@ -129,8 +131,8 @@ def _no_connections(values: Values) -> str:
 
 def _failed_authentication(values: Values) -> str:
     delay, idle = values["connection.failed.authentication.delay.ms"], values["connections.max.idle.ms"]
-    told = f"connection.failed.authentication.delay.ms={delay} is not less than connections.max.idle.ms={idle}"
-    return told if 0 <= idle <= delay else ""
+    problem = f"connection.failed.authentication.delay.ms={delay} is not less than connections.max.idle.ms={idle}"
+    return problem if 0 <= idle <= delay else ""
 
 
 def _sasl(values: Values) -> str:
@@ -145,9 +147,9 @@ def _sasl(values: Values) -> str:
 
 def _zstd_offsets(values: Values) -> str:
     spoken = values[PROTOCOL_AND_FORMAT[0]]
-    told = f"offsets.topic.compression.codec={ZSTD} needs inter.broker.protocol.version 0.11 or later, not {spoken}"
+    problem = f"offsets.topic.compression.codec={ZSTD} needs inter.broker.protocol.version 0.11 or later, not {spoken}"
     old = message_format_magic(spoken) < message_format_magic("2.1")
-    return told if values["offsets.topic.compression.codec"] == ZSTD and old else ""
+    return problem if values["offsets.topic.compression.codec"] == ZSTD and old else ""
 
 
 def _connection_overrides(values: Values) -> str:
@@ -211,8 +213,8 @@ def _session_limits(values: Values) -> str:
     tick = values["tickTime"]
     least, most = values["minSessionTimeout"], values["maxSessionTimeout"]
     least, most = (2 * tick if least == -1 else least), (20 * tick if most == -1 else most)
-    told = f"minSessionTimeout ({least}) is larger than maxSessionTimeout ({most}; 20 ticks where it is not set)"
-    return told if least > most else ""
+    problem = f"minSessionTimeout ({least}) is larger than maxSessionTimeout ({most}; 20 ticks where it is not set)"
+    return problem if least > most else ""
 
 
 ENSEMBLES = (Rule(("tickTime", "minSessionTimeout", "maxSessionTimeout"), _session_limits),)

@@ -1,7 +1,7 @@
-"""One setting: its type, unit and range, what its default is since which version, and which versions have it.
+"""One setting: its type, unit, range, defaults by version, and versions.
 
-Values are read as Kafka's ConfigDef reads them: blanks around are dropped, `TRUE` is true, numbers have the range of
-their type, words are as they are written.
+Values are parsed as Kafka's ConfigDef does: surrounding blanks are dropped, `TRUE` is true, numbers have the range of
+their type, words are case-sensitive.
 """
 
 import math
@@ -16,7 +16,7 @@ Value = int | float | bool | str
 
 BROKER, TOPIC, ENSEMBLE, PRODUCER, CONSUMER = "broker", "topic", "ensemble", "producer", "consumer"
 PREFIXES = {BROKER: "", TOPIC: "topic.", ENSEMBLE: "", PRODUCER: "producer.", CONSUMER: "consumer."}
-"""{scope: what stands before Kafka's name where settings of several kinds meet}"""
+"""{scope: prefix of Kafka's name where settings of several kinds meet}"""
 
 Kind = Literal["int", "long", "short", "double", "bool", "text", "list", "class", "password"]
 NUMBERS: dict[str, tuple[int, int]] = {
@@ -24,7 +24,7 @@ NUMBERS: dict[str, tuple[int, int]] = {
     "int": (-(2**31), 2**31 - 1),
     "long": (-(2**63), 2**63 - 1),
 }
-"""Kafka's whole numbers: what fits."""
+"""Ranges of Kafka's whole numbers."""
 LONG_MAX = 2**63 - 1
 INT_MAX = 2**31 - 1
 DOUBLE_MAX = 1.7976931348623157e308
@@ -37,21 +37,26 @@ Bounds = tuple[tuple[str, float | None], ...]
 FIRST = "0.8.2"
 
 Update = Literal["", "cluster-wide", "per-broker", "per-client"]
-"""How a setting can be altered while brokers run (KIP-226), as Kafka's documentation calls it; `per-client`: those of
-users, clients and addresses, which no file has."""
+"""Update mode of a setting in running brokers (KIP-226), in Kafka's words.
+
+`per-client`: of users, clients and addresses, which no file has.
+"""
 ALTERED: tuple[Update, ...] = ("cluster-wide", "per-broker")
-"""What one broker can be given."""
+"""Update modes of one broker's overrides."""
 CLUSTER_WIDE: dict[str, Any] = {"update": "cluster-wide", "update_since": "1.1"}
 PER_BROKER: dict[str, Any] = {"update": "per-broker", "update_since": "1.1"}
 
 
 class Setting(msgspec.Struct, frozen=True, kw_only=True):
-    """`name`: Kafka's own. `unit`: ms, bytes, ...; "" for truths and texts. `low` and `high` are allowed. `words`: all
-    that a text, or each part of a list, may be; `words_since`, `words_until`: those that not every version knows.
-    `form`: (a regular expression for the whole text, what that is in words).
-    `since`, `until`: first and last version that has it; "" is open. `follows`: the setting whose value in force is
-    the default. `update`: how it can be altered while a broker runs, since `update_since`; `only_update`: in no other
-    way. `scala`: of the clients that went with 2.0; `java`: what the Java clients call the same."""
+    """A setting.
+
+    `name`: Kafka's own. `unit`: ms, bytes, ...; "" for booleans and texts. `low` and `high` are allowed. `words`:
+    values that a text, or each part of a list, may have; `words_since`, `words_until`: those of some versions. `form`:
+    (a regular expression for the whole text, its description). `since`, `until`: first and last version that has it; ""
+    is open. `follows`: the setting whose value in force is the default. `update`: how it can be altered in a running
+    broker, since `update_since`; `only_update`: in no other way. `scala`: of the clients removed in 2.0; `java`: the
+    Java clients' name.
+    """
 
     name: str
     kind: Kind
@@ -87,7 +92,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return [value for first, value in self.defaults if is_since(version, first)][-1]
 
     def can_be_altered_in(self, version: str) -> bool:
-        """While what has it is there: a topic's always."""
+        """Whether it can be altered at run time; a topic's always can."""
         updated = self.scope == TOPIC or (bool(self.update) and is_since(version, self.update_since))
         return updated and self.exists_in(version)
 
@@ -114,8 +119,10 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.words, *late, *early)
 
     def read(self, value: object, version: str | None = None) -> tuple[str, Value]:
-        """(what is wrong, ""; the value as this setting's type). Texts of command lines, files and recordings are
-        understood."""
+        """(problem, or ""; the value as this setting's type).
+
+        Accepts texts of command lines, files and recordings.
+        """
         if isinstance(value, str):
             value = value.strip()
         match self.kind:

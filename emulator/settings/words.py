@@ -1,4 +1,4 @@
-"""A setting in words, for people: its default, what is allowed, which versions have it, how it can be altered."""
+"""Text about a setting: its default, allowed values, versions, and update mode."""
 
 from emulator.settings.setting import DOUBLE_MAX, INT_MAX, LONG_MAX, Setting, shown_version
 
@@ -17,8 +17,8 @@ def default(setting: Setting) -> str:
     if setting.follows or setting.name in VERSIONS:
         return setting.follows or "the broker's version"
     steps = [(first, value_in_words(value)) for first, value in setting.defaults]
-    told = [word if index == 0 else f"{shown_version(first)}: {word}" for index, (first, word) in enumerate(steps)]
-    return "; ".join(told)
+    parts = [word if index == 0 else f"{shown_version(first)}: {word}" for index, (first, word) in enumerate(steps)]
+    return "; ".join(parts)
 
 
 def default_in(setting: Setting, version: str) -> str:
@@ -65,7 +65,7 @@ def lifetime_of(since: str, until: str) -> str:
 
 
 def updates(setting: Setting) -> str:
-    """`cluster-wide, since 1.1`; "" for what a running broker keeps."""
+    """Update mode, such as `cluster-wide, since 1.1`; "": a running broker cannot alter it."""
     if not setting.update:
         return ""
     first = setting.since if setting.since and setting.update_since == "1.1" else setting.update_since

@@ -1,4 +1,4 @@
-"""Events: what every process writes, one JSON line each. The schema that Spark reads is derived from here.
+"""Events that processes write, one JSON line each. Spark's schema is derived from here.
 
 A line is the envelope and the event's own fields, flat:
 
@@ -17,7 +17,7 @@ have a default, which stands for a run that does not have them yet.
 
 Reading order: `base`, `operations` (client level), then the replica level: `processes`, `logs`, `leadership`, `control`
 (controller and session service), `faults`; at last `wire`. `reading`: whether a line is an event.
-`record_values`: several records named by one event.
+`record_values`: an event with several records.
 """
 
 from typing import Final
@@ -183,11 +183,11 @@ ENVELOPE: dict[str, type] = {
     "format": int, "run": str, "node": str, "incarnation": int, "seq": int, "cause": str,
     "mono_ms": float, "wall_ms": float, "at_ms": float, "level": str, "event": str,
 }  # fmt: skip
-"""Fields of every line, in the order in which they are written."""
+"""Fields of every line, in the order of writing."""
 
 
 def field_types() -> dict[str, type]:
-    """Every field of every event, with its one type; envelope first. The columns of the audit's table."""
+    """{field: type} of all events, envelope first: the columns of the audit's table."""
     columns = dict(ENVELOPE)
     for cls in EVENTS.values():
         for name, kind in cls.__annotations__.items():

@@ -19,5 +19,5 @@ class Event(msgspec.Struct, omit_defaults=False, gc=False):
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """`[0, 2, 1]` -> `0,2,1`: how events spell lists of brokers."""
+    """Spelling of broker lists in events: `[0, 2, 1]` -> `0,2,1`."""
     return ",".join(map(str, ids))

@@ -1,12 +1,14 @@
-"""The controller, and the session service that elects it."""
+"""Events of the controller, and of the session service that elects it."""
 
 from protocol.events.base import Event
 
 # fmt: off
 
 class ControllerChanged(Event):
-    """`active` true: this broker is (now) controller, as it believes; false: it resigned. `zk_version`: of
-    /controller_epoch."""
+    """A broker became controller (`active` true), as it believes, or resigned (false).
+
+    `zk_version`: of /controller_epoch.
+    """
     NAME = "controller_changed"
     active: bool
     controller_epoch: int
@@ -15,7 +17,7 @@ class ControllerChanged(Event):
 
 
 class BrokersSeen(Event):
-    """The controller saw brokers come and go; texts such as "0,2"."""
+    """The controller saw brokers join and leave; texts such as "0,2"."""
     NAME = "brokers_seen"
     added: str
     removed: str
@@ -24,15 +26,20 @@ class BrokersSeen(Event):
 
 
 class BrokersHandled(Event):
-    """The controller begins to act on brokers that came (`change` startup), went (failure) or lost a log directory
-    (log-dir-failure)."""
+    """The controller begins to handle brokers that joined, left, or lost a log directory.
+
+    `change`: startup, failure, log-dir-failure.
+    """
     NAME = "brokers_handled"
     change: str
     brokers: str
 
 
 class ReplicasMarkedOffline(Event):
-    """The controller heard from broker `replica`, which lives, that these are gone with their log directory."""
+    """A broker reported to the controller that replicas are offline with their log directory.
+
+    `replica`: that broker, which lives.
+    """
     NAME = "replicas_marked_offline"
     replica: int
     partitions: str             # "t-0,t-2"
@@ -40,8 +47,11 @@ class ReplicasMarkedOffline(Event):
 
 
 class StateDecided(Event):
-    """The controller wrote a partition's state. `reason`: created, offline-election, offline-replica,
-    preferred-election, isr-change, ... `replica`: that left the ISR (offline-replica)."""
+    """The controller wrote a partition's state.
+
+    `reason`: created, offline-election, offline-replica, preferred-election, isr-change, ... `replica`: the one that
+    left the ISR (offline-replica).
+    """
     NAME = "state_decided"
     topic: str
     partition: int
@@ -55,9 +65,11 @@ class StateDecided(Event):
 
 
 class TopicDeletionChanged(Event):
-    """The controller deletes a topic. `change`: asked (heard of its mark), begun (its replicas are told to go), halted
-    (`reason`: a replica is offline, could not be deleted, a reassignment is under way), refused
-    (delete.topic.enable)."""
+    """Progress of a topic's deletion at the controller.
+
+    `change`: asked (the controller saw its mark), begun (replicas are ordered to delete), halted (`reason`: a replica
+    is offline, could not be deleted, a reassignment is under way), refused (delete.topic.enable).
+    """
     NAME = "topic_deletion_changed"
     topic: str
     change: str
@@ -66,15 +78,17 @@ class TopicDeletionChanged(Event):
 
 
 class TopicRemoved(Event):
-    """Every replica of the topic is deleted, as was asked for, and the controller takes it out of the session service
-    now. What is called so from here on is another topic."""
+    """The controller removes a deleted topic from the session service.
+
+    Every replica is deleted. A later topic of the same name is another topic.
+    """
     NAME = "topic_removed"
     topic: str
     controller_epoch: int
 
 
 class SessionChanged(Event):
-    """Seen by a client: `state` connected, disconnected, expired, closed. `owner`: whose session."""
+    """A client saw its session's `state`: connected, disconnected, expired, closed."""
     NAME = "session_changed"
     session: int
     state: str
@@ -83,7 +97,10 @@ class SessionChanged(Event):
 
 
 class SessionEnded(Event):
-    """Seen by the ensemble's leader. `reason`: expired or closed. `owner`: the node whose session it was."""
+    """The ensemble's leader ended a session.
+
+    `reason`: expired or closed. `owner`: the node that had the session.
+    """
     NAME = "session_ended"
     session: int
     reason: str
@@ -92,7 +109,7 @@ class SessionEnded(Event):
 
 
 class ZnodeChanged(Event):
-    """Committed at one server (each server writes its own). `change`: created, changed, deleted. `data`: as text."""
+    """A change of a znode, committed at one server (each server writes its own)."""
     NAME = "znode_changed"
     path: str
     change: str
@@ -102,7 +119,7 @@ class ZnodeChanged(Event):
 
 
 class EnsembleChanged(Event):
-    """A session server's role: looking, following, leading; `serving`: it accepts clients."""
+    """Role of a session server: looking, following, leading. `serving`: it accepts clients."""
     NAME = "ensemble_changed"
     role: str
     peer_epoch: int

@@ -1,12 +1,14 @@
-"""Faults, and the steps of the scenario that asks for them."""
+"""Events of faults, and of the scenario's steps that request them."""
 
 from protocol.events.base import Event
 
 # fmt: off
 
 class FaultAsked(Event):
-    """The injector was asked for a rule, or to heal it. `rule` names it in the run; `what` is its text ("cut az-0",
-    "heal cut az-0")."""
+    """The injector received a request for a rule, or to heal it.
+
+    `rule`: its name in the run; `what`: its text ("cut az-0", "heal cut az-0").
+    """
     NAME = "fault_asked"
     rule: str
     what: str
@@ -14,14 +16,14 @@ class FaultAsked(Event):
 
 
 class FaultInForce(Event):
-    """At this node, from now on."""
+    """A rule is in force at this node, from now on."""
     NAME = "fault_in_force"
     rule: str
     what: str
 
 
 class FaultHealed(Event):
-    """At this node; `frames_stopped`: held or dropped here while it lasted."""
+    """A rule is healed at this node. `frames_stopped`: frames held or dropped here."""
     NAME = "fault_healed"
     rule: str
     what: str
@@ -29,8 +31,10 @@ class FaultHealed(Event):
 
 
 class FaultLasted(Event):
-    """In force at this node until its end, which comes now; `frames_stopped`: held or dropped here until then. Not told
-    where the kernel stops them."""
+    """A rule was in force at this node until the node's end, which comes now.
+
+    `frames_stopped`: frames held or dropped here. Not written where the kernel stops the frames.
+    """
     NAME = "fault_lasted"
     rule: str
     what: str
@@ -38,26 +42,28 @@ class FaultLasted(Event):
 
 
 class FaultTried(Event):
-    """First attempt to send to `peer`, or to connect to it, over a link that a rule had stopped, after its heal: from
-    here on traffic is owed."""
+    """First attempt to send to `peer`, or to connect to it, over a healed link.
+
+    A rule had stopped that link. From here on traffic is due.
+    """
     NAME = "fault_tried"
     rule: str
     peer: str
 
 
 class FaultTraffic(Event):
-    """First traffic from `peer` over a link that a rule had stopped, after its heal: the proof that it healed."""
+    """First traffic from `peer` over a link that a rule had stopped: proof of its heal."""
     NAME = "fault_traffic"
     rule: str
     peer: str
 
 
 DEADLY_FAULTS = ("disk-full", "disk-error")
-"""Machine faults that a broker may die of by itself, as Kafka's does: no surprise when they were done on purpose."""
+"""Machine faults that may end a broker, as Kafka's: expected after an injected fault."""
 
 
 START_REFUSED = "start-refused"
-"""What a machine fault is called that tells of an end to whom it concerns: no surprise either."""
+"""`what` of a machine fault that reports a failed start to its requester: also expected."""
 
 
 UNRESPONSIVE = "unresponsive"
@@ -78,8 +84,11 @@ class MachineFault(Event):
 
 
 class HardwareChanged(Event):
-    """What a node's machine is like from now on, in this life and later ones: each storage operation takes so much
-    longer, each fsync so much, and its wall clock is so far ahead of the others'."""
+    """Properties of a node's machine from now on, in this incarnation and later ones.
+
+    `operation_ms`, `fsync_ms`: additional time of each storage operation and fsync; `clock_ahead_ms`: lead of its wall
+    clock over the others'.
+    """
     NAME = "hardware_changed"
     target: str
     operation_ms: float

@@ -1,13 +1,15 @@
-"""Leadership: roles, in-sync replicas, and what followers ask their leader."""
+"""Events of leadership: roles, in-sync replicas, and followers' requests to their leader."""
 
 from protocol.events.base import Event
 
 # fmt: off
 
 class RoleChanged(Event):
-    """`role`: leader, follower, offline. `leader`: whom it follows (itself if leader). `adding`, `removing`: of a
-    reassignment, as the controller's order had them. `min_insync_replicas`: the setting, as this broker has it for the
-    partition."""
+    """A replica's role: leader, follower, offline.
+
+    `leader`: the broker that it follows (itself if leader). `adding`, `removing`: replicas of a reassignment, from the
+    controller's order. `min_insync_replicas`: this broker's setting for the partition.
+    """
     NAME = "role_changed"
     topic: str
     partition: int
@@ -25,9 +27,11 @@ class RoleChanged(Event):
 
 
 class IsrChangeAsked(Event):
-    """A leader wants another ISR. `change`: shrink or expand. `through`: session (direct write) or controller
-    (AlterIsr). `high_watermark`, `log_end`, `min_insync_replicas`: its own; `out_of_sync`: who leaves, with the log
-    end known of each."""
+    """A leader requests another ISR.
+
+    `change`: shrink or expand. `through`: session (direct write) or controller (AlterIsr). `high_watermark`, `log_end`,
+    `min_insync_replicas`: the leader's; `out_of_sync`: replicas that leave, each with its known log end.
+    """
     NAME = "isr_change_asked"
     topic: str
     partition: int
@@ -44,8 +48,11 @@ class IsrChangeAsked(Event):
 
 
 class IsrChangeEnded(Event):
-    """`result`: done, bad-version, refused, session-expired. `leader_epoch`: of whoever had asked, when it was
-    answered. `high_watermark`, `min_insync_replicas`: the leader's own, before anything follows from it."""
+    """Result of an ISR change: done, bad-version, refused, session-expired.
+
+    `leader_epoch`: the requester's, at the response. `high_watermark`, `min_insync_replicas`: the leader's, before the
+    result takes effect.
+    """
     NAME = "isr_change_ended"
     topic: str
     partition: int
@@ -58,8 +65,10 @@ class IsrChangeEnded(Event):
 
 
 class PartitionBlocked(Event):
-    """The partition's lock is held by a call that waits for the session service (semantics 1.6); `blocked` false:
-    released. `waiting`: requests, orders and checks that wait for it."""
+    """A call that waits for the session service holds the partition's lock (semantics 1.6).
+
+    `blocked` false: released. `waiting`: requests, orders and checks that wait for the lock.
+    """
     NAME = "partition_blocked"
     topic: str
     partition: int
@@ -68,7 +77,7 @@ class PartitionBlocked(Event):
 
 
 class MetadataChanged(Event):
-    """This broker's own metadata answer for a partition, whenever it changes. `live`: "0,1,2"."""
+    """This broker's own metadata of a partition, whenever it changes. `live`: "0,1,2"."""
     NAME = "metadata_changed"
     topic: str
     partition: int
@@ -80,8 +89,10 @@ class MetadataChanged(Event):
 
 
 class FetcherChanged(Event):
-    """`change`: added, removed, delayed, failed. `source`: broker fetched from. `offset`: next to fetch.
-    `leader_epoch`: that the fetcher goes by."""
+    """A fetcher's partition: added, removed, delayed, failed.
+
+    `source`: the broker to fetch from. `offset`: the next to fetch. `leader_epoch`: the fetcher's.
+    """
     NAME = "fetcher_changed"
     topic: str
     partition: int
@@ -93,8 +104,11 @@ class FetcherChanged(Event):
 
 
 class EpochAnswered(Event):
-    """A leader said where a follower's epoch ends: epoch `leader_epoch` at `offset`, each -1 undefined. `own_epoch`:
-    the follower's own latest up to it, -1 none. It cuts `to`; not `complete`: and asks again."""
+    """A leader returned the end offset of a follower's epoch.
+
+    `leader_epoch`, `offset`: of the response, each -1 undefined. `own_epoch`: the follower's latest epoch up to it, -1
+    none. The follower truncates to `to`. `complete` false: it sends another request.
+    """
     NAME = "epoch_answered"
     topic: str
     partition: int
@@ -108,8 +122,11 @@ class EpochAnswered(Event):
 
 
 class FetchOffsetReset(Event):
-    """A follower's offset was out of its leader's range. `offset`: where the leader's log ends (`reason` latest), or
-    begins (start); not-allowed: it ends there, and this broker exits rather than cut. `log_end`: the own, before."""
+    """A follower's fetch offset was out of its leader's range.
+
+    `offset`: end of the leader's log (`reason` latest), or its start (start). not-allowed: the log ends there, and this
+    broker exits rather than truncate. `log_end`: the follower's own, before.
+    """
     NAME = "fetch_offset_reset"
     topic: str
     partition: int
@@ -120,7 +137,7 @@ class FetchOffsetReset(Event):
 
 
 class FetchOutOfRange(Event):
-    """A leader was asked by follower `broker` for an offset that it does not have."""
+    """Follower `broker` requested an offset that the leader does not have."""
     NAME = "fetch_out_of_range"
     topic: str
     partition: int
@@ -132,17 +149,21 @@ class FetchOutOfRange(Event):
 
 
 class TopicConfigured(Event):
-    """This broker has heard of a change of a topic's own settings: what they are now, `name=value` one after the other
-    ("" none). They hold for its logs from now on."""
+    """This broker received a change of a topic's settings, in force for its logs from now on.
+
+    `config`: all of the topic's own settings now, `name=value` separated by blanks ("" none).
+    """
     NAME = "topic_configured"
     topic: str
     config: str
 
 
 class BrokerConfigured(Event):
-    """This broker has heard of a change of settings that brokers are given while they run (KIP-226): those of `broker`,
-    itself, or of all (-1) are these now, `name=value` one after the other ("" none). Not `in_force`: one of them cannot
-    be, and all stay as they were."""
+    """This broker received a change of dynamic broker settings (KIP-226).
+
+    `broker`: itself, or -1 for all brokers. `config`: these settings now, `name=value` separated by blanks ("" none).
+    `in_force` false: one of them is invalid, and all stay as they were.
+    """
     NAME = "broker_configured"
     broker: int
     config: str
@@ -150,8 +171,10 @@ class BrokerConfigured(Event):
 
 
 class GroupCoordinatorChanged(Event):
-    """This broker and a partition of the offsets topic: `change` loading, loaded (it coordinates), resigned.
-    `offsets`: how many it holds."""
+    """This broker's role for a partition of the offsets topic: loading, loaded, resigned.
+
+    `loaded`: it coordinates the groups. `offsets`: number of committed offsets that it holds.
+    """
     NAME = "group_coordinator_changed"
     topic: str
     partition: int
@@ -161,8 +184,11 @@ class GroupCoordinatorChanged(Event):
 
 
 class GroupChanged(Event):
-    """A group's members at its coordinator: `state` as Kafka calls it (PreparingRebalance, Stable, ...), Dead when this
-    broker coordinates it no more. `members`: their ids, with commas, the first of them."""
+    """A group's members at its coordinator.
+
+    `state`: Kafka's name (PreparingRebalance, Stable, ...), Dead when this broker no longer coordinates it. `members`:
+    the first of their ids, separated by commas.
+    """
     NAME = "group_changed"
     group: str
     state: str
@@ -172,8 +198,11 @@ class GroupChanged(Event):
 
 
 class RequestNotUnderstood(Event):
-    """A request of another broker, `peer`, is of a version that this binary does not know yet: the connection is
-    closed, as Kafka does with what it cannot parse. The other's inter.broker.protocol.version is too new."""
+    """Another broker sent a request of a version that this binary does not know.
+
+    The connection is closed, as Kafka does with unparsable requests. The `peer`'s inter.broker.protocol.version is too
+    new.
+    """
     NAME = "request_not_understood"
     peer: str
     api: str
@@ -181,9 +210,11 @@ class RequestNotUnderstood(Event):
 
 
 class LeaderAndIsrIgnored(Event):
-    """An order of the controller that changed nothing for this partition, or (half-way) not all that it should, why.
+    """An order of the controller had no effect on this partition, or (half-way) only a part.
+
     `controller_epoch`: of the order; `state_controller_epoch`: of the partition's state in it. An order of an older
-    controller is ignored whole: topic "", partition -1, `current_epoch`: the controller epoch known."""
+    controller is ignored whole: topic "", partition -1, `current_epoch`: the controller epoch known.
+    """
     NAME = "leader_and_isr_ignored"
     topic: str
     partition: int

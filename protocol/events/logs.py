@@ -1,17 +1,20 @@
-"""Logs: what is appended, truncated, and known to be on enough replicas."""
+"""Events of logs: appends, truncations, and high watermarks."""
 
 from protocol.events.base import Event
 
 EPOCHS_TOLD_MAX = 32
-"""Entries of a leader epoch cache that `epochs` tells, the newest."""
+"""Maximum entries of a leader epoch cache in `epochs`: the newest."""
 
 # fmt: off
 
 class LogLoaded(Event):
-    """A replica found on disk. `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets
-    of the segments that were validated, and `corrupted` that of the one that was cut, -1: none. `directory` "": the
-    only log directory. `checkpointed`: the high watermark in replication-offset-checkpoint, as it was found, -1: none;
-    `epochs`: its leader epoch cache, each epoch and where it begins, the newest 32."""
+    """A replica found on disk.
+
+    `clean`: the clean-shutdown marker was there. Otherwise `recovered` are the base offsets of the validated segments,
+    and `corrupted` that of the truncated one, -1: none. `directory` "": the only log directory. `checkpointed`: the
+    high watermark in replication-offset-checkpoint, as found, -1: none. `epochs`: its leader epoch cache, each epoch
+    and its start offset, the newest 32.
+    """
     NAME = "log_loaded"
     topic: str
     partition: int
@@ -27,8 +30,10 @@ class LogLoaded(Event):
 
 
 class LogCreated(Event):
-    """A new, empty replica; what this broker may have had of the partition before is gone. `directory` "": the only log
-    directory."""
+    """A new, empty replica, which replaces any earlier log of the partition on this broker.
+
+    `directory` "": the only log directory.
+    """
     NAME = "log_created"
     topic: str
     partition: int
@@ -36,9 +41,11 @@ class LogCreated(Event):
 
 
 class LogDeleted(Event):
-    """A replica's log was deleted, as the controller ordered. `reason`: topic-deleted (this broker has been told that
-    the topic is on its way out) or replica-moved. `log_end`: of what was in it. `directory` "": the only log
-    directory."""
+    """A replica's log was deleted, as the controller ordered.
+
+    `reason`: topic-deleted (the controller had announced the topic's deletion to this broker) or replica-moved.
+    `log_end`: of the deleted log. `directory` "": the only log directory.
+    """
     NAME = "log_deleted"
     topic: str
     partition: int
@@ -48,7 +55,10 @@ class LogDeleted(Event):
 
 
 class BatchAppended(Event):
-    """One batch at [base_offset, last_offset]. `as_leader`: from a producer; otherwise fetched from the leader."""
+    """One batch at [base_offset, last_offset].
+
+    `as_leader`: from a producer; otherwise fetched from the leader.
+    """
     NAME = "batch_appended"
     topic: str
     partition: int
@@ -60,10 +70,12 @@ class BatchAppended(Event):
 
 
 class DuplicateAnswered(Event):
-    """A leader appended nothing, for producer `producer_id` had used these sequence numbers in this epoch: it answers
-    with the offsets of the batch that has them (KIP-98). `digest`: of the batch as sent; `written_digest`: of the one
-    in the log. A retry has the same digest; with another one the producer sent other records under used numbers, and
-    takes them for written."""
+    """A leader recognized a duplicate batch and appended nothing (KIP-98).
+
+    Producer `producer_id` had used these sequence numbers in this epoch. The leader returns the offsets of the earlier
+    batch. `digest`: of the batch as sent; `written_digest`: of the one in the log. A retry has the same digest. With
+    another digest the producer reused numbers for other records, and takes those records for written.
+    """
     NAME = "duplicate_answered"
     topic: str
     partition: int
@@ -79,8 +91,11 @@ class DuplicateAnswered(Event):
 
 
 class LogTruncated(Event):
-    """Cut to `to` (exclusive end). `log_end`: before. `effective`: something was cut. `reason`: high-watermark,
-    epoch, diverging, out-of-range, full. `epochs`: what is left in its leader epoch cache, as in log_loaded."""
+    """A log was truncated to `to` (exclusive end).
+
+    `log_end`: before. `effective`: records were removed. `reason`: high-watermark, epoch, diverging, out-of-range,
+    full. `epochs`: the remaining leader epoch cache, as in log_loaded.
+    """
     NAME = "log_truncated"
     topic: str
     partition: int
@@ -93,8 +108,11 @@ class LogTruncated(Event):
 
 
 class LogStartMoved(Event):
-    """A log begins at `log_start` now, before at `previous`: what lies below is deleted, on purpose. `reason`:
-    requested (DeleteRecords, at the leader), or leader (a follower was told). `epochs`: its leader epoch cache."""
+    """A log's start moved from `previous` to `log_start`: records below are deleted on purpose.
+
+    `reason`: requested (DeleteRecords, at the leader), or leader (a follower received it). `epochs`: the leader epoch
+    cache.
+    """
     NAME = "log_start_moved"
     topic: str
     partition: int
@@ -106,8 +124,11 @@ class LogStartMoved(Event):
 
 
 class LeaderEpochBegan(Event):
-    """A replica noted where an epoch begins (leader-epoch-checkpoint). `previous_epoch`, `previous_offset`: of the
-    entry before, -1 none; `entries`: how many there were; `epochs`: all of them now, as in log_loaded."""
+    """A replica added an epoch's start offset to leader-epoch-checkpoint.
+
+    `previous_epoch`, `previous_offset`: of the entry before, -1 none; `entries`: their number before; `epochs`: all of
+    them now, as in log_loaded.
+    """
     NAME = "leader_epoch_began"
     topic: str
     partition: int
@@ -120,7 +141,7 @@ class LeaderEpochBegan(Event):
 
 
 class HighWatermarkMoved(Event):
-    """`leading`: this replica leads (and may expose records below it)."""
+    """A replica's high watermark moved. `leading`: it leads, and may expose records below."""
     NAME = "high_watermark_moved"
     topic: str
     partition: int
@@ -131,8 +152,10 @@ class HighWatermarkMoved(Event):
 
 
 class LogDirFailed(Event):
-    """A log directory is offline, with the `partitions` in it; `directory` "": the only one of `directories`. `last`:
-    the broker ends with it, before 1.0 with its first."""
+    """A log directory is offline, with the `partitions` in it.
+
+    `directory` "": the only one of `directories`. `last`: the broker ends with it, before 1.0 with its first.
+    """
     NAME = "log_dir_failed"
     reason: str
     directory: str = ""

@@ -1,4 +1,4 @@
-"""Client level: operations, invoked, then ok, failed or unknown."""
+"""Events of clients' operations: invoked, then ok, failed or unknown."""
 
 from protocol.events.base import Event
 
@@ -9,24 +9,29 @@ class _Client(Event):
 
 
 class OperationInvoked(_Client):
-    """A client is about to do something. Written before the request leaves. `kind`: produce, fetch, metadata,
-    list-offsets, commit (of an offset), committed (which offset a group has committed)."""
+    """A client begins an operation. Written before the request leaves.
+
+    `kind`: produce, fetch, metadata, list-offsets, commit (of an offset), committed (reads a group's committed offset).
+    """
     NAME = "operation_invoked"
     operation: str              # unique in the run: NODE.INCARNATION:N
     kind: str
     topic: str
-    partition: int              # -1: the partitioner will say; the end names it
+    partition: int              # -1: the partitioner decides; the end names it
     acks: int
     value: str                  # of a produce: the record's value, see `records`; of commit, committed: the group
-    broker: int                 # asked directly; -1: whoever the metadata names
+    broker: int                 # the target; -1: the leader according to the metadata
     offset: int                 # of a fetch; the committed one; -1 otherwise
-    client: str = ""            # client.id of a Kafka client, as a broker's door heard it; "": one of our own
+    client: str = ""            # client.id of a Kafka client, from its request; "": one of our own
     records: int = 1            # of a produce: that follow one another in one batch; then `value` is a JSON list
 
 
 class AttemptSent(_Client):
-    """One try of an operation. `digest`: CRC of the batch as sent (the same that replicas record). `timeout_ms`: when
-    the client itself gives up, at the latest; 0: of a Kafka client, or of the session service, nobody knows."""
+    """One attempt of an operation.
+
+    `digest`: CRC of the batch as sent (the same that replicas record). `timeout_ms`: the client's own time limit; 0:
+    unknown, of a Kafka client or of the session service.
+    """
     NAME = "attempt_sent"
     operation: str
     attempt: int
@@ -36,7 +41,10 @@ class AttemptSent(_Client):
 
 
 class AttemptEnded(_Client):
-    """`error` as Kafka's code, or -2 when the connection was refused, lost or timed out (`reason` says which)."""
+    """Result of an attempt.
+
+    `error`: Kafka's code, or -2 when the connection was refused, lost or timed out (`reason`).
+    """
     NAME = "attempt_ended"
     operation: str
     attempt: int
@@ -46,10 +54,12 @@ class AttemptEnded(_Client):
 
 
 class OperationEnded(_Client):
-    """`outcome`: ok (acknowledged), failed (definitely not done), unknown. `offset`: of the record, of several
-    (`records`) of the first; of a fetch the next; of committed what was found, -1 nothing. `broker`: the last that was
-    asked, in the last of so many `attempts`. `idempotent`: the producer has an identity, by which brokers know a batch
-    that they have."""
+    """Result of an operation: ok (acknowledged), failed (definitely not done), unknown.
+
+    `offset`: of the record, of several (`records`) of the first; of a fetch the next; of committed the result, -1 none.
+    `broker`: the one of the last attempt, of so many `attempts`. `idempotent`: the producer has an identity, by which
+    brokers recognize a duplicate batch.
+    """
     NAME = "operation_ended"
     operation: str
     kind: str
@@ -68,8 +78,10 @@ class OperationEnded(_Client):
 
 
 class RecordsRead(_Client):
-    """A consumer was given records: offsets `[base_offset, last_offset]`, their batch's digest and epoch, and the HW
-    it came with."""
+    """A consumer received records at offsets `[base_offset, last_offset]`.
+
+    `digest`, `leader_epoch`: of their batch; `high_watermark`: of the response.
+    """
     NAME = "records_read"
     operation: str
     topic: str
@@ -83,10 +95,13 @@ class RecordsRead(_Client):
 
 
 class GroupMemberChanged(_Client):
-    """A consumer, as a member of its group. `change`: joined (`generation`; `reason` leader: it assigns), assigned
-    (these partitions more), revoked (these let go of), lost (these were another's before it knew, KIP-429), refused (it
-    is a stranger to its coordinator, `reason` says by which error), failed (it gives up), left. `member`: the id that
-    it was given, "" none; `instance`: its group.instance.id. `partitions`: t-0,t-1."""
+    """A consumer's membership of its group.
+
+    `change`: joined (`generation`; `reason` leader: it assigns), assigned (additional partitions), revoked (partitions
+    given up), lost (partitions that were another's before it knew, KIP-429), refused (unknown to its coordinator,
+    `reason` has the error), failed (it gives up), left. `member`: its member id, "" none; `instance`: its
+    group.instance.id. `partitions`: t-0,t-1.
+    """
     NAME = "group_member_changed"
     group: str
     member: str
@@ -98,10 +113,12 @@ class GroupMemberChanged(_Client):
 
 
 class PositionLeft(_Client):
-    """A consumer, which was about to read on at `offset`, does not: what it reads next, if anything, begins elsewhere.
+    """A consumer does not continue at `offset`: its next read, if any, begins elsewhere.
+
     `reason`: seek, or the exception of Java's consumer: OffsetOutOfRangeException (the leader has no such offset),
-    LogTruncationException (from `diverging_offset` on, -1 unknown, the leader has another history), ...
-    `stopped`: it reads no more; otherwise its policy says where it goes on."""
+    LogTruncationException (from `diverging_offset` on, -1 unknown, the leader has another history), ... `stopped`: it
+    reads no more; otherwise its reset policy decides the next offset.
+    """
     NAME = "position_left"
     operation: str
     topic: str

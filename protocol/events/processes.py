@@ -1,11 +1,14 @@
-"""Processes: they begin and end, and how late their timers fired."""
+"""Events of processes: their start and end, and the lateness of their timers."""
 
 from protocol.events.base import Event
 
 # fmt: off
 
 class NodeStarted(Event):
-    """A life of a process begins; its versions are what it was told to play, `settings` those that somebody gave it."""
+    """A process's incarnation begins.
+
+    Versions are those that it emulates; `settings`: those given to it.
+    """
     NAME = "node_started"
     roles: str                  # "broker,controller", "session", "client"
     az: str
@@ -15,8 +18,11 @@ class NodeStarted(Event):
 
 
 class NodeStopped(Event):
-    """Last event of an orderly end, that of the run too: so whatever was written before it is there, or missed. `code`
-    0: asked for; otherwise it died by itself, `reason` says why, and `kind` in one word (protocol/kinds.py)."""
+    """Last event of an orderly end, and of the run: every earlier event is there, or missed.
+
+    `code` 0: requested; otherwise the process ended by itself, with `reason`, and `kind` in one word
+    (protocol/kinds.py).
+    """
     NAME = "node_stopped"
     code: int
     reason: str
@@ -24,8 +30,10 @@ class NodeStopped(Event):
 
 
 class TimerLateness(Event):
-    """How late this process's timers fired, in scenario ms, since the last such event. Network world only. A timer
-    that the shell sets every 20 ms of real time is among them, so that every process has some."""
+    """Lateness of this process's timers, in scenario ms, since the last such event.
+
+    Network world only. The shell's timer of every 20 ms of real time is included, so that every process has some.
+    """
     NAME = "timer_lateness"
     timers: int
     p50_ms: float

@@ -1,7 +1,7 @@
-"""Whether a line that was read is an event: every field of its type there, of its type, and of a possible size.
+"""Validation of a line as an event: all its fields present, of their type and in range.
 
-Who reads events relies on them as on a Struct; so a line that says `batch_appended` and no topic is no event at all,
-and is counted as broken. The audit asks Spark the same (`audit.events`), of the fields that its tables have.
+Readers rely on events as on a Struct. So a `batch_appended` line without a topic is no event, and counts as broken. The
+audit applies the same rule in Spark (`audit.events`), to the fields of its tables.
 """
 
 import math
@@ -16,29 +16,32 @@ from protocol.undecodable import UNDECODABLE
 
 ENVELOPE_NEEDED: Final = ("node", "incarnation", "seq", "at_ms", "run")
 TIME_MS_MAX: Final = 1e12
-"""Thirty years: of the scenario's clock, and of a timer's lateness."""
+"""Maximum of the scenario's clock and of a timer's lateness: thirty years."""
 NUMBER_MAX: Final = 1 << 53
-"""Of offsets, epochs and counts: what JSON's readers agree on, and what can be added up without overflowing."""
+"""Maximum of offsets, epochs and counts: JSON readers agree on it, and sums do not overflow."""
 COUNTS_MAX: Final[dict[str, int]] = {"records": RECORDS_MAX}
-"""{a number that stands for so many rows: the most that it can be}; the least is 1."""
+"""{a number that stands for so many rows: its maximum}; the minimum is 1."""
 WIDE: Final = frozenset(("digest", "session", "zxid"))
 """Numbers that are only compared, and may have 64 bits."""
 CLOCKS: Final = frozenset(("mono_ms", "wall_ms"))
-"""They count from elsewhere."""
+"""Clocks with another origin."""
 _BUCKET: Final = r"[0-9]{1,12}([.][0-9]{1,6})?(e[+][0-9]{1,2})?:[0-9]{1,15}"
 BUCKETS_PATTERN: Final = rf"^({_BUCKET}( {_BUCKET})*)?$"
-"""Of a text of `protocol.lateness.buckets_text`."""
+"""Pattern of a text of `protocol.lateness.buckets_text`."""
 BUCKETS_CHARACTERS_MAX: Final = 4_096
 LINE_BYTES_MAX: Final = 8 << 20
-"""The longest value that can be produced, written in escapes, and its envelope fit several times. A longer line is no
-event, and is not looked at."""
+"""Maximum length of a line.
+
+The longest value that can be produced, written in escapes, and its envelope fit several times. A longer line is no
+event, and is not decoded.
+"""
 NAME_SHOWN_MAX: Final = 40
 
 NEEDED: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(field.name for field in msgspec.structs.fields(event) if field.required)
     for name, event in EVENTS.items()
 }
-"""{event: its fields, but those that came later}"""
+"""{event: its required fields}; fields that came later have defaults."""
 BOUNDED: Final = frozenset(name for name, kind in FIELDS.items() if kind is int) - WIDE
 TIMES: Final = frozenset(name for name, kind in FIELDS.items() if kind is float) - CLOCKS
 
@@ -52,14 +55,16 @@ _buckets = re.compile(BUCKETS_PATTERN)
 
 
 def event_in(line: bytes) -> dict[str, Any] | None:
-    """The event that a line holds; None: it holds none."""
+    """The event of a line; None: the line has none."""
     fields = _object_in(line)
     return fields if fields is not None and problem_of(fields) is None else None
 
 
 def placed_in(line: bytes) -> dict[str, Any] | None:
-    """The object that a line holds, whatever it lacks, if it is called after an event and has its place among the
-    others of its node; else None."""
+    """A line's object, even if incomplete, with an event name and a place in its node's order.
+
+    Otherwise None.
+    """
     fields = _object_in(line) or {}
     if not isinstance(fields.get("event"), str):
         return None
@@ -67,7 +72,7 @@ def placed_in(line: bytes) -> dict[str, Any] | None:
 
 
 def at_ms_in(line: bytes) -> float:
-    """When a line was written, in scenario ms; what does not say it, or says what cannot be: before everything."""
+    """Scenario time of a line, in ms; -inf for a missing or impossible time."""
     try:
         at_ms = _times.decode(line).at_ms
     except UNDECODABLE:
@@ -86,7 +91,7 @@ def _object_in(line: bytes) -> dict[str, Any] | None:
 
 
 def problem_of(fields: dict[str, Any]) -> str | None:
-    """Why the object is no event, in a few words; None: it is one."""
+    """Reason why the object is no event, in a few words; None: it is one."""
     if "format" not in fields:
         return "no format"
     if fields["format"] != EVENT_FORMAT:

@@ -1,4 +1,4 @@
-"""Wire level: every connection and frame."""
+"""Events of the wire level: connections and frames."""
 
 from protocol.events.base import Event
 
@@ -9,7 +9,10 @@ class _Wire(Event):
 
 
 class ConnectionChanged(_Wire):
-    """`change`: opening, opened, accepted, refused, closed, lost. `connection`: NODE.INCARNATION#ID of the opener."""
+    """A connection's state: opening, opened, accepted, refused, closed, lost.
+
+    `connection`: NODE.INCARNATION#ID of the opener.
+    """
     NAME = "connection_changed"
     connection: str
     peer: str
@@ -19,7 +22,7 @@ class ConnectionChanged(_Wire):
 
 
 class FrameSent(_Wire):
-    """`number`: of the frame on this connection in this direction, from 1."""
+    """A frame was sent. `number`: of the frame on this connection in this direction, from 1."""
     NAME = "frame_sent"
     connection: str
     peer: str
@@ -32,7 +35,10 @@ class FrameSent(_Wire):
 
 
 class FrameReceived(_Wire):
-    """A frame of the peer, whole; with `frame_sent` of the same connection and number it is an edge between nodes."""
+    """A whole frame of the peer was received.
+
+    With `frame_sent` of the same connection and number it is an edge between nodes.
+    """
     NAME = "frame_received"
     connection: str
     peer: str
@@ -57,7 +63,7 @@ class FrameStopped(_Wire):
 
 
 class FrameRefused(_Wire):
-    """Bytes that are no frame: the connection is closed."""
+    """The peer sent bytes that are no frame; the connection is closed."""
     NAME = "frame_refused"
     connection: str
     peer: str

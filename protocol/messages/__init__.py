@@ -2,9 +2,9 @@
 
 Reading order: `base` (what a message is), `replication` (Produce, Fetch, epochs), `leadership` (the controller's),
 `groups` (committed offsets), `membership` (members of groups), `administration` (topics made, grown and deleted),
-`configuration` (settings told and changed), `placement` (leaders and replicas moved), `session` (session service and
+`configuration` (settings read and changed), `placement` (leaders and replicas moved), `session` (session service and
 its clients), `ensemble` (session servers among themselves), `control` (the injector's own connection), `agents` (a
-machine's agent), `status` (what a node thinks), `workload` and `consuming` (what the player asks of client processes).
+machine's agent), `status` (a node's own view), `workload` and `consuming` (the player's requests to client processes).
 Importing this package fills `base.REGISTRY`.
 """
 

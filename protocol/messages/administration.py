@@ -1,7 +1,7 @@
-"""Messages of whoever makes, grows and deletes topics: CreateTopics, CreatePartitions, DeleteTopics, which the
-controller's broker takes, and deletes records: DeleteRecords, which leaders take.
+"""Messages that create, grow and delete topics, and delete records.
 
-Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients ask a broker.
+The controller's broker handles CreateTopics, CreatePartitions and DeleteTopics; leaders handle DeleteRecords. Our own
+commands write znodes, as Kafka's tools did at the time; Kafka's clients send requests to a broker.
 """
 
 from typing import Annotated
@@ -29,9 +29,9 @@ from protocol.messages.configuration import DescribedSetting
 TOPICS_MAX = 1_000
 PARTITIONS_MAX = 10_000
 UP_TO_HIGH_WATERMARK = -1
-"""Of DeleteRecords."""
+"""Offset in DeleteRecords that stands for the high watermark."""
 AS_CONFIGURED = -1
-"""Of partitions or replicas: as the broker's settings say (version 4 and later)."""
+"""Number of partitions or replicas from the broker's settings (version 4 and later)."""
 
 
 class PlacedPartition(msgspec.Struct):
@@ -40,7 +40,7 @@ class PlacedPartition(msgspec.Struct):
 
 
 class NewTopic(msgspec.Struct, omit_defaults=True):
-    """`assignment`: instead of numbers."""
+    """A topic to create. `assignment`: instead of numbers."""
 
     topic: str
     partitions: Annotated[Int32, unit("partitions")] = AS_CONFIGURED
@@ -51,7 +51,7 @@ class NewTopic(msgspec.Struct, omit_defaults=True):
 
 @register
 class CreateTopicsRequest(Message):
-    """Answered when every partition has a leader here, or the time is over."""
+    """Response when every partition has a leader on this broker, or after the time limit."""
 
     API_KEY = 19
     API_NAME = "CreateTopics"
@@ -62,7 +62,7 @@ class CreateTopicsRequest(Message):
 
 
 class TopicResult(msgspec.Struct, omit_defaults=True):
-    """`message`: of an error, for people. `partitions`, `replication_factor`, `settings`: of a new topic."""
+    """Result for a topic. `message`: of an error, for people. Other fields: of a new topic."""
 
     topic: str
     error: ErrorField = 0
@@ -82,7 +82,10 @@ class CreateTopicsResponse(Message):
 
 
 class GrownTopic(msgspec.Struct, omit_defaults=True):
-    """`partitions`: how many there shall be in all. `assignment`: replicas of the new ones alone; None: placed here."""
+    """A topic to grow.
+
+    `partitions`: the new total. `assignment`: replicas of the new partitions only; None: the broker places them.
+    """
 
     topic: str
     partitions: Annotated[Int32, unit("partitions")]
@@ -91,7 +94,7 @@ class GrownTopic(msgspec.Struct, omit_defaults=True):
 
 @register
 class CreatePartitionsRequest(Message):
-    """Answered when every partition of the topics has a leader here, or the time is over (KIP-195)."""
+    """Response when every partition has a leader here, or after the time limit (KIP-195)."""
 
     API_KEY = 37
     API_NAME = "CreatePartitions"
@@ -112,7 +115,7 @@ class CreatePartitionsResponse(Message):
 
 @register
 class DeleteTopicsRequest(Message):
-    """Answered when this broker tells of them no more, or the time is over."""
+    """Response when this broker's metadata no longer has the topics, or after the time limit."""
 
     API_KEY = 20
     API_NAME = "DeleteTopics"
@@ -131,7 +134,7 @@ class DeleteTopicsResponse(Message):
 
 
 class DeleteRecordsPartition(msgspec.Struct):
-    """Records below `offset` go; -1: below the high watermark."""
+    """Delete a partition's records below `offset`; -1: below the high watermark."""
 
     topic: str
     partition: PartitionField
@@ -140,7 +143,10 @@ class DeleteRecordsPartition(msgspec.Struct):
 
 @register
 class DeleteRecordsRequest(Message):
-    """Answered when every replica that lives begins there, or the time is over. The leader takes it."""
+    """Response when every live replica starts at the offset, or after the time limit.
+
+    The leader handles it.
+    """
 
     API_KEY = 21
     API_NAME = "DeleteRecords"
@@ -150,7 +156,7 @@ class DeleteRecordsRequest(Message):
 
 
 class DeletedRecords(msgspec.Struct, omit_defaults=True):
-    """`low_watermark`: where the log begins on every replica that lives; -1: not known, or an error."""
+    """`low_watermark`: log start on every live replica; -1: unknown, or an error."""
 
     topic: str
     partition: PartitionField

@@ -1,7 +1,7 @@
-"""Keeping: what the supervisor says to the agent of a machine (a container), which starts and signals its node.
+"""Messages between the supervisor and a machine's agent, which starts and signals its node.
 
-The first frame is a Hello with the run's token. Launch and Signal are answered in order; how processes end and stand
-still is told whenever it happens.
+A machine is a container. The first frame is a Hello with the run's token. The agent responds to Launch and Signal in
+order; it reports ends and halts of processes at any time.
 """
 
 from typing import Annotated
@@ -15,16 +15,16 @@ Pid = Annotated[Int32, unit("process id", "on the agent's machine")]
 
 @register
 class LaunchRequest(Message):
-    """A new process, whose node listens when this is answered."""
+    """Start a process; the response follows when its node listens."""
 
     API_KEY = 1320
     API_NAME = "Launch"
-    order: Annotated[bytes, unit("msgpack", "what the process is told")]
+    order: Annotated[bytes, unit("msgpack", "the process's configuration")]
 
 
 @register
 class LaunchResponse(Message):
-    """`problem` "" or why there is no process."""
+    """`problem`: reason why there is no process, or ""."""
 
     API_KEY = 1320
     API_NAME = "Launch"
@@ -43,7 +43,7 @@ class SignalRequest(Message):
 
 @register
 class SignalResponse(Message):
-    """`alive` false: the process had ended before."""
+    """`alive` false: the process had already ended."""
 
     API_KEY = 1321
     API_NAME = "Signal"
@@ -62,7 +62,7 @@ class ProcessEnded(Message):
 
 @register
 class ProcessHalted(Message):
-    """`halted` false: it goes on."""
+    """A process was halted, or (`halted` false) continued."""
 
     API_KEY = 1323
     API_NAME = "ProcessHalted"

@@ -1,7 +1,7 @@
-"""Messages of whoever asks for settings and changes them: DescribeConfigs, AlterConfigs, IncrementalAlterConfigs.
+"""Messages that read and change settings: DescribeConfigs, (Incremental)AlterConfigs.
 
-A *resource* is a topic, a broker by its number, or all brokers (the empty name). Kafka's clients ask a broker; our own
-commands write znodes, as Kafka's tools did at the time.
+A *resource* is a topic, a broker by its number, or all brokers (the empty name). Kafka's clients send requests to a
+broker; our own commands write znodes, as Kafka's tools did at the time.
 """
 
 from typing import Annotated
@@ -17,7 +17,7 @@ BROKER_LOGGER_RESOURCE = 8
 RESOURCES_MAX = 1_000
 SETTINGS_MAX = 1_000
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
-"""Operations of IncrementalAlterConfigs; the last two are of lists."""
+"""Operations of IncrementalAlterConfigs; the last two apply to lists."""
 
 Int8 = Annotated[int, Meta(ge=-128, le=127)]
 ResourceKind = Int8
@@ -25,7 +25,7 @@ ResourceName = Annotated[str, Meta(max_length=2**15 - 1)]
 
 
 class ResourceAsked(msgspec.Struct, omit_defaults=True):
-    """`names`: of the settings; None: all of them."""
+    """A resource to describe. `names`: of the settings; None: all of them."""
 
     kind: ResourceKind
     name: ResourceName
@@ -34,7 +34,7 @@ class ResourceAsked(msgspec.Struct, omit_defaults=True):
 
 @register
 class DescribeConfigsRequest(Message):
-    """`synonyms`: also what else is said of a setting; `documentation`: what it means here."""
+    """`synonyms`: include the other sources of a setting; `documentation`: include its meaning."""
 
     API_KEY = 32
     API_NAME = "DescribeConfigs"
@@ -45,7 +45,7 @@ class DescribeConfigsRequest(Message):
 
 
 class SettingSynonym(msgspec.Struct):
-    """`source`: 1 a topic's own, 2 given to this broker, 3 to all brokers, 4 in its file, 5 the default."""
+    """A source of a value: 1 topic, 2 this broker, 3 all brokers, 4 its file, 5 default."""
 
     name: str
     value: str | None
@@ -53,8 +53,11 @@ class SettingSynonym(msgspec.Struct):
 
 
 class DescribedSetting(msgspec.Struct, omit_defaults=True):
-    """`value` None: it is not set, or `sensitive`. `kind`: 1 bool, 2 text, 3 int, 4 short, 5 long, 6 double, 7 list, 8
-    class, 9 password. `synonyms`: what is said of it, the first is in force."""
+    """A setting's description.
+
+    `value` None: it is not set, or `sensitive`. `kind`: 1 bool, 2 text, 3 int, 4 short, 5 long, 6 double, 7 list, 8
+    class, 9 password. `synonyms`: all its sources, the one in force first.
+    """
 
     name: str
     value: str | None
@@ -86,7 +89,7 @@ class DescribeConfigsResponse(Message):
 
 
 class AlteredSetting(msgspec.Struct, omit_defaults=True):
-    """`operation`: SET, DELETE, APPEND or SUBTRACT. A value of None is right for DELETE alone."""
+    """`operation`: SET, DELETE, APPEND or SUBTRACT. Only DELETE may have the value None."""
 
     name: str
     value: str | None
@@ -110,7 +113,7 @@ class AlterResult(msgspec.Struct, omit_defaults=True):
 
 @register
 class AlterConfigsRequest(Message):
-    """A resource has these settings and no others."""
+    """Replace all settings of a resource by these."""
 
     API_KEY = 33
     API_NAME = "AlterConfigs"
@@ -130,7 +133,7 @@ class AlterConfigsResponse(Message):
 
 @register
 class IncrementalAlterConfigsRequest(Message):
-    """A resource keeps what is not named (KIP-339)."""
+    """Change the named settings of a resource; the others stay (KIP-339)."""
 
     API_KEY = 44
     API_NAME = "IncrementalAlterConfigs"

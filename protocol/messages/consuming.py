@@ -1,8 +1,7 @@
-"""What the scenario's player asks of the client process in an AZ about groups: consume, commit, look what is
-committed.
+"""The player's requests about groups to a client process: consume, commit, read committed.
 
-As in `workload`: every request is answered; `problem` says why nothing was done. `old`: by the old consumer, whose
-offsets are in the session service (up to 1.1). `settings` under Kafka's names.
+As in `workload`: every request has a response; `problem` is the reason for a refusal. `old`: use the old consumer, with
+offsets in the session service (up to 1.1). `settings` have Kafka's names.
 """
 
 from typing import Annotated
@@ -30,8 +29,11 @@ Group = Annotated[str, Meta(min_length=1, max_length=255)]
 
 @register
 class ClientConsumeRequest(Message):
-    """Read these partitions from where the group was, until all of them are at their end and `at_least_ms` have
-    passed, or `at_most_ms`; then leave, with a last commit if `enable.auto.commit`."""
+    """Consume partitions from the group's offsets, then leave.
+
+    The consumer stops when all partitions are at their end and `at_least_ms` have passed, or after `at_most_ms`. It
+    commits at the end if `enable.auto.commit` is set.
+    """
 
     API_KEY = 1406
     API_NAME = "ClientConsume"
@@ -44,9 +46,12 @@ class ClientConsumeRequest(Message):
 
 
 class ToldReading(msgspec.Struct, omit_defaults=True):
-    """One partition. `committed`: what the group had when reading began, null nothing; `resets`: why positions were
-    left for others, in order (OffsetOutOfRangeException, LogTruncationException); `position`: the next to read, -1
-    none was found; `error`: what reading ended with."""
+    """Result of one partition.
+
+    `committed`: the group's offset at the start, null none; `resets`: exceptions that changed the position, in order
+    (OffsetOutOfRangeException, LogTruncationException); `position`: the next offset to read, -1 none; `error`: the one
+    that ended reading.
+    """
 
     topic: str
     partition: PartitionField
@@ -59,7 +64,7 @@ class ToldReading(msgspec.Struct, omit_defaults=True):
 
 @register
 class ClientConsumeResponse(Message):
-    """`commit`: what became of the last commit; 0 also where there was none."""
+    """`commit`: error of the last commit; 0 also without one."""
 
     API_KEY = 1406
     API_NAME = "ClientConsume"
@@ -71,7 +76,7 @@ class ClientConsumeResponse(Message):
 
 @register
 class ClientCommitRequest(Message):
-    """Commit one offset for the group, and try again what may pass for `timeout_ms`."""
+    """Commit one offset for the group; retry retriable errors for `timeout_ms`."""
 
     API_KEY = 1407
     API_NAME = "ClientCommit"
@@ -96,7 +101,7 @@ class ClientCommitResponse(Message):
 
 @register
 class ClientCommittedRequest(Message):
-    """What has the group committed? Asked for `timeout_ms` at most."""
+    """Read the group's committed offset, for `timeout_ms` at most."""
 
     API_KEY = 1408
     API_NAME = "ClientCommitted"
@@ -110,7 +115,7 @@ class ClientCommittedRequest(Message):
 
 @register
 class ClientCommittedResponse(Message):
-    """`offset` -1: nothing is committed (or, with an error, nobody knows)."""
+    """`offset` -1: none is committed (or, with an error, unknown)."""
 
     API_KEY = 1408
     API_NAME = "ClientCommitted"

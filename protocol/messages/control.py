@@ -1,7 +1,7 @@
-"""Control: the first frame of every connection, and the injector's own connection, which no cut touches.
+"""Control messages: the first frame of every connection, and the injector's own connection.
 
-`Hello` opens every TCP connection of the network world. The supervisor's connection to a node (purpose `control`)
-carries rules and the order to begin; every request is answered.
+`Hello` opens every TCP connection of the network world. The supervisor's connection to a node (purpose `control`),
+which no cut affects, carries rules and the order to begin; every request has a response.
 """
 
 from typing import Annotated
@@ -15,7 +15,10 @@ ScenarioMillis = Annotated[float, unit("ms", "scenario time, from the cluster's 
 
 @register
 class Hello(Message):
-    """Who opens this connection and for what. Not counted among the connection's frames (it is number 0)."""
+    """Opener and purpose of this connection.
+
+    Not counted among the connection's frames (it is number 0).
+    """
 
     API_KEY = 1300
     API_NAME = "Hello"
@@ -29,7 +32,7 @@ class Hello(Message):
 
 @register
 class BeginRequest(Message):
-    """First on the control connection: the rules in force, before the node opens or accepts anything else."""
+    """Rules in force, first on the control connection, before the node opens or accepts others."""
 
     API_KEY = 1301
     API_NAME = "Begin"
@@ -38,7 +41,7 @@ class BeginRequest(Message):
 
 @register
 class BeginResponse(Message):
-    """The machine has taken its first input."""
+    """The machine has handled its first input."""
 
     API_KEY = 1301
     API_NAME = "Begin"
@@ -64,7 +67,7 @@ class ApplyRuleResponse(Message):
 
 @register
 class HealRuleRequest(Message):
-    """`packets_dropped`: by the kernel's packet filter at this node, which has opened already."""
+    """`packets_dropped`: by the kernel's packet filter at this node, which already passes again."""
 
     API_KEY = 1303
     API_NAME = "HealRule"
@@ -93,7 +96,7 @@ class RuleCountsRequest(Message):
 
 @register
 class RuleCountsResponse(Message):
-    """Of every rule this life of the node has known, healed ones included."""
+    """Counts of every rule in this incarnation of the node, healed ones included."""
 
     API_KEY = 1304
     API_NAME = "RuleCounts"
@@ -103,7 +106,7 @@ class RuleCountsResponse(Message):
 
 @register
 class EndRequest(Message):
-    """The run is over: write what is waiting and exit, without the machine's doing."""
+    """End of the run: write pending data and exit, without the machine."""
 
     API_KEY = 1305
     API_NAME = "End"
@@ -111,7 +114,7 @@ class EndRequest(Message):
 
 @register
 class EndResponse(Message):
-    """Everything is in the files."""
+    """All data is in the files."""
 
     API_KEY = 1305
     API_NAME = "End"
@@ -130,7 +133,7 @@ class PauseRequest(Message):
 
 @register
 class PauseResponse(Message):
-    """The signal may come."""
+    """The process is ready for the signal."""
 
     API_KEY = 1306
     API_NAME = "Pause"
@@ -160,8 +163,11 @@ class PausedResponse(Message):
 
 @register
 class BreakDiskRequest(Message):
-    """From now on the node's disk, or that folder of it, is full: for the rest of this life, for who starts it again
-    has made room. Or it fails: whatever is done with it, in later lives too."""
+    """Fill or fail the node's disk, or one folder of it, from now on.
+
+    A full disk lasts for the rest of this incarnation, since a restart frees it. A failed disk fails every operation,
+    in later incarnations too.
+    """
 
     API_KEY = 1307
     API_NAME = "BreakDisk"
@@ -171,7 +177,7 @@ class BreakDiskRequest(Message):
 
 @register
 class BreakDiskResponse(Message):
-    """`used_bytes`: what is on the disk; -1: this node has none."""
+    """`used_bytes`: bytes on the disk; -1: this node has none."""
 
     API_KEY = 1307
     API_NAME = "BreakDisk"
@@ -182,7 +188,7 @@ class BreakDiskResponse(Message):
 
 @register
 class FlushRequest(Message):
-    """What happened so far shall be in the files: the process is about to be killed."""
+    """Write all events so far to the files: the process is about to be killed."""
 
     API_KEY = 1308
     API_NAME = "Flush"
@@ -190,7 +196,7 @@ class FlushRequest(Message):
 
 @register
 class FlushResponse(Message):
-    """It is."""
+    """All events so far are in the files."""
 
     API_KEY = 1308
     API_NAME = "Flush"
@@ -199,7 +205,7 @@ class FlushResponse(Message):
 
 @register
 class SetHardwareRequest(Message):
-    """What this node's machine is like from now on."""
+    """Set the properties of this node's machine from now on."""
 
     API_KEY = 1309
     API_NAME = "SetHardware"
@@ -208,7 +214,7 @@ class SetHardwareRequest(Message):
 
 @register
 class SetHardwareResponse(Message):
-    """It is."""
+    """The properties are in force."""
 
     API_KEY = 1309
     API_NAME = "SetHardware"

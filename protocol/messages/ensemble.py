@@ -1,10 +1,10 @@
-"""Messages of the session servers among themselves: election, discovery, synchronisation, broadcast.
+"""Messages among session servers: election, discovery, synchronisation, broadcast.
 
-Keys from 1200. All are one-way: a quorum protocol answers when it can, not when it is asked. Server numbers are
-places in the ensemble's list; a zxid is (epoch << 32 | counter). Names are ZooKeeper's where it has one.
+Keys from 1200. All are one-way: in a quorum protocol a reply comes when a quorum permits, not per request. Server
+numbers are places in the ensemble's list; a zxid is (epoch << 32 | counter). Names are ZooKeeper's where it has one.
 Semantics 5.2, 5.3.
 
-Conversation of a leadership term, on the one connection that a follower opens to its leader:
+Sequence of a leadership term, on the one connection that a follower opens to its leader:
 
     FollowerInfo -> / LeaderInfo <- / AckEpoch -> / History, NewLeader <- / AckNewLeader -> / UpToDate <-
     then Proposal <- / ProposalAck -> / Commit <-, LeaderPing <- / LearnerPong ->, Forward ->
@@ -20,7 +20,7 @@ from protocol.messages.session import WriteOp
 
 ServerField = Annotated[Int32, unit("server number", "place in the ensemble's list, from 0")]
 EPOCH_MAX: Final = 2**29
-"""So that a zxid, (epoch << 32 | counter), fits into 64 bits."""
+"""Maximum epoch: a zxid, (epoch << 32 | counter), fits into 64 bits."""
 PeerEpochField = Annotated[int, Meta(ge=0, le=EPOCH_MAX), unit("peer epoch", "0: none yet")]
 NewEpochField = Annotated[int, Meta(ge=1, le=EPOCH_MAX), unit("peer epoch", "above all that were accepted")]
 ZxidField = Annotated[Int64, unit("zxid", "epoch << 32 | counter; 0: nothing yet")]
@@ -29,7 +29,7 @@ RequestField = Annotated[Int64, unit("request number", "the origin server's, uni
 
 
 class Transaction(msgspec.Struct, omit_defaults=True):
-    """One step of the replicated state; every server applies the same ones in the order of their zxids.
+    """One step of the replicated state; all servers apply the same ones in order of zxids.
 
     `kind`: operations (of `session`), open (a session with `timeout_ms` and `password`, its id is the zxid) or close.
     `origin` and `request` name the server and the call that wait for it. `error`: refused by the leader,
@@ -53,8 +53,10 @@ class Transaction(msgspec.Struct, omit_defaults=True):
 
 @register
 class Vote(Message):
-    """`state`: looking, following or leading. `election_round` counts elections; votes of an older one do not
-    count."""
+    """A server's vote. `state`: looking, following or leading.
+
+    `election_round` counts elections; votes of an older one do not count.
+    """
 
     API_KEY = 1200
     API_NAME = "EnsembleVote"
@@ -68,7 +70,7 @@ class Vote(Message):
 
 @register
 class FollowerInfo(Message):
-    """First on a follower's connection to the elected leader."""
+    """First message on a follower's connection to the elected leader."""
 
     API_KEY = 1201
     API_NAME = "EnsembleFollowerInfo"
@@ -78,7 +80,10 @@ class FollowerInfo(Message):
 
 @register
 class LeaderInfo(Message):
-    """`epoch`: above every epoch that a majority had accepted. A follower that accepted a newer one leaves."""
+    """`epoch`: above every epoch that a majority had accepted.
+
+    A follower that accepted a newer one leaves.
+    """
 
     API_KEY = 1202
     API_NAME = "EnsembleLeaderInfo"
@@ -88,7 +93,7 @@ class LeaderInfo(Message):
 
 @register
 class AckEpoch(Message):
-    """The epoch is accepted, on disk. `counts` false: it was accepted before, perhaps from another leader."""
+    """The epoch is accepted, on disk. `counts` false: it had been accepted before."""
 
     API_KEY = 1203
     API_NAME = "EnsembleAckEpoch"
@@ -100,8 +105,10 @@ class AckEpoch(Message):
 
 @register
 class History(Message):
-    """Makes the follower's log equal to the leader's: diff (append), trunc (cut after `truncate_to`, append) or
-    snap (replace, append)."""
+    """Transactions that make the follower's log equal to the leader's.
+
+    `kind`: diff (append), trunc (truncate after `truncate_to`, append) or snap (replace, append).
+    """
 
     API_KEY = 1204
     API_NAME = "EnsembleHistory"
@@ -114,7 +121,7 @@ class History(Message):
 
 @register
 class NewLeader(Message):
-    """End of the history: the follower makes it durable, then takes `epoch` as its current one."""
+    """End of the history: the follower makes it durable, then adopts `epoch` as its current one."""
 
     API_KEY = 1205
     API_NAME = "EnsembleNewLeader"
@@ -171,7 +178,7 @@ class Commit(Message):
 
 @register
 class LeaderPing(Message):
-    """Every tickTime/2."""
+    """Ping of the leader, every tickTime/2."""
 
     API_KEY = 1211
     API_NAME = "EnsembleLeaderPing"
@@ -180,7 +187,7 @@ class LeaderPing(Message):
 
 @register
 class LearnerPong(Message):
-    """`touched`: sessions heard of since the last one."""
+    """`touched`: sessions with traffic since the last pong."""
 
     API_KEY = 1212
     API_NAME = "EnsembleLearnerPong"
@@ -190,7 +197,7 @@ class LearnerPong(Message):
 
 @register
 class Forward(Message):
-    """A follower's client wants this done; its `zxid` is the leader's to give."""
+    """Request of a follower's client; the leader assigns the `zxid`."""
 
     API_KEY = 1213
     API_NAME = "EnsembleForward"
@@ -200,7 +207,7 @@ class Forward(Message):
 
 @register
 class Revalidate(Message):
-    """Is `session` alive? If so, it belongs to the asking server from now on."""
+    """Request to move a live `session` to the sending server."""
 
     API_KEY = 1214
     API_NAME = "EnsembleRevalidate"
@@ -220,7 +227,7 @@ class Revalidated(Message):
 
 @register
 class CatchUp(Message):
-    """A client's `sync`: answered by CaughtUp behind the commits of everything proposed so far."""
+    """A client's `sync`: CaughtUp follows the commits of everything proposed so far."""
 
     API_KEY = 1216
     API_NAME = "EnsembleCatchUp"

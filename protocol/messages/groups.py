@@ -1,7 +1,7 @@
-"""Messages about what groups have committed: FindCoordinator, OffsetCommit, OffsetFetch, OffsetDelete.
+"""Messages about committed offsets: FindCoordinator, OffsetCommit, -Fetch and -Delete.
 
-A group's offsets are kept by its *coordinator*, the leader of one partition of `__consumer_offsets`. Its members, if it
-has any, are there as well (`membership`).
+A group's *coordinator*, the leader of one partition of `__consumer_offsets`, keeps its offsets. It also keeps the
+group's members, if any (`membership`).
 """
 
 from typing import Annotated
@@ -31,7 +31,7 @@ FetchedEpoch = Annotated[Epoch32, unit("leader epoch", "as committed; -1 unknown
 
 @register
 class FindCoordinatorRequest(Message):
-    """Who coordinates `group`? Creates the offsets topic if there is none."""
+    """Request for the coordinator of `group`. Creates a missing offsets topic."""
 
     API_KEY = 10
     API_NAME = "FindCoordinator"
@@ -41,7 +41,7 @@ class FindCoordinatorRequest(Message):
 
 @register
 class FindCoordinatorResponse(Message):
-    """`broker` -1 and `node` "" with an error."""
+    """The coordinator; `broker` -1 and `node` "" with an error."""
 
     API_KEY = 10
     API_NAME = "FindCoordinator"
@@ -64,7 +64,7 @@ class OffsetToCommit(msgspec.Struct, omit_defaults=True):
 
 @register
 class OffsetCommitRequest(Message):
-    """A consumer that assigns its partitions itself names no generation and no member."""
+    """Commit of offsets; a consumer with its own assignment sends no generation and no member."""
 
     API_KEY = 8
     API_NAME = "OffsetCommit"
@@ -92,7 +92,7 @@ class GroupPartition(msgspec.Struct):
 
 @register
 class OffsetFetchRequest(Message):
-    """`everything`: whatever the group has committed, and no partition is named."""
+    """`everything`: all committed offsets of the group; `partitions` is then empty."""
 
     API_KEY = 9
     API_NAME = "OffsetFetch"
@@ -103,7 +103,7 @@ class OffsetFetchRequest(Message):
 
 
 class CommittedPartition(msgspec.Struct, omit_defaults=True):
-    """`offset` -1: nothing is committed."""
+    """`offset` -1: none is committed."""
 
     topic: str
     partition: PartitionField
@@ -126,7 +126,10 @@ class OffsetFetchResponse(Message):
 
 @register
 class OffsetDeleteRequest(Message):
-    """Nothing is committed of these any more (KIP-496). Topics that members of the group read keep what they have."""
+    """Delete committed offsets (KIP-496).
+
+    Topics to which members of the group subscribe keep theirs.
+    """
 
     API_KEY = 47
     API_NAME = "OffsetDelete"
@@ -137,7 +140,7 @@ class OffsetDeleteRequest(Message):
 
 @register
 class OffsetDeleteResponse(Message):
-    """`error`: of the group; then there are no partitions."""
+    """`error`: of the group; `partitions` is empty with one."""
 
     API_KEY = 47
     API_NAME = "OffsetDelete"

@@ -1,5 +1,7 @@
-"""Messages of the controller and about leadership: Metadata, LeaderAndIsr, StopReplica, UpdateMetadata,
-ControlledShutdown, AlterIsr."""
+"""Messages of the controller, and about leadership.
+
+Metadata, LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown, AlterIsr.
+"""
 
 from typing import Annotated
 
@@ -28,8 +30,11 @@ BrokerEpochField = Annotated[Int64, unit("zxid", "of the broker's registration; 
 
 @register
 class MetadataRequest(Message):
-    """Empty `topics`: all. `allow_auto_topic_creation`: those that are not there may be made. Our own clients never
-    say so, others do unless they are told not to."""
+    """Request for metadata. Empty `topics`: all.
+
+    `allow_auto_topic_creation`: missing topics may be created. Our own clients never permit it; other clients do by
+    default.
+    """
 
     API_KEY = 3
     API_NAME = "Metadata"
@@ -39,7 +44,7 @@ class MetadataRequest(Message):
 
 
 class BrokerEndpoint(msgspec.Struct, omit_defaults=True):
-    """A live broker and where it is; `rack` is its AZ."""
+    """A live broker and its node; `rack` is its AZ."""
 
     broker: BrokerField
     node: str
@@ -59,8 +64,10 @@ class PartitionMetadata(msgspec.Struct, omit_defaults=True):
 
 @register
 class MetadataResponse(Message):
-    """What this broker believes: `controller` -1 is none. `reliable_epochs`: of version 9, which Kafka has from 2.4 on;
-    here all speak one version, so it is said."""
+    """This broker's view: `controller` -1 is none.
+
+    `reliable_epochs`: true from version 9 (Kafka 2.4). All nodes here use one version, so it is a field.
+    """
 
     API_KEY = 3
     API_NAME = "Metadata"
@@ -91,7 +98,7 @@ class PartitionState(msgspec.Struct, omit_defaults=True):
 
 @register
 class LeaderAndIsrRequest(Message):
-    """Become leader or follower (semantics 1.7)."""
+    """Order to become leader or follower (semantics 1.7)."""
 
     API_KEY = 4
     API_NAME = "LeaderAndIsr"
@@ -120,7 +127,7 @@ class LeaderAndIsrResponse(Message):
 
 
 class StoppedPartition(msgspec.Struct, omit_defaults=True):
-    """`leader_epoch` -1 unknown, -2 the topic is being deleted (semantics 1.7)."""
+    """`leader_epoch` -1: unknown; -2: the topic is being deleted (semantics 1.7)."""
 
     topic: str
     partition: PartitionField
@@ -151,8 +158,10 @@ class StopReplicaResponse(Message):
 
 @register
 class UpdateMetadataRequest(Message):
-    """Replaces cached metadata of the partitions named, and the list of live brokers. Leader -2: topic being
-    deleted."""
+    """Replace cached metadata of the named partitions, and the list of live brokers.
+
+    Leader -2: the topic is being deleted.
+    """
 
     API_KEY = 6
     API_NAME = "UpdateMetadata"
@@ -175,7 +184,7 @@ class UpdateMetadataResponse(Message):
 
 @register
 class ControlledShutdownRequest(Message):
-    """A broker asks to be relieved of its leaderships before it stops."""
+    """A broker's request to lose its leaderships before it stops."""
 
     API_KEY = 7
     API_NAME = "ControlledShutdown"
@@ -186,7 +195,7 @@ class ControlledShutdownRequest(Message):
 
 @register
 class ControlledShutdownResponse(Message):
-    """`remaining`: partitions it still leads."""
+    """`remaining`: partitions that it still leads."""
 
     API_KEY = 7
     API_NAME = "ControlledShutdown"
@@ -197,7 +206,7 @@ class ControlledShutdownResponse(Message):
 
 
 class IsrChange(msgspec.Struct, omit_defaults=True):
-    """The ISR a leader proposes, conditional on `zk_version`."""
+    """The ISR that a leader proposes, conditional on `zk_version`."""
 
     topic: str
     partition: PartitionField
@@ -209,7 +218,7 @@ class IsrChange(msgspec.Struct, omit_defaults=True):
 
 @register
 class AlterIsrRequest(Message):
-    """KIP-497, semantics 1.6 and 11.6."""
+    """Proposals of a leader for its ISRs (KIP-497, semantics 1.6 and 11.6)."""
 
     API_KEY = 56
     API_NAME = "AlterIsr"
@@ -220,7 +229,7 @@ class AlterIsrRequest(Message):
 
 
 class IsrChanged(msgspec.Struct, omit_defaults=True):
-    """The state that now holds, or why the change was refused."""
+    """The state in force, or the error of the change."""
 
     topic: str
     partition: PartitionField
@@ -243,7 +252,7 @@ class AlterIsrResponse(Message):
 
 @register
 class ObserveMetadataRequest(Message):
-    """Emulator only: an observer asks for this broker's metadata now and whenever it changes."""
+    """Emulator only: subscribe to this broker's metadata, now and on each change."""
 
     API_KEY = 1191
     API_NAME = "ObserveMetadata"
@@ -251,7 +260,7 @@ class ObserveMetadataRequest(Message):
 
 @register
 class MetadataObserved(Message):
-    """Pushed to observers of this broker's metadata."""
+    """Metadata pushed to observers of this broker."""
 
     API_KEY = 1191
     API_NAME = "ObserveMetadata"

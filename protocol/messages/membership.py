@@ -1,8 +1,8 @@
-"""Messages of a group's members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup; and of whoever looks: ListGroups,
-DescribeGroups, DeleteGroups.
+"""Messages of a group's members, and messages that list and describe groups.
 
-Of our own consumers those send them that subscribe. What members say to one another (subscriptions, assignments;
-`protocol.records.consumer_protocol`) passes through as bytes.
+JoinGroup, SyncGroup, Heartbeat, LeaveGroup; ListGroups, DescribeGroups, DeleteGroups. Our own consumers send them when
+they subscribe. Data among members (subscriptions, assignments; `protocol.records.consumer_protocol`) passes through as
+bytes.
 """
 
 from typing import Annotated
@@ -14,13 +14,13 @@ from protocol.messages.base import RESPONSE, ErrorField, Int32, Message, Millis,
 
 NO_GENERATION = -1
 Opaque = Annotated[bytes, Meta(max_length=4 * 1024 * 1024)]
-"""What the coordinator does not look into."""
+"""Bytes that the coordinator does not decode."""
 Generation = Annotated[Int32, unit("generation", "-1: none")]
 Instance = Annotated[Name | None, unit("group.instance.id", "of a static member (KIP-345)")]
 
 
 class GroupProtocol(msgspec.Struct, omit_defaults=True):
-    """An assignment strategy that a member knows, and what it says to it."""
+    """An assignment strategy that a member supports, with its metadata."""
 
     name: Text
     metadata: Opaque = b""
@@ -28,7 +28,7 @@ class GroupProtocol(msgspec.Struct, omit_defaults=True):
 
 @register
 class JoinGroupRequest(Message):
-    """`member` "": a new one. `client` is part of the id that it is given."""
+    """`member` "": a new member. `client` becomes part of its member id."""
 
     API_KEY = 11
     API_NAME = "JoinGroup"
@@ -51,7 +51,7 @@ class JoinedMember(msgspec.Struct, omit_defaults=True):
 
 @register
 class JoinGroupResponse(Message):
-    """`members`: for the leader, who assigns; empty for others."""
+    """`members`: for the leader, which assigns; empty for others."""
 
     API_KEY = 11
     API_NAME = "JoinGroup"
@@ -73,7 +73,7 @@ class MemberAssignment(msgspec.Struct):
 
 @register
 class SyncGroupRequest(Message):
-    """`assignments`: by the leader, for all."""
+    """`assignments`: from the leader, for all members."""
 
     API_KEY = 14
     API_NAME = "SyncGroup"
@@ -118,7 +118,7 @@ class HeartbeatResponse(Message):
 
 
 class LeavingMember(msgspec.Struct, omit_defaults=True):
-    """By its id, or by its instance alone."""
+    """A leaving member, by its id or only by its instance."""
 
     member: Text = ""
     instance: Instance = None
@@ -127,7 +127,7 @@ class LeavingMember(msgspec.Struct, omit_defaults=True):
 
 @register
 class LeaveGroupRequest(Message):
-    """Several from version 3 on."""
+    """Several members from version 3 on."""
 
     API_KEY = 13
     API_NAME = "LeaveGroup"
@@ -148,7 +148,7 @@ class LeaveGroupResponse(Message):
 
 @register
 class ListGroupsRequest(Message):
-    """Those that this broker coordinates. `states`: only of these; empty: of all (KIP-518)."""
+    """List groups that this broker coordinates. `states`: only in these; empty: all (KIP-518)."""
 
     API_KEY = 16
     API_NAME = "ListGroups"
@@ -189,7 +189,7 @@ class DescribedMember(msgspec.Struct, omit_defaults=True):
 
 
 class DescribedGroup(msgspec.Struct, omit_defaults=True):
-    """`state` Dead: there is none of that name."""
+    """`state` Dead: no group has that name."""
 
     group: str
     error: ErrorField = 0
@@ -210,7 +210,7 @@ class DescribeGroupsResponse(Message):
 
 @register
 class DeleteGroupsRequest(Message):
-    """Those without members, with what they have committed (KIP-229)."""
+    """Delete groups without members, and their committed offsets (KIP-229)."""
 
     API_KEY = 42
     API_NAME = "DeleteGroups"

@@ -1,8 +1,8 @@
-"""Messages of whoever moves leaders and replicas: ElectLeaders, AlterPartitionReassignments,
-ListPartitionReassignments, AlterReplicaLogDirs; and of whoever looks where things are: DescribeLogDirs,
-DescribeCluster, DescribeProducers.
+"""Messages that move and describe leaders, replicas and logs.
 
-Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients ask the controller's broker.
+ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs; DescribeLogDirs,
+DescribeCluster, DescribeProducers. Our own commands write znodes, as Kafka's tools did at the time; Kafka's clients
+send requests to the controller's broker.
 """
 
 from typing import Annotated
@@ -47,7 +47,10 @@ class PartitionResult(msgspec.Struct, omit_defaults=True):
 
 @register
 class ElectLeadersRequest(Message):
-    """`partitions` None: all. Answered when this broker's metadata show who was elected, or the time is over."""
+    """Elect leaders. `partitions` None: all.
+
+    Response when this broker's metadata show the elected leaders, or after the time limit.
+    """
 
     API_KEY = 43
     API_NAME = "ElectLeaders"
@@ -68,7 +71,7 @@ class ElectLeadersResponse(Message):
 
 
 class Reassigned(msgspec.Struct):
-    """`replicas` None: back to where it was before it was being moved."""
+    """A reassignment. `replicas` None: cancel, back to the original replicas."""
 
     topic: Text
     partition: PartitionField
@@ -77,7 +80,7 @@ class Reassigned(msgspec.Struct):
 
 @register
 class AlterPartitionReassignmentsRequest(Message):
-    """Answered when the moves have begun (KIP-455)."""
+    """Reassign partitions; response when the moves have begun (KIP-455)."""
 
     API_KEY = 45
     API_NAME = "AlterPartitionReassignments"
@@ -97,7 +100,7 @@ class AlterPartitionReassignmentsResponse(Message):
 
 @register
 class ListPartitionReassignmentsRequest(Message):
-    """`partitions` None: all that are being moved."""
+    """`partitions` None: all with a reassignment in progress."""
 
     API_KEY = 46
     API_NAME = "ListPartitionReassignments"
@@ -106,7 +109,7 @@ class ListPartitionReassignmentsRequest(Message):
 
 
 class Moving(msgspec.Struct):
-    """`replicas`: all that it has now, the target first."""
+    """`replicas`: all present ones, the target first."""
 
     topic: Text
     partition: PartitionField
@@ -127,7 +130,7 @@ class ListPartitionReassignmentsResponse(Message):
 
 @register
 class DescribeLogDirsRequest(Message):
-    """`partitions` None: all that are there."""
+    """`partitions` None: all of this broker."""
 
     API_KEY = 35
     API_NAME = "DescribeLogDirs"
@@ -136,7 +139,7 @@ class DescribeLogDirsRequest(Message):
 
 
 class DescribedLog(msgspec.Struct):
-    """`lag`: how far the log's end is behind the high watermark."""
+    """`lag`: distance of the log's end from the high watermark."""
 
     topic: Text
     partition: PartitionField
@@ -145,7 +148,10 @@ class DescribedLog(msgspec.Struct):
 
 
 class DescribedLogDir(msgspec.Struct, omit_defaults=True):
-    """`path`: as Kafka shows it. `topics`: all that have a log there, whether asked for or not."""
+    """A log directory.
+
+    `path`: as Kafka shows it. `topics`: all with a log there, requested or not.
+    """
 
     path: str
     error: ErrorField = 0
@@ -164,7 +170,7 @@ class DescribeLogDirsResponse(Message):
 
 @register
 class DescribeClusterRequest(Message):
-    """Who is there (KIP-700)."""
+    """Request for the cluster's brokers (KIP-700)."""
 
     API_KEY = 60
     API_NAME = "DescribeCluster"
@@ -182,7 +188,7 @@ class DescribeClusterResponse(Message):
 
 
 class MovedLog(msgspec.Struct):
-    """`path`: of the log directory that the replica is to be in, as DescribeLogDirs names it."""
+    """`path`: the replica's target log directory, as in DescribeLogDirs."""
 
     topic: Text
     partition: PartitionField
@@ -191,7 +197,7 @@ class MovedLog(msgspec.Struct):
 
 @register
 class AlterReplicaLogDirsRequest(Message):
-    """Where replicas of this broker are to lie (KIP-113)."""
+    """Move replicas of this broker to other log directories (KIP-113)."""
 
     API_KEY = 34
     API_NAME = "AlterReplicaLogDirs"
@@ -210,7 +216,7 @@ class AlterReplicaLogDirsResponse(Message):
 
 @register
 class DescribeProducersRequest(Message):
-    """Producers that a leader knows (KIP-664)."""
+    """Request for the producers that a leader knows (KIP-664)."""
 
     API_KEY = 61
     API_NAME = "DescribeProducers"

@@ -1,4 +1,4 @@
-"""Messages that replicate and read logs: Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId."""
+"""Messages that replicate and read logs, and InitProducerId."""
 
 from typing import Annotated, ClassVar, Final
 
@@ -26,17 +26,20 @@ from protocol.messages.base import (
 
 LATEST_TIMESTAMP: Final = -1
 EARLIEST_TIMESTAMP: Final = -2
-"""Of ListOffsets."""
+"""Timestamps of ListOffsets with a special meaning."""
 NO_TIMESTAMP: Final = -1
 CONSUMER_REPLICA_ID: Final = BrokerId(-1)
-"""Of those who are no replica, in Fetch, ListOffsets and OffsetForLeaderEpoch."""
+"""Replica id of consumers in Fetch, ListOffsets and OffsetForLeaderEpoch."""
 UNSAID_REPLICA_ID: Final = BrokerId(-2)
-"""OffsetForLeaderEpoch does not say who asks before version 3."""
+"""Replica id in OffsetForLeaderEpoch before version 3, which has no such field."""
 
 
 class ProducePartition(msgspec.Struct, omit_defaults=True):
-    """Batches for one partition. `fault`: why their validation refuses them; the leader answers with it, where Kafka's
-    would. Without records it does so before it looks at sizes and checksums."""
+    """Batches for one partition.
+
+    `fault`: error of their validation; the leader responds with it where Kafka's would. Without records the leader
+    responds before it checks sizes and checksums.
+    """
 
     topic: str
     partition: PartitionField
@@ -45,8 +48,10 @@ class ProducePartition(msgspec.Struct, omit_defaults=True):
 
 
 class ProduceResult(msgspec.Struct, omit_defaults=True):
-    """`base_offset` is real for errors 0, 7 and 20, else -1; `log_start` for these and what a producer may go on from
-    (semantics 11.2)."""
+    """`base_offset` is real for errors 0, 7 and 20, else -1.
+
+    `log_start`: likewise, and for errors after which a producer may continue (semantics 11.2).
+    """
 
     topic: str
     partition: PartitionField
@@ -57,7 +62,10 @@ class ProduceResult(msgspec.Struct, omit_defaults=True):
 
 @register
 class ProduceRequest(Message):
-    """Append batches. `acks` -1 all in-sync replicas, 1 the leader, 0 nobody (no answer is sent)."""
+    """Append batches.
+
+    `acks`: -1 all in-sync replicas, 1 the leader, 0 none (no response is sent).
+    """
 
     API_KEY = 0
     API_NAME = "Produce"
@@ -77,7 +85,7 @@ class ProduceResponse(Message):
 
 
 class FetchPartition(msgspec.Struct, omit_defaults=True):
-    """Where to read one partition."""
+    """Position of a fetch in one partition."""
 
     topic: str
     partition: PartitionField
@@ -103,15 +111,18 @@ class FetchRequest(Message):
 
 
 class DivergingEpoch(msgspec.Struct):
-    """The largest epoch the leader shares with the follower, and where it ends in the leader's log."""
+    """The largest epoch that leader and follower share, with its end in the leader's log."""
 
     epoch: EpochField
     end_offset: OffsetField
 
 
 class FetchedPartition(msgspec.Struct, omit_defaults=True):
-    """Records of one partition. `high_watermark` -1 with an error. `incomplete`: up to version 2, the first message is
-    larger than what was asked for; Kafka sends its beginning, here there are no records."""
+    """Records of one partition. `high_watermark` -1 with an error.
+
+    `incomplete`: up to version 2, the first message exceeds the requested size. Kafka sends its beginning; here there
+    are no records.
+    """
 
     topic: str
     partition: PartitionField
@@ -133,7 +144,7 @@ class FetchResponse(Message):
 
 
 class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
-    """`timestamp` -1 latest, -2 earliest; else the first record of that time or later is asked for."""
+    """`timestamp` -1 latest, -2 earliest; else the first record of that time or later."""
 
     topic: str
     partition: PartitionField
@@ -174,7 +185,7 @@ class ListOffsetsResponse(Message):
 
 
 class EpochQuestion(msgspec.Struct, omit_defaults=True):
-    """Where does `leader_epoch` end in your log?"""
+    """Request for the end of `leader_epoch` in the leader's log."""
 
     topic: str
     partition: PartitionField
@@ -183,7 +194,7 @@ class EpochQuestion(msgspec.Struct, omit_defaults=True):
 
 
 class EpochAnswer(msgspec.Struct, omit_defaults=True):
-    """(-1, -1) is undefined. Version 0 leaves `leader_epoch` at -1 and gives the offset only."""
+    """(-1, -1) is undefined. Version 0 has only the offset, and `leader_epoch` -1."""
 
     topic: str
     partition: PartitionField
@@ -194,7 +205,7 @@ class EpochAnswer(msgspec.Struct, omit_defaults=True):
 
 @register
 class OffsetForLeaderEpochRequest(Message):
-    """KIP-101, KIP-279, KIP-320; semantics 2.1."""
+    """Request for the ends of epochs (KIP-101, KIP-279, KIP-320; semantics 2.1)."""
 
     API_KEY = 23
     API_NAME = "OffsetForLeaderEpoch"
@@ -214,7 +225,7 @@ class OffsetForLeaderEpochResponse(Message):
 
 @register
 class InitProducerIdRequest(Message):
-    """An idempotent producer asks for its id (KIP-98)."""
+    """An idempotent producer's request for its id (KIP-98)."""
 
     API_KEY = 22
     API_NAME = "InitProducerId"

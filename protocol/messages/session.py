@@ -1,7 +1,8 @@
-"""Messages between a session client and a session server (the ZooKeeper-like service).
+"""Messages between a session client and a session server (the emulator's ZooKeeper).
 
-Keys are 1000 + ZooKeeper's opcode. A request's answer has the same key, in order of the requests of a connection.
-Error codes are ZooKeeper's (`SessionError`). Semantics 5. """
+Keys are 1000 + ZooKeeper's opcode. A response has its request's key, in the order of the requests of a connection.
+Error codes are ZooKeeper's (`SessionError`). Semantics 5.
+"""
 
 from enum import IntEnum
 from typing import Annotated
@@ -12,11 +13,14 @@ from msgspec import Meta
 from protocol.messages.base import ONE_WAY, RESPONSE, Int32, Int64, Message, Millis, register, unit
 
 OPERATIONS_MAX = 100_000
-"""Of one request, and results of one answer: an empty result takes a byte of a frame and a microsecond to decode."""
+"""Maximum operations of a request, and results of a response.
+
+An empty result takes a byte of a frame and a microsecond to decode.
+"""
 
 
 class SessionError(IntEnum):
-    """ZooKeeper's codes that occur here."""
+    """ZooKeeper's error codes in use here."""
 
     OK = 0
     CONNECTION_LOSS = -4
@@ -33,13 +37,13 @@ class SessionError(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "SessionError":
-        """A peer may send any code: one that nobody knows says that something is wrong there."""
+        """A peer may send any code; an unknown one is treated as this."""
         return cls.RUNTIME_INCONSISTENCY
 
 
 @register
 class ConnectRequest(Message):
-    """First on a connection. `session_id` 0 opens a new session, else reopens it with its password."""
+    """First on a connection. `session_id` 0 opens a session; else reopens it with its password."""
 
     API_KEY = 1090
     API_NAME = "SessionConnect"
@@ -51,7 +55,10 @@ class ConnectRequest(Message):
 
 @register
 class ConnectResponse(Message):
-    """`session_timeout_ms` as negotiated; 0 means that the session is expired, and the server closes the connection."""
+    """`session_timeout_ms`: as negotiated.
+
+    0 means that the session is expired, and the server closes the connection.
+    """
 
     API_KEY = 1090
     API_NAME = "SessionConnect"
@@ -62,7 +69,7 @@ class ConnectResponse(Message):
 
 
 class Create(msgspec.Struct, tag="create", tag_field="op", omit_defaults=True):
-    """`sequential` appends a ten-digit counter of the parent to the path."""
+    """Create a znode. `sequential` appends a ten-digit counter of the parent to the path."""
 
     path: str
     data: bytes = b""
@@ -71,14 +78,14 @@ class Create(msgspec.Struct, tag="create", tag_field="op", omit_defaults=True):
 
 
 class Delete(msgspec.Struct, tag="delete", tag_field="op", omit_defaults=True):
-    """`version` -1: whatever it is."""
+    """Delete a znode. `version` -1: any."""
 
     path: str
     version: Int32 = -1
 
 
 class SetData(msgspec.Struct, tag="set", tag_field="op", omit_defaults=True):
-    """`version` -1: whatever it is; otherwise BAD_VERSION if it differs."""
+    """Set a znode's data. `version` -1: any; otherwise BAD_VERSION if it differs."""
 
     path: str
     data: bytes
@@ -86,7 +93,7 @@ class SetData(msgspec.Struct, tag="set", tag_field="op", omit_defaults=True):
 
 
 class Check(msgspec.Struct, tag="check", tag_field="op", omit_defaults=True):
-    """In a multi: the znode exists with this version."""
+    """Condition in a multi: the znode exists with this version."""
 
     path: str
     version: Int32
@@ -118,7 +125,7 @@ Operation = Create | Delete | SetData | GetData | Exists | GetChildren | Sync | 
 
 
 class OpResult(msgspec.Struct, omit_defaults=True):
-    """Result of one operation. `version` and `czxid` are the znode's after it (get, set, exists, create)."""
+    """Result of one operation. `version`, `czxid`: the znode's afterwards."""
 
     error: Int32 = 0
     path: str = ""
@@ -131,7 +138,7 @@ class OpResult(msgspec.Struct, omit_defaults=True):
 
 @register
 class SessionRequest(Message):
-    """One operation, or several that happen together or not at all (`multi`; then write operations only)."""
+    """One operation, or several atomic write operations (`multi`)."""
 
     API_KEY = 1014
     API_NAME = "SessionOperation"
@@ -141,7 +148,7 @@ class SessionRequest(Message):
 
 @register
 class SessionResponse(Message):
-    """`error` 0: all done; in a failed multi the first failing operation's code, `results` say which."""
+    """`error` 0: all done; in a failed multi the first failing operation's code (`results`)."""
 
     API_KEY = 1014
     API_NAME = "SessionOperation"
@@ -167,7 +174,7 @@ class PingResponse(Message):
 
 @register
 class CloseSessionRequest(Message):
-    """Ends the session and its ephemerals; answered, then the connection is closed."""
+    """End the session and its ephemerals; the connection is closed after the response."""
 
     API_KEY = 1110
     API_NAME = "SessionClose"
@@ -182,7 +189,10 @@ class CloseSessionResponse(Message):
 
 @register
 class SetWatchesRequest(Message):
-    """After reconnecting with the same session: watches held and the newest zxid seen; missed changes fire at once."""
+    """Watches of a client that reconnected with the same session, and the newest zxid seen.
+
+    Watches on missed changes fire immediately.
+    """
 
     API_KEY = 1101
     API_NAME = "SessionSetWatches"
@@ -201,7 +211,10 @@ class SetWatchesResponse(Message):
 
 @register
 class WatchFired(Message):
-    """`kind`: created, deleted, changed (data) or children. One-shot. Sent before the answer to any later read."""
+    """A watch fired, once. `kind`: created, deleted, changed (data) or children.
+
+    Sent before the response to any later read.
+    """
 
     API_KEY = 1111
     API_NAME = "SessionWatch"
@@ -213,7 +226,7 @@ class WatchFired(Message):
 
 @register
 class ObserveRequest(Message):
-    """Emulator only: an observer (no session) asks for every committed change from now on, after a copy of what is."""
+    """Emulator only: an observer (no session) requests a copy, then every committed change."""
 
     API_KEY = 1190
     API_NAME = "Observe"
@@ -232,7 +245,7 @@ class ObservedZnode(msgspec.Struct, omit_defaults=True):
 
 @register
 class Observed(Message):
-    """Changes in the order of their zxids. `serving` false: this server has no quorum and may be behind."""
+    """Changes ordered by zxid. `serving` false: this server has no quorum and may be behind."""
 
     API_KEY = 1190
     API_NAME = "Observe"

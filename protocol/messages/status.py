@@ -1,7 +1,7 @@
-"""Status: what a node itself thinks, asked over the supervisor's connection. Asking changes nothing.
+"""A node's own view of its state, over the supervisor's connection. Reading changes nothing.
 
-Two nodes may contradict each other: a broker that is cut off goes on saying that it leads. Whoever asks puts the
-answers side by side (`emulator.cluster.status`) and decides nothing.
+Two nodes may contradict each other: an isolated broker continues to claim leadership. The reader compares the views
+(`emulator.cluster.status`) and decides nothing.
 """
 
 from typing import Annotated
@@ -28,12 +28,12 @@ BrokerIds = Annotated[list[Broker32], unit("broker id")]
 
 
 class PartitionStatus(msgspec.Struct):
-    """A replica as its broker sees it. `leader` -1: it knows none.
+    """A replica in its broker's view. `leader` -1: none known.
 
-    `isr`: the leader's own; on a follower, what the controller last told it, which it tells clients. `fetching`: of a
-    follower, fetching, truncating, delayed (waits after an error) or stopped (nobody fetches); "" on a leader.
-    `waits`: of a leader, session (its lock is held by a write to the session service that has no answer, and everything
-    that needs the partition waits) or isr (an ISR change is asked for and not confirmed).
+    `isr`: the leader's own; on a follower, the controller's last order, which it reports to clients. `fetching`: of a
+    follower, fetching, truncating, delayed (waits after an error) or stopped (no fetcher); "" on a leader. `waits`: of
+    a leader, session (a write to the session service holds its lock without a response, and everything that needs the
+    partition waits) or isr (a requested ISR change is not confirmed).
     """
 
     is_leader: bool
@@ -49,14 +49,16 @@ class PartitionStatus(msgspec.Struct):
 
 
 WAITING_MAX = 32
-"""Told of one node; all are counted."""
+"""Maximum waiting entries reported of a node; the count includes all."""
 
 
 class WaitingStatus(msgspec.Struct):
-    """Something that waits: `who` a thread (request-handler, controller-event-thread, ...) or a purgatory in which
-    the request is parked; what it `does`: of the controller's thread, the event under way; what it `waits_for`.
-    `since_ms` of a thread, `deadline_ms` of what is parked: scenario time, -1 unknown. `connection`: of the request, 0:
-    of none."""
+    """Something that waits.
+
+    `who`: a thread (request-handler, controller-event-thread, ...), or a purgatory in which the request is parked.
+    `does`: of the controller's thread, the event being handled. `since_ms` of a thread, `deadline_ms` of a parked
+    request: scenario time, -1 unknown. `connection`: of the request, 0: none.
+    """
 
     who: str
     does: str
@@ -67,15 +69,20 @@ class WaitingStatus(msgspec.Struct):
 
 
 class SessionStatus(msgspec.Struct):
-    """`state`: connected, disconnected (the session may live on) or expired. `session_id` 0: none was ever opened."""
+    """A broker's session. `state`: connected, disconnected (it may still live) or expired.
+
+    `session_id` 0: no session was ever opened.
+    """
 
     state: str
     session_id: Int64 = 0
 
 
 class EnsembleStatus(msgspec.Struct):
-    """A session server: `role` looking, following or leading; `serving` while its leadership term has a quorum.
-    `sessions`: alive, as far as it knows."""
+    """A session server. `role`: looking, following or leading.
+
+    `serving`: its leadership term has a quorum. `sessions`: number of live ones that it knows.
+    """
 
     role: str
     serving: bool
@@ -97,12 +104,14 @@ class WorkloadStatus(msgspec.Struct):
 
 
 class NodeStatus(msgspec.Struct, omit_defaults=True):
-    """`controller`: the node that this one takes for the controller, "" none. `controller_epoch`: of its own term while
-    it is controller, else the highest that it has had an order of; -1 none.
+    """A node's own view of its state.
 
-    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. `waiting`: threads first, then what
-    is parked, the longest first; `waiting_count`: all of them. `queued`: requests that no handler has taken;
-    `pipelined`: those behind one of their own connection. Parts that are absent belong to other roles.
+    `controller`: the node that this one takes for the controller, "" none. `controller_epoch`: of its own term while it
+    is controller, else the highest in an order that it received; -1 none.
+
+    `metrics`: numbers under the names of Kafka's MBeans; of a meter, its `Count`. `waiting`: threads first, then parked
+    requests, the longest wait first; `waiting_count`: the number of all. `queued`: requests that no handler has taken;
+    `pipelined`: those behind another of their connection. Absent parts belong to other roles.
     """
 
     is_controller: bool = False
@@ -127,7 +136,7 @@ class StatusRequest(Message):
 
 @register
 class StatusResponse(Message):
-    """`status` null: this node's machine has nothing to say (a test's, the player's)."""
+    """`status` null: this node's machine has no view (a test's, the player's)."""
 
     API_KEY = 1310
     API_NAME = "Status"

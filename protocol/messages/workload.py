@@ -1,9 +1,9 @@
-"""What the scenario's player asks of the client process in an AZ: single errands, and workloads that run by
-themselves.
+"""The player's requests to the client process of an AZ: commands, and background workloads.
 
-The player stands outside every AZ; the client does the work from where it is and tells what came of it. Every request
-is answered; attempts of a produce are also told one by one, as they end. `problem` in an answer says why nothing was
-done. """
+The player is outside every AZ; the client process works inside its AZ and reports the results. Every request has a
+response; attempts of a produce are also reported one by one, as they end. `problem` in a response is the reason for a
+refusal.
+"""
 
 from typing import Annotated, Final, Literal
 
@@ -31,7 +31,7 @@ from protocol.messages.base import (
 from protocol.messages.leadership import MetadataResponse
 
 RATE_MAX = 100_000.0
-"""Records per second of one workload."""
+"""Maximum records per second of one workload."""
 
 SettingValue = str | int | float | bool
 Problem = Annotated[str, unit("text", "empty: none")]
@@ -39,7 +39,7 @@ ErrorOrName = Annotated[Int32 | str, unit("error code", "or the name of an excep
 Library = Literal["java", "librdkafka"]
 Acks = Annotated[int, Meta(ge=-1, le=1)]
 
-# What one request may ask for: beyond this a client process would fill memory and disk with its own events.
+# Limits of one request: beyond these a client process would fill memory and disk with its own events.
 RETRIES_MAX: Final = 10_000
 RATE_PER_S_MAX: Final = 100_000.0
 VALUE_BYTES_MAX: Final = 1024 * 1024
@@ -47,8 +47,10 @@ UNFINISHED_MAX: Final = 100_000
 
 
 class ToldAttempt(msgspec.Struct, omit_defaults=True):
-    """One try of a produce, or (by a library) a record's end. `offset` None: no answer came. `partition` -1: the
-    one that was asked for, or none was chosen yet."""
+    """One attempt of a produce, or (by a library) a record's end.
+
+    `offset` None: no response. `partition` -1: the requested one, or none chosen yet.
+    """
 
     operation: str
     broker: BrokerField
@@ -63,13 +65,12 @@ class ToldAttempt(msgspec.Struct, omit_defaults=True):
 
 @register
 class ClientProduceRequest(Message):
-    """Write `values` in order. `broker` -1: with a library's producer, which finds the leader and retries by
-    itself.
+    """Write `values` in order. `broker` -1: use a library's producer, which finds the leader.
 
-    Directly: one batch per value, or all in one (`batch`), each with up to `retries` immediate retries.
-    By a library: `settings` under Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its
-    partitioner chooses where `partition` is -1; `keys` are those of the values, or empty. Values follow each other
-    after `every_ms`, whatever became of those before. `client_version`: of the producer; "": as the cluster's.
+    Directly: one batch per value, or all in one (`batch`), each with up to `retries` immediate retries. By a library:
+    `settings` have Kafka's names; `acks`, `timeout_ms` and the like are then among them. Its partitioner chooses where
+    `partition` is -1; `keys` are those of the values, or empty. Values follow each other after `every_ms`, regardless
+    of the earlier ones. `client_version`: of the producer; "": the cluster's.
     """
 
     API_KEY = 1400
@@ -93,7 +94,7 @@ class ClientProduceRequest(Message):
 
 @register
 class ClientAttempt(Message):
-    """An attempt that ended, while the request is not yet answered."""
+    """An attempt that ended before the response to its request."""
 
     API_KEY = 1401
     API_NAME = "ClientAttempt"
@@ -135,7 +136,7 @@ class ClientFetchRequest(Message):
 
 @register
 class ClientFetchResponse(Message):
-    """`high_watermark` and `records` None: no answer came."""
+    """`high_watermark` and `records` None: no response."""
 
     API_KEY = 1402
     API_NAME = "ClientFetch"
@@ -148,7 +149,7 @@ class ClientFetchResponse(Message):
 
 @register
 class ClientMetadataRequest(Message):
-    """Ask a named broker what it believes; no topics: of all."""
+    """Request a named broker's metadata; no topics: all."""
 
     API_KEY = 1403
     API_NAME = "ClientMetadata"
@@ -159,7 +160,7 @@ class ClientMetadataRequest(Message):
 
 @register
 class ClientMetadataResponse(Message):
-    """`metadata` None: no answer came."""
+    """`metadata` None: no response."""
 
     API_KEY = 1403
     API_NAME = "ClientMetadata"
@@ -170,13 +171,13 @@ class ClientMetadataResponse(Message):
 
 
 class WorkloadSpec(msgspec.Struct, omit_defaults=True):
-    """Work that goes on by itself.
+    """A background workload.
 
-    produce: `rate_per_s` records, in turn to each of `partitions` (or, with `keys`, so many keys in turn, to where the
-    partitioner says), of at least `value_bytes`, at most `limit` in all. A record that would exceed `unfinished_max` is
-    not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: where the policy in the
-    settings says); or, with `group`, what that group gives it of `topic`, as a member of it. `client_version`: of the
-    producer; "": as the cluster's.
+    produce: `rate_per_s` records, in turn to each of `partitions` (or, with `keys`, so many keys in turn, to the
+    partitioner's choice), of at least `value_bytes`, at most `limit` in all. A record that would exceed
+    `unfinished_max` is not sent: `skipped` counts those. consume: reads all of `partitions` from `offset` (-1: by the
+    settings' reset policy); or, with `group`, the partitions of `topic` assigned to it as a member. `client_version`:
+    of the producer; "": the cluster's.
     """
 
     name: Name
@@ -197,8 +198,11 @@ class WorkloadSpec(msgspec.Struct, omit_defaults=True):
 
 
 class WorkloadReport(msgspec.Struct, omit_defaults=True):
-    """Counts so far; `problems` are those of reading, the first hundred. Of a member of a group: the `rebalances` in
-    which it was given partitions, maybe none; partitions that it had `lost` before it knew; `refused` commits of it."""
+    """Counts so far; `problems`: errors of reading, the first hundred.
+
+    Of a group's member: `rebalances` that assigned it partitions, maybe none; partitions `lost` before it knew;
+    `refused` commits.
+    """
 
     name: str
     kind: str
@@ -232,9 +236,9 @@ class StartWorkloadResponse(Message):
 
 @register
 class StopWorkloadRequest(Message):
-    """Stop it: begin nothing more, and answer when everything under way has ended.
+    """Stop a workload; response when all operations in flight have ended.
 
-    `at_once`: do not wait for that; what has not ended ends as unknown or failed.
+    `at_once`: do not wait; operations in flight end as unknown or failed.
     """
 
     API_KEY = 1405
@@ -254,7 +258,7 @@ class StopWorkloadResponse(Message):
 
 @register
 class WorkloadReportsRequest(Message):
-    """How far all workloads of this client are, ended ones that are still known among them."""
+    """Request for counts of all workloads of this client, including known ended ones."""
 
     API_KEY = 1409
     API_NAME = "WorkloadReports"

@@ -81,7 +81,7 @@ def encode_batch(
     producer_epoch: int = -1,
     base_sequence: int = -1,
 ) -> bytes:
-    """A batch of `values`, each a value or (key, value, headers), all with the same `timestamp_ms`."""
+    """A batch of `values`, each a value or (key, value, headers), all with one `timestamp_ms`."""
     assert values, "a producer sends no empty batch"
     fields: Sequence[bytes | RecordFields] = values
     records = b"".join([encode_record(delta, value) for delta, value in enumerate(fields)])
@@ -106,10 +106,10 @@ def encode_batch(
 
 
 def place_batch(data: Data, base_offset: Offset, leader_epoch: LeaderEpoch) -> bytes:
-    """A leader on append: `data`, one whole batch, with its offset and epoch set; the crc stays right.
+    """`data`, one whole batch, with the leader's offset and epoch set; the crc stays right.
 
-    Raises CountMismatch unless the batch has as many offsets as records, as a producer's must (LogValidator);
-    otherwise as `read_header`.
+    Raises CountMismatch unless the batch has as many offsets as records, as a producer's must (LogValidator); otherwise
+    as `read_header`.
     """
     try:
         length, magic, last_delta, count = _unpack_placement(data)
@@ -131,7 +131,7 @@ def _not_one_batch(data: Data) -> RecordsError:
 
 
 def read_header(data: Data, position: int = 0) -> BatchHeader:
-    """The header of the batch at `position`, which must be there to its end; the checksum is not looked at.
+    """The header of the whole batch at `position`; its checksum is not verified.
 
     Raises TruncatedRecord or a CorruptRecord, naming `position`.
     """
@@ -185,7 +185,7 @@ def read_header(data: Data, position: int = 0) -> BatchHeader:
 
 
 def diagnose(data: Data, position: int) -> RecordsError:
-    """Why the bytes at `position` are no whole batch header: the slow, explaining half of `read_header`."""
+    """Reason why the bytes at `position` are no whole batch header: slow half of `read_header`."""
     assert position >= 0
     left = len(data) - position
     if left < _LENGTH_COVERS_FROM:
@@ -210,7 +210,7 @@ def diagnose(data: Data, position: int) -> RecordsError:
 
 
 def check_crc(data: Data, position: int = 0) -> bool:
-    """Whether the checksum is right. Raises as `read_header` when there is no whole batch at `position`."""
+    """Whether the checksum is right. Raises as `read_header` without a whole batch there."""
     try:
         length, magic = _unpack_length_magic(data, position)
     except struct.error:
@@ -226,7 +226,7 @@ def check_crc(data: Data, position: int = 0) -> bool:
 
 
 def iter_headers(data: Data) -> HeaderIterator:
-    """Positions and headers of the batches in `data`; an incomplete tail shows in its `tail` and `end`."""
+    """Positions and headers of the batches in `data`; see `tail`, `end` for an incomplete rest."""
     return HeaderIterator(data, read_header)
 
 

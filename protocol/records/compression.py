@@ -19,12 +19,12 @@ import cramjam
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 
 CODECS: Final[tuple[Compression, ...]] = ("none", "gzip", "snappy", "lz4", "zstd")
-"""By codec id, the low three bits of a batch's or message's attributes."""
+"""Names by codec id, the low three bits of a batch's or message's attributes."""
 
 CODEC_IDS: Final[dict[str, int]] = {name: codec for codec, name in enumerate(CODECS)}
 
 DECOMPRESSED_BYTES_MAX: Final = 100 * 1024 * 1024
-"""What one batch may unpack to: Kafka's `socket.request.max.bytes`, what it could carry unpacked."""
+"""Maximum unpacked bytes of a batch: Kafka's `socket.request.max.bytes`."""
 
 _SNAPPY_MAGIC = b"\x82SNAPPY\x00"
 _SNAPPY_HEADER = _SNAPPY_MAGIC + struct.pack(">ii", 1, 1)
@@ -43,7 +43,7 @@ class DecompressedTooLarge(Exception):
 
 
 def compress(codec: Compression, data: bytes) -> bytes:
-    """`data` in the framing of `codec`; the same bytes for the same input, always."""
+    """`data` in the framing of `codec`; deterministic."""
     match codec:
         case "none":
             return data
@@ -129,7 +129,7 @@ def _unsnap_block(block: bytes, limit_bytes: int) -> bytes:
 
 
 def _unpack_frame(codec: Literal["lz4", "zstd"], data: bytes, limit_bytes: int) -> bytes:
-    """Into a buffer of fixed size: one that most data fits into, then one of the limit."""
+    """Unpack into a buffer of fixed size: one that suffices for most data, then the limit's."""
     unpacker = cramjam.lz4 if codec == "lz4" else cramjam.zstd
     if not data:
         raise DecompressionFailed(f"{codec}: no data")
@@ -139,7 +139,7 @@ def _unpack_frame(codec: Literal["lz4", "zstd"], data: bytes, limit_bytes: int) 
         try:
             unpacked_bytes = unpacker.decompress_into(data, room)
         except cramjam.DecompressionError as error:
-            # The codec's one way to say that the room is too small; any other text is damage.
+            # The codec's only error for a buffer that is too small; any other text is damage.
             if "whole buffer" not in str(error):
                 raise DecompressionFailed(f"{codec}: {error}") from None
             continue
@@ -149,10 +149,10 @@ def _unpack_frame(codec: Literal["lz4", "zstd"], data: bytes, limit_bytes: int) 
 
 
 def legacy_lz4(frame: bytes, *, correct: bool) -> bytes:
-    """`frame` with the header checksum of message format 0 (`correct=False`), or with the right one.
+    """`frame` with the header checksum of message format 0 (`correct=False`), or the right one.
 
-    Kafka's first LZ4 writer included the frame's magic in that checksum, and format 0 keeps the mistake
-    for ever (KAFKA-3160). The right one covers the descriptor only.
+    Kafka's first LZ4 writer included the frame's magic in that checksum, and format 0 keeps the mistake for ever
+    (KAFKA-3160). The right one covers the descriptor only.
     """
     if len(frame) < 7 or not frame.startswith(_LZ4_MAGIC):
         raise DecompressionFailed("lz4: no frame header")

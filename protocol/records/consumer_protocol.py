@@ -1,11 +1,11 @@
-"""What members of a group of consumers say to one another through their coordinator, byte for byte as Kafka's.
+"""Subscriptions and assignments of a group's members, byte for byte as Kafka's.
 
     subscription          version i16, topics: count i32, strings; user data bytes?,
                           1: owned: count i32, each a topic's partitions
     assignment            version i16, count i32, each a topic's partitions; user data bytes?
     a topic's partitions  topic string, count i32, partition i32 each
 
-(`1:` from version 1 on, `?` may be null.) Of a newer version a reader takes what it knows; what is new comes behind it.
+(`1:` from version 1 on, `?` may be null.) A reader decodes the known fields of a newer version; new fields follow them.
 
 Source: org.apache.kafka.clients.consumer.internals.ConsumerProtocol; KIP-429 (1).
 """
@@ -23,20 +23,20 @@ PROTOCOL_TYPE: Final = "consumer"
 VERSIONS: Final = range(2)
 TOPICS_MAX: Final = 10_000
 PARTITIONS_MAX: Final = 100_000
-"""Of one subscription or assignment that is read."""
+"""Maximum of one decoded subscription or assignment."""
 
 _NULL_BYTES: Final = struct.pack(">i", -1)
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """`owned`: what the member has as it joins (cooperative strategies); before version 1 nothing is said of it."""
+    """`owned`: the member's partitions as it joins (cooperative strategies); since version 1."""
 
     topics: tuple[str, ...]
     owned: tuple[TopicPartition, ...] = ()
 
 
 def encode_subscription(subscription: Subscription, version: int) -> bytes:
-    """Raises ValueError for a topic's name of more bytes than a string has."""
+    """A subscription's bytes. Raises ValueError for a topic's name above the limit of a string."""
     assert version in VERSIONS, f"subscription version {version}"
     parts = [struct.pack(">hi", version, len(subscription.topics)), *map(string, subscription.topics), _NULL_BYTES]
     if version >= 1:
@@ -45,16 +45,17 @@ def encode_subscription(subscription: Subscription, version: int) -> bytes:
 
 
 def decode_topics(data: bytes) -> tuple[str, ...]:
-    """Of a subscription of whatever version, which all begin so; what comes behind is not looked at.
+    """Topics of a subscription of any version; later fields are not decoded.
 
-    Raises UnreadableRecord. """
+    Raises UnreadableRecord.
+    """
     fields = Fields(data, "a subscription")
     _version(fields, "a subscription")
     return _topics(fields)
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """Raises UnreadableRecord."""
+    """A subscription from its bytes. Raises UnreadableRecord."""
     fields = Fields(data, "a subscription")
     version = _version(fields, "a subscription")
     topics = _topics(fields)
@@ -63,13 +64,13 @@ def decode_subscription(data: bytes) -> Subscription:
 
 
 def encode_assignment(partitions: Iterable[TopicPartition], version: int) -> bytes:
-    """Raises ValueError as `encode_subscription`."""
+    """An assignment's bytes. Raises ValueError as `encode_subscription`."""
     assert version in VERSIONS, f"assignment version {version}"
     return struct.pack(">h", version) + _encoded(partitions) + _NULL_BYTES
 
 
 def decode_assignment(data: bytes) -> tuple[TopicPartition, ...]:
-    """Raises UnreadableRecord."""
+    """An assignment from its bytes. Raises UnreadableRecord."""
     fields = Fields(data, "an assignment")
     _version(fields, "an assignment")
     partitions = _decoded(fields, "an assignment")

@@ -1,4 +1,4 @@
-"""What can be wrong with stored or received records: one class per thing, each naming its byte position.
+"""Damage of stored or received records: one class per kind, each with its byte position.
 
 Two families, because recovery treats them differently from validation (docs/semantics.md 3): a
 `TruncatedRecord` is a batch whose last bytes have not arrived (being written, or torn by a crash); a
@@ -7,9 +7,9 @@ Two families, because recovery treats them differently from validation (docs/sem
 
 
 class RecordsError(ValueError):
-    """Bytes that are not whole, right records: a ValueError, as what Python's own decoders raise.
+    """Bytes that are not whole, right records: a ValueError, like those of Python's decoders.
 
-    `position` is the byte where the damaged batch starts, `reason` says what is wrong with it.
+    `position` is the byte where the damaged batch starts, `reason` describes the damage.
     """
 
     def __init__(self, position: int, reason: str) -> None:
@@ -23,7 +23,7 @@ class TruncatedRecord(RecordsError):
 
 
 class CorruptRecord(RecordsError):
-    """The batch at `position` is damaged; the subclasses say how (Kafka's error 2, CORRUPT_MESSAGE)."""
+    """The batch at `position` is damaged (Kafka's error 2, CORRUPT_MESSAGE); see the subclasses."""
 
 
 class UnknownMagic(CorruptRecord):
@@ -39,7 +39,7 @@ class BadCrc(CorruptRecord):
 
 
 class CountMismatch(CorruptRecord):
-    """The header promises another number of records than there are."""
+    """The header has another number of records than there are."""
 
 
 class BadCompression(CorruptRecord):
@@ -47,4 +47,4 @@ class BadCompression(CorruptRecord):
 
 
 class TooLarge(CorruptRecord):
-    """A batch above `BATCH_BYTES_MAX`, or one that decompresses to more than `DECOMPRESSED_BYTES_MAX`."""
+    """A batch above `BATCH_BYTES_MAX`, or above `DECOMPRESSED_BYTES_MAX` when decompressed."""

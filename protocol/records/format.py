@@ -1,7 +1,7 @@
-"""One door to every record format, by the magic byte: a log may hold several, a broker need not care.
+"""Functions for every record format, by the magic byte: a log may hold several.
 
-The magic lies at byte 16 of an entry in all of them, which is no accident: Kafka kept it there so that old
-readers can tell what they cannot read.
+The magic lies at byte 16 of an entry in all of them: Kafka kept it there so that old readers can recognize newer
+entries.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ from protocol.records.types import BatchHeader, Data, HeaderIterator, Record, Va
 MAGICS: Final = (0, 1, 2)
 
 BATCH_MAGIC: Final = batch.MAGIC
-"""The first magic whose entries know their leader epoch."""
+"""The first magic whose entries have a leader epoch."""
 
 _MAGIC_AT = 16
 
@@ -28,7 +28,7 @@ def encode(
     base_offset: Offset = FIRST_OFFSET,
     compression: Compression = "none",
 ) -> bytes:
-    """`values` in the format of `magic`; what only batches have (producer ids) is `batch.encode_batch`'s."""
+    """`values` in the format of `magic`; `batch.encode_batch` also takes producer ids."""
     if magic == batch.MAGIC:
         return batch.encode_batch(values, timestamp_ms=timestamp_ms, base_offset=base_offset, compression=compression)
     assert magic in (0, 1), f"magic {magic}"
@@ -42,7 +42,10 @@ def encode(
 
 
 def read_header(data: Data, position: int = 0) -> BatchHeader:
-    """The header of the entry at `position`. Raises TruncatedRecord or a CorruptRecord, naming `position`."""
+    """The header of the entry at `position`.
+
+    Raises TruncatedRecord or a CorruptRecord, naming `position`.
+    """
     magic = _magic(data, position)
     if magic == batch.MAGIC:
         return batch.read_header(data, position)
@@ -58,7 +61,7 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
 
 
 def place(data: Data, base_offset: Offset, leader_epoch: LeaderEpoch) -> bytes:
-    """A leader on append: one batch, or one message set (which knows no epoch), set to `base_offset`."""
+    """One batch, or one message set (which has no epoch), with the leader's `base_offset` set."""
     magic = _magic(data, 0)
     if magic == batch.MAGIC:
         return batch.place_batch(data, base_offset, leader_epoch)
@@ -74,13 +77,13 @@ def check_crc(data: Data, position: int = 0) -> bool:
 
 
 def iter_headers(data: Data) -> HeaderIterator:
-    """Positions and headers of the entries in `data`; an incomplete tail shows in its `tail` and `end`."""
+    """Positions and headers of the entries in `data`; see `tail`, `end` for an incomplete rest."""
     return HeaderIterator(data, read_header)
 
 
 def _magic(data: Data, position: int) -> int:
     if position + _MAGIC_AT >= len(data):
-        # Too short to tell: the format with the smallest entries says what is missing or too small.
+        # Too short for a magic: the format with the smallest entries reports the missing part.
         return 0
     magic = data[position + _MAGIC_AT]
     if magic not in MAGICS:

@@ -1,8 +1,8 @@
-"""Records of `__consumer_offsets`: who is in a group, byte for byte as Kafka's.
+"""Records of `__consumer_offsets` with a group's members, byte for byte as Kafka's.
 
     key    version i16 = 2, group string
     value  version i16, protocol type string, generation i32, protocol string?, leader string?,
-           2: since when in its state i64,
+           2: timestamp of its state i64,
            members: count i32, each
              member string, 3: instance string?, client string, host string, 1: rebalance timeout i32,
              session timeout i32, subscription bytes, assignment bytes
@@ -22,11 +22,11 @@ from protocol.records.schema_fields import Fields, UnreadableRecord, nullable_st
 KEY_VERSION: Final = 2
 VALUE_VERSIONS: Final = range(4)
 MEMBERS_MAX: Final = 100_000
-"""Of a record that is read: no coordinator writes more."""
+"""Maximum members of a decoded record: no coordinator writes more."""
 
 
 class StoredMember(msgspec.Struct, frozen=True):
-    """`subscription`: what it says to the chosen protocol. `instance` None: no static member."""
+    """`subscription`: the metadata for the chosen protocol. `instance` None: no static member."""
 
     member: str
     client: str
@@ -39,8 +39,10 @@ class StoredMember(msgspec.Struct, frozen=True):
 
 
 class StoredGroup(msgspec.Struct, frozen=True):
-    """A generation that was assigned, or one without members. `protocol`, `leader` None: it has none. `since_ms`: of
-    its state, since 1970; -1 unknown (before version 2)."""
+    """An assigned generation, or one without members.
+
+    `protocol`, `leader` None: it has none. `since_ms`: of its state, since 1970; -1 unknown (before version 2).
+    """
 
     protocol_type: str
     generation: int
@@ -51,12 +53,12 @@ class StoredGroup(msgspec.Struct, frozen=True):
 
 
 def encode_group_key(group: str) -> bytes:
-    """Raises ValueError for a name of more bytes than a string has."""
+    """A group's key. Raises ValueError for a name above the limit of a string."""
     return struct.pack(">h", KEY_VERSION) + string(group)
 
 
 def encode_group(stored: StoredGroup, version: int) -> bytes:
-    """What `version` has no room for is left out. Raises ValueError as `encode_group_key`."""
+    """A group's value, without fields that `version` lacks. Raises ValueError as above."""
     assert version in VALUE_VERSIONS, f"value version {version}"
     parts = [
         struct.pack(">h", version), string(stored.protocol_type), struct.pack(">i", stored.generation),
@@ -77,7 +79,10 @@ def encode_group(stored: StoredGroup, version: int) -> bytes:
 
 
 def decode_group(data: bytes) -> StoredGroup:
-    """Where a version has no rebalance time-out, it is the session's. Raises UnreadableRecord."""
+    """A group from its value. Raises UnreadableRecord.
+
+    Without a rebalance time-out in the version, it is the session's.
+    """
     fields = Fields(data, "a group's value")
     version = fields.number(">h")
     if version not in VALUE_VERSIONS:

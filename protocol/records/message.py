@@ -27,7 +27,7 @@ from protocol.records.types import BATCH_BYTES_MAX, NO_TIMESTAMP, Data
 Magic = Literal[0, 1]
 
 CODEC_IDS_END: Final = 4
-"""zstd came later than batches (KIP-110)."""
+"""Number of codecs of messages: zstd came later than batches (KIP-110)."""
 
 LOG_APPEND_TIME: Final = 0x08
 
@@ -45,7 +45,7 @@ _pack_i32 = struct.Struct(">i").pack
 
 
 class Message(NamedTuple):
-    """One entry as it lies there, not unpacked."""
+    """One entry as stored, not unpacked."""
 
     offset: Offset
     size_bytes: int
@@ -62,7 +62,7 @@ class Message(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """What a message is made of."""
+    """Fields of a message to encode."""
 
     key: bytes | None
     value: bytes | None
@@ -80,15 +80,15 @@ def _sized(field: bytes | None) -> bytes:
 
 
 def crc_at(data: Data, position: int, size_bytes: int) -> int:
-    """The CRC-32 that the message of `size_bytes` at `position` ought to have."""
+    """The right CRC-32 of the message of `size_bytes` at `position`."""
     return zlib.crc32(data[position + _CRC_COVERS_FROM : position + size_bytes])
 
 
 def read_envelope(data: Data, position: int) -> tuple[Offset, int, int, Magic, int, int]:
-    """(offset, size in bytes, crc, magic, attributes, timestamp in ms) of the message at `position`.
+    """(offset, size in bytes, crc, magic, attributes, timestamp in ms) of a message.
 
-    The message is there to its end and its codec is known; key and value are not looked at.
-    Raises TruncatedRecord or a CorruptRecord.
+    The message at `position` is complete and its codec is known; key and value are not decoded. Raises TruncatedRecord
+    or a CorruptRecord.
     """
     try:
         offset, size, crc, magic, attributes, timestamp_ms = _unpack_entry(data, position)
@@ -131,7 +131,7 @@ def _read_field(data: Data, at: int, end: int, position: int, name: str) -> tupl
 
 
 def _diagnose(data: Data, position: int) -> RecordsError:
-    """Why no whole message of a known magic starts at `position`: the slow half of `read_envelope`."""
+    """Reason why no whole message starts at `position`: the slow half of `read_envelope`."""
     assert position >= 0
     left = len(data) - position
     if left < _OVERHEAD_BYTES:

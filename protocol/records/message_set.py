@@ -1,4 +1,4 @@
-"""Message sets: what travelled and lay on disk before 0.11, in message formats 0 and 1.
+"""Message sets: records on the wire and on disk before 0.11, in message formats 0 and 1.
 
 Each message is an entry of the log of its own (`message`). With a codec in its attributes a message is a
 *wrapper*: its value is a compressed message set. A wrapper's offset is that of its last inner message; inner
@@ -79,7 +79,7 @@ def encode_message_set(
     base_offset: Offset = FIRST_OFFSET,
     compression: Compression = "none",
 ) -> bytes:
-    """A message set of `values`, each a value or (key, value, ()); with a codec one wrapper around all.
+    """A message set of `values`, each a value or (key, value, ()); with a codec one wrapper.
 
     Format 0 has no timestamps and neither has headers.
     """
@@ -113,10 +113,10 @@ def _encode(messages: list[Fields], magic: Magic, base_offset: int, codec: Compr
 
 
 def read_header(data: Data, position: int = 0) -> BatchHeader:
-    """The entry at `position`, which must be there to its end, as a header; the checksum is not looked at.
+    """The whole entry at `position` as a header; its checksum is not verified.
 
-    A wrapper is unpacked to learn its first offset and record count. One that no broker has placed yet may
-    show a negative `base_offset`. Raises TruncatedRecord or a CorruptRecord.
+    A wrapper is unpacked for its first offset and record count. A wrapper without a broker's offset may show a negative
+    `base_offset`. Raises TruncatedRecord or a CorruptRecord.
     """
     offset, size_bytes, crc, magic, attributes, timestamp_ms = read_envelope(data, position)
     base_offset, last_offset, count, base_timestamp_ms = offset, offset, 1, timestamp_ms
@@ -151,7 +151,7 @@ def _header(
 
 
 def iter_headers(data: Data) -> HeaderIterator:
-    """Positions and headers of the entries in `data`; an incomplete tail shows in its `tail` and `end`."""
+    """Positions and headers of the entries in `data`; see `tail`, `end` for an incomplete rest."""
     return HeaderIterator(data, read_header)
 
 
@@ -165,7 +165,7 @@ def check_crc(data: Data, position: int = 0) -> bool:
 
 
 def read_records(data: Data, position: int = 0) -> list[Record]:
-    """The records of the entry at `position`, one or a wrapper's, at absolute offsets, checksums verified."""
+    """Records of the entry at `position` or of its wrapper, at absolute offsets, verified."""
     message = read_message(data, position)
     if not check_crc(data, position):
         raise BadCrc(position, f"the stored checksum {message.crc:#010x} is not that of the message")
@@ -255,11 +255,11 @@ def place_wrapper(data: Data, position: int, header: BatchHeader, base_offset: O
 
 
 def place_message_set(data: Data, base_offset: Offset) -> bytes:
-    """What a leader does on append: gives the messages in `data` offsets from `base_offset` on.
+    """The messages in `data` with the leader's offsets from `base_offset` on.
 
-    Messages without codec get theirs in place. A lone wrapper of format 1 whose inner offsets count from 0
-    gets its own offset and the largest inner timestamp, no more. Whatever else is compressed (in format 0
-    always) is unpacked and written anew as one wrapper with the last codec used, as brokers of that time did.
+    Messages without codec get theirs in place. A lone wrapper of format 1 whose inner offsets count from 0 gets its own
+    offset and the largest inner timestamp, no more. Other compressed messages (in format 0 always) are unpacked and
+    rewritten as one wrapper with the last codec used, as brokers of that time did.
     """
     messages: list[tuple[int, Message]] = []
     position = 0
@@ -298,7 +298,7 @@ def _place_wrapper(wrapper: Message, inner: "_Inner", base_offset: Offset) -> by
 
 
 def _last_offset(wrapper: Message, inner: list[Message]) -> Offset:
-    """The last offset in a wrapper. Format 0's inner offsets are absolute, whatever the wrapper claims."""
+    """The last offset in a wrapper. Format 0's inner offsets are absolute."""
     return wrapper.offset if wrapper.magic else inner[-1].offset
 
 

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets`: what a group has committed for a partition, byte for byte as Kafka's.
+"""Records of `__consumer_offsets` with committed offsets, byte for byte as Kafka's.
 
     key    version i16 = 1, group string, topic string, partition i32
     value  version i16, offset i64,
@@ -29,20 +29,23 @@ VALUE_VERSIONS: Final = (1, 2, 3)
 
 _HASH_MODULUS: Final = 1 << 32
 _POWERS: Final = [1]
-"""Of 31, as far as the longest name so far needs them: a client may send names of 32,767 characters."""
+"""Powers of 31, up to the longest name so far.
+
+A client may send names of 32,767 characters.
+"""
 _UTF_16: Final = f"utf-16-{'le' if sys.byteorder == 'little' else 'be'}"
-"""In the machine's own order, as a memoryview reads it."""
+"""UTF-16 in the machine's byte order, as a memoryview reads it."""
 _HASH_SIGN: Final = 1 << 31
 
 
 class GroupKey(msgspec.Struct, frozen=True):
-    """The record is of the group itself."""
+    """Key of a group's own record."""
 
     group: str
 
 
 class OffsetKey(msgspec.Struct, frozen=True):
-    """Whose offset of what."""
+    """Key of a group's offset for a partition."""
 
     group: str
     topic: str
@@ -50,8 +53,11 @@ class OffsetKey(msgspec.Struct, frozen=True):
 
 
 class CommittedOffset(msgspec.Struct, frozen=True):
-    """`offset`: the next to read. `leader_epoch`: of the last record read, -1 unknown. Timestamps since 1970;
-    `expire_timestamp_ms` -1: never (only value version 1 has one)."""
+    """A committed offset.
+
+    `offset`: the next to read. `leader_epoch`: of the last record read, -1 unknown. Timestamps since 1970;
+    `expire_timestamp_ms` -1: never (only value version 1 has one).
+    """
 
     offset: Offset
     leader_epoch: LeaderEpoch = EPOCH_UNKNOWN
@@ -61,7 +67,7 @@ class CommittedOffset(msgspec.Struct, frozen=True):
 
 
 def group_partition(group: str, partitions: int) -> int:
-    """The partition of the offsets topic that holds `group`: Java's String.hashCode, its absolute value, modulo."""
+    """Partition of the offsets topic for `group`: Java's String.hashCode, absolute, modulo."""
     units = memoryview(group.encode(_UTF_16, "surrogatepass")).cast("H")
     while len(_POWERS) < len(units):
         _POWERS.append(_POWERS[-1] * 31 % _HASH_MODULUS)
@@ -72,12 +78,15 @@ def group_partition(group: str, partitions: int) -> int:
 
 
 def encode_key(key: OffsetKey) -> bytes:
-    """Raises ValueError for a group or topic of more bytes than a string has."""
+    """A key's bytes. Raises ValueError for a group or topic above the limit of a string."""
     return struct.pack(">h", KEY_VERSION) + string(key.group) + string(key.topic) + struct.pack(">i", key.partition)
 
 
 def encode_value(committed: CommittedOffset, version: int) -> bytes:
-    """What `version` has no room for (the leader epoch before 3) is left out. Raises ValueError as `encode_key`."""
+    """A value's bytes, without fields that `version` lacks (the leader epoch before 3).
+
+    Raises ValueError as `encode_key`.
+    """
     assert version in VALUE_VERSIONS, f"value version {version}"
     parts = [struct.pack(">hq", version, committed.offset)]
     if version >= 3:
@@ -89,7 +98,7 @@ def encode_value(committed: CommittedOffset, version: int) -> bytes:
 
 
 def decode_key(data: bytes) -> OffsetKey | GroupKey:
-    """Raises UnreadableRecord."""
+    """A key from its bytes. Raises UnreadableRecord."""
     fields = Fields(data, "key")
     version = fields.number(">h")
     if version == GROUP_KEY_VERSION:
@@ -104,7 +113,7 @@ def decode_key(data: bytes) -> OffsetKey | GroupKey:
 
 
 def decode_value(data: bytes) -> CommittedOffset:
-    """Raises UnreadableRecord."""
+    """A value from its bytes. Raises UnreadableRecord."""
     fields = Fields(data, "value")
     version = fields.number(">h")
     if version not in VALUE_VERSIONS:

@@ -53,7 +53,10 @@ def decode_records(header: BatchHeader, records: bytes, position: int) -> list[R
 
 
 def _decode_record(header: BatchHeader, records: bytes, start: int) -> tuple[Record, int]:
-    """The record at `start` and the position after it. Raises IndexError or ValueError, told apart above."""
+    """The record at `start` and the position after it.
+
+    Raises IndexError or ValueError; the caller distinguishes them.
+    """
     length, at = decode_varint(records, start)
     end = at + length
     if length < 0 or end > len(records):

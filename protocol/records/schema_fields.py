@@ -1,5 +1,6 @@
-"""Numbers, strings and bytes as Kafka's schemas lay them out in records of its own topics: big-endian; a string's
-length is an i16, that of bytes an i32; -1 is null.
+"""Numbers, strings and bytes of Kafka's schemas, as in records of its own topics.
+
+Big-endian; a string's length is an i16, that of bytes an i32; -1 is null.
 
 Source: org.apache.kafka.common.protocol.types.
 """
@@ -11,11 +12,11 @@ STRING_BYTES_MAX: Final = (1 << 15) - 1
 
 
 class UnreadableRecord(ValueError):
-    """Bytes that are no such record; the message says which part and why."""
+    """Bytes that are no such record; the message has the part and the reason."""
 
 
 def string(text: str) -> bytes:
-    """Raises ValueError for one of more than STRING_BYTES_MAX bytes."""
+    """A string's bytes. Raises ValueError above STRING_BYTES_MAX bytes."""
     encoded = text.encode()
     if len(encoded) > STRING_BYTES_MAX:
         raise ValueError(f"{text[:40]!r}... has {len(encoded)} bytes; a string has at most {STRING_BYTES_MAX}")
@@ -23,7 +24,7 @@ def string(text: str) -> bytes:
 
 
 def nullable_string(text: str | None) -> bytes:
-    """Raises ValueError as `string`."""
+    """A string's bytes, or null. Raises ValueError as `string`."""
     return struct.pack(">h", -1) if text is None else string(text)
 
 
@@ -32,7 +33,7 @@ def sized_bytes(data: bytes) -> bytes:
 
 
 class Fields:
-    """Reads one field after another; each raises UnreadableRecord. `what`: for its message."""
+    """Reads fields in order; each method raises UnreadableRecord. `what`: for its message."""
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""What both record formats decode to: records, and the header of the entry that holds them."""
+"""Decoded form of both record formats: records, and the header of their entry."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -10,7 +10,7 @@ from protocol.records.compression import Compression
 from protocol.records.errors import TruncatedRecord
 
 BATCH_BYTES_MAX: Final = 100 * 1024 * 1024
-"""The longest entry accepted: Kafka's `socket.request.max.bytes`, above any usable `message.max.bytes`."""
+"""Maximum bytes of an entry: Kafka's `socket.request.max.bytes`."""
 
 Data = bytes | bytearray | memoryview
 
@@ -26,7 +26,7 @@ SEQUENCE_END: Final = 1 << 31
 
 
 class Record(msgspec.Struct, frozen=True, gc=False):
-    """One record at its absolute offset; `timestamp_ms` since 1970, -1 where the format has none."""
+    """One record at its absolute offset; `timestamp_ms` since 1970, -1 if the format has none."""
 
     offset: Offset
     timestamp_ms: int
@@ -36,11 +36,11 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 
 
 class BatchHeader(msgspec.Struct, frozen=True, gc=False):
-    """What is known of an entry of the log without its records.
+    """An entry of the log without its records.
 
-    An entry is a v2 batch, or one message (possibly a compressed wrapper) of an older message set.
-    `last_offset` is inclusive, `size_bytes` the whole entry, offset and length fields included. `crc` is
-    CRC-32C in a batch, CRC-32 in a message. Absent epochs, producer ids, sequences and timestamps are -1.
+    An entry is a v2 batch, or one message (possibly a compressed wrapper) of an older message set. `last_offset` is
+    inclusive, `size_bytes` the whole entry, offset and length fields included. `crc` is CRC-32C in a batch, CRC-32 in a
+    message. Absent epochs, producer ids, sequences and timestamps are -1.
     """
 
     base_offset: Offset
@@ -66,7 +66,7 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def has_log_append_time(self) -> bool:
-        """The broker set the timestamp (`message.timestamp.type=LogAppendTime`)."""
+        """Whether the broker set the timestamp (`message.timestamp.type=LogAppendTime`)."""
         return bool(self.attributes & 0x08)
 
     @property
@@ -75,7 +75,7 @@ class BatchHeader(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def is_control(self) -> bool:
-        """Holds a transaction marker, no user's records."""
+        """Whether the batch holds a transaction marker, no user's records."""
         return self.magic == 2 and bool(self.attributes & 0x20)
 
 
@@ -83,11 +83,11 @@ HeaderReader = Callable[[Data, int], BatchHeader]
 
 
 class HeaderIterator(Iterator[tuple[int, BatchHeader]]):
-    """Positions and headers of the entries in `data`, up to an incomplete tail or the first damage.
+    """Positions and headers of the entries in `data`, to an incomplete tail or the first damage.
 
-    `end` is the position after the last entry that was returned: where recovery cuts (docs/semantics.md 3).
-    Afterwards `tail` is None if the data ended there, else the error that says what is incomplete. Damage
-    that more bytes could not repair is raised as CorruptRecord, with `end` still in place.
+    `end` is the position after the last entry returned: recovery truncates there (docs/semantics.md 3). Afterwards
+    `tail` is None if the data ended there, else the error of the incomplete part. Damage that more bytes could not
+    repair is raised as CorruptRecord, with `end` still in place.
     """
 
     def __init__(self, data: Data, read_header: HeaderReader) -> None:

@@ -1,6 +1,6 @@
-"""The values of an entry's records, and nothing else of them: what a reader of many batches can afford.
+"""Values of an entry's records alone, for readers of many batches.
 
-Checksums, keys, timestamps and headers are passed over; who appends the batch looks at those.
+Checksums, keys, timestamps and headers are skipped; the leader checks them on append.
 """
 
 from typing import Final
@@ -16,8 +16,10 @@ NULL: Final = 1
 
 
 def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: int) -> list[bytes]:
-    """Of the entry at `position`, whose `header` was read; b"" for null. Raises TooLarge (more than `limit_bytes`
-    unpacked) and other ValueErrors (it has not the records that its header promises)."""
+    """Values of the entry at `position`, whose `header` was read; b"" for null.
+
+    Raises TooLarge (more than `limit_bytes` unpacked) and other ValueErrors (fewer records than in its header).
+    """
     if header.magic != batch.MAGIC:
         return message_set.values_of(data, position)
     records = bytes(data[position + batch.HEADER_BYTES : position + header.size_bytes])

@@ -1,4 +1,4 @@
-"""Variable-length integers as Kafka's v2 records have them: zigzag, then seven bits a byte, low bits first.
+"""Variable-length integers of Kafka's v2 records: zigzag, then seven bits a byte, low first.
 
 Source: KIP-98, "Message format". Lengths and offset deltas have at most 5 bytes, timestamp deltas 10.
 """

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from benchmarks.door_cuts.application import Reports
-from benchmarks.door_cuts.compare import Told, compare, told_of
+from benchmarks.door_cuts.compare import Sent, compare, produced_in
 from benchmarks.door_cuts.play import QUICK, SAFE, Witness, plan_of
 
 LOGS = {QUICK: [(0, "a"), (1, "x")], SAFE: [(0, "s"), (1, "again")]}
 TOLD = {
-    "b:1": Told(QUICK, "a", "q", 1, "ok", 0),
-    "b:2": Told(QUICK, "b", "q", 1, "ok", 1),  # which the log lost to x
-    "b:3": Told(QUICK, "x", "q", 1, "ok", 1),
-    "b:4": Told(SAFE, "s", "s", -1, "ok", 0),
-    "b:5": Told(SAFE, "again", "s", -1, "unknown", -1),
+    "b:1": Sent(QUICK, "a", "q", 1, "ok", 0),
+    "b:2": Sent(QUICK, "b", "q", 1, "ok", 1),  # which the log lost to x
+    "b:3": Sent(QUICK, "x", "q", 1, "ok", 1),
+    "b:4": Sent(SAFE, "s", "s", -1, "ok", 0),
+    "b:5": Sent(SAFE, "again", "s", -1, "unknown", -1),
 }
 
 
@@ -35,12 +35,12 @@ def test_what_both_say_is_no_disagreement() -> None:
     [
         (TOLD, [], "'b' at quick-0 1: lost, by the client's reports; the audit does not name it"),
         (TOLD, ["b:2", "b:1"], "'a' at quick-0 0: lost, by the audit; the client has it at 0"),
-        (TOLD | {"b:1": Told(QUICK, "a", "q", 1, "unknown", 0)}, ["b:2"], "'a' at quick-0 0: the client was told"),
-        (TOLD | {"b:6": Told(QUICK, "y", "q", 1, "ok", 2)}, ["b:2"], "'y' at quick-0 2: acknowledged, by the events"),
+        (TOLD | {"b:1": Sent(QUICK, "a", "q", 1, "unknown", 0)}, ["b:2"], "'a' at quick-0 0: the client was told"),
+        (TOLD | {"b:6": Sent(QUICK, "y", "q", 1, "ok", 2)}, ["b:2"], "'y' at quick-0 2: acknowledged, by the events"),
         ({name: one for name, one in TOLD.items() if name != "b:5"}, ["b:2"], "'again' at safe-0 -1: the client was"),
     ],
 )
-def test_what_one_of_them_says_alone_is_named(told: dict[str, Told], named: list[str], why: str) -> None:
+def test_what_one_of_them_says_alone_is_named(told: dict[str, Sent], named: list[str], why: str) -> None:
     (line,) = compare(witness(), told, named).disagreements
     assert line.startswith(why)
 
@@ -56,9 +56,9 @@ def test_an_operation_is_what_its_events_say_in_any_order() -> None:
     about: dict[str, Any] = {"operation": "b:1", "kind": "produce", "topic": QUICK, "acks": 1}
     ended = about | {"event": "operation_ended", "outcome": "ok", "offset": 3}
     invoked = about | {"event": "operation_invoked", "value": "a", "client": "q"}
-    assert told_of([ended, invoked]) == {"b:1": Told(QUICK, "a", "q", 1, "ok", 3)}
+    assert produced_in([ended, invoked]) == {"b:1": Sent(QUICK, "a", "q", 1, "ok", 3)}
     several = [ended | {"records": 2}, invoked | {"value": '["a","b"]', "records": 2}]
-    assert told_of(several) == {
-        "b:1": Told(QUICK, "a", "q", 1, "ok", 3),
-        "b:1+1": Told(QUICK, "b", "q", 1, "ok", 4),
+    assert produced_in(several) == {
+        "b:1": Sent(QUICK, "a", "q", 1, "ok", 3),
+        "b:1+1": Sent(QUICK, "b", "q", 1, "ok", 4),
     }

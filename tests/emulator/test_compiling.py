@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.compiled import SIDES, asked_of, differing
+from benchmarks.compiled import SIDES, differing, result_of
 from emulator.compilable import modules
 from emulator.compiled import ROOT, SUFFIX, look
 from emulator.compiling import CannotCompile, c_compiler, compile_all, main
@@ -61,7 +61,7 @@ def test_a_sample_of_native_machines_says_the_same(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("emulator.compiling.OPTIMIZED", "0")
     manifest = compile_all(ROOT, tmp_path / "native")
     assert len(manifest.modules) == sum(1 for module in sample if not module.reason) > 30
-    pure, native = (asked_of(side, "results", 10, tmp_path / "native") for side in SIDES)
+    pure, native = (result_of(side, "results", 10, tmp_path / "native") for side in SIDES)
     assert native == pure
     assert len({result["shape"] for result in pure}) == len(pure) == 10
 
@@ -72,6 +72,6 @@ def test_native_machines_leave_the_same_traces(tmp_path: Path) -> None:
     folder = tmp_path / "native"
     compile_all(ROOT, folder)
     assert look({}, folder).usable
-    wrong, runs = differing(*(asked_of(side, "traces", 2, folder) for side in SIDES))
+    wrong, runs = differing(*(result_of(side, "traces", 2, folder) for side in SIDES))
     assert (wrong, runs > 500) == (0, True)
-    assert [asked_of(side, "remains", 10, folder) for side in SIDES] == [0, 0]
+    assert [result_of(side, "remains", 10, folder) for side in SIDES] == [0, 0]

@@ -60,11 +60,11 @@ def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
     (tmp_path / "server.properties").write_text("min.insync.replicas=1\n", encoding="utf-8")
     for contradicting, error in (
         (("--cluster", "three-azz"), "no cluster 'three-azz' runs; nearest: three-az"),
-        (("--cluster", "three-az", "--topology", "six-brokers"), "--topology six-brokers: --cluster asks the cluster"),
-        (("--cluster", "--kafka-version", "2.8"), "--kafka-version 2.8: --cluster asks the cluster"),
-        (("--cluster", "--set", "min.insync.replicas=1"), "it is a broker's setting, which --cluster asks"),
+        (("--cluster", "three-az", "--topology", "six-brokers"), "--topology six-brokers: contradicts --cluster"),
+        (("--cluster", "--kafka-version", "2.8"), "--kafka-version 2.8: contradicts --cluster"),
+        (("--cluster", "--set", "min.insync.replicas=1"), "a broker's setting contradicts --cluster"),
         (("--cluster", "three-az", "server.properties"), "server.properties holds broker's settings"),
-        (("--topic", "t"), "--topic is one of a cluster that runs"),
+        (("--topic", "t"), "--topic: needs --cluster"),
     ):
         assert asked(*contradicting) == UNUSABLE
         assert error in capsys.readouterr().err

@@ -98,7 +98,7 @@ def test_the_commands_from_up_to_down(home: Path) -> None:
         ("up", "three-as"): "nearest: three-az",
         ("up", "--set", "zookeeper.session.timeout=1"): "nearest: zookeeper.session.timeout.ms",
         ("up", "--settings", "none.properties"): "--settings none.properties: cannot be read",
-        ("topic", "create", "u", "--settings", "producer.properties"): "holds no setting of a topic",
+        ("topic", "create", "u", "--settings", "producer.properties"): "no topic setting in it",
         ("workload", "start", "t", "--set", "foo=1"): "'foo' is not a setting of a producer",
         ("workload", "start", "t", "--rate", "0"): "0 records per second; allowed are more than 0",
         ("workload", "start", "t", "--set", "linger.ms=soon"): "producer.linger.ms: expected a whole number of ms",

@@ -36,7 +36,7 @@ RUN_CASES = [
      "unknown setting 'replica.lag.time.max'; nearest: replica.lag.time.max.ms"),
     ((LEADER, "--seed", "-1"), "--seed -1: from 0 to 9223372036854775807"),
     ((LEADER, "--world", "sim", "--engine", "process", "--speed", "5"),
-     "--engine, --speed: nothing to a simulated run; leave it out, or give --world network"),
+     "--engine, --speed: no effect on a simulated run; leave it out, or give --world network"),
     ((LEADER, "--set", "replica.lag.time.max.ms"), "'replica.lag.time.max.ms': expected name=value"),
     ((LEADER, "--set", "replica.lag.time.max.ms=soon"),
      "replica.lag.time.max.ms: expected a whole number of ms, got 'soon'"),
@@ -50,7 +50,7 @@ RUN_CASES = [
     ((LEADER, "--settings", "producer:DIR/idempotent.properties"),
      "DIR/idempotent.properties:2 and DIR/idempotent.properties:1: enable.idempotence=true needs acks=all"),
     ((LEADER, "--settings", "DIR/client.properties"), "DIR/client.properties: its settings may be a producer's or a "
-     "consumer's; say which: producer:DIR/client.properties or consumer:DIR/client.properties"),
+     "consumer's; give producer:DIR/client.properties or consumer:DIR/client.properties"),
     ((LEADER, "--set", "inter.broker.protocol.version=2.8"),
      "inter.broker.protocol.version 2.8 is newer than the binary 2.6"),
     ((LEADER, "--kafka-version", "2.66"), f"unknown Kafka version '2.66'; one of: {VERSIONS}"),

@@ -124,5 +124,5 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path, audit: st
     wait_until(runner.run / "events", lambda: any(events_of(runner.run, "operation_ended")))
     out = runner.end(signal.SIGINT, group=group)
     assert runner.process.returncode == 130, out
-    assert out.splitlines()[-1].startswith("faultline run: interrupted; what was written is in"), out
+    assert out.splitlines()[-1].startswith("faultline run: interrupted; its files are in"), out
     assert any(event["outcome"] == "ok" for event in events_of(runner.run, "operation_ended"))

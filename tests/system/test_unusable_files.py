@@ -114,7 +114,7 @@ def test_what_may_not_be_written_is_named(tmp_path: Path) -> None:
         ("up", "--out", str(place)),
     ]
     said = [
-        (2, "", f"faultline {words[0]}: {words[-2]} {place}: nothing may be written to {place.parent}\n")
+        (2, "", f"faultline {words[0]}: {words[-2]} {place}: {place.parent} is not writable\n")
         for words in given
     ]
     assert ended(given, ROOT) == said

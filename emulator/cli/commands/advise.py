@@ -1,6 +1,7 @@
-"""`faultline advise [FILES]`: which single faults break which promises with these settings, why, and what ends it.
+"""`faultline advise [FILES]`: single faults that break promises, their reasons and remedies.
 
-The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 if a fault has no run that tells."""
+The exit code is 0 if every promise is kept in every run, 1 if one is broken, 3 if a fault has no conclusive run.
+"""
 
 import shlex
 import sys
@@ -11,7 +12,7 @@ from time import monotonic
 
 import msgspec
 
-from emulator.cli.commands.advise_running import NotAsked, running_cluster
+from emulator.cli.commands.advise_running import SettingsUnavailable, running_cluster
 from emulator.cli.commands.advise_told import as_json, print_advice
 from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.places import check_places
@@ -39,9 +40,12 @@ AZS = 3
 
 
 class AdviseOptions(msgspec.Struct, frozen=True):
-    """The words of the command line. `out`: where scenarios of what breaks are written; `html`: a page. `runs`,
-    `lasting`: so many runs of pairs, or for so long. `topology`: as `up` takes it. `fault`: no other is played.
-    `cluster`: what follows that word, none: the only one that runs; None: none is asked. `topic`: of that cluster."""
+    """Options of `faultline advise`.
+
+    `out`: directory for scenarios that break a promise; `html`: file for a page. `runs`, `lasting`: bounds of pairs, by
+    count or by time. `topology`: as `up` takes it. `fault`: the only fault to play. `cluster`: the words after
+    `--cluster`; empty: the only running cluster; None: the option is absent. `topic`: a topic of that cluster.
+    """
 
     files: tuple[str, ...] = ()
     kafka_version: str | None = None
@@ -63,7 +67,7 @@ class AdviseOptions(msgspec.Struct, frozen=True):
 
 
 def advise_command(options: AdviseOptions) -> int:
-    """Verdict, table and reasons to stdout; errors and progress to stderr."""
+    """Write verdict, table and reasons to stdout; errors and progress to stderr."""
     began_s = monotonic()
     try:
         limit_s = _check_extent(options)
@@ -75,20 +79,20 @@ def advise_command(options: AdviseOptions) -> int:
             options, cluster = _of_running(options, options.cluster)
         else:
             cluster = _cluster(options)
-        asked_for = Choice(options.kafka_version or cluster.version, options.sets, options.files)
-        base = _only(options.fault, base_of(asked_for, options.kafka_version, cluster))
-        choice = msgspec.structs.replace(asked_for, kafka_version=base.version)
-        asked = asked_of(choice, base, seeds)
+        requested = Choice(options.kafka_version or cluster.version, options.sets, options.files)
+        base = _only(options.fault, base_of(requested, options.kafka_version, cluster))
+        choice = msgspec.structs.replace(requested, kafka_version=base.version)
+        campaign = asked_of(choice, base, seeds)
     except (*UNUSABLE_CAMPAIGN, NoClusterFile, NoCluster) as error:
         print(f"faultline advise: {error}", file=sys.stderr)
         return UNUSABLE
-    except NotAsked as error:
+    except SettingsUnavailable as error:
         print(f"faultline advise: {error}", file=sys.stderr)
         return UNKNOWN
     try:
         with players_of(options.master) as players:
-            with progress_of(f"{len(base.faults)} faults", len(asked.runs)) as advance:
-                advice = advise(asked, base, advance, players)
+            with progress_of(f"{len(base.faults)} faults", len(campaign.runs)) as advance:
+                advice = advise(campaign, base, advance, players)
             recommendation = recommend(advice, base, players)
             pairs = _pairs(options, advice, base, limit_s, players) if options.pairs else None
     except NotOnSpark as error:
@@ -96,13 +100,13 @@ def advise_command(options: AdviseOptions) -> int:
         return UNKNOWN
     rounds = [advice] if pairs is None else [advice, pairs.advice]
     replays = dict(replay for one in rounds for replay in _written(one, folder))
-    told = Told(advice, base, replays, pairs, recommendation)
+    report = Told(advice, base, replays, pairs, recommendation)
     if options.json:
-        print(msgspec.json.encode(as_json(told)).decode())
+        print(msgspec.json.encode(as_json(report)).decode())
     else:
-        print_advice(told, monotonic() - began_s)
+        print_advice(report, monotonic() - began_s)
     if options.html is not None:
-        write_whole(options.html, page_of(told).encode())
+        write_whole(options.html, page_of(report).encode())
     summaries = [summary for one in rounds for summary in one.summaries]
     if any(one.broken for one in summaries):
         return BROKEN
@@ -110,12 +114,15 @@ def advise_command(options: AdviseOptions) -> int:
 
 
 def _cluster(options: AdviseOptions) -> Cluster:
-    """Raises NoClusterFile, ClusterFileErrors, UnusableSpace."""
+    """Cluster of options without `--cluster`.
+
+    Raises NoClusterFile, ClusterFileErrors, UnusableSpace.
+    """
     if options.topic is not None:
-        raise UnusableSpace("--topic is one of a cluster that runs: with --cluster")
+        raise UnusableSpace("--topic: needs --cluster, which names a running cluster")
     if options.topology is not None:
         if options.brokers is not None or options.azs is not None:
-            raise UnusableSpace("--topology says how many brokers and AZs there are: not with --brokers or --azs")
+            raise UnusableSpace("--topology: contradicts --brokers and --azs; give one of them")
         return of_file(options.topology)
     if options.brokers is None and options.azs is None:
         return THREE_AZS
@@ -124,7 +131,10 @@ def _cluster(options: AdviseOptions) -> Cluster:
 
 
 def _of_running(options: AdviseOptions, words: tuple[str, ...]) -> tuple[AdviseOptions, Cluster]:
-    """With what of `words` are files. Raises NoCluster, NotAsked, UnusableSpace, UnusableFile."""
+    """Options and cluster of a running cluster; files among `words` become settings files.
+
+    Raises NoCluster, SettingsUnavailable, UnusableSpace, UnusableFile.
+    """
     contradicting = {
         "--topology": options.topology,
         "--brokers": options.brokers,
@@ -133,13 +143,13 @@ def _of_running(options: AdviseOptions, words: tuple[str, ...]) -> tuple[AdviseO
     }
     for option, given in contradicting.items():
         if given is not None:
-            raise UnusableSpace(f"{option} {given}: --cluster asks the cluster for that; one of them")
-    asked = running_cluster(words, options.files, options.sets, options.topic)
-    return msgspec.structs.replace(options, files=asked.files), asked.cluster
+            raise UnusableSpace(f"{option} {given}: contradicts --cluster, which reads it from the cluster; give one")
+    running = running_cluster(words, options.files, options.sets, options.topic)
+    return msgspec.structs.replace(options, files=running.files), running.cluster
 
 
 def _only(name: str | None, base: Base) -> Base:
-    """Raises UnusableSpace."""
+    """Keep only the named fault. Raises UnusableSpace."""
     if name is None:
         return base
     if found := tuple(fault for fault in base.faults if fault.name == name):
@@ -150,13 +160,13 @@ def _only(name: str | None, base: Base) -> Base:
 
 
 def _check_extent(options: AdviseOptions) -> float | None:
-    """For how long pairs are played. Raises UnusableSpace."""
+    """Check the bounds of pairs; return the time limit, in seconds. Raises UnusableSpace."""
     if options.runs is not None and options.lasting is not None:
-        raise UnusableSpace("--runs and --for: one of them")
+        raise UnusableSpace("--runs and --for: exclude each other; give one")
     if options.pairs and options.fault is not None:
-        raise UnusableSpace("--pairs goes through every two faults: not with --fault")
+        raise UnusableSpace("--pairs: plays every two faults; leave out --fault")
     if not options.pairs and (options.runs is not None or options.lasting is not None):
-        raise UnusableSpace("--runs and --for bound --pairs; single faults are all played")
+        raise UnusableSpace("--runs and --for: limit --pairs only; single faults are always all played")
     if options.runs is not None and options.runs < 1:
         raise UnusableSpace(f"--runs {options.runs}: at least 1")
     return None if options.lasting is None else seconds_of(options.lasting)
@@ -167,20 +177,20 @@ def _pairs(
 ) -> PairsAdvice:
     faults = tuple(pairs_of(base.faults))
     of_pairs = msgspec.structs.replace(base, faults=faults)
-    asked = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
-    count = len(asked.runs) if options.runs is None else min(options.runs, len(asked.runs))
+    campaign = asked_of(singles.asked.choices[0], of_pairs, parse_seeds(options.seeds or SEEDS_OF_PAIRS))
+    count = len(campaign.runs) if options.runs is None else min(options.runs, len(campaign.runs))
     began_s = monotonic()
-    with progress_of(f"{count} of {len(asked.runs)} runs of pairs", count) as advance:
+    with progress_of(f"{count} of {len(campaign.runs)} runs of pairs", count) as advance:
 
         def ended() -> bool:
             advance()
             return limit_s is None or monotonic() - began_s < limit_s
 
-        return advise_pairs(asked, of_pairs, singles.summaries, ended, options.runs, players)
+        return advise_pairs(campaign, of_pairs, singles.summaries, ended, options.runs, players)
 
 
 def _written(advice: Advice, folder: Path) -> Iterator[tuple[str, str]]:
-    """(Fault, the command that plays its scenario again, without the seed), of each that breaks something."""
+    """(fault, replay command without the seed) of each fault that breaks a promise."""
     choice = advice.asked.choices[0]
     places = {fault.name: place for place, fault in enumerate(advice.asked.faults)}
     for one in advice.summaries:

@@ -1,5 +1,7 @@
-"""`faultline advise --cluster [NAME]`: settings are what a cluster that runs says of itself; clients' still come from
-files and `--set`. It is asked one question, and nothing is done to it."""
+"""`faultline advise --cluster [NAME]`: settings and topology of a running cluster.
+
+Settings of clients come from files and `--set`. One request reads the cluster's settings; nothing else is sent to it.
+"""
 
 from pathlib import Path
 
@@ -21,12 +23,12 @@ from protocol.undecodable import UNDECODABLE, why
 OF_CLIENTS = (PRODUCER, CONSUMER)
 
 
-class NotAsked(Exception):
-    """The cluster runs, and did not say: one line."""
+class SettingsUnavailable(Exception):
+    """The running cluster returned no settings: one line."""
 
 
-class AskedRunning(msgspec.Struct, frozen=True):
-    """`files`: those that were named, wherever they stood."""
+class RunningCluster(msgspec.Struct, frozen=True):
+    """A running cluster, and `files`: all settings files of the command line."""
 
     cluster: Cluster
     files: tuple[str, ...]
@@ -34,48 +36,51 @@ class AskedRunning(msgspec.Struct, frozen=True):
 
 def running_cluster(
     words: tuple[str, ...], files: tuple[str, ...], sets: tuple[str, ...], topic: str | None
-) -> AskedRunning:
-    """`words`: what stands behind `--cluster`: a cluster's name, if the first is none's of a file, and files. Raises
-    NoCluster, NotAsked, UnusableSpace, UnusableFile."""
+) -> RunningCluster:
+    """Read a running cluster's settings.
+
+    `words`: the words after `--cluster`: a cluster's name, if the first word is no file's, and files. Raises NoCluster,
+    SettingsUnavailable, UnusableSpace, UnusableFile.
+    """
     name, files = _apart(words, files)
     _check_clients_only(files, sets)
     chosen = choose(name)
-    return AskedRunning(of_running(_told_by(chosen), topic), files)
+    return RunningCluster(of_running(_settings_of(chosen), topic), files)
 
 
 def _apart(words: tuple[str, ...], files: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """(The name, if any; all files.) Raises NoCluster."""
+    """(the cluster's name, if any; all files)."""
     if not words or _is_file(words[0]):
         return None, (*words, *files)
     return words[0], (*words[1:], *files)
 
 
 def _is_file(word: str) -> bool:
-    asked = wanted(word)
-    return bool(asked.scope) or Path(word).is_file()
+    file = wanted(word)
+    return bool(file.scope) or Path(word).is_file()
 
 
 def _check_clients_only(files: tuple[str, ...], sets: tuple[str, ...]) -> None:
-    """Raises UnusableSpace, UnusableFile."""
+    """Check that only clients' settings are given. Raises UnusableSpace, UnusableFile."""
     for file in read_settings_files(files):
         if file.scope not in OF_CLIENTS:
-            whose = f"{A_SETTING_OF[file.scope].removeprefix('a ')} settings"
-            raise UnusableSpace(f"{file.name} holds {whose}, which --cluster asks the cluster for: one of them")
+            kind = f"{A_SETTING_OF[file.scope].removeprefix('a ')} settings"
+            raise UnusableSpace(f"{file.name}: {kind} contradict --cluster, which reads the cluster's; give one")
     for word in sets:
         setting = found(word.partition("=")[0].strip())
         if setting is not None and setting.scope not in OF_CLIENTS:
             raise UnusableSpace(
-                f"--set {word}: it is {A_SETTING_OF[setting.scope]} setting, which --cluster asks the cluster for; "
-                "alter it there, or ask without --cluster"
+                f"--set {word}: {A_SETTING_OF[setting.scope]} setting contradicts --cluster, which reads it from the "
+                "cluster; alter it there, or leave out --cluster"
             )
 
 
-def _told_by(cluster: Found) -> Running:
-    """Raises NotAsked."""
+def _settings_of(cluster: Found) -> Running:
+    """Settings that the cluster reports. Raises SettingsUnavailable."""
     answer = ask(cluster.registration, DescribeSettings())
     if answer.code != HELD:
-        raise NotAsked(answer.error)
+        raise SettingsUnavailable(answer.error)
     try:
         return msgspec.convert(answer.result, Running)
     except UNDECODABLE as error:
-        raise NotAsked(f"cluster {cluster.name}: its settings cannot be understood: {why(error)}") from error
+        raise SettingsUnavailable(f"cluster {cluster.name}: its settings cannot be decoded; {why(error)}") from error

@@ -24,19 +24,19 @@ from emulator.screen import Screen, for_lines
 
 WIDTH = 110
 OTHERS_MAX = 3
-"""Of the pairs that break the same for the same cause, named besides the first; JSON has all."""
+"""Maximum of pairs with the same promise and cause named besides the first; JSON has all."""
 
 
-def print_advice(told: Told, wall_s: float) -> None:
-    """To stdout: the verdict, a table, and why."""
-    advice, base, replays = told.advice, told.base, told.replays
+def print_advice(report: Told, wall_s: float) -> None:
+    """Print the verdict, a table, and the reasons, to stdout."""
+    advice, base, replays = report.advice, report.base, report.replays
     lines = for_lines()
-    for line in summary_lines(advice.summaries, told.recommendation, _exhausted(base)):
+    for line in summary_lines(advice.summaries, report.recommendation, _exhausted(base)):
         lines.print(line, style="bold", markup=False, soft_wrap=True)
     for line in _whose(base):
         lines.print(line, markup=False)
     for name, value in base.left_open.items():
-        lines.print(f"nobody gave {name}: it is {value}, Kafka's own", markup=False)
+        lines.print(f"{name} not set; using Kafka's default {value}", markup=False)
     for warning in base.warnings:
         lines.print(f"warning: {warning}", markup=False)
     console = Screen(highlight=False, markup=False)
@@ -45,19 +45,19 @@ def print_advice(told: Told, wall_s: float) -> None:
     console.print(_table(advice.summaries))
     for summary in advice.summaries:
         for broken in summary.broken:
-            for line in _told(summary, broken, advice, replays[summary.fault.name]):
+            for line in _reason_lines(summary, broken, advice, replays[summary.fault.name]):
                 lines.print(line, markup=False, soft_wrap=True)
     for summary in advice.summaries:
         if summary.told < summary.runs:
-            untold = f"{summary.fault.text}: {summary.runs - summary.told} runs tell nothing: {summary.untold}"
+            untold = f"{summary.fault.text}: {summary.runs - summary.told} runs are inconclusive: {summary.untold}"
             for line in wrap(untold, WIDTH, subsequent_indent="  "):
                 lines.print(line, markup=False)
     runs, seeds = len(advice.asked.runs), seeds_words(advice)
     played = f"{len(advice.summaries)} single faults, each with {seeds}: {runs} runs, {advice.runs} for changes"
-    if told.pairs is not None:
-        _print_pairs(told.pairs, replays)
-        played += f"; {told.pairs.played} runs of pairs, {told.pairs.advice.runs} for changes"
-    lines.print(f"{played}; in {wall_s:.0f} s. Seeds are a sample, never a proof", style="dim", markup=False)
+    if report.pairs is not None:
+        _print_pairs(report.pairs, replays)
+        played += f"; {report.pairs.played} runs of pairs, {report.pairs.advice.runs} for changes"
+    lines.print(f"{played}; in {wall_s:.0f} s. Seeds are a sample, not a proof", style="dim", markup=False)
 
 
 def _exhausted(base: Base) -> str:
@@ -73,8 +73,8 @@ def _whose(base: Base) -> Iterator[str]:
     by_source: dict[str, list[str]] = {}
     for name, value in (base.settings | base.own).items():
         by_source.setdefault(base.sources[name], []).append(f"{name}={plain(value)}")
-    for source, told in by_source.items():
-        yield from wrap(f"{source}: {', '.join(told)}", WIDTH, initial_indent="  ", subsequent_indent="    ")
+    for source, assignments in by_source.items():
+        yield from wrap(f"{source}: {', '.join(assignments)}", WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def _print_pairs(pairs: PairsAdvice, replays: Mapping[str, str]) -> None:
@@ -97,11 +97,11 @@ def _print_pairs(pairs: PairsAdvice, replays: Mapping[str, str]) -> None:
                 lines.print(f"  {'also' if not number else '':<7} {line}", markup=False)
         lines.print()
     if len(pairs.causes) > CAUSES_MAX:
-        lines.print(f"and {len(pairs.causes) - CAUSES_MAX} causes more; --json has all of them")
+        lines.print(f"and {len(pairs.causes) - CAUSES_MAX} more causes; --json lists all")
 
 
 def _table(summaries: list[FaultSummary]) -> Table:
-    """A row per fault that breaks something, or lets somebody wait; a column per promise that is broken."""
+    """A row per fault with a broken promise or a wait; a column per broken promise."""
     checks = [check for check in PROMISES if any(one.check == check for every in summaries for one in every.broken)]
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("fault", overflow="fold")
@@ -122,14 +122,14 @@ def _table(summaries: list[FaultSummary]) -> Table:
 
 
 def _waits(waits: Waits, ended: str = "") -> Text:
-    """`18.9 – 19.3`: of each AZ. `ended`: what is said instead where somebody was refused."""
+    """Waits of each AZ, such as `18.9 – 19.3`. `ended`: the text for an AZ with refusals."""
     if not any(waits.waited_ms.values()):
         return Text("–")
     words = [ended if ended and waits.refused.get(az) else wait_words(ms) for az, ms in waits.waited_ms.items()]
     return Text("  ".join(words))
 
 
-def _told(summary: FaultSummary, broken: Broken, advice: Advice, replay: str) -> Iterator[str]:
+def _reason_lines(summary: FaultSummary, broken: Broken, advice: Advice, replay: str) -> Iterator[str]:
     share = f"{broken.runs} of {broken.of} runs"
     yield f"{broken.check}: {summary.fault.text} {MOMENTS[summary.fault.moment]} ({share})"
     for number, line in enumerate(wrap(broken.reason, WIDTH - 10)):
@@ -139,11 +139,14 @@ def _told(summary: FaultSummary, broken: Broken, advice: Advice, replay: str) ->
     yield ""
 
 
-def as_json(told: Told) -> dict[str, Any]:
-    """`waits_ms`, `refused`: of writes; `reads_wait_ms`, `reads_stopped`: of consumers. `cluster`: that was asked, with
-    its topic; `sources`: who says a setting, by its name (`broker-0: NAME` of one broker alone)."""
-    advice, base, replays = told.advice, told.base, told.replays
-    pairs = {} if told.pairs is None else {"pairs": _pairs_as_json(told.pairs, replays)}
+def as_json(report: Told) -> dict[str, Any]:
+    """The advice as a JSON document.
+
+    `waits_ms`, `refused`: of writes; `reads_wait_ms`, `reads_stopped`: of consumers. `cluster`: the running cluster and
+    its topic. `sources`: the source of each setting, by its name (`broker-0: NAME` of one broker alone).
+    """
+    advice, base, replays = report.advice, report.base, report.replays
+    pairs = {} if report.pairs is None else {"pairs": _pairs_as_json(report.pairs, replays)}
     return {
         "kafka": base.version,
         "settings": {**base.left_open, **base.settings},
@@ -154,7 +157,7 @@ def as_json(told: Told) -> dict[str, Any]:
         "runs": len(advice.asked.runs),
         "runs_for_changes": advice.runs,
         "exhausted": "single faults" if base.every else "",
-        "recommendation": msgspec.to_builtins(told.recommendation),
+        "recommendation": msgspec.to_builtins(report.recommendation),
         **pairs,
         "promises": PROMISES,
         "faults": [
@@ -184,7 +187,7 @@ def as_json(told: Told) -> dict[str, Any]:
 
 
 def _pairs_as_json(pairs: PairsAdvice, replays: Mapping[str, str]) -> dict[str, Any]:
-    """`known`: promises that a pair breaks, and one of the two by itself; they are not told again."""
+    """Pairs as JSON. `known`: promises that one fault of the pair breaks alone; not repeated."""
     summaries = {one.fault.name: one for one in pairs.advice.summaries}
     return {
         "runs": pairs.played,

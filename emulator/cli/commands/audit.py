@@ -1,4 +1,4 @@
-"""`faultline audit RUN...`: runs that have ended as they lie there, a running cluster as it is at this moment."""
+"""`faultline audit RUN...`: verdicts of finished runs and of snapshots of running clusters."""
 
 import sys
 from collections.abc import Sequence
@@ -28,8 +28,10 @@ def audit_runs_command(
     reports: bool | None = None,
     verbose: bool = False,
 ) -> int:
-    """The exit code of the audit; 3 when a running cluster does not answer. `own`: files of checks. `reports`,
-    `verbose`: as `audit_command` has them."""
+    """Run the audit; returns its exit code, or 3 when a running cluster does not respond.
+
+    `own`: files of custom checks. `reports`, `verbose`: as `audit_command` has them.
+    """
     homes: dict[Path, Path] = {}
     with ExitStack() as stack:
         given: list[str] = []

@@ -1,4 +1,4 @@
-"""`faultline report DIR` of a campaign: (re)writes its report.html."""
+"""`faultline report DIR` of a campaign: (re)write its report.html."""
 
 import sys
 from pathlib import Path
@@ -11,7 +11,7 @@ from emulator.judging.campaigns.report import write_report
 
 
 def campaign_report_command(directory: Path, json: bool = False) -> int:
-    """`json`: prints `campaign` and `report`, where it is."""
+    """Write the report. `json`: prints `campaign` and `report`, the report's path."""
     try:
         path = write_report(directory)
     except UnusableCampaign as error:

@@ -1,4 +1,4 @@
-"""`faultline compare RUN GOLDEN...`: every difference between a run and the nearest recording.
+"""`faultline compare RUN GOLDEN...`: differences between a run and the nearest recording.
 
 Exit code 0: the run equals a recording, or does so by a race that its scenario names. 1: it differs from all.
 2: something given cannot be used (no such file, not observations, a scenario with an error in it); the run is still
@@ -23,7 +23,7 @@ EQUAL, DIFFERS, UNUSABLE = 0, 1, 2
 
 
 def compare_command(run_dir: Path, goldens: list[Path], json: bool = False) -> int:
-    """Prints the outcome to stdout, errors to stderr; returns the exit code."""
+    """Print the outcome to stdout, errors to stderr; returns the exit code."""
     try:
         observed_file = run_file(run_dir)
         observed = load(observed_file)
@@ -72,7 +72,10 @@ def _recordings(goldens: list[Path]) -> tuple[dict[str, Observations], list[str]
 
 
 def _races(scenario_file: Path) -> tuple[Race, ...]:
-    """Those of the scenario that was played; a run without its scenario has none."""
+    """Races of the scenario that was played; without its scenario, none.
+
+    Raises Malformed.
+    """
     try:
         text = read_regular(scenario_file, SCENARIO_BYTES_MAX, follow=True).decode("utf-8")
     except FileNotFoundError:

@@ -1,5 +1,7 @@
-"""`faultline diff RUN RUN`: where two runs first part, times left out. Each node's own events are compared in their
-order; the earliest difference of all is where the runs part."""
+"""`faultline diff RUN RUN`: the first difference between two runs, ignoring timestamps.
+
+Each node's events are compared in their order; the earliest difference is the first one.
+"""
 
 import sys
 from pathlib import Path
@@ -17,7 +19,7 @@ SHOWN_MAX = 5
 
 
 class Parting(msgspec.Struct, frozen=True):
-    """Where one node's events differ first. None: this run has no event there."""
+    """First difference between one node's events. None: this run has no event at that index."""
 
     node: str
     index: int
@@ -27,12 +29,12 @@ class Parting(msgspec.Struct, frozen=True):
 
 
 def diff_command(left: Path, right: Path, json: bool = False, partition: str | None = None) -> int:
-    """Exit code 0: no difference but times; 1: they part. `partition`: only what is of that one, such as t-0."""
+    """Exit code 0: only timestamps differ; 1: the runs differ. `partition`: only its events."""
     left_out = LeftOut()
     try:
         events = [_by_node(left, partition, left_out), _by_node(right, partition, left_out)]
         if partition is not None and not any(events):
-            raise NoEvents(f"nothing in either run is of {partition}{_partitions_of(left)}")
+            raise NoEvents(f"no event of either run is of {partition}{_partitions_of(left)}")
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline diff: {error}", file=sys.stderr)
         return UNUSABLE
@@ -44,19 +46,19 @@ def diff_command(left: Path, right: Path, json: bool = False, partition: str | N
         return BROKEN if partings else HELD
     if not partings:
         of = f" of {partition}" if partition is not None else ""
-        print(f"the runs do the same{of}, node by node; only times differ")
+        print(f"the runs are the same{of}, node by node; only timestamps differ")
         return HELD
     first = partings[0]
-    print(f"they part first at {first.node}, event {first.index + 1}, about {first.at_ms / 1000:.3f} s:")
-    print(f"  {left}: {_told(first.left)}")
-    print(f"  {right}: {_told(first.right)}")
+    print(f"first difference at {first.node}, event {first.index + 1}, about {first.at_ms / 1000:.3f} s:")
+    print(f"  {left}: {_text(first.left)}")
+    print(f"  {right}: {_text(first.right)}")
     for parting in partings[1 : SHOWN_MAX + 1]:
-        print(f"then {parting.node} at {parting.at_ms / 1000:.3f} s: {_told(parting.left)}  |  {_told(parting.right)}")
+        print(f"then {parting.node} at {parting.at_ms / 1000:.3f} s: {_text(parting.left)}  |  {_text(parting.right)}")
     return BROKEN
 
 
 def _by_node(run: Path, partition: str | None, left_out: LeftOut) -> dict[str, list[Line]]:
-    """{node: its events}; those of one partition, if that is asked for."""
+    """{node: its events}, optionally of one partition."""
     events = list(read(run, COMPARED, left_out=left_out))
     if partition is not None:
         topic_partition = topic_partition_of(partition)
@@ -70,11 +72,11 @@ def _by_node(run: Path, partition: str | None, left_out: LeftOut) -> dict[str, l
 
 
 def _partitions_of(run: Path) -> str:
-    """The partitions that there are, for who asked for another."""
+    """Text that names the partitions of a run."""
     known = sorted(place for place in by_topic_partition(list(read(run, COMPARED))) if place[1] >= 0)
     shown = ", ".join(topic_partition_text(*place) for place in known[:SHOWN_MAX])
     more = f" and {len(known) - SHOWN_MAX} more" if len(known) > SHOWN_MAX else ""
-    return f"; there is {shown}{more}" if known else ""
+    return f"; partitions: {shown}{more}" if known else ""
 
 
 def partings_of(left: dict[str, list[Line]], right: dict[str, list[Line]]) -> list[Parting]:
@@ -93,15 +95,15 @@ def partings_of(left: dict[str, list[Line]], right: dict[str, list[Line]]) -> li
 
 
 def _timeless(event: Line) -> dict[str, Any]:
-    """What must be the same: everything but the envelope, and session ids and timestamps that differ in every run."""
+    """Fields that must be equal: not the envelope, session ids, zxids, digests."""
     kept = {key: value for key, value in event.items() if key not in ENVELOPE or key in ("event", "incarnation")}
     for name in ("data", "session", "zxid", "digest"):
         kept.pop(name, None)
     return kept
 
 
-def _told(event: Line | None) -> str:
+def _text(event: Line | None) -> str:
     if event is None:
-        return "nothing more"
+        return "no more events"
     fields = {key: value for key, value in event.items() if key not in ENVELOPE}
     return f"{event['event']} " + " ".join(f"{key}={value}" for key, value in fields.items() if value not in ("", -1))

@@ -1,4 +1,4 @@
-"""`faultline doctor`: what this machine has and lacks, each with what to do."""
+"""`faultline doctor`: checks of this machine, each with advice."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from emulator.screen import Screen
 
 MARKS = {"ok": ("✓", "green"), "limited": ("!", "yellow"), "missing": ("✗", "red")}
 OPTIONAL_MISSING = ("-", "yellow")
-"""Something that only some commands need."""
+"""Mark and style of a missing thing that only some commands need."""
 SUBJECT_WIDTH = 16
 FORMAT = 1
 RUNS = Path("runs")
@@ -25,7 +25,7 @@ RUNS = Path("runs")
 def doctor_command(
     json: bool, *, look: Callable[[Path], Facts] = facts_of_this_machine, console: Console | None = None
 ) -> int:
-    """Exit code 1 only where something is missing without which `make demo` cannot work."""
+    """Exit code 1 only where `make demo` cannot work."""
     facts = look(RUNS)
     findings = examine(facts, DEFAULT_SPEED)
     fine = usable(findings)
@@ -47,7 +47,7 @@ def _print(console: Console, findings: list[Finding], fine: bool, what: str) -> 
     if fine:
         console.print(Text(f"{what} works here", "bold green"))
     else:
-        console.print(Text(f"{what} cannot work here before what is marked ✗ is mended", "bold red"))
+        console.print(Text(f"{what} cannot work here; first fix each line marked ✗", "bold red"))
 
 
 def _line(line: Text, finding: Finding) -> Text:

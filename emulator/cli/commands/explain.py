@@ -1,5 +1,7 @@
-"""`faultline explain RUN VALUE|OFFSET`: a record's life as a chain of causes: sent, appended where, acknowledged,
-truncated why."""
+"""`faultline explain RUN VALUE|OFFSET`: a record's history as a chain of causes.
+
+The chain has the record's sends, appends, acknowledgements and truncations.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -21,12 +23,12 @@ FOLLOWED = (
     "log_loaded", "log_created", "log_deleted",
 )  # fmt: skip
 NO_ANSWER = -2
-"""Stands in events for an attempt that no broker answered."""
+"""Error code in events for an attempt without a response."""
 ACKS = {-1: "acks=all", 0: "acks=0", 1: "acks=1"}
 
 
 class Batch:
-    """One place where a record was: replica and offsets."""
+    """Offsets of a batch on one replica."""
 
     def __init__(self, event: Line) -> None:
         self.node = str(event["node"])
@@ -34,7 +36,7 @@ class Batch:
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """One line of a life."""
+    """One line of a record's history."""
 
     partition: str
     at_ms: float
@@ -44,8 +46,10 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def explain_command(run: Path, subject: str, partition: str | None = None, json: bool = False) -> int:
-    """Prints the chain, one for each partition in which the record was; exit code 2 when nothing in the run is about
-    `subject`. `partition`: only that one, such as t-0."""
+    """Print the chain of each partition that had the record; 2 without events about `subject`.
+
+    `partition`: only this one, such as t-0.
+    """
     left_out = LeftOut()
     try:
         events = list(read(run, FOLLOWED, left_out=left_out))
@@ -57,7 +61,7 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
     events.sort(key=lambda event: (event["at_ms"], event["node"], event["seq"]))
     lives = lives_of(events, subject)
     if not lives:
-        print(f"faultline explain: nothing in {run} is about {subject!r}: no such value was sent", file=sys.stderr)
+        print(f"faultline explain: no event of {run} is about {subject!r}; no such value was sent", file=sys.stderr)
         return UNUSABLE
     if partition is not None:
         if partition not in lives:
@@ -66,8 +70,8 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
             return UNUSABLE
         lives = {partition: lives[partition]}
     if json:
-        told = [moment for life in lives.values() for moment in life]
-        print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+        moments = [moment for life in lives.values() for moment in life]
+        print(msgspec.json.format(msgspec.json.encode(moments), indent=2).decode())
         return HELD
     for number, (name, life) in enumerate(lives.items()):
         if len(lives) > 1:
@@ -78,7 +82,7 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
 
 
 def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
-    """{partition: what happened there to a value, or at an offset}, events in their order; values come first."""
+    """{partition: events about a value, or about an offset}, in order; values come first."""
     of_each = by_topic_partition(events)
     sent = {operation for operation, values in _produced(events) if _is_among(subject, values)}
     if sent:
@@ -87,34 +91,34 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
         lives = {topic_partition: _life_of_offset(there, offset) for topic_partition, there in of_each.items()}
     else:
         return {}
-    told = {
+    named = {
         name: [
             Moment(name, event["at_ms"], event["node"], text, event["cause"]) for event, text in lives[topic_partition]
         ]
         for topic_partition in sorted(lives)
-        if (name := _called(*topic_partition))
+        if (name := _partition_name(*topic_partition))
     }
-    return {name: life for name, life in told.items() if life}
+    return {name: life for name, life in named.items() if life}
 
 
 def _is_among(subject: str, values: list[str]) -> bool:
-    """A Kafka client's values are cut, of many records the shorter."""
+    """Whether a value is in a batch. Values of Kafka clients are cut, more so in large batches."""
     return subject in values or cut_as_told(subject, len(values)) in values
 
 
 def _produced(events: list[Line]) -> Iterator[tuple[str, list[str]]]:
-    """(operation, the values of its records) of those that write: a read has "" for a value, a commit its group."""
+    """(operation, values of its records) of each produce; reads and commits have no values."""
     for event in events:
         if event["event"] == "operation_invoked" and event["kind"] == "produce":
             yield event["operation"], values_in(event["value"], event.get("records", 1))
 
 
-def _called(topic: str, partition: int) -> str:
+def _partition_name(topic: str, partition: int) -> str:
     return topic_partition_text(topic, partition) if partition >= 0 else f"{topic}, no partition chosen"
 
 
 def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, str]]:
-    """`events` of one partition; `sent`: the operations that sent the value."""
+    """Events of one partition about a value. `sent`: the operations that sent the value."""
     digests = {e["digest"] for e in events if e["event"] == "attempt_sent" and e["operation"] in sent}
     held: list[Batch] = []
     for event in events:
@@ -132,7 +136,7 @@ def _life_of_value(events: list[Line], sent: set[str]) -> Iterator[tuple[Line, s
 
 
 def _life_of_offset(events: list[Line], offset: int) -> Iterator[tuple[Line, str]]:
-    """Everything that ever lay at `offset` of one partition, on any replica; what producers were told of it."""
+    """Appends at `offset` of one partition, on any replica, and responses to its producers."""
     produces = {operation: len(values) for operation, values in _produced(events)}
     held: list[Batch] = []
     for event in events:
@@ -190,13 +194,13 @@ def _of_operation(event: Line) -> str:
 
 
 def _refused(ended: Line) -> str:
-    """Kafka's name of an error, or what became of the connection (-2)."""
+    """Kafka's name of an error, or the reason for a missing response (-2)."""
     name = [error_name(ended["error"])] if ended["error"] != NO_ANSWER else []
     return ", ".join([*name, *([ended["reason"]] if ended["reason"] else [])]) or "no answer"
 
 
 def _of_replica(event: Line, held: list[Batch]) -> str:
-    """What happens to a replica that holds the record. Takes what is cut out of `held`."""
+    """Event of a replica that holds the record. Removes truncated batches from `held`."""
     here = [batch for batch in held if batch.node == event["node"]]
     if not here:
         return ""
@@ -210,8 +214,8 @@ def _of_replica(event: Line, held: list[Batch]) -> str:
         case "high_watermark_moved":
             exposed = [b for b in here if event["previous"] <= b.last < event["high_watermark"]]
             if exposed:
-                who = "consumers may read it" if event["leading"] else "knows it as committed"
-                return f"high watermark {event['high_watermark']}: {who}"
+                effect = "consumers may read it" if event["leading"] else "knows it as committed"
+                return f"high watermark {event['high_watermark']}: {effect}"
         case "log_created":
             for batch in here:
                 held.remove(batch)

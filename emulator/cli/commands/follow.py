@@ -1,4 +1,4 @@
-"""`faultline audit --follow [RUN]`: which run is meant, and whether somebody still writes it."""
+"""`faultline audit --follow [RUN]`: the run to follow, and whether it is still written."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -9,14 +9,17 @@ from emulator.exit_codes import UNUSABLE
 
 
 def follow_run_command(runs: Sequence[str], master: str, json: bool, beside: Sequence[str]) -> int:
-    """`runs`: one, by directory or by a cluster's name; none: the cluster that runs. `beside`: options that were given
-    and are nothing to a follow."""
+    """Audit a run while it is written.
+
+    `runs`: one directory or cluster's name; empty: the running cluster. `beside`: options that a live audit does not
+    take.
+    """
     from audit.following.command import follow_command
 
     if beside:
-        return _unusable(f"{beside[0]} is not for --follow, which tells what it finds and writes no verdict")
+        return _unusable(f"{beside[0]}: not for --follow, which writes no verdict; leave it out")
     if len(runs) > 1:
-        return _unusable(f"--follow takes one run, and {len(runs)} are given")
+        return _unusable(f"--follow: takes one run, not {len(runs)}")
     try:
         run = _directory(runs[0] if runs else None)
     except NoCluster as error:
@@ -25,14 +28,14 @@ def follow_run_command(runs: Sequence[str], master: str, json: bool, beside: Seq
 
 
 def _directory(given: str | None) -> Path:
-    """Raises NoCluster."""
+    """Directory of a run or of a cluster. Raises NoCluster."""
     if given is not None and Path(given).exists():
         return Path(given)
     return choose(given).directory
 
 
 def _lives(run: Path) -> Callable[[], bool]:
-    """Whether a cluster lives there, or a scenario is being played there."""
+    """A function that returns whether a cluster or a scenario still writes the run."""
 
     def lives() -> bool:
         found = registered(run)

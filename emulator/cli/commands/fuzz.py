@@ -1,6 +1,8 @@
-"""`faultline fuzz`: random schedules judged by the oracle; what breaks a promise is shrunk to a scenario file.
+"""`faultline fuzz`: random schedules judged by the oracle.
 
-The exit code is 0 if nothing was found; 1 if a promise was broken, 70 if a run met a bug of ours."""
+Each schedule that breaks a promise is shrunk to a scenario file. The exit code is 0 if nothing was found; 1 if a
+promise was broken, 70 if a run met a bug of faultline.
+"""
 
 import os
 import shlex
@@ -14,7 +16,7 @@ import msgspec
 
 from emulator.cli.commands.lasting import seconds_of
 from emulator.cli.commands.places import check_places
-from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
+from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
@@ -39,12 +41,12 @@ from protocol.versions import DEFAULT_VERSION, ladder_name
 RUNS = 500
 STATE = "fuzz.json"
 FINDS = "runs/fuzz"
-"""Where shrunk scenarios are written without --out."""
+"""Directory of shrunk scenarios without --out."""
 SAVED_EVERY_S = 10.0
 
 
 class FuzzOptions(msgspec.Struct, frozen=True):
-    """The words of the command line."""
+    """Options of `faultline fuzz`."""
 
     runs: int | None = None
     lasting: str | None = None
@@ -58,27 +60,29 @@ class FuzzOptions(msgspec.Struct, frozen=True):
     verbose: bool = False
 
 
-class State(msgspec.Struct):
-    """fuzz.json: what was asked for, and what is known so far."""
+class State(msgspec.Struct, rename={"spec": "asked"}):
+    """fuzz.json: the spec of the search, and its state."""
 
-    asked: FuzzAsked
+    spec: FuzzAsked
     hunt: Hunt
 
 
 def fuzz_command(options: FuzzOptions) -> int:
-    """Finds to stdout, errors and progress to stderr. An interrupt leaves no process; what was found by then is
-    told."""
+    """Write finds to stdout, errors and progress to stderr.
+
+    An interrupt leaves no process; the finds so far are printed.
+    """
     began_s = monotonic()
     try:
-        asked = _asked(options)
+        spec = _specification(options)
         runs, limit_s = _extent(options)
         folder = options.out or Path(FINDS)
         check_places({}, folder)
         require_spark(options.master)
         with _alone(options.out):
-            hunt = Hunt() if options.out is None else _gone_on(options.out, asked)
-            with _saved(options.out, asked, hunt), players_of(options.master) as players:
-                _play(asked, hunt, runs, limit_s, options.out, players)
+            hunt = Hunt() if options.out is None else _resumed(options.out, spec)
+            with _saved(options.out, spec, hunt), players_of(options.master) as players:
+                _play(spec, hunt, runs, limit_s, options.out, players)
                 _shrink(hunt, players)
     except NotOnSpark as error:
         print(f"faultline fuzz: {error}", file=sys.stderr)
@@ -93,14 +97,17 @@ def fuzz_command(options: FuzzOptions) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / f"{find.name}.yaml", find.file.encode())
     if options.json:
-        _print_json(asked, hunt, closely, folder, code)
+        _print_json(spec, hunt, closely, folder, code)
     else:
-        _print(asked, hunt, closely, folder, monotonic() - began_s, verbose=options.verbose)
+        _print(spec, hunt, closely, folder, monotonic() - began_s, verbose=options.verbose)
     return code
 
 
-def _asked(options: FuzzOptions) -> FuzzAsked:
-    """Raises UnusableOption, UnknownVersion, UnusableSetting, UnusableFile."""
+def _specification(options: FuzzOptions) -> FuzzAsked:
+    """Specification of a search, from options.
+
+    Raises UnusableOption, UnknownVersion, UnusableSetting, UnusableFile.
+    """
     check_seed(options.seed)
     version = ladder_name(options.kafka_version or DEFAULT_VERSION)
     sets = dict(map(parse_assignment, options.sets))
@@ -110,16 +117,16 @@ def _asked(options: FuzzOptions) -> FuzzAsked:
     )  # fmt: skip
     given = resolve(bare, version, sets, read_settings_files(options.settings_files)).scenario
     by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
-    asked = FuzzAsked(version, options.seed, given.settings, by_broker)
-    resolve(asked.scenario(0))
-    return asked
+    spec = FuzzAsked(version, options.seed, given.settings, by_broker)
+    resolve(spec.scenario(0))
+    return spec
 
 
 def _extent(options: FuzzOptions) -> tuple[int, float | None]:
-    """(how many runs, for how long). Raises UnusableSpace."""
+    """(number of runs, time limit in seconds). Raises UnusableSpace."""
     if options.lasting is not None:
         if options.runs is not None:
-            raise UnusableSpace("--runs and --for: one of them")
+            raise UnusableSpace("--runs and --for: exclude each other; give one")
         return RUNS_MAX, seconds_of(options.lasting)
     runs = RUNS if options.runs is None else options.runs
     if not 1 <= runs <= RUNS_MAX:
@@ -128,26 +135,26 @@ def _extent(options: FuzzOptions) -> tuple[int, float | None]:
 
 
 def _play(
-    asked: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
+    spec: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
 ) -> None:
-    """Until there are so many, the time is over, or somebody interrupts, which is told at the end."""
+    """Play until the number of runs, the time limit or an interrupt is reached."""
     began_s = saved_s = monotonic()
-    title = f"fuzz {asked.version}"
+    title = f"fuzz {spec.version}"
     try:
-        with closing(hunted(asked, hunt, runs, players)) as ended, progress_of(title, runs, hunt.runs) as advance:
+        with closing(hunted(spec, hunt, runs, players)) as ended, progress_of(title, runs, hunt.runs) as advance:
             for _ in ended:
                 advance()
                 if out is not None and monotonic() - saved_s > SAVED_EVERY_S:
                     saved_s = monotonic()
-                    _save(out, asked, hunt)
+                    _save(out, spec, hunt)
                 if limit_s is not None and monotonic() - began_s > limit_s:
                     break
     except KeyboardInterrupt:
-        print("faultline fuzz: interrupted; what was found so far is made small", file=sys.stderr)
+        print("faultline fuzz: interrupted; shrinking the finds so far", file=sys.stderr)
 
 
 def _shrink(hunt: Hunt, players: Players | None) -> None:
-    """Those that are not small yet."""
+    """Shrink the finds that are not shrunk yet."""
     large = [find for find in hunt.finds if not find.file]
     with progress_of("shrinking", len(large)) as advance:
         for find in made_small(large, players):
@@ -156,30 +163,33 @@ def _shrink(hunt: Hunt, players: Players | None) -> None:
             advance()
 
 
-# --- what is left behind ---
+# --- saved state ---
 
 
 @contextmanager
-def _saved(out: Path | None, asked: FuzzAsked, hunt: Hunt) -> Iterator[None]:
-    """However the block ends."""
+def _saved(out: Path | None, spec: FuzzAsked, hunt: Hunt) -> Iterator[None]:
+    """Save the state however the block ends."""
     if out is None:
         yield
         return
-    with said_to_go_on("fuzz", out):
+    with resume_hint("fuzz", out):
         try:
             yield
         finally:
-            _save(out, asked, hunt)
+            _save(out, spec, hunt)
 
 
-def _save(out: Path, asked: FuzzAsked, hunt: Hunt) -> None:
-    write_whole(out / STATE, msgspec.json.encode(State(asked, hunt), order="deterministic"))
+def _save(out: Path, spec: FuzzAsked, hunt: Hunt) -> None:
+    write_whole(out / STATE, msgspec.json.encode(State(spec, hunt), order="deterministic"))
 
 
 @contextmanager
 def _alone(out: Path | None) -> Iterator[None]:
-    """In its directory, which is made. fuzz.json is replaced again and again, so it is the directory that is locked.
-    Raises UnusableCampaign, and what preparing a directory raises."""
+    """Lock `out` for the block; makes the directory.
+
+    fuzz.json is replaced repeatedly, so the directory is locked. Raises UnusableCampaign, and the exceptions of
+    `prepare`.
+    """
     if out is None:
         yield
         return
@@ -194,42 +204,42 @@ def _alone(out: Path | None) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _gone_on(out: Path, asked: FuzzAsked) -> Hunt:
-    """What is known already. Raises UnusableCampaign."""
+def _resumed(out: Path, spec: FuzzAsked) -> Hunt:
+    """The saved state, or a new one. Raises UnusableCampaign."""
     path = out / STATE
     if not path.exists():
         return Hunt()
     try:
         state = msgspec.json.decode(read_regular(path), type=State)
     except msgspec.DecodeError as error:
-        raise UnusableCampaign(f"{path}: is not what fuzz writes: {error}") from error
-    if state.asked != asked:
-        raise UnusableCampaign(f"{out}: was begun with other words; give --out another directory")
+        raise UnusableCampaign(f"{path}: not a file of fuzz: {error}") from error
+    if state.spec != spec:
+        raise UnusableCampaign(f"{out}: belongs to a search with other options; give --out another directory")
     return state.hunt
 
 
-# --- what is told ---
+# --- output ---
 
 
 def _print(
-    asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool
+    spec: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool
 ) -> None:
-    """`verbose`: name rules and gates that no run reached."""
+    """Print the finds. `verbose`: name rules and version gates that no run reached."""
     lines = for_lines()
     for find in sorted(hunt.finds, key=lambda find: (find.broken.known, -find.count)):
         lines.print(f"{find.broken.cause}: {find.count} of {hunt.runs} runs", style="bold", markup=False)
         lines.print(f"  {find.text}", markup=False)
-        made = f"{find.steps} steps: {_replay(find, folder)}" if find.file else f"not made small; number {find.number}"
+        made = f"{find.steps} steps: {_replay(find, folder)}" if find.file else f"not shrunk; number {find.number}"
         lines.print(f"  {made}", markup=False)
     if not hunt.finds:
         lines.print("no promise was broken", markup=False)
     for number, why in hunt.failed.items():
-        lines.print(f"not played to its end, number {number}: {why}", style="dim", markup=False)
-    failed = f"; {hunt.failures} not played to their end" if hunt.failures else ""
+        lines.print(f"failed, number {number}: {why}", style="dim", markup=False)
+    failed = f"; {hunt.failures} failed" if hunt.failures else ""
     lines.print(
-        f"Kafka {asked.version}: {hunt.runs} runs of {hunt.simulated_s / max(1, hunt.runs):.0f} simulated seconds in "
+        f"Kafka {spec.version}: {hunt.runs} runs of {hunt.simulated_s / max(1, hunt.runs):.0f} simulated seconds in "
         f"{wall_s:.1f} s; {len(kinds_in(hunt.reached))} kinds of events with their reasons were reached, "
-        f"{len(hunt.kept)} runs kept to be changed{failed}",
+        f"{len(hunt.kept)} runs kept for mutation{failed}",
         style="dim",
         markup=False,
     )
@@ -244,10 +254,10 @@ def _print(
         reached = f"{len(closely.rules)} rules and {len(closely.gates)} gates were reached in {closely.runs} runs"
         lines.print(f"{reached} (-v names the others)", style="dim", markup=False)
         return
-    lines.print(f"Not reached, of {closely.runs} runs looked at closely:", style="dim", markup=False)
+    lines.print(f"Not reached, in {closely.runs} runs examined:", style="dim", markup=False)
     for what, words in unreached.items():
         lines.print(f"  {what}: {', '.join(words) or 'none'}", style="dim", markup=False)
-    lines.print(f"Error codes that clients were told: {', '.join(codes) or 'none'}", style="dim", markup=False)
+    lines.print(f"Error codes that clients received: {', '.join(codes) or 'none'}", style="dim", markup=False)
 
 
 def _replay(find: Find, folder: Path) -> str:
@@ -256,12 +266,12 @@ def _replay(find: Find, folder: Path) -> str:
     )
 
 
-def _print_json(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, code: int) -> None:
+def _print_json(spec: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, code: int) -> None:
     codes, codes_unreached = codes_in(hunt.reached)
-    told = {
-        "kafka_version": asked.version,
-        "seed": asked.seed,
-        "settings": {**SAFE, **asked.fixed},
+    document = {
+        "kafka_version": spec.version,
+        "seed": spec.seed,
+        "settings": {**SAFE, **spec.fixed},
         "runs": hunt.runs,
         "simulated_s": round(hunt.simulated_s, 1),
         "failed": hunt.failures,
@@ -293,4 +303,4 @@ def _print_json(asked: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, co
             "gates": closely.gates_unreached,
         },
     }
-    print(msgspec.json.encode(told).decode())
+    print(msgspec.json.encode(document).decode())

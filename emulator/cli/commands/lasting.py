@@ -1,4 +1,4 @@
-"""How long a command is to go on: `--for 90s`, `10m`, `1h`."""
+"""Time limit of a command: `--for 90s`, `10m`, `1h`."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 def seconds_of(lasting: str) -> float:
-    """Raises UnusableSpace."""
+    """Seconds of a time limit. Raises UnusableSpace."""
     number, unit = number_in(lasting[:-1]), lasting[-1:]
     if unit not in UNITS_S or not number:
         raise UnusableSpace(f"--for {lasting!r}: expected a time such as 90s, 10m or 1h")

@@ -1,4 +1,4 @@
-"""How every command on a cluster that stays is asked, shown and ended."""
+"""Requests of commands to a running cluster, their output and exit codes."""
 
 import sys
 from collections.abc import Callable
@@ -19,8 +19,10 @@ PIPE_WIDTH = 10_000
 
 
 class Asking(msgspec.Struct, frozen=True):
-    """What all these commands take. `cluster`: a name or a directory; None: the only one. `wait_s` None: so long that
-    the command answers within 2 s."""
+    """Options common to commands on a running cluster.
+
+    `cluster`: a name or a directory; None: the only one. `wait_s` None: a wait that ends within 2 s.
+    """
 
     command: str
     cluster: str | None = None
@@ -29,7 +31,7 @@ class Asking(msgspec.Struct, frozen=True):
 
 
 def ask_cluster(asking: Asking, what: Ask, show: Show, judge: Callable[[dict[str, Any]], int] | None = None) -> int:
-    """The exit code. `judge`: of a result, where not every answer is a success."""
+    """Send a request; returns the exit code. `judge`: exit code of a successful result."""
     wait_s = WAIT_S if asking.wait_s is None else asking.wait_s
     if not 0 <= wait_s <= WAIT_S_MAX:
         return refused(asking.command, f"--wait {wait_s:g}: from 0 to {WAIT_S_MAX:g} seconds")
@@ -43,7 +45,7 @@ def ask_cluster(asking: Asking, what: Ask, show: Show, judge: Callable[[dict[str
 
 
 def shown(asking: Asking, answer: Answer, show: Show, judge: Callable[[dict[str, Any]], int] | None = None) -> int:
-    """Prints an answer; returns the exit code."""
+    """Print a response; returns the exit code."""
     if asking.json:
         error = {"error": answer.error} if answer.error else {}
         print(msgspec.json.encode({**answer.result, **error}).decode())
@@ -57,12 +59,12 @@ def shown(asking: Asking, answer: Answer, show: Show, judge: Callable[[dict[str,
 
 
 def refused(command: str, error: object) -> int:
-    """Code 2, and one line."""
+    """Print one line of error; returns exit code 2."""
     print(f"faultline {command}: {error}", file=sys.stderr)
     return UNUSABLE
 
 
 def console() -> Console:
-    """Wraps on a terminal only, and between words."""
+    """Console that wraps only on a terminal, between words."""
     terminal = sys.stdout.isatty()
     return Screen(width=None if terminal else PIPE_WIDTH, highlight=False, soft_wrap=not terminal)

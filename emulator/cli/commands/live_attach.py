@@ -1,4 +1,4 @@
-"""`faultline attach`: the cluster of a plain `docker compose up` becomes one that the other commands know."""
+"""`faultline attach`: registers the cluster of a plain `docker compose up`."""
 
 import time
 from collections.abc import Sequence
@@ -18,15 +18,17 @@ from emulator.worlds.network.agent import TOKEN_FILE
 
 COMPOSE_LIMIT_S = 20.0
 BEGINNING_LIMIT_S = 20.0
-"""For a supervisor that was just started to write its token."""
+"""Time limit for a new supervisor to write its token, in seconds."""
 LOOK_S = 0.3
 SERVICE = "control"
-DOOR = "9400"
+CONTROL_PORT = "9400"
 
 
 def attach_command(topology: str, project: str | None, json: bool) -> int:
-    """Writes runs/NAME-attached/cluster.json, with the door's address and token. 3 when the cluster does not get ready;
-    it is attached all the same."""
+    """Write runs/NAME-attached/cluster.json, with the control server's address and token.
+
+    Returns 3 when the cluster does not become ready; it is attached all the same.
+    """
     try:
         file = named_topology(topology)
     except NoClusterFile as error:
@@ -34,12 +36,12 @@ def attach_command(topology: str, project: str | None, json: bool) -> int:
     try:
         of = ["--file", str(file), *(["--project-name", project] if project else [])]
         token = _token(of)
-        host, _, port = compose(*of, "port", SERVICE, DOOR, limit_s=COMPOSE_LIMIT_S).strip().rpartition(":")
+        host, _, port = compose(*of, "port", SERVICE, CONTROL_PORT, limit_s=COMPOSE_LIMIT_S).strip().rpartition(":")
         name = project or file.stem
         directory = Path("runs") / f"{name}-attached"
         for one in named(name):
             if one.running and one.directory.resolve() != directory.resolve():
-                raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or attach by --project")
+                raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give --project")
     except DockerFailed as error:
         return refused("attach", f"{error}; is it up, under this --project? docker compose --file {file} up --detach")
     except (DockerMissing, NoCluster) as error:
@@ -49,11 +51,11 @@ def attach_command(topology: str, project: str | None, json: bool) -> int:
     register(directory, there)
     lacking = _lacking(there)
     if json:
-        told = {
+        document = {
             "name": name, "run": str(directory), "port": int(port), "http": there.http, "ready": not lacking,
             "lacking": lacking,
         }  # fmt: skip
-        print(msgspec.json.encode(told).decode())
+        print(msgspec.json.encode(document).decode())
     else:
         ready = f"not ready after {READY_LIMIT_S:g} s ({lacking})" if lacking else "ready"
         console().print(f"{name} is attached, at {host}:{port}, and {ready}; `docker compose down` ends it")
@@ -61,7 +63,7 @@ def attach_command(topology: str, project: str | None, json: bool) -> int:
 
 
 def _lacking(there: Registration) -> str:
-    """What the cluster still lacks when READY_LIMIT_S are over; "" as soon as it is ready."""
+    """Reason why the cluster is not ready after READY_LIMIT_S; "" as soon as it is ready."""
     deadline = time.monotonic() + READY_LIMIT_S
     while True:
         answer = ask(there, Ready(), READY_LOOK_S)
@@ -73,7 +75,7 @@ def _lacking(there: Registration) -> str:
 
 
 def _token(of: Sequence[str]) -> str:
-    """What the supervisor's container has written. Raises DockerMissing, DockerFailed."""
+    """Token that the supervisor's container has written. Raises DockerMissing, DockerFailed."""
     deadline = time.monotonic() + BEGINNING_LIMIT_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Live use: topics, records, preferred leaders, workloads."""
+"""Commands of a running cluster for topics, records, preferred leaders and workloads."""
 
 import sys
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 
 
 class UnusableBrokers(ValueError):
-    """A text that names no brokers."""
+    """A text that does not name brokers."""
 
 
 def create_topic_command(
@@ -50,7 +50,7 @@ def create_topic_command(
     settings: Sequence[str],
     files: Sequence[str],
 ) -> int:
-    """`assignment`: one text such as `0,1,2` per partition."""
+    """Create a topic. `assignment`: one text such as `0,1,2` per partition."""
     try:
         brokers = [brokers_of(text) for text in assignment]
         given = settings_of(asking, TOPIC, files) | settings_given(settings)
@@ -60,7 +60,7 @@ def create_topic_command(
 
 
 def brokers_of(text: str) -> list[BrokerId]:
-    """Raises UnusableBrokers."""
+    """Broker ids of a text such as `0,1,2`. Raises UnusableBrokers."""
     try:
         return [BrokerId(int(broker)) for broker in text.split(",")]
     except ValueError:
@@ -72,16 +72,19 @@ def describe_topic_command(asking: Asking, topic: str) -> int:
 
 
 def produce_command(asking: Asking, acks: str, key_separator: str | None = None, **options: Any) -> int:
-    """1 when a value was not acknowledged. `options`: of a Produce; values `-` are the lines of standard input.
-    `key_separator`: each value has its key before this."""
+    """Produce values; returns 1 when a value was not acknowledged.
+
+    `options`: fields of a Produce; values `-` are the lines of standard input. `key_separator`: separates the key of
+    each value.
+    """
     slip = next((value for value in options["values"] if value.startswith("--")), None)
     if slip is not None:
-        return refused(asking.command, f"unknown option {slip}; a value that begins so comes from standard input (-)")
+        return refused(asking.command, f"unknown option {slip}; pass a value that begins with -- by standard input (-)")
     if options["values"] == [STDIN]:
         options["values"] = [line.rstrip("\r\n") for line in islice(sys.stdin, VALUES_MAX + 1)]
     if not 0 < len(options["values"]) <= VALUES_MAX:
         given = f"{len(options['values'])} values" if len(options["values"]) <= VALUES_MAX else "more values"
-        return refused(asking.command, f"{given}; a command takes 1 to {VALUES_MAX}")
+        return refused(asking.command, f"{given}: a command takes 1 to {VALUES_MAX}")
     if key_separator is not None:
         if not key_separator:
             return refused(asking.command, "--key-separator '': a character or more, such as : for KEY:VALUE")
@@ -94,7 +97,7 @@ def produce_command(asking: Asking, acks: str, key_separator: str | None = None,
 
 
 def consume_command(asking: Asking, ask: Consume) -> int:
-    """1 when the broker answered with an error."""
+    """Consume records; returns 1 when the broker returned an error."""
     return ask_cluster(asking, ask, _show_records, lambda result: HELD if result["error"] == 0 else BROKEN)
 
 
@@ -123,21 +126,23 @@ def workload_status_command(asking: Asking) -> int:
 
 
 def settings_of(asking: Asking, scope: str, words: Sequence[str]) -> dict[str, Any]:
-    """What settings files say of one kind, as the running cluster's version has it; what else they say is told on
-    standard error. Raises UnusableFile, UnknownVersion, NoRun, NoCluster."""
+    """Settings of one scope in settings files, as the running cluster's version has them.
+
+    Other settings in the files are reported on standard error. Raises UnusableFile, UnknownVersion, NoRun, NoCluster.
+    """
     if not words:
         return {}
     version = version_of(choose(asking.cluster).directory)
     layer = applied(read_settings_files(words, scope), version, {})
     if not layer.cluster:
-        raise UnusableFile(f"--settings {' '.join(words)}: holds no setting of a {scope}")
+        raise UnusableFile(f"--settings {' '.join(words)}: no {scope} setting in it")
     for dropped in layer.dropped:
         print(f"dropped: {dropped.name} ({dropped.where}): {dropped.why}", file=sys.stderr)
     return {REGISTRY[key].name: given.value for key, given in layer.cluster.items()}
 
 
 def settings_given(words: Sequence[str]) -> dict[str, Any]:
-    """Of `--set name=value`. Raises UnusableSetting."""
+    """Settings of `--set name=value`. Raises UnusableSetting."""
     given = {}
     for text in words:
         name, equals, value = text.partition("=")
@@ -175,25 +180,25 @@ def show_topics(out: Console, result: dict[str, Any]) -> None:
                     out.print(f"  {broker} does not know it")
                 elif (view["leader"], view["epoch"]) != (it["leader"], it["leader_epoch"]):
                     out.print(f"  {broker} still believes: leader {view['leader']}, epoch {view['epoch']}")
-    show_said(out, result)
+    show_notes(out, result)
 
 
-def show_said(out: Console, result: dict[str, Any]) -> None:
-    """Of the settings that were given."""
+def show_notes(out: Console, result: dict[str, Any]) -> None:
+    """Print notes on the settings of the command."""
     for line in result.get("said", ()):
         out.print(f"  {line}", markup=False)
 
 
 def _show_attempts(out: Console, result: dict[str, Any]) -> None:
-    """A number only where there was more than one attempt at a value."""
+    """Print attempts; with a number only where a value had more than one."""
     attempts = [entry for entry in result.get("attempts", result.get("so_far", [])) if entry.get("saw") == "attempt"]
     repeated = {entry["value"] for entry in attempts if entry["attempt"] > 1}
     for entry in attempts:
         what = f" at offset {entry['offset']}" if entry["error"] == 0 else f": {error_text(entry['error'])}"
-        who = "" if entry["broker"] is None or entry["broker"] < 0 else f" by broker-{entry['broker']}"
-        said = "acknowledged" if entry["error"] == 0 else "not acknowledged"
+        by = "" if entry["broker"] is None or entry["broker"] < 0 else f" by broker-{entry['broker']}"
+        outcome = "acknowledged" if entry["error"] == 0 else "not acknowledged"
         which = f"attempt {entry['attempt']} " if entry["value"] in repeated else ""
-        out.print(f"{entry['value']}: {which}{said}{who}{what}", markup=False)
+        out.print(f"{entry['value']}: {which}{outcome}{by}{what}", markup=False)
 
 
 def _show_records(out: Console, result: dict[str, Any]) -> None:
@@ -215,16 +220,16 @@ def _show_leaders(out: Console, result: dict[str, Any]) -> None:
 
 
 def _show_started(out: Console, result: dict[str, Any]) -> None:
-    who = ", ".join(result["clients"])
-    out.print(f"{result['workload']}: {result['rate_per_s']:g} records/s to {result['topic']} from each of {who}")
+    clients = ", ".join(result["clients"])
+    out.print(f"{result['workload']}: {result['rate_per_s']:g} records/s to {result['topic']} from each of {clients}")
 
 
 def _show_workloads(out: Console, result: dict[str, Any]) -> None:
-    for client, told in result.get("clients", {}).items():
-        for it in told["workloads"]:
+    for client, status in result.get("clients", {}).items():
+        for it in status["workloads"]:
             state = "runs" if it["running"] else "ended"
             counts = ", ".join(f"{name} {it[name]}" for name in _counted(it["kind"]))
-            out.print(f"{told['az']} {client} {it['name']} ({state}): {counts}", markup=False)
+            out.print(f"{status['az']} {client} {it['name']} ({state}): {counts}", markup=False)
     for client, why in result.get("silent", {}).items():
         out.print(f"{client}: unknown: {why}")
     if not result.get("clients"):
@@ -236,5 +241,5 @@ def _counted(kind: str) -> tuple[str, ...]:
 
 
 def error_text(error: int | str) -> str:
-    """Kafka's name of a code, or the exception that a client saw."""
+    """Kafka's name of an error code, or the exception of a client."""
     return error_name(error) if isinstance(error, int) else error

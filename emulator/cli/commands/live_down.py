@@ -1,4 +1,4 @@
-"""`faultline down`: idempotent, and a cleaner-up after clusters and runs that were killed."""
+"""`faultline down`: stops clusters, cleans up after killed clusters and runs. Idempotent."""
 
 import msgspec
 
@@ -11,8 +11,10 @@ from emulator.runs.scratch import remove_scratch
 
 
 def down_command(cluster: str | None, every: bool, json: bool) -> int:
-    """Where nothing runs, what killed clusters and runs have left is removed, and that is all. `every`: also what no
-    entry tells of, by the labels of containers and the names of namespaces."""
+    """Stop clusters. Where none runs, only remove what killed clusters and runs left.
+
+    `every`: also removes unregistered containers, by label, and network namespaces, by name.
+    """
     ended: list[Ended] = []
     try:
         for one in _to_end(cluster, every):
@@ -47,7 +49,7 @@ def _to_end(cluster: str | None, every: bool) -> list[Found]:
 
 
 def _swept() -> tuple[list[str], list[str]]:
-    """(what was removed, what could not be)."""
+    """(removed things, things that could not be removed)."""
     removed, left = remove_abandoned()
     return [*removed, *(f"{path} removed" for path in remove_scratch())], left
 

@@ -1,5 +1,8 @@
-"""Live faults: `cut`, `heal`, `delay`, `loss`, `hold`, `release`, and `kill`, `stop`, `pause`, `resume`, `start`,
-`power-loss`, `disk-full`, `disk-error`, `lose-disk`."""
+"""Commands for faults in a running cluster.
+
+Links: `cut`, `heal`, `delay`, `loss`, `hold`, `release`. Machines: `kill`, `stop`, `pause`, `resume`, `start`,
+`power-loss`, `disk-full`, `disk-error`, `lose-disk`.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,14 +35,14 @@ def link_fault_command(
     purposes: str | None,
     client_id: str | None,
 ) -> int:
-    """`asking.command`: cut, delay, loss or hold."""
+    """Apply a link fault. `asking.command`: cut, delay, loss, bandwidth or hold."""
     options = [("--only", only), ("--purposes", purposes), ("--client-id", client_id)]
     more = [part for name, value in options if value is not None for part in (f"{name}={value}",)]
     return ask_cluster(asking, LinkFault([asking.command, *words, *more]), _show_applied)
 
 
 def heal_command(asking: Asking, words: Sequence[str], kind: HealedKind = "") -> int:
-    """`heal`, or `release`, which is a heal of holds alone."""
+    """`heal`, or `release`, which heals only holds."""
     return ask_cluster(asking, Heal(list(words), kind), _show_healed)
 
 
@@ -51,8 +54,10 @@ def machine_command(
     directory: str = "",
     given: Mapping[str, float] | None = None,
 ) -> int:
-    """Machines, broken or mended, all at once. `batches_kept`: None: what was synced. `given`: what else the fault
-    takes."""
+    """Apply or end faults of machines, all at once.
+
+    `batches_kept` None: the synced ones. `given`: the fault's other parameters.
+    """
     if batches_kept is not None and not 0 <= batches_kept <= BATCHES_KEPT_MAX:
         return refused(asking.command, f"--keep {batches_kept}: from 0 to {BATCHES_KEPT_MAX}")
     kept = SYNCED if batches_kept is None else batches_kept
@@ -67,7 +72,7 @@ def start_command(
     unset: Sequence[str],
     files: Sequence[str],
 ) -> int:
-    """Machines that begin their next life, from now on with another binary or other settings. `assignments`: `k=v`."""
+    """Start nodes, optionally with another binary or other settings. `assignments`: `k=v`."""
     try:
         settings: dict[str, SettingValue | None] = dict.fromkeys(unset)
         settings |= dict(parse_assignment(text) for text in assignments)
@@ -118,9 +123,9 @@ def _show_healed(out: Console, result: dict[str, Any]) -> None:
     _show_in_force(out, result, set())
 
 
-def _show_in_force(out: Console, result: dict[str, Any], told: set[str]) -> None:
+def _show_in_force(out: Console, result: dict[str, Any], applied: set[str]) -> None:
     for fault in result["in_force"]:
-        if fault["id"] in told:
+        if fault["id"] in applied:
             continue
         for_s = (result["now_ms"] - fault["asked_ms"]) / 1000
         out.print(f"still in force, for {for_s:.1f} s: {fault['id']} {_stopped(fault)} so far", markup=False)

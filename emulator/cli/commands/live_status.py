@@ -1,4 +1,4 @@
-"""`faultline status` of a cluster that stays."""
+"""`faultline status` of a running cluster."""
 
 import sys
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 
 from emulator.cli.commands.live_asking import refused
 from emulator.cli.commands.status import NoStatus, status_command
-from emulator.cli.commands.watch_keys import asked_for, said
+from emulator.cli.commands.watch_keys import outcome_text, request_of
 from emulator.cluster.control_client import ask
 from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.left import left_by
@@ -17,12 +17,12 @@ from emulator.cluster.requests import Refused, Status
 
 
 def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
-    """`cluster`: a name or a directory; None: the only one."""
+    """Print the status. `cluster`: a name or a directory; None: the only one."""
     try:
         found = choose(cluster)
     except NoCluster as error:
         code = refused("status", error)
-        _tell_what_else_there_is(cluster)
+        _print_other_clusters(cluster)
         return code
     registration = found.registration
 
@@ -31,19 +31,19 @@ def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
         if answer.code != 0:
             raise NoStatus(answer.error)
         newest = read_newest(found.directory)
-        told = {**answer.result, "http": registration.http}
-        return told | ({"findings": msgspec.to_builtins(newest.newest)} if newest is not None else {})
+        document = {**answer.result, "http": registration.http}
+        return document | ({"findings": msgspec.to_builtins(newest.newest)} if newest is not None else {})
 
     def act(order: Order) -> str:
         try:
-            return said(order, ask(registration, asked_for(order)))
+            return outcome_text(order, ask(registration, request_of(order)))
         except Refused as error:
             return f"{order.verb}: {error}"
 
     return status_command(look, watch, json, act=act)
 
 
-def _tell_what_else_there_is(cluster: str | None) -> None:
+def _print_other_clusters(cluster: str | None) -> None:
     for one in clusters():
         if one.stale and cluster in (None, one.name, one.directory.name, str(one.directory)):
             print(left_by(one), file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Topics of a live cluster, beyond making and describing them: `topic list`, `topic delete`, `reassign` and others."""
+"""Commands on topics and brokers of a running cluster: `topic list`, `reassign` and others."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
-from emulator.cli.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_said, show_topics
+from emulator.cli.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_notes, show_topics
 from emulator.cluster.requests import (
     AddPartitions,
     AlterBroker,
@@ -42,12 +42,12 @@ def alter_topic_command(asking: Asking, topic: str, settings: Sequence[str], rem
 
 
 def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], removed: Sequence[str]) -> int:
-    """`broker`: as `broker-1` or `1`, or `all`."""
+    """Alter a broker's settings. `broker`: `broker-1`, `1`, or `all`."""
     number = number_in(broker.removeprefix("broker-"))
     try:
         given = settings_given(settings)
         if broker != "all" and number is None:
-            raise ValueError(f"no broker {broker!r}: a broker such as broker-0, or all")
+            raise ValueError(f"{broker!r}: no broker; give a broker such as broker-0, or all")
     except ValueError as error:
         return refused(asking.command, error)
     ask = AlterBroker(None if number is None else BrokerId(number), given, list(removed))
@@ -55,7 +55,7 @@ def alter_broker_command(asking: Asking, broker: str, settings: Sequence[str], r
 
 
 def add_partitions_command(asking: Asking, topic: str, partitions: int, assignment: Sequence[str]) -> int:
-    """`assignment`: one text such as `0,1,2` per new partition."""
+    """Add partitions. `assignment`: one text such as `0,1,2` per new partition."""
     try:
         brokers = [brokers_of(text) for text in assignment]
     except ValueError as error:
@@ -64,7 +64,7 @@ def add_partitions_command(asking: Asking, topic: str, partitions: int, assignme
 
 
 def reassign_command(asking: Asking, moves: Sequence[str]) -> int:
-    """`moves`: texts such as `t-0=2,3`."""
+    """Move partitions. `moves`: texts such as `t-0=2,3`."""
     targets: dict[str, list[BrokerId]] = {}
     for move in moves:
         partition, equals, replicas = move.partition("=")
@@ -76,7 +76,7 @@ def reassign_command(asking: Asking, moves: Sequence[str]) -> int:
         except ValueError as error:
             return refused(asking.command, error)
     if not targets:
-        return refused(asking.command, "which partitions, to where? such as t-0=2,3")
+        return refused(asking.command, "no partitions; give moves such as t-0=2,3")
     return ask_cluster(asking, Reassign(targets), _show_moved)
 
 
@@ -95,20 +95,20 @@ def _show_list(out: Console, result: dict[str, Any]) -> None:
 
 
 def _show_altered(out: Console, result: dict[str, Any]) -> None:
-    """Of a topic, or of a broker; of all brokers where there is none."""
+    """Print altered settings of a topic, of a broker, or of all brokers."""
     if "set" not in result:
         return
     if "topic" in result:
-        whose, before = result["topic"], "the cluster has"
+        subject, before = result["topic"], "the cluster has"
     elif result["broker"] is None:
-        whose, before = "all brokers", "their files have"
+        subject, before = "all brokers", "their files have"
     else:
-        whose, before = f"broker-{result['broker']}", "its file has"
+        subject, before = f"broker-{result['broker']}", "its file has"
     for name, value in result["set"].items():
-        out.print(f"{whose}: {name}={value}", markup=False)
+        out.print(f"{subject}: {name}={value}", markup=False)
     for name in result["removed"]:
-        out.print(f"{whose}: {name} as {before} it", markup=False)
-    show_said(out, result)
+        out.print(f"{subject}: {name} as {before} it", markup=False)
+    show_notes(out, result)
 
 
 def _all_listed(result: dict[str, Any]) -> int:
@@ -118,12 +118,12 @@ def _all_listed(result: dict[str, Any]) -> int:
 def _show_offsets(out: Console, result: dict[str, Any]) -> None:
     for one in result.get("partitions", ()):
         if one["error"] == 0:
-            said = f"{one['earliest']} to {one['latest']}, by its leader, broker-{one['leader']}"
+            extent = f"{one['earliest']} to {one['latest']}, by its leader, broker-{one['leader']}"
         elif one["leader"] is None:
-            said = "no leader says where it begins and ends"
+            extent = "unknown: no leader"
         else:
-            said = f"its leader, broker-{one['leader']}, says {error_text(one['error'])}"
-        out.print(f"{result['topic']}-{one['partition']}: {said}", markup=False)
+            extent = f"its leader, broker-{one['leader']}, returned {error_text(one['error'])}"
+        out.print(f"{result['topic']}-{one['partition']}: {extent}", markup=False)
         for replica in one["replicas"]:
             out.print(f"  broker-{replica['broker']}: {_held(replica)}", markup=False)
 

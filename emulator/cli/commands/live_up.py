@@ -1,4 +1,4 @@
-"""`faultline up`: a cluster that stays."""
+"""`faultline up`: start a long-running cluster."""
 
 import os
 import socket
@@ -44,23 +44,26 @@ PORT_MAX = 65_535
 
 
 class UnusableName(ValueError):
-    """No name for a cluster."""
+    """Unusable name of a cluster."""
 
 
 class UnusableDoor(ValueError):
-    """No door for Kafka clients with these options."""
+    """Options that exclude a listener for Kafka clients."""
 
 
 class UnusablePort(ValueError):
-    """No port."""
+    """Unusable port."""
 
 
 UNUSABLE_INPUT = (UnusableDoor, UnusablePort, *UNUSABLE_RUN, NoCluster, NoClusterFile, UnusableName, *UNUSABLE_MACHINES)
 
 
 class UpOptions(msgspec.Struct, frozen=True):
-    """The words of the command line. `wire`: events of every frame are written, too. `kafka`: brokers
-    listen for Kafka clients. `http`: the control server's port, 0: a free one; None: as well, and it is not printed."""
+    """Options of `faultline up`.
+
+    `wire`: also write events of every frame. `kafka`: brokers listen for Kafka clients. `http`: the control server's
+    port, 0: a free one; None: a free one, and it is not printed.
+    """
 
     topology: str = DEFAULT_TOPOLOGY
     engine: Engine = "process"
@@ -80,7 +83,7 @@ class UpOptions(msgspec.Struct, frozen=True):
 
 
 def up_command(options: UpOptions) -> int:
-    """0 when the cluster is ready; 3 when it did not get ready in time (nothing is left running then)."""
+    """Start a cluster; returns 0 when it is ready, 3 when it is late (no process is left then)."""
     began = time.monotonic()
     directory: Path | None = None
     try:
@@ -95,11 +98,11 @@ def up_command(options: UpOptions) -> int:
             remove_unused(directory)
         return UNKNOWN if error.late else code
     except KeyboardInterrupt:
-        refused("up", "interrupted; nothing is left running")
+        refused("up", "interrupted; no process is left running")
         return INTERRUPTED
     except UNUSABLE_INPUT as error:
         return refused("up", error)
-    told = {
+    document = {
         "name": found.name,
         "run": str(found.directory),
         "pid": found.registration.pid,
@@ -109,27 +112,29 @@ def up_command(options: UpOptions) -> int:
     }
     bootstrap = ready.result.get("bootstrap", {}) if ready is not None else {}
     if bootstrap:
-        told["bootstrap"] = bootstrap
+        document["bootstrap"] = bootstrap
     if options.json:
-        print(msgspec.json.encode(told).decode())
+        print(msgspec.json.encode(document).decode())
     else:
         where = shown(found.directory)
-        console().print(f"{found.name} is up after {told['ready_s']:.1f} s; its events are in {where}")
+        console().print(f"{found.name} is up after {document['ready_s']:.1f} s; its events are in {where}")
         if options.http is not None:
-            console().print(f"HTTP, with the token of {shown(found.directory / CLUSTER_FILE)}: {told['http']}")
+            console().print(f"HTTP, with the token of {shown(found.directory / CLUSTER_FILE)}: {document['http']}")
         print_bootstrap(bootstrap)
     return HELD
 
 
 def print_bootstrap(bootstrap: dict[str, str]) -> None:
-    """One line for each AZ: what a Kafka client there is given."""
+    """Print the bootstrap servers of a Kafka client, one line for each AZ."""
     for az, servers in bootstrap.items():
         console().print(f"bootstrap.servers {'in ' + az if az else 'outside every AZ'}: {servers}")
 
 
 def remove_unused(directory: Path) -> None:
-    """A run in which nothing has happened; but not where a bug of ours was written down, or something is left running
-    that `down` has to find."""
+    """Remove a run's directory without events.
+
+    A directory with a traceback in its log stays, and so does one with a process for `down` to find.
+    """
     log = directory / LOG_FILE
     if (directory / CLUSTER_FILE).exists() or (log.exists() and b"Traceback" in log.read_bytes()):
         return
@@ -144,13 +149,13 @@ def remove_unused(directory: Path) -> None:
 
 
 def prepared(options: UpOptions) -> tuple[Path, Account]:
-    """The run's directory, with all that the supervisor needs; what is to be said about settings. Raises
+    """The run's directory with the supervisor's input; notes on settings. Raises UNUSABLE_INPUT.
     UNUSABLE_INPUT."""
     file = named_topology(options.topology)
     given = read_cluster_file(file)
     name = given.name if options.name is None else options.name
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum():
-        raise UnusableName(f"--name {name!r}: a name is of letters, digits, '-', '_' and '.'")
+        raise UnusableName(f"--name {name!r}: not a name; use letters, digits, '-', '_' and '.'")
     speed = given.speed if options.speed is None else options.speed
     check_speed(speed, options.driver)
     if options.kafka:
@@ -159,7 +164,7 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
     check_port(options.http or 0)
     for one in named(name):
         if one.running:
-            raise NoCluster(f"a cluster {name} runs already ({one.directory}): end it, or give another --name")
+            raise NoCluster(f"cluster {name}: already runs ({one.directory}); stop it, or give another --name")
     check_places({}, options.out)
     overrides = dict(parse_assignment(text) for text in options.settings)
     about = resolved(given, options.kafka_version, overrides, read_settings_files(options.settings_files))
@@ -186,9 +191,9 @@ def prepared(options: UpOptions) -> tuple[Path, Account]:
 
 
 def check_port(port: int) -> None:
-    """Before anything is started. Raises UnusablePort."""
+    """Check that the port is free, before anything starts. Raises UnusablePort."""
     if not 0 <= port <= PORT_MAX:
-        raise UnusablePort(f"--http {port}: a port is 1 to {PORT_MAX}, or 0 for a free one")
+        raise UnusablePort(f"--http {port}: not a port; give 1 to {PORT_MAX}, or 0 for a free one")
     try:
         socket.create_server((LOOPBACK, port)).close()
     except OSError as error:
@@ -196,19 +201,19 @@ def check_port(port: int) -> None:
 
 
 def check_kafka(options: UpOptions, speed: float, version: str) -> None:
-    """Raises UnusableDoor."""
+    """Check that a Kafka listener is possible. Raises UnusableDoor."""
     if options.driver != "nodes":
-        raise UnusableDoor("--kafka: Kafka clients come with --driver nodes, no other yet")
+        raise UnusableDoor(f"--kafka: not possible with --driver {options.driver}; give --driver nodes")
     if why := no_door(speed, version):
         raise UnusableDoor(f"--kafka: {why}")
 
 
 @contextmanager
 def _progress(options: UpOptions) -> Iterator[Any]:
-    """A line on a terminal; nothing in a pipe."""
-    told = Screen(stderr=True, highlight=False)
-    if options.json or not told.is_terminal:
+    """A progress line on a terminal; no output in a pipe."""
+    screen = Screen(stderr=True, highlight=False)
+    if options.json or not screen.is_terminal:
         yield None
         return
-    with told.status(f"starting {options.name or options.topology}") as status:
+    with screen.status(f"starting {options.name or options.topology}") as status:
         yield lambda lacking: status.update(f"[dim]{lacking}[/]")

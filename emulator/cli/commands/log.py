@@ -27,16 +27,19 @@ from emulator.storage.files import StorageError
 UNUSABLE_INPUT = (NoRun, NoSuchPart, Malformed, DamagedReplica, StorageError)
 
 ROWS_MAX = 400
-"""Offsets that are shown; of more, those that are the same everywhere are left out but for some around the others."""
+"""Maximum offsets shown.
+
+Of more, rows with equal records are left out, except near differences.
+"""
 AROUND = 3
 VALUE_MAX = 40
-"""Characters of a value that are shown."""
+"""Maximum characters of a value shown."""
 PIPE_WIDTH = 10_000
 """Columns; on a terminal the columns of values wrap instead."""
 
 
 def log_command(node: str, partition: str, run: Path | None, json: bool) -> int:
-    """Exit code 0, also where replicas differ; 2 when there is no such run, node or partition."""
+    """Exit code 0, also where replicas differ; 2 without such a run, node or partition."""
     try:
         beside = side_by_side(find_run(run), node, partition)
     except UNUSABLE_INPUT as error:
@@ -57,7 +60,7 @@ def log_command(node: str, partition: str, run: Path | None, json: bool) -> int:
 
 
 def _as_json(beside: SideBySide, rows: list[Row]) -> dict[str, object]:
-    """Everything; `differs`, `missing`: offsets at which the replicas hold different records, or some hold none."""
+    """All rows; `differs`, `missing`: offsets with different records, or without some replica's."""
     marked = {mark: [row.offset for row in rows if row.mark == mark] for mark in (DIFFERS, MISSING)}
     return {**msgspec.to_builtins(beside), **marked}
 
@@ -103,7 +106,7 @@ def _number(value: int | None) -> str:
 
 
 def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
-    """(rows to be shown, {offset: how many rows before it are left out})."""
+    """(rows to show, {offset: number of rows left out before it})."""
     if len(rows) <= ROWS_MAX:
         return rows, {}
     kept: set[int] = set(range(AROUND)) | set(range(len(rows) - AROUND, len(rows)))
@@ -122,13 +125,13 @@ def _shown(rows: list[Row]) -> tuple[list[Row], dict[int, int]]:
 def _summary(rows: list[Row]) -> str:
     differ = [row.offset for row in rows if row.mark == DIFFERS]
     missing = [row.offset for row in rows if row.mark == MISSING]
-    told = [
+    parts = [
         f"the replicas differ at {_ranges(differ)}" if differ else "",
         f"not every replica has {_ranges(missing)}" if missing else "",
     ]
-    text = "; ".join(filter(None, told)) or "the replicas are equal"
+    text = "; ".join(filter(None, parts)) or "the replicas are equal"
     more = len(differ) + len(missing) > ROWS_MAX
-    return text + (f" (at most {ROWS_MAX} offsets are shown; all of them: --json)" if more else "")
+    return text + (f" (shows at most {ROWS_MAX} offsets; --json lists all)" if more else "")
 
 
 def _ranges(offsets: list[int]) -> str:

@@ -1,4 +1,4 @@
-"""`faultline log --as-kafka NODE`: what a Kafka broker would have written to its logs."""
+"""`faultline log --as-kafka NODE`: a broker's events as Kafka's log lines."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ UNUSABLE_INPUT = (
 
 
 def as_kafka_command(node: str, run: Path | None, file: str | None, json: bool) -> int:
-    """The lines of `file` (server, controller, state-change), by default of all, in their order."""
+    """Print the lines of `file` (server, controller, state-change), by default of all, in order."""
     try:
         found = find_run(run)
         lines = [line for line in kafka_lines(found, node) if file in (None, line.file)]

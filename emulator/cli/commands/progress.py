@@ -1,4 +1,4 @@
-"""A line on a terminal that says where a run is, and that Spark is still starting; nothing in a pipe."""
+"""Progress line on a terminal: the scenario's clock, and Spark's start; no output in a pipe."""
 
 from typing import Self
 
@@ -11,14 +11,14 @@ from emulator.worlds.network.cluster import Cluster
 
 
 class Progress:
-    """A context manager. `spark`: told of as long as it starts; `said`: what is said at first."""
+    """A context manager. `spark`: shown while it starts; `text`: the first text."""
 
-    def __init__(self, console: Console, spark: Spark | None = None, said: str = "starting the cluster") -> None:
-        self._status = Status(said, console=console) if console.is_terminal else None
+    def __init__(self, console: Console, spark: Spark | None = None, text: str = "starting the cluster") -> None:
+        self._status = Status(text, console=console) if console.is_terminal else None
         self._spark = spark
 
     def began(self, cluster: Cluster) -> None:
-        """The cluster runs: from now on the line has the scenario's clock, which goes on by itself."""
+        """The cluster runs: the line shows the scenario's clock from now on."""
         if self._status is not None:
             self._status.update(ScenarioClock(cluster, self._spark))
 
@@ -37,7 +37,7 @@ class Progress:
 
 
 class ScenarioClock:
-    """Drawn anew whenever the terminal is."""
+    """Text that is rendered at each refresh of the terminal."""
 
     def __init__(self, cluster: Cluster, spark: Spark | None) -> None:
         self._cluster = cluster

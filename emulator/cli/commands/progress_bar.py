@@ -1,4 +1,4 @@
-"""How far many runs are, with an estimate of the rest: on a terminal; nothing in a pipe."""
+"""Progress bar of many runs, with an estimate of the rest; no output in a pipe."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from emulator.screen import Screen
 
 @contextmanager
 def progress_of(title: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """What is given is called once for each run that has ended. `done`: those that had before."""
+    """Yield a function to call for each run that ends. `done`: runs that ended before."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = Screen(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -21,10 +21,10 @@ def progress_of(title: str, total: int, done: int = 0) -> Iterator[Callable[[], 
 
 
 @contextmanager
-def said_to_go_on(command: str, directory: Path) -> Iterator[None]:
-    """Whoever interrupts what writes a campaign is told that nothing is lost."""
+def resume_hint(command: str, directory: Path) -> Iterator[None]:
+    """On an interrupt, print that the command can be resumed."""
     try:
         yield
     except KeyboardInterrupt:
-        print(f"faultline {command}: what was played is in {directory}; the same command goes on", file=sys.stderr)
+        print(f"faultline {command}: interrupted; the same command resumes from {directory}", file=sys.stderr)
         raise

@@ -1,7 +1,8 @@
-"""`faultline run SCENARIO`: play it, judge it, show the verdict.
+"""`faultline run SCENARIO`: plays it, judges it, prints the verdict.
 
-In the network world Spark's machine starts before the cluster and plans the audit while it runs, with a low priority,
-so that the verdict comes a moment after the last step."""
+In the network world Spark starts before the cluster and plans the audit while the cluster runs, at a low priority. So
+the verdict comes shortly after the last step.
+"""
 
 import sys
 import time
@@ -41,19 +42,22 @@ from emulator.worlds.network.forking import ForkServerLost
 from emulator.worlds.network.ports import PortInUse
 
 DEFAULT_SPEED = 5.0
-"""Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the
-shortest time-out."""
+"""Default factor of the clock.
+
+Measured (benchmarks/spike): beside a starting Spark, timers at this speed are late by less than a tenth of the shortest
+time-out.
+"""
 CONTAINER_SPEED = 2.0
-"""Each container has its own quota of the processor and pays for every packet: timers are later."""
+"""Factor of the clock in containers: each has its own CPU quota, so timers are later."""
 LIVING = {"process": "real processes", "docker": "containers"}
 
 UNUSABLE_INPUT = (*UNUSABLE_RUN, PortInUse, *UNUSABLE_MACHINES)
 NOT_PLAYED = (StepFailed, ClusterError, ForkServerLost, trio.TooSlowError)
-"""Why a scenario does not get to its end."""
+"""Exceptions that end a scenario early."""
 
 
 class RunOptions(msgspec.Struct, frozen=True):
-    """The words of the command line. `of_network`: those given that are nothing to the simulated world."""
+    """Options of `faultline run`. `of_network`: given options without effect on simulated runs."""
 
     scenario: str
     world: str
@@ -74,7 +78,7 @@ class RunOptions(msgspec.Struct, frozen=True):
 
 
 def run_command(options: RunOptions) -> int:
-    """The exit code of a run (see exit_codes)."""
+    """Play and judge; returns the exit code of a run (see exit_codes)."""
     try:
         resolved = resolved_from(
             options.scenario, options.kafka_version, options.settings, options.settings_files, options.parameters
@@ -82,14 +86,14 @@ def run_command(options: RunOptions) -> int:
         check_seed(options.seed)
         if options.world == "sim" and options.of_network:
             words = ", ".join(options.of_network)
-            raise UnusableOption(f"{words}: nothing to a simulated run; leave it out, or give --world network")
+            raise UnusableOption(f"{words}: no effect on a simulated run; leave it out, or give --world network")
         if options.world == "network" and options.audit == "oracle":
             raise UnusableOption(
-                "--audit oracle: judges simulated runs alone; give --world sim, or --audit spark or none"
+                "--audit oracle: judges only simulated runs; give --world sim, or --audit spark or none"
             )
         if options.for_machines.options and options.audit == "none":
             words = ", ".join(options.for_machines.options)
-            raise UnusableOption(f"{words}: nothing is judged with --audit none, so there is nothing to write")
+            raise UnusableOption(f"{words}: no verdict to write with --audit none; leave out one of them")
         if options.speed is not None:
             check_speed(options.speed, options.driver)
         if options.world != "sim":
@@ -126,7 +130,7 @@ def _require_judge(judge: str) -> None:
 
 
 def _simulated_for_spark(options: RunOptions, resolved: Resolved, directory: Path) -> int:
-    """A simulated run judged by Spark from its events, as any run's directory can be."""
+    """Play a run in the simulated world and judge it with Spark from its events."""
     from audit.commands import audit_command
     from emulator.cli.commands.run_simulated import simulate_into
 
@@ -144,7 +148,7 @@ def resolved_from(
     files: tuple[str, ...] = (),
     parameters: tuple[str, ...] = (),
 ) -> Resolved:
-    """Raises what UNUSABLE_INPUT lists."""
+    """The scenario with its settings and parameters. Raises the exceptions of UNUSABLE_INPUT."""
     overrides = dict(parse_assignment(text) for text in settings)
     return resolve(find_scenario(scenario, parameters), kafka_version, overrides, read_settings_files(files))
 
@@ -169,7 +173,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             options.for_machines.write_not_played(resolved.scenario.id, str(error))
             return UNKNOWN
         except KeyboardInterrupt:
-            print("faultline run: interrupted; what was written is in " + str(directory), file=sys.stderr)
+            print(f"faultline run: interrupted; its files are in {directory}", file=sys.stderr)
             return INTERRUPTED
         if spark is None:
             equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations)
@@ -177,7 +181,7 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
             return HELD
         played_s = round(time.monotonic() - began, 3)
-        with Progress(console, said="Spark judges"):
+        with Progress(console, text="Spark judges"):
             verdict, code = spark.judge(resolved.scenario.id, began, played_s)
     options.for_machines.write([verdict])
     if options.json:
@@ -185,19 +189,22 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
     else:
         print_verdict(console, verdict, against_kafka(resolved, observations), verbose=options.verbose)
         console.print(
-            f"[dim]{time.monotonic() - began:.1f} s; the picture of the run:[/] {escape(shown(directory))}/report.html"
+            f"[dim]{time.monotonic() - began:.1f} s; report:[/] {escape(shown(directory))}/report.html"
         )
     return code
 
 
 def not_played(scenario: str, error: BaseException) -> str:
-    """Why a scenario has not been played to its end: one line, which begins with the place of the step in its file."""
+    """One line about a scenario that ended early; begins with the step's place in its file."""
     place = place_of_step(scenario, error.step) if isinstance(error, StepFailed) else ""
     return f"{place}faultline run: the scenario was not played to its end: {error}"
 
 
 def speed_of(options: RunOptions, of_scenario: float | None) -> float:
-    """The command's, else what the driver needs, else the scenario's, but in containers no more than they can keep."""
+    """The clock's factor, by decreasing priority.
+
+    1. the driver's, 2. the command's, 3. the scenario's, which in containers is limited to CONTAINER_SPEED.
+    """
     if options.driver == "kernel":
         return KERNEL_SPEED
     if options.speed is not None:
@@ -237,7 +244,7 @@ def _play(
     progress = Progress(console, spark)
     try:
         with progress, machines as make:
-            # An interrupt is heard where the player waits, never in the midst of a machine's step or of an ending.
+            # An interrupt arrives where the player waits, never during a machine's step or the ending.
             observations = trio.run(play, make, restrict_keyboard_interrupt_to_checkpoints=True)
     except BaseExceptionGroup as errors:
         raise _meant(errors) from None
@@ -246,7 +253,7 @@ def _play(
 
 
 def _meant(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The one error that a nursery's group is about: an interrupt, else what is no fault of the scenario's, else the
+    """The most significant error of a group: an interrupt, an unexpected one, or the first.
     first."""
     found = list(leaves(errors))
     interrupts = [error for error in found if isinstance(error, KeyboardInterrupt)]

@@ -25,12 +25,13 @@ def run_simulated(
     resolved: Resolved, seed: int, directory: Path, *, with_oracle: bool = True, json: bool = False,
     given: str = "", for_machines: ForMachines = NOBODY, verbose: bool = False,
 ) -> int:  # fmt: skip
-    """Plays, writes the run's directory and prints the verdict; returns the exit code.
+    """Play, write the run's directory and print the verdict; returns the exit code.
 
-    `with_oracle` False: the run is left unjudged. `json`: the verdict on stdout, nothing else. `given`: as the scenario
-    was asked for, an id or a file; without a word its id.
+    `with_oracle` False: the run stays unjudged. `json`: only the verdict on stdout. `given`: the scenario as the
+    command line names it, an id or a file; by default its id.
 
-    Raises NotEmpty, OSError."""
+    Raises NotEmpty, OSError.
+    """
     began_s = perf_counter()
     prepare(directory)
     try:
@@ -61,15 +62,16 @@ def run_simulated(
 
 
 def simulate_into(directory: Path, resolved: Resolved, seed: int) -> None:
-    """Play a seed and write its run's directory, which is prepared; nothing watches the play, and nothing is judged.
+    """Play a seed and write its run's directory, which is prepared, without the oracle.
 
-    Raises StepFailed, RunTooLong, OSError."""
+    Raises StepFailed, RunTooLong, OSError.
+    """
     played = play(resolved, seed, wire_events=True)
     write_simulated(directory, resolved, seed, played.world, plain(played.observations))
 
 
 def judge_into(directory: Path, resolved: Resolved, seed: int) -> JudgedRun:
-    """The same, and the oracle's verdict. Raises what `simulate_into` raises."""
+    """Like `simulate_into`, with the oracle's verdict. Raises the exceptions of `simulate_into`."""
     run = play_and_judge(resolved, seed, run=directory.name, wire_events=True)
     write_simulated(directory, resolved, seed, run.played.world, run.observations)
     write_verdict(directory, run.verdict)

@@ -26,12 +26,12 @@ from emulator.settings.registry import UnusableSetting
 from protocol.versions import UnusableProtocolVersion
 
 TITLE_WIDTH_MIN = 40
-"""Characters. In fewer, a title gets lines of its own."""
+"""Minimum characters for a title's column; with fewer, a title gets its own lines."""
 INDENT = 4
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What is wrong with a scenario file. Line and column count from 1; 0: it is about the file as a whole."""
+    """An error of a scenario file. Line and column count from 1; 0: the file as a whole."""
 
     file: str
     line: int
@@ -43,7 +43,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def list_command(json: bool) -> int:
-    """Id, title, versions (the default first) and how many recordings of real Kafka there are."""
+    """Print id, title, versions (the default first) and number of recordings of real Kafka."""
     found: list[Scenario] = []
     for scenario_id in catalogue():
         scenario = _load(scenario_id)
@@ -58,8 +58,10 @@ def list_command(json: bool) -> int:
 
 
 def print_list(screen: Screen, scenarios: Sequence[Scenario]) -> None:
-    """As a table; where a title would have too little room, each title is below its scenario. An id is always whole: it
-    is what is typed next."""
+    """Print the catalogue as a table; on a narrow screen each title is below its scenario.
+
+    An id is never wrapped: users copy it into the next command.
+    """
     rows = [
         (one.id, " ".join(one.kafka), str(sum(len(recordings_of(one.id, version)) for version in one.kafka)), one.title)
         for one in scenarios
@@ -81,7 +83,7 @@ def print_list(screen: Screen, scenarios: Sequence[Scenario]) -> None:
 
 
 def show_command(given: str, json: bool = False) -> int:
-    """The scenario as YAML; or the same as JSON."""
+    """Print the scenario as YAML or as JSON."""
     scenario = _load(given)
     if scenario is None:
         return UNUSABLE
@@ -93,12 +95,14 @@ def show_command(given: str, json: bool = False) -> int:
 
 
 def check_command(files: list[Path], json: bool = False) -> int:
-    """One line per error, which begins with file, line and column, as editors and CI find them; settings are checked on
-    every version of the scenario."""
+    """Print one line per error, with file, line and column, as editors and CI expect.
+
+    Settings are checked on every version of the scenario.
+    """
     faults = {str(path): list(faults_of(path)) for path in files}
     if json:
-        told = [{"file": name, "usable": not found, "faults": found} for name, found in faults.items()]
-        print(msgspec.json.encode(told).decode())
+        documents = [{"file": name, "usable": not found, "faults": found} for name, found in faults.items()]
+        print(msgspec.json.encode(documents).decode())
     for name, found in faults.items() if not json else ():
         for fault in found:
             print(fault, file=sys.stderr)
@@ -108,7 +112,7 @@ def check_command(files: list[Path], json: bool = False) -> int:
 
 
 def faults_of(path: Path) -> Iterator[Fault]:
-    """Of a scenario file; none: it can be played."""
+    """Errors of a scenario file; none: it can be played."""
     try:
         scenario = find_scenario(str(path))
     except ScenarioErrors as error:

@@ -1,4 +1,4 @@
-"""`faultline settings [NAME|FILE]`: what a setting is here, what is made of a settings file, or how many there are."""
+"""`faultline settings [NAME|FILE]`: treatment of a setting or a settings file; or counts."""
 
 import sys
 from collections import Counter
@@ -36,22 +36,22 @@ STANDINGS = (MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING)
 
 
 def settings_command(names: Sequence[str], kafka_version: str | None, json: bool) -> int:
-    """2 for a name that nobody knows, or a file that cannot be used."""
+    """Returns 2 for an unknown name or an unusable file."""
     out = Screen(highlight=False, soft_wrap=True)
     try:
         version = ladder_name(kafka_version or DEFAULT_VERSION)
         if not names:
             return _counted(out, json)
         files = [name for name in names if _names_file(name)]
-        told = [_told(one, version) for name in names if name not in files for one in _known(name)]
+        documents = [_document(one, version) for name in names if name not in files for one in _known(name)]
         account = _account(files, version) if files else None
     except (UnusableSetting, UnusableFile, UnknownVersion, UnusableProtocolVersion) as error:
         print(f"faultline settings: {error}", file=sys.stderr)
         return UNUSABLE
     if json:
-        print(msgspec.json.encode({"settings": told, "account": account}).decode())
+        print(msgspec.json.encode({"settings": documents, "account": account}).decode())
         return HELD
-    for one in told:
+    for one in documents:
         _show(out, one)
     if account is not None:
         for line in lines(account) or ["everything in it is modelled"]:
@@ -60,19 +60,19 @@ def settings_command(names: Sequence[str], kafka_version: str | None, json: bool
 
 
 def _names_file(name: str) -> bool:
-    """Also one that is not there: no setting is called so."""
+    """Whether the name is a file's, existing or not, and no setting's."""
     path = wanted(name).path
     return name not in REGISTRY and (Path(path).exists() or path.endswith(FILE_ENDINGS) or "/" in path)
 
 
 def _account(words: Sequence[str], version: str) -> Any:
-    """Of files, as a cluster of three AZs would have them."""
+    """Account of settings files in a cluster of three AZs."""
     scenario = Scenario(id="settings", title="", kafka=(version,), steps=())
     return resolve(scenario, version, None, read_settings_files(words)).account
 
 
 def _known(name: str) -> list[Setting]:
-    """Of whichever kind. Raises UnusableSetting."""
+    """Settings with that name, of any scope. Raises UnusableSetting."""
     found = [REGISTRY[name]] if name in REGISTRY else []
     found += [setting for setting in SETTINGS if setting.name == name and setting not in found]
     if not found:
@@ -80,7 +80,7 @@ def _known(name: str) -> list[Setting]:
     return found
 
 
-def _told(setting: Setting, version: str) -> dict[str, Any]:
+def _document(setting: Setting, version: str) -> dict[str, Any]:
     return {
         "name": setting.key,
         "kind": setting.scope,
@@ -96,20 +96,20 @@ def _told(setting: Setting, version: str) -> dict[str, Any]:
     }
 
 
-def _show(out: Console, told: dict[str, Any]) -> None:
-    out.print(f"[bold]{told['name']}[/], {A_SETTING_OF[told['kind']]} setting: {told['standing']}")
-    if told["why"]:
-        out.print(f"  {told['why']}", markup=False)
-    if told["checks"]:
-        out.print(f"  could change {told['checks']}; {told['bears']}", markup=False)
-    if told["known"]:
-        unit = f" {told['unit']}" if told["unit"] and isinstance(told["default"], int | float) else ""
-        out.print(f"  default in {shown_version(told['kafka'])}: {told['default_words']}{unit}", markup=False)
+def _show(out: Console, one: dict[str, Any]) -> None:
+    out.print(f"[bold]{one['name']}[/], {A_SETTING_OF[one['kind']]} setting: {one['standing']}")
+    if one["why"]:
+        out.print(f"  {one['why']}", markup=False)
+    if one["checks"]:
+        out.print(f"  could change {one['checks']}; {one['bears']}", markup=False)
+    if one["known"]:
+        unit = f" {one['unit']}" if one["unit"] and isinstance(one["default"], int | float) else ""
+        out.print(f"  default in {shown_version(one['kafka'])}: {one['default_words']}{unit}", markup=False)
     else:
-        out.print(f"  Kafka {shown_version(told['kafka'])} does not know it", markup=False)
-    out.print(f"  allowed: {told['allowed']}; versions: {told['versions']}", markup=False)
-    if told["update"]:
-        out.print(f"  can be altered while brokers run: {told['update']}", markup=False)
+        out.print(f"  unknown to Kafka {shown_version(one['kafka'])}", markup=False)
+    out.print(f"  allowed: {one['allowed']}; versions: {one['versions']}", markup=False)
+    if one["update"]:
+        out.print(f"  can be altered while brokers run: {one['update']}", markup=False)
 
 
 def _counted(out: Console, json: bool) -> int:
@@ -121,5 +121,5 @@ def _counted(out: Console, json: bool) -> int:
     for scope, of_scope in table.items():
         words = ", ".join(f"{count} {standing}" for standing, count in of_scope.items() if count)
         out.print(f"{A_SETTING_OF[scope]}: {sum(of_scope.values())} settings; {words}", markup=False)
-    out.print("faultline settings NAME says what one is, FILE what is made of a file; all of them: docs/settings.md")
+    out.print("faultline settings NAME or FILE shows how it is treated; docs/settings.md lists all settings")
     return HELD

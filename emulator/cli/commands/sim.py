@@ -1,8 +1,9 @@
-"""`faultline sim SCENARIO --seeds A..B`: many seeds of one scenario or recording, summed up.
+"""`faultline sim SCENARIO --seeds A..B`: summary of many seeds of one scenario or recording.
 
-Exit code: 0 if every seed's run is valid and, where real Kafka was recorded, equals a recording; 1 if one is not; 3
-if one is unknown or could not be played; 70 if one met a bug of ours. Random schedules (`random-NNN`) have more
-outcomes than recordings; there a run need not equal one."""
+Exit code: 0 if every seed's run is valid and, where real Kafka was recorded, equals a recording; 1 if one is not; 3 if
+one is unknown or could not be played; 70 if one met a bug of faultline. Random schedules (`random-NNN`) have more
+outcomes than recordings; there a run need not equal one.
+"""
 
 import sys
 from collections import Counter, defaultdict
@@ -16,7 +17,7 @@ from typing import Any
 import msgspec
 
 from emulator.cli.commands.places import check_places
-from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
+from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
@@ -54,16 +55,18 @@ def sim_command(
     parameters: tuple[str, ...] = (),
     master: str | None = None,
 ) -> int:
-    """Plays and sums up; results to stdout, errors and progress to stderr. An interrupt leaves no process, and of a
-    campaign (`out`) what was played so far."""
+    """Play seeds and summarize them: results to stdout, errors and progress to stderr.
+
+    An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
+    """
     try:
         wanted = parse_seeds(seeds)
         folder = str(golden if golden is not None else GOLDEN)
-        asked = SeedsAsked(
+        spec = SeedsAsked(
             scenario, kafka_version, overrides, folder, settings_files=settings_files, parameters=parameters
         )
-        resolved = asked.resolved()
-        recordings = tuple(asked.recordings(resolved))
+        resolved = spec.resolved()
+        recordings = tuple(spec.recordings(resolved))
         if golden is not None and not golden.is_dir():
             raise UnusableSeeds(f"--golden {golden}: no such folder")
         check_places(for_machines.places, out)
@@ -71,7 +74,7 @@ def sim_command(
         began_s = perf_counter()
         if out is None:
             with players_of(master) as players:
-                results = _played(asked, wanted, resolved, players)
+                results = _played(spec, wanted, resolved, players)
         else:
             space = Space(
                 scenario=scenario, first_seed=wanted.start, seeds=len(wanted), kafka_version=kafka_version,
@@ -80,12 +83,12 @@ def sim_command(
             compared = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(folder))
             with (
                 writing(out, about_of("sim", checked(space), recordings=compared)) as campaign,
-                said_to_go_on("sim", out),
+                resume_hint("sim", out),
                 players_of(master) as players,
             ):
                 _keep(CampaignAsked(space, folder, str(out)), campaign, resolved, players)
             results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
-            if campaign.done:  # some were played another time
+            if campaign.done:  # an earlier command played some of them
                 began_s = perf_counter() - sum(result.wall_s for result in results)
     except UNUSABLE_CAMPAIGN as error:
         print(f"faultline sim: {error}", file=sys.stderr)
@@ -93,7 +96,7 @@ def sim_command(
     except NotOnSpark as error:
         print(f"faultline sim: {error}", file=sys.stderr)
         return UNKNOWN
-    summary = summary_of(asked, resolved, recordings, results, perf_counter() - began_s)
+    summary = summary_of(spec, resolved, recordings, results, perf_counter() - began_s)
     for_machines.write_seeds(summary, codes_of(resolved, recordings, results))
     if json:
         print(msgspec.json.encode(summary).decode())
@@ -103,22 +106,22 @@ def sim_command(
 
 
 def _played(
-    asked: SeedsAsked, seeds: Sequence[int], resolved: Resolved, players: Players | None
+    spec: SeedsAsked, seeds: Sequence[int], resolved: Resolved, players: Players | None
 ) -> list[SeedResult]:
-    """All results, by seed; a bar on a terminal."""
+    """All results, by seed; with a progress bar on a terminal."""
     results: list[SeedResult] = []
-    with closing(play_seeds(asked, seeds, players)) as playing, progress_of(_title(resolved), len(seeds)) as ended:
+    with closing(play_seeds(spec, seeds, players)) as playing, progress_of(_title(resolved), len(seeds)) as ended:
         for result in playing:
             results.append(result)
             ended()
     return sorted(results, key=lambda result: result.seed)
 
 
-def _keep(asked: CampaignAsked, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
-    """Plays those seeds that the campaign does not have."""
-    missing = [number for number in range(asked.space.runs) if number not in campaign.done]
-    bar = progress_of(_title(resolved), asked.space.runs, len(campaign.done))
-    with closing(play_runs(asked, missing, players)) as playing, bar as ended:
+def _keep(spec: CampaignAsked, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
+    """Play the seeds that the campaign does not have."""
+    missing = [number for number in range(spec.space.runs) if number not in campaign.done]
+    bar = progress_of(_title(resolved), spec.space.runs, len(campaign.done))
+    with closing(play_runs(spec, missing, players)) as playing, bar as ended:
         for row in playing:
             campaign.add(row)
             ended()
@@ -132,9 +135,9 @@ def _title(resolved: Resolved) -> str:
 
 
 def summary_of(
-    asked: SeedsAsked, resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult], wall_s: float
+    spec: SeedsAsked, resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult], wall_s: float
 ) -> dict[str, Any]:
-    """`--json`: everything that the text says, and the seeds behind it."""
+    """Summary for `--json`: all facts of the text, with their seeds."""
     done = [result for result in results if not result.error]
     codes = codes_of(resolved, recordings, results)
     simulated_s = sum(result.simulated_s for result in done)
@@ -155,7 +158,7 @@ def summary_of(
         "outcomes": _outcomes(done),
         "causes": _causes(resolved, results),
         "different_traces": len({result.shape for result in done}),
-        "failures": [_failure(asked, result) for result in results if codes[result.seed] != HELD],
+        "failures": [_failure(spec, result) for result in results if codes[result.seed] != HELD],
         "simulated_s": round(simulated_s, 1),
         "wall_s": round(wall_s, 2),
         "speed": round(simulated_s / wall_s) if wall_s else 0,
@@ -177,7 +180,7 @@ def _code(result: SeedResult, must_equal: bool) -> int:
 
 
 def _worst(codes: Iterable[int]) -> int:
-    """A bug of ours says that nothing else is certain; broken is, so it comes before unknown."""
+    """The worst code: a bug makes all else uncertain; a broken promise comes before unknown."""
     found = set(codes)
     return BUG if BUG in found else BROKEN if BROKEN in found else UNKNOWN if UNKNOWN in found else HELD
 
@@ -191,7 +194,7 @@ def _seeds_by(results: Iterable[SeedResult], keys: Any) -> dict[str, list[int]]:
 
 
 def _outcomes(results: Sequence[SeedResult]) -> list[dict[str, Any]]:
-    """Seeds with the same outcome, the most frequent first."""
+    """Groups of seeds with the same outcome, the most frequent first."""
     groups: dict[str, list[SeedResult]] = {}
     for result in results:
         groups.setdefault(result.outcome, []).append(result)
@@ -207,7 +210,7 @@ def _outcomes(results: Sequence[SeedResult]) -> list[dict[str, Any]]:
 
 
 def _causes(resolved: Resolved, results: Sequence[SeedResult]) -> list[dict[str, Any]]:
-    """Why seeds came out as they did, the rarest first; nothing where all did for the same reason."""
+    """Causes of the outcomes, the rarest first; empty where all seeds have the same cause."""
     causes = causes_of(results)
     if len(causes) < 2:
         return []
@@ -215,16 +218,16 @@ def _causes(resolved: Resolved, results: Sequence[SeedResult]) -> list[dict[str,
     return [msgspec.structs.asdict(one) for one in causes]
 
 
-def _failure(asked: SeedsAsked, result: SeedResult) -> dict[str, Any]:
+def _failure(spec: SeedsAsked, result: SeedResult) -> dict[str, Any]:
     return {
         "seed": result.seed,
         "why": result.error or "; ".join((*result.broken, *result.differences[:1])),
-        "replay": replay_command(asked, result.seed),
+        "replay": replay_command(spec, result.seed),
     }
 
 
 def as_text(summary: dict[str, Any]) -> list[str]:
-    """One line per fact."""
+    """The summary as text, one line per fact."""
     seeds = summary["seeds"]
     lines = [f"{summary['scenario']} on Kafka {summary['kafka']}: {seeds} seeds"]
     lines += [f"  {line}" for line in settings_lines(summary["settings"])]
@@ -238,28 +241,28 @@ def as_text(summary: dict[str, Any]) -> list[str]:
         lines.append(f"  {len(taken):5} by race {name}: seeds {_some(taken)}")
     lines += _checks(summary["checks"])
     for text, broken in summary["broken"].items():
-        lines.append(f"  {len(broken):5} not so: {text}: seeds {_some(broken)}")
+        lines.append(f"  {len(broken):5} not met: {text}: seeds {_some(broken)}")
     outcomes = summary["outcomes"]
     if len(outcomes) > 1:
         lines.append(f"  {len(outcomes)} outcomes:")
         lines += [f"  {len(group['seeds']):5} {_outcome(group)}" for group in outcomes[:OUTCOMES_MAX]]
         if len(outcomes) > OUTCOMES_MAX:
             lines.append(f"        and {len(outcomes) - OUTCOMES_MAX} more")
-    lines += _told_causes(summary["causes"])
+    lines += _cause_lines(summary["causes"])
     lines.append(f"  {summary['different_traces']} of {seeds} traces differ")
     for failure in summary["failures"][:FAILURES_MAX]:
         lines.append(f"  seed {failure['seed']}: {failure['why']}")
         lines.append(f"    {failure['replay']}")
     if len(summary["failures"]) > FAILURES_MAX:
-        lines.append(f"  and {len(summary['failures']) - FAILURES_MAX} seeds more that failed")
+        lines.append(f"  and {len(summary['failures']) - FAILURES_MAX} more seeds that failed")
     lines.append(
         f"  {summary['simulated_s']:.0f} s simulated in {summary['wall_s']:.1f} s: {summary['speed']} x real time"
     )
     return lines
 
 
-def _told_causes(causes: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The rarest first, with the shortest run of each, event by event."""
+def _cause_lines(causes: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Lines about causes, the rarest first, each with the events of its shortest run."""
     if causes:
         yield f"  {len(causes)} causes, the rarest first:"
     for one in causes[:OUTCOMES_MAX]:
@@ -271,7 +274,7 @@ def _told_causes(causes: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _checks(checks: dict[str, dict[str, int]]) -> Iterator[str]:
-    """A line each for those that tell something; those that held, or had nothing to judge, in every seed together."""
+    """A line for each notable check; one line for all that held, or were skipped, in all seeds."""
     quiet: dict[str, list[str]] = {"held": [], "skipped": []}
     for name, counts in checks.items():
         verdict = next(iter(counts))
@@ -295,5 +298,5 @@ def _outcome(group: dict[str, Any]) -> str:
 
 
 def _some(seeds: Sequence[int]) -> str:
-    told = ", ".join(map(str, seeds[:EXAMPLES_MAX]))
-    return told if len(seeds) <= EXAMPLES_MAX else f"{told}, ..."
+    text = ", ".join(map(str, seeds[:EXAMPLES_MAX]))
+    return text if len(seeds) <= EXAMPLES_MAX else f"{text}, ..."

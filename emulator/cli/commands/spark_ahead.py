@@ -1,7 +1,7 @@
-"""Spark's machine for one run: started ahead of need; while the cluster is at work it plans the audit.
+"""Spark for one run: it starts early, and plans the audit while the cluster works.
 
-Nothing that befalls it costs the run anything but its verdict: what was played is kept, and is *unknown* with the
-reason."""
+A failure of Spark costs only the verdict: the run is kept, and its verdict is *unknown* with the reason.
+"""
 
 import os
 import time
@@ -18,8 +18,10 @@ from emulator.runs.verdict import Verdict
 
 
 class Spark:
-    """`run`: the directory of what it will judge. `problem`: why it will not; "" as far as is known. Raises
-    SparkMissing."""
+    """A JVM for the audit of `run`, a directory.
+
+    `problem`: the reason for a missing verdict; "" as long as there is none. Raises SparkMissing.
+    """
 
     def __init__(self, run: Path, scratch: Path) -> None:
         from audit.commands import DEFAULT_MASTER
@@ -38,8 +40,10 @@ class Spark:
         self.problem = ""
 
     def get_ready(self) -> None:
-        """Open the session and plan the audit. To warm up by audits of something else would gain half a second, and
-        cost 14 s of processors (docs/audit-cost.md)."""
+        """Open the session and plan the audit.
+
+        A warm-up by other audits would gain half a second, and cost 14 s of CPU (docs/audit-cost.md).
+        """
         from audit.ahead import Ahead
         from audit.checks.registry import CHECKS
         from audit.session import GatewayError, spark_faults, spark_session
@@ -55,13 +59,13 @@ class Spark:
         self.ready_s = round(time.monotonic() - self._began, 3)
 
     def abandon(self) -> None:
-        """There will be nothing to judge: whoever ended the run does not wait until it is ready, which takes long on a
+        """Kill Spark: the run has ended without a verdict, and must not wait for a slow start.
         machine that has other work."""
         self._abandoned = True
         self._gateway.process.kill()
 
     def hurry(self) -> None:
-        """The cluster has ended: there are no timers left to be careful of, and the audit waits."""
+        """Raise Spark's priority: the cluster has ended, so no timer can be late any more."""
         self._gateway.to_foreground()
 
     def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
@@ -98,17 +102,17 @@ class Spark:
             faults=[],
             checks={},
             measures={},
-            unknown_because=[f"Spark did not judge it: {self.problem}; faultline audit {self._run} tries again"],
+            unknown_because=[f"Spark did not judge it: {self.problem}; to retry: faultline audit {self._run}"],
         )
 
     def close(self) -> None:
-        """Ends it. Idempotent. What it knew is told."""
+        """End Spark and drop its state. Idempotent."""
         self._gateway.close(at_once=True)
 
 
 @contextmanager
 def spark_ahead(directory: Path, *, wanted: bool) -> Iterator[Spark | None]:
-    """None: nobody wants it. Raises SparkMissing."""
+    """Start Spark for the block. None: not wanted. Raises SparkMissing."""
     if not wanted:
         yield None
         return

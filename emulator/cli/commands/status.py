@@ -1,9 +1,9 @@
-"""`faultline status`: what every node of a cluster itself thinks, once or as it changes.
+"""`faultline status`: the view of every node of a cluster, once or continuously.
 
-`--watch` on a terminal redraws every half second until Ctrl-C or `q`, and what was last seen stays on the screen; what
-is typed there breaks and mends the cluster (`emulator.cluster.dashboard.keys`). In a pipe it
-prints a plain picture whenever something has changed, with `--json` one line each. Ctrl-C is how a watch ends, not how
-it is broken off: its exit code is 0, as `watch` and `top` have it (130 is for work that was interrupted).
+`--watch` on a terminal redraws every half second until Ctrl-C or `q`, and leaves the last picture on the screen. Keys
+apply and end faults (`emulator.cluster.dashboard.keys`). In a pipe it prints a plain picture after each change, with
+`--json` one line each. Ctrl-C is the regular end of a watch, so its exit code is 0, as `watch` and `top` have it (130
+is for interrupted work).
 """
 
 import sys
@@ -29,16 +29,16 @@ Status = Mapping[str, Any]
 """The JSON form of `emulator.cluster.status.ClusterStatus`."""
 EVERY_S = 0.5
 LOOKS_BACK = 4
-"""Rates of clients are those since so many looks ago: two seconds, so that they can be read."""
+"""Looks over which rates of clients are computed: two seconds, so that people can read them."""
 PIPE_WIDTH = 100
 RESET = "\x1b[0m"
-"""A picture that Ctrl-C breaks off may leave a colour on, in which the last one would be drawn."""
+"""Ctrl-C may interrupt a picture and leave a colour on; this resets it."""
 CLOCK = "at_ms"
-"""The one thing that changes in a cluster at rest."""
+"""The only field that changes in a cluster at rest."""
 
 
 class NoStatus(Exception):
-    """The cluster did not answer; why, in one line."""
+    """The cluster did not respond; the reason, in one line."""
 
 
 def status_command(
@@ -50,8 +50,11 @@ def status_command(
     wait: Callable[[float], None] = time.sleep,
     act: Callable[[Order], str] | None = None,
 ) -> int:
-    """`ask` raises NoStatus; then the exit code is 3. `wait` passes real seconds, and ends a watch by
-    KeyboardInterrupt. `act`: gives an order of a person who watches, and says what came of it."""
+    """Print the status. `ask` raises NoStatus; then the exit code is 3.
+
+    `wait` passes real seconds, and ends a watch by KeyboardInterrupt. `act`: runs an order from the keyboard, and
+    returns its outcome.
+    """
     console = console or Screen(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
     try:
         if not watch:
@@ -95,7 +98,7 @@ def _picture(status: Status, previous: Status | None, console: Console, hands: H
     if hands is None:
         return view(status, console.width, console.height - 1, previous)
     typed = hands.typed
-    partitions = {name: told for name, told in status["partitions"].items() if typed.shown in name}
+    partitions = {name: one for name, one in status["partitions"].items() if typed.shown in name}
     bottom = Text(typed.line(), style="bold" if typed.verb else "", no_wrap=True, overflow="ellipsis")
     return Stack(view({**status, "partitions": partitions}, console.width, console.height - 2, previous), bottom)
 

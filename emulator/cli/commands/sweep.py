@@ -1,7 +1,8 @@
-"""`faultline sweep SCENARIO --set NAME=A,B ...`: a scenario's matrix over settings, versions, parameters and seeds.
+"""`faultline sweep SCENARIO --set NAME=A,B ...`: a matrix of settings, versions, parameters.
 
-It tells outcomes. What a scenario expects is meant for its own settings, so nothing here is valid or not: the exit code
-is 0; 3 if a cell has no run that tells anything, 70 if a run met a bug of ours."""
+A sweep reports outcomes. A scenario's expectations hold for its own settings only, so no cell is valid or invalid. The
+exit code is 0; 3 if a cell has no conclusive run, 70 if a run met a bug of faultline.
+"""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -13,7 +14,7 @@ from time import perf_counter
 import msgspec
 
 from emulator.cli.commands.places import check_places
-from emulator.cli.commands.progress_bar import progress_of, said_to_go_on
+from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN, UNUSABLE_SCENARIO
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
@@ -35,7 +36,7 @@ SEEDS = "1..10"
 
 
 class SweepOptions(msgspec.Struct, frozen=True):
-    """The words of the command line. `runs`: so many of the matrix, drawn by chance; None: all."""
+    """Options of `faultline sweep`. `runs`: size of a random sample of the matrix; None: all."""
 
     scenario: str
     sets: tuple[str, ...] = ()
@@ -53,11 +54,13 @@ class SweepOptions(msgspec.Struct, frozen=True):
 
 
 def sweep_command(options: SweepOptions) -> int:
-    """Table to stdout, errors and progress to stderr. An interrupt leaves no process, and of a campaign (`out`) what
-    was played so far."""
+    """Write the table to stdout, errors and progress to stderr.
+
+    An interrupt leaves no process. Of a campaign (`out`), the rows so far are kept.
+    """
     began_s, before = perf_counter(), 0
     try:
-        sweep = _asked(options)
+        sweep = _sweep(options)
         space = sweep.space
         if options.runs is not None and options.runs < 1:
             raise UnusableSpace(f"--runs {options.runs}: at least 1")
@@ -77,7 +80,7 @@ def sweep_command(options: SweepOptions) -> int:
             else:
                 with (
                     writing(options.out, about_of("sweep", space, only)) as campaign,
-                    said_to_go_on("sweep", options.out),
+                    resume_hint("sweep", options.out),
                 ):
                     before = len(campaign.done)
                     missing = [number for number in numbers if number not in campaign.done]
@@ -103,9 +106,11 @@ def sweep_command(options: SweepOptions) -> int:
     return code
 
 
-def _asked(options: SweepOptions) -> Sweep:
-    """What the command line says; where that has no axis, a sweep of that name. Raises UnusableSpace and what reading a
-    sweep raises."""
+def _sweep(options: SweepOptions) -> Sweep:
+    """The sweep of the options; without an axis, the sweep of that name.
+
+    Raises UnusableSpace and the exceptions of reading a sweep.
+    """
     seeds = None if options.seeds is None else parse_seeds(options.seeds)
     measures = tuple(map(measure_named, options.measures))
     if not options.sets and not options.parameters and not options.kafka_version:
@@ -114,7 +119,7 @@ def _asked(options: SweepOptions) -> Sweep:
             space = msgspec.structs.replace(found.space, settings_files=options.settings_files)
             shown = tuple(dict.fromkeys((*found.measures, *measures)))
             return msgspec.structs.replace(found, space=space, measures=shown)
-        raise UnusableSpace(_over_what(options.scenario))
+        raise UnusableSpace(_no_axis(options.scenario))
     space = sweep_of(
         options.scenario,
         sets=options.sets,
@@ -126,19 +131,19 @@ def _asked(options: SweepOptions) -> Sweep:
     return Sweep(space, measures=measures)
 
 
-def _over_what(given: str) -> str:
-    """Of a word without an axis that is no sweep."""
+def _no_axis(given: str) -> str:
+    """Error for a scenario without an axis that is no sweep."""
     close = get_close_matches(given, shipped(), n=1)
     if close and given not in catalogue() and not Path(given).exists():
         return f"no sweep or scenario {given!r}; nearest: {close[0]}"
     return (
-        f"{given}: over what? --set NAME=A,B, --param NAME=A,B or --kafka-version A,B; "
-        f"sweeps that come with faultline: {', '.join(shipped())}"
+        f"{given}: no axis; give --set NAME=A,B, --param NAME=A,B or --kafka-version A,B, or a shipped sweep: "
+        f"{', '.join(shipped())}"
     )
 
 
 def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:
-    """(cells, whether a run met a bug of ours); no row is kept."""
+    """(cells, whether a run met a bug of faultline); keeps no rows."""
     cells: dict[int, Cell] = {}
     bugs = False
     for row in rows:
@@ -148,16 +153,16 @@ def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:
 
 
 def _rows(
-    asked: CampaignAsked, numbers: Sequence[int], title: str, players: Players | None, done: int = 0
+    spec: CampaignAsked, numbers: Sequence[int], title: str, players: Players | None, done: int = 0
 ) -> Iterable[Row]:
-    with closing(play_runs(asked, numbers, players)) as playing, progress_of(title, len(numbers) + done, done) as ended:
+    with closing(play_runs(spec, numbers, players)) as playing, progress_of(title, len(numbers) + done, done) as ended:
         for row in playing:
             yield row
             ended()
 
 
 def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only: int, before: int) -> None:
-    """On a terminal in colours and its width; in a pipe every row is one line. `before`: runs that were there."""
+    """Print the table: coloured on a terminal, a line per row in a pipe. `before`: earlier runs."""
     space = sweep.space
     lines = for_lines()
     seeds = f"{space.seeds} seeds each" if space.seeds > 1 else f"seed {space.first_seed}"
@@ -183,9 +188,12 @@ def _print(sweep: Sweep, title: str, cells: Sequence[Cell], wall_s: float, only:
 def _print_json(
     scenario: str, space: Space, cells: Sequence[Cell], wall_s: float, code: int, only: int, before: int
 ) -> None:
-    """`of`: runs of the matrix; `drawn`: whether those that were played are a sample of it; `played_before`: how many
-    of them were there already, and took no part of `wall_s`."""
-    told = {
+    """Print the sweep as JSON.
+
+    `of`: runs of the matrix; `drawn`: whether the runs are a sample of it; `played_before`: number of runs of earlier
+    commands, which are not part of `wall_s`.
+    """
+    document = {
         "scenario": scenario,
         "axes": {axis.name: axis.values for axis in space.axes},
         "settings": space.overrides,
@@ -199,4 +207,4 @@ def _print_json(
         "exit_code": code,
         "cells": as_json(cells),
     }
-    print(msgspec.json.encode(told).decode())
+    print(msgspec.json.encode(document).decode())

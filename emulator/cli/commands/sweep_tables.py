@@ -14,13 +14,13 @@ from emulator.judging.campaigns.cells import HARM, PROMISES, UNAVAILABLE, Cell, 
 from emulator.judging.campaigns.words import ABSENT, percent, spread_words, title_of
 
 SHOWN = ("acknowledged", *HARM, UNAVAILABLE, "time_to_new_leader_ms")
-"""Measures of every sweep's table; the others are in CSV, JSON and the page."""
+"""Measures in every sweep's table; CSV, JSON and the page have the others."""
 BROKEN_MAX = 6
 REASONS_MAX = 4
 
 
 def table_of(cells: Sequence[Cell], more: Sequence[str]) -> tuple[Table, list[str]]:
-    """(a row per cell, what is the same in all of them)."""
+    """(a row per cell, measures that are equal in all cells)."""
     axes = axes_of(cells)
     shown = [name for name in measures_of(cells) if name.partition(".")[0] in (*SHOWN, *more)]
     words = {name: [spread_words(name, cell.spread(name), cell.judged) for cell in cells] for name in shown}
@@ -50,10 +50,10 @@ def _coloured(measure: str, words: str) -> Text:
 
 
 def summary_of(cells: Sequence[Cell]) -> list[str]:
-    """What breaks, in how many cells, and the command of the worst; why runs say nothing."""
+    """Broken promises, numbers of cells, and replay commands of the worst; inconclusive runs."""
     lines = []
     telling = sum(bool(cell.judged) for cell in cells)
-    of = f"{telling} cells" + (" that tell something" if telling < len(cells) else "")
+    of = f"{telling} cells" + (" with a conclusive run" if telling < len(cells) else "")
     for name in PROMISES:
         found = [(broken, cell) for cell in cells for broken in cell.broken if broken.check == name]
         if found:
@@ -63,7 +63,7 @@ def summary_of(cells: Sequence[Cell]) -> list[str]:
             lines.append(f"  {worst.replay}")
     if len(lines) > 2 * BROKEN_MAX:
         rest = (len(lines) - 2 * BROKEN_MAX) // 2
-        lines = [*lines[: 2 * BROKEN_MAX], f"and {rest} promises more: --html, --json or --out have all"]
+        lines = [*lines[: 2 * BROKEN_MAX], f"and {rest} more promises; --html, --json or --out lists all"]
     return [*lines, *_untold(cells)]
 
 
@@ -74,15 +74,17 @@ def _untold(cells: Sequence[Cell]) -> Iterator[str]:
             why.setdefault(reason, []).append(cell)
     for reason, found in list(why.items())[:REASONS_MAX]:
         runs = sum(cell.unknown[reason] for cell in found)
-        yield f"{runs} runs in {len(found)} cells tell nothing: {reason}"
+        yield f"{runs} runs in {len(found)} cells are inconclusive: {reason}"
         yield f"  {found[0].replay}"
     if len(why) > REASONS_MAX:
-        yield f"and {len(why) - REASONS_MAX} reasons more"
+        yield f"and {len(why) - REASONS_MAX} more reasons"
 
 
 def as_csv(cells: Sequence[Cell]) -> str:
-    """A line per cell: its choice, then of each measure in how many runs it was measured, the share of those in which
-    it is more than zero, the least, median and largest."""
+    """The table as CSV: a line per cell, first its choices.
+
+    Then of each measure: number of runs with it, share of those above zero, and its least, median and largest value.
+    """
     axes, measures = axes_of(cells), measures_of(cells)
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -99,7 +101,10 @@ def as_csv(cells: Sequence[Cell]) -> str:
 
 
 def as_json(cells: Sequence[Cell]) -> list[dict[str, Any]]:
-    """`measures`: {name: spread and share}; `broken`: promises; `unknown`: {why: runs that say nothing}."""
+    """Cells as JSON.
+
+    `measures`: {name: spread and share}; `broken`: promises; `unknown`: {reason: inconclusive runs}.
+    """
     return [
         {
             "kafka": cell.kafka_version,

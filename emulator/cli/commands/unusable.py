@@ -1,5 +1,7 @@
-"""What a command cannot use, as the exceptions that say so: one line each, and code 2. An error that is not among them
-is not the input's: `emulator.last_resort` tells the world's from ours."""
+"""Exceptions for unusable arguments and files: one line each, and exit code 2.
+
+`emulator.last_resort` treats all other exceptions.
+"""
 
 from typing import Final
 
@@ -28,7 +30,7 @@ UNUSABLE_SCENARIO: Final = (
     UnknownVersion,
     UnusableProtocolVersion,
 )
-"""What reading and resolving a scenario raises."""
+"""Exceptions of reading and resolving a scenario."""
 UNUSABLE_CAMPAIGN: Final = (
     *UNUSABLE_SCENARIO,
     UnusableSeeds,

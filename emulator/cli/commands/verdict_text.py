@@ -1,4 +1,4 @@
-"""A verdict as a person reads it: faults, expectations, promises, what vouches for them, and the last word."""
+"""A verdict as text: faults, expectations, promises, evidence, and the result."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -25,11 +25,11 @@ MARKS: dict[bool | str, str] = {
     "skipped": "[dim]-[/]",
     "meant": "[magenta]![/]",
 }
-""""meant": a promise was broken, which the scenario is there to show."""
+"""Marks of outcomes. "meant": a broken promise that the scenario demonstrates."""
 EVIDENCE_MAX = 3
 LAST_WORDS = {
-    True: "[bold green]valid[/]: what the scenario expects happened",
-    False: "[bold red]not valid[/]: something the scenario expects did not happen, or happened that it does not",
+    True: "[bold green]valid[/]: the run meets the scenario's expectations",
+    False: "[bold red]not valid[/]: the run does not meet the scenario's expectations",
     "unknown": "[bold yellow]unknown[/]: the run cannot be judged",
 }
 
@@ -40,14 +40,14 @@ def versions_shown(resolved: Resolved) -> str:
 
 
 def print_account(console: Console, account: Account) -> None:
-    """What is to be said about the settings of a run, before it begins."""
+    """Print notes on the settings of a run, before it begins."""
     for line in lines(account):
         style = "yellow" if line.startswith(("warning", "not modelled")) else "dim"
         console.print(f"[{style}]{escape(line)}[/]")
 
 
 def against_kafka(resolved: Resolved, observations: Observations) -> tuple[str, str]:
-    """How the run stands to the recordings of real Kafka: a mark, and words."""
+    """Comparison of the run with recordings of real Kafka: a mark, and text."""
     scenario, version = resolved.scenario, resolved.spec.kafka_version
     equals = equal_recording(scenario, version, observations)
     if equals:
@@ -55,7 +55,7 @@ def against_kafka(resolved: Resolved, observations: Observations) -> tuple[str, 
     if equals is not None and not recorded_as_played(resolved):
         return MARKS["skipped"], "differs from the recordings of real Kafka, which were made with other settings"
     if equals is not None:
-        return MARKS[False], "differs from every recording of real Kafka (faultline compare says where)"
+        return MARKS[False], "differs from every recording of real Kafka (faultline compare shows where)"
     others = recorded_versions(scenario.id)
     if others:
         return MARKS["skipped"], f"no recording of real Kafka {version} for this scenario, only of {', '.join(others)}"
@@ -102,7 +102,7 @@ def _rank(check: dict[str, Any]) -> Rank:
 
 
 def _item(console: Console, mark: str, text: str, indent: int = 2) -> None:
-    """One line, in a pipe however long; on a terminal what does not fit goes on below where the text began."""
+    """Print one item: a single line in a pipe; on a terminal with a hanging indent."""
     if not console.is_terminal:
         console.print(f"{' ' * indent}{mark} {text}", soft_wrap=True)
         return
@@ -114,7 +114,7 @@ def _item(console: Console, mark: str, text: str, indent: int = 2) -> None:
 
 
 def vouched_text(verdict: dict[str, Any]) -> str:
-    """Of a run whose timers were late, and changed nothing."""
+    """Evidence for a run whose timers were late without an effect."""
     late_ms = verdict["measures"].get("timers_late_ms") or 0.0
     return f"timers were late (p99.9: {late_ms:.0f} ms), which changed nothing: vouched for by {verdict['vouched_by']}"
 
@@ -150,7 +150,7 @@ def _check_mark(check: dict[str, Any]) -> str:
 
 
 def _print_check(console: Console, name: str, check: dict[str, Any], expectations: Iterable[str]) -> None:
-    """A check that did not just hold, with why it was expected, and the first of what was found."""
+    """Print a check that did not simply hold: why it was expected, and the first findings."""
     words = f"{name}: {check['verdict']}"
     if check["verdict"] == "violated":
         because = next((text for text in expectations if text.startswith(f"{name} is violated: ")), "")

@@ -1,5 +1,7 @@
-"""A watch's keyboard: what a person types while the picture is redrawn (`emulator.cluster.dashboard.keys` says what
-it means)."""
+"""Keyboard of a watch: reads keys while the picture is redrawn.
+
+`emulator.cluster.dashboard.keys` defines the keys.
+"""
 
 import contextlib
 import os
@@ -16,16 +18,16 @@ from emulator.cluster.requests import Answer, Ask, Heal, LinkFault, Machine
 
 READ_BYTES: Final = 256
 Act = Callable[[Ask], Answer]
-"""Asks the cluster. Raises Refused."""
+"""Sends a request to the cluster. Raises Refused."""
 
 
 class Keyboard(Protocol):
     def read(self, limit_s: float) -> str:
-        """What was typed by then; "" after `limit_s`, or where nobody types any more."""
+        """Typed text; "" after `limit_s`, or after the end of input."""
 
 
 class TerminalKeyboard:
-    """Of the terminal that is standard input, key by key, while `opened`."""
+    """Standard input's terminal, key by key, while `opened`."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -44,7 +46,7 @@ class TerminalKeyboard:
 
 @contextlib.contextmanager
 def opened() -> Iterator[Keyboard | None]:
-    """None where nobody can type: no terminal, or one that another program in front has."""
+    """The keyboard, or None without a terminal or while another program has it."""
     fd = _terminal()
     if fd is None:
         yield None
@@ -66,7 +68,7 @@ def _terminal() -> int | None:
 
 
 class Hands:
-    """A person at a watch. `act` raises Refused."""
+    """Keyboard input of a watch. `act` raises Refused."""
 
     def __init__(self, keyboard: Keyboard, act: Callable[[Order], str]) -> None:
         self._keyboard = keyboard
@@ -74,7 +76,7 @@ class Hands:
         self.typed = Typed()
 
     def until_next_look(self, seconds: float, redraw: Callable[[], None]) -> None:
-        """Takes what is typed for so long; an order that was given ends it at once."""
+        """Take typed keys for so many seconds; an order ends the wait at once."""
         ends_s = time.monotonic() + seconds
         while not self.typed.quits and (left_s := ends_s - time.monotonic()) > 0:
             for key in keys_in(self._keyboard.read(left_s)):
@@ -85,8 +87,8 @@ class Hands:
                     ends_s = 0.0
 
 
-def asked_for(order: Order) -> Ask:
-    """What `faultline VERB WORD...` asks."""
+def request_of(order: Order) -> Ask:
+    """The request of `faultline VERB WORD...`."""
     words = list(order.words)
     match order.verb:
         case "cut":
@@ -99,8 +101,8 @@ def asked_for(order: Order) -> Ask:
             raise AssertionError(order)
 
 
-def said(order: Order, answer: Answer) -> str:
-    """One line of what came of it."""
+def outcome_text(order: Order, answer: Answer) -> str:
+    """Outcome of an order, in one line."""
     if answer.error:
         return f"{order.verb}: {answer.error}"
     result: Mapping[str, Any] = answer.result

@@ -1,3 +1,5 @@
-"""What this machine has and lacks for faultline. Reading order: `facts` (what there is to know), `looking` (finds it
-out), `findings` (judges it; pure), `punctuality` (how late timers are, and what speed that allows).
+"""Checks of this machine for faultline.
+
+`looking` collects the facts, `findings` judges them, `punctuality` bounds the lateness of timers, `facts` holds the
+data.
 """

@@ -1,4 +1,4 @@
-"""Facts about a machine, without a judgement. What could not be found out carries the reason as text."""
+"""Facts about a machine, without a judgement. An undetermined fact has the reason as text."""
 
 import msgspec
 
@@ -6,8 +6,10 @@ from emulator.compiled import Native
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A Python package that is needed. `wanted`: its bounds, such as `>=2.14`; `installed` "": it is not; `fits`: its
-    version is within the bounds."""
+    """A Python package that faultline requires.
+
+    `wanted`: its bounds, such as `>=2.14`; `installed` "": it is not; `fits`: its version is within the bounds.
+    """
 
     name: str
     wanted: str
@@ -16,7 +18,7 @@ class Package(msgspec.Struct, frozen=True):
 
 
 class JavaFacts(msgspec.Struct, frozen=True):
-    """`major` 0: none that Spark runs on, and `problem` says what was looked at."""
+    """Java for Spark. `major` 0: none found, and `problem` lists the places examined."""
 
     major: int = 0
     command: str = ""
@@ -25,8 +27,11 @@ class JavaFacts(msgspec.Struct, frozen=True):
 
 
 class DockerFacts(msgspec.Struct, frozen=True):
-    """`client`: whether the command is there. `engine`: the version of the one that answers, "" none, and `problem`
-    why. `compose`: the tool and its version, such as `docker-compose 1.29.2`. `image`: when it was built, "" never."""
+    """Docker on this machine.
+
+    `client`: whether the command exists. `engine`: the version of the engine that responds, "" none, and `problem` the
+    reason. `compose`: the tool and its version, such as `docker-compose 1.29.2`. `image`: when it was built, "" never.
+    """
 
     client: bool = False
     engine: str = ""
@@ -36,16 +41,19 @@ class DockerFacts(msgspec.Struct, frozen=True):
 
 
 class Rights(msgspec.Struct, frozen=True):
-    """Of this process: capabilities by name; the tools that the kernel's fault driver starts, by name."""
+    """Rights of this process: capabilities, and tools of the kernel's fault driver, by name."""
 
     capabilities: frozenset[str] = frozenset()
     tools: frozenset[str] = frozenset()
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """`ports`: how many listened at once on loopback, and `ports_problem` what ended it. `late_ms`: of each timer that
-    was tried. `free_bytes`: where runs are written; `memory_bytes`: available; `tools`: of the system, by name.
-    `tree`: what runs is the project's tree, which has a Makefile, and not a wheel. `native`: compiled machines."""
+    """All facts.
+
+    `ports`: number of simultaneous listeners on loopback, and `ports_problem` the error that ended it. `late_ms`: of
+    each timer tried. `free_bytes`: where runs are written; `memory_bytes`: available; `tools`: of the system, by name.
+    `tree`: faultline runs from the project's tree, which has a Makefile, not from a wheel. `native`: compiled machines.
+    """
 
     python: tuple[int, int, int]
     python_at: str

@@ -1,7 +1,7 @@
-"""Facts judged: what is there, what is missing or limited, and what to do about it. Pure.
+"""Findings from facts: present, missing or limited, with advice. Pure.
 
-`missing` and `limited` both leave faultline usable, unless the finding is `required`: without that `make demo` cannot
-work, nor, from a wheel, what the demo is.
+`missing` and `limited` both leave faultline usable, unless the finding is `required`: without it `make demo` cannot
+work, nor, from a wheel, the demo's commands.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,10 +18,10 @@ from emulator.packaged import BUILD_IMAGE
 State = Literal["ok", "limited", "missing"]
 PYTHON_MIN = (3, 11)
 PORTS_WANTED = 32
-"""More than the nodes of the largest topology that comes with faultline."""
+"""More than the nodes of the largest shipped topology."""
 RUN_BYTES = 200 * 1024**2
 COMFORT_BYTES = 2 * 1024**3
-"""A day of runs, or the image."""
+"""Space for a day of runs, or for the image."""
 SPARK_BYTES = 1024**3
 CORES_WANTED = 2
 KERNEL_CAPABILITIES = frozenset({"CAP_NET_ADMIN", "CAP_SYS_ADMIN"})
@@ -29,7 +29,7 @@ FILTERS = ("nft", "iptables")
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One line. `advice`: what to do; "" where all is well. `required`: `make demo` cannot work without it."""
+    """One line. `advice`: "" where all is well. `required`: `make demo` cannot work without it."""
 
     subject: str
     state: State
@@ -39,7 +39,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def examine(facts: Facts, default_speed: float) -> list[Finding]:
-    """In the order in which a newcomer would meet them."""
+    """All findings, in the order in which a new user needs the parts."""
     return [
         _python(facts),
         *_packages(facts),
@@ -57,7 +57,7 @@ def examine(facts: Facts, default_speed: float) -> list[Finding]:
 
 
 def usable(findings: Iterable[Finding]) -> bool:
-    """`make demo` can work here."""
+    """Whether `make demo` can work here."""
     return not any(finding.required and finding.state == "missing" for finding in findings)
 
 
@@ -88,7 +88,7 @@ def _packages(facts: Facts) -> Iterator[Finding]:
 
 
 def _make(facts: Facts) -> Iterator[Finding]:
-    """Only the tree has a Makefile."""
+    """`make`, which only the project's tree needs."""
     if "make" in facts.tools and facts.tree:
         yield Finding("make", "ok", "there", required=True)
     elif facts.tree:
@@ -96,14 +96,14 @@ def _make(facts: Facts) -> Iterator[Finding]:
 
 
 def _machines(facts: Facts) -> Finding:
-    """What sim, sweep, advise, fuzz and run --world sim play with."""
+    """Engine of sim, sweep, advise, fuzz and run --world sim."""
     native = facts.native
     if native.usable:
         return Finding("machines", "ok", f"compiled: {native.modules} modules are native code when runs are simulated")
     if not native.modules:
         how = " (make fast compiles them: simulated runs are faster)" if facts.tree else ""
         return Finding("machines", "ok", f"Python{how}")
-    found = f"Python: what was compiled is left alone, {native.problem}"
+    found = f"Python: the compiled modules are not used, {native.problem}"
     if native.by_choice:
         return Finding("machines", "ok", found)
     return Finding("machines", "limited", found, REMAKE)
@@ -136,12 +136,12 @@ def _timers(facts: Facts, default_speed: float) -> Finding:
     speed = safe_speed(facts.late_ms)
     latest_ms = max(facts.late_ms, default=0.0)
     if not facts.late_ms:
-        return Finding("timers", "limited", "no process could be tried", "stop what else runs here, and ask again")
+        return Finding("timers", "limited", "no process could be tried", "stop other programs, and try again")
     allowed = f"{allowed_ms(default_speed):g} ms are allowed at --speed {default_speed:g}, the default"
     found = f"at most {latest_ms:.1f} ms late in {NODES_TRIED} processes beside busy ones; {allowed}"
     if speed >= default_speed:
         return Finding("timers", "ok", f"{found}: runs will be punctual")
-    advice = f"give --speed {speed:g}, or stop what else runs here"
+    advice = f"give --speed {speed:g}, or stop other programs"
     return Finding("timers", "limited", f"{found}: runs will be late now and then, and may be unknown", advice)
 
 
@@ -168,7 +168,7 @@ def _disk(facts: Facts) -> Finding:
 
 
 def _docker(docker: DockerFacts) -> Iterator[Finding]:
-    """What is built on it is not asked for where it is not there itself."""
+    """Docker's findings. Things that need the engine are omitted where it is missing."""
     without = "only --engine docker needs it"
     if not docker.client:
         yield Finding("Docker engine", "missing", "no docker on PATH", f"install it (apt install docker.io); {without}")

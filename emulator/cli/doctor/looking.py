@@ -1,5 +1,7 @@
-"""Finds the facts out: asks commands, binds ports, lets processes nap for a second or two. Nothing is changed or
-downloaded."""
+"""Collects the facts: runs commands, binds ports, measures timers for a second or two.
+
+Changes and downloads nothing.
+"""
 
 import contextlib
 import os
@@ -24,7 +26,7 @@ from emulator.worlds.containers.images import our_image
 
 DISTRIBUTION = "faultline"
 ASK_LIMIT_S = 5.0
-"""A Docker engine that hangs is as good as none."""
+"""Time limit of a Docker command, in seconds; an engine that hangs counts as none."""
 NAP_S = 0.005
 PROBE_S = 1.5
 PROBE_LIMIT_S = 20.0
@@ -42,7 +44,7 @@ while (began_s := time.monotonic()) < end_s:
     sum(range(1_000))
 print(*late_ms)
 """
-"""A node as far as timers go: it wakes, works for some microseconds, and sleeps. As urgent as a node, if it may be."""
+"""A node's timer load: it wakes, works for microseconds, and sleeps, at a node's priority."""
 OTHER = """
 import os, sys, time
 os.nice(10)
@@ -50,14 +52,14 @@ end_s = time.monotonic() + float(sys.argv[1])
 while time.monotonic() < end_s:
     pass
 """
-"""What else runs while a cluster does: Java starts for the audit."""
+"""Load of other programs beside a cluster: Java starts for the audit."""
 CAPABILITY_BITS = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 KERNEL_TOOLS = ("nsenter", "nft", "iptables")
 LOOPBACK = "127.0.0.1"
 
 
 def facts_of_this_machine(runs_at: Path, environ: Mapping[str, str] = os.environ) -> Facts:
-    """Takes two seconds. `runs_at`: where runs are written; it need not exist yet."""
+    """Collect the facts, in two seconds. `runs_at`: directory of runs; it need not exist yet."""
     place = _existing(runs_at.absolute())
     ports, ports_problem = listening_at_once(PORTS_WANTED)
     return Facts(
@@ -82,7 +84,7 @@ def facts_of_this_machine(runs_at: Path, environ: Mapping[str, str] = os.environ
 
 
 def packages_of(distribution: str) -> tuple[Package, ...]:
-    """What an installed distribution requires, its extras left out; empty: it is not installed."""
+    """Requirements of an installed distribution, without extras; empty: it is not installed."""
     try:
         required = metadata.requires(distribution) or []
     except metadata.PackageNotFoundError:
@@ -101,8 +103,10 @@ def _package(wanted: Requirement) -> Package:
 
 
 def lateness_ms(seconds: float = PROBE_S) -> tuple[float, ...]:
-    """How much longer naps take than asked, in as many processes as a cluster has, beside others that do not nap: a
-    machine on which nothing else runs is punctual, but not what a run is played on."""
+    """Lateness of short sleeps, in ms, in as many processes as a cluster has, beside busy ones.
+
+    An idle machine is punctual, but runs are not played on an idle machine.
+    """
 
     def begun(code: str, count: int, output: int) -> "list[subprocess.Popen[str]]":
         words = [sys.executable, "-S", "-c", code, str(seconds), str(NAP_S), str(NICENESS)]
@@ -116,18 +120,18 @@ def lateness_ms(seconds: float = PROBE_S) -> tuple[float, ...]:
     nappers = begun(NAPPER, NODES_TRIED, subprocess.PIPE)
     others = begun(OTHER, len(os.sched_getaffinity(0)), subprocess.DEVNULL)
     try:
-        told = [process.communicate(timeout=seconds + PROBE_LIMIT_S)[0] for process in nappers]
+        outputs = [process.communicate(timeout=seconds + PROBE_LIMIT_S)[0] for process in nappers]
     except subprocess.TimeoutExpired:
         return ()
     finally:
         for process in (*nappers, *others):
             process.kill()
             process.wait()
-    return tuple(float(word) for text in told for word in text.split())
+    return tuple(float(word) for text in outputs for word in text.split())
 
 
 def listening_at_once(wanted: int) -> tuple[int, str]:
-    """(how many sockets listen on loopback at the same time, what ended it)."""
+    """(number of simultaneous listeners on loopback, error that ended it)."""
     with contextlib.ExitStack() as held:
         for count in range(wanted):
             try:
@@ -140,7 +144,7 @@ def listening_at_once(wanted: int) -> tuple[int, str]:
 
 
 def capabilities(status: Path = Path("/proc/self/status")) -> frozenset[str]:
-    """Effective ones, of those that matter here."""
+    """Effective capabilities, of those that faultline uses."""
     lines = status.read_text().splitlines() if status.exists() else []
     bits = next((int(line.split()[1], 16) for line in lines if line.startswith("CapEff:")), 0)
     return frozenset(name for name, bit in CAPABILITY_BITS.items() if bits >> bit & 1)
@@ -173,7 +177,7 @@ def _compose() -> str:
 
 
 def _ask(*command: str) -> tuple[str, str]:
-    """(first line of the answer or "", why there is none)."""
+    """(first line of the output or "", reason for its absence)."""
     try:
         done = subprocess.run(
             command,
@@ -198,7 +202,7 @@ def _first(lines: Sequence[str]) -> str:
 
 
 def _which(tool: str) -> str | None:
-    """Also where only root has it on PATH."""
+    """Path of a tool, also in directories that only root has on PATH."""
     return shutil.which(tool) or shutil.which(tool, path="/usr/sbin:/sbin")
 
 

@@ -1,4 +1,4 @@
-"""Schedules with more outcomes than recordings: what every run must show, and what some run must.
+"""Schedules with more outcomes than recordings: entries of every run, and of some run.
 
 A random schedule was recorded twice. The README of the recordings judges it so: every entry on which the recordings
 agree holds in every run, whatever the seed; and each recording, as a whole, is what some seed does. An entry of the
@@ -17,8 +17,10 @@ from emulator.scenario.observations.compare import by_step
 
 
 class Agreed(msgspec.Struct, frozen=True):
-    """What all recordings of a schedule say. `steps`: the timeline's results, step by step, the step itself first.
-    `lists`: name -> entries in order."""
+    """Entries common to all recordings of a schedule.
+
+    `steps`: the timeline's results, step by step, the step itself first. `lists`: name -> entries in order.
+    """
 
     steps: tuple[tuple[Item, ...], ...]
     lists: dict[str, tuple[Item, ...]]

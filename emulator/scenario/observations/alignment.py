@@ -1,8 +1,8 @@
 """Two sequences, their differences: one line each, without a cascade.
 
-Entries are first paired by what they are about (their identity), then compared leaf by leaf. One entry too
-many shows as one extra entry, not as a difference in every later one. Whatever the pairing, nothing is lost:
-two sequences without a difference are equal.
+Entries are first paired by their subject (their identity), then compared leaf by leaf. One superfluous entry
+shows as one extra entry, not as a difference in every later one. Every pairing is complete: two sequences
+without a difference are equal.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +27,11 @@ NOTHING = Nothing()
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """`where`: the leaf, `timeline[17].error`, in the recording (in the run, if the recording has no such
-    entry).
-    `about`: the entry in words."""
+    """A difference.
+
+    `where`: the leaf, `timeline[17].error`, in the recording (in the run, if the recording has no such entry). `about`:
+    text of the entry.
+    """
 
     where: str
     expected: Any
@@ -60,8 +62,11 @@ def shown(value: object) -> str:
 def pairs(
     expected: Sequence[T], seen: Sequence[T], identity: Callable[[T], object], alike: Callable[[T, T], bool]
 ) -> Iterator[tuple[T | None, T | None]]:
-    """Pairs in order; None where one side has nothing. `identity` is hashable. Where identities differ,
-    entries that are `alike` are still paired, so that one altered key is one difference and not two."""
+    """Pairs in order; None where one side has no entry.
+
+    `identity` is hashable. Where identities differ, entries that are `alike` are still paired, so that one altered key
+    is one difference and not two.
+    """
     matcher = SequenceMatcher(None, [identity(e) for e in expected], [identity(s) for s in seen], autojunk=False)
     for _, e_from, e_to, s_from, s_to in matcher.get_opcodes():
         left, right = list(expected[e_from:e_to]), list(seen[s_from:s_to])

@@ -1,4 +1,4 @@
-"""What of observations must match a recording; everything else may differ.
+"""Parts of observations that must match a recording; all others may differ.
 
 Must match: the script, every result in order, the states of partitions and controllers, and the truncations
 that cut something. May differ: times, checkpointed high watermarks, counts of stopped packets, and the lists
@@ -22,8 +22,10 @@ ATTEMPTS = frozenset({"attempt", "produce-compressed"})
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One entry, reduced to what must match. `place`: where it stands in its file, `timeline[17]`.
-    `token`: the same where the entries are."""
+    """One entry, reduced to the parts that must match.
+
+    `place`: its position in its file, `timeline[17]`. `token`: the same where the entries are.
+    """
 
     place: str
     entry: Entry
@@ -52,7 +54,7 @@ def comparable(observations: Observations) -> Comparable:
         states.setdefault(name, []).append(_item(f"partition_states[{index}]", reduced, entry.get("t")))
     truncations: dict[tuple[str, str], list[Item]] = {}
     for index, entry in enumerate(observations.truncations):
-        # Only what cut something; 0.10.2 never says (null), there every target counts.
+        # Only effective truncations; 0.10.2 does not report this (null), there every target counts.
         if entry["effective"] is not False:
             key = (f"broker-{entry['broker']}", entry.get("partition") or first)
             kept = {"to": entry["to"], "effective": entry["effective"]}
@@ -76,8 +78,10 @@ def comparable(observations: Observations) -> Comparable:
 
 
 def first_partition(observations: Observations) -> str:
-    """The partition that entries without `partition` speak of: 0 of the first topic created; "" before
-    any."""
+    """The partition of entries without `partition`: 0 of the first topic created.
+
+    "" before any topic.
+    """
     for entry in observations.timeline:
         if entry.get("do") == "create-topic":
             return f"{entry.get('topic')}-0"
@@ -85,8 +89,10 @@ def first_partition(observations: Observations) -> str:
 
 
 def version_name(kafka: str) -> str:
-    """`2.6.3` -> `2.6`: recordings name the patch release they were made with. Unknown versions stay as
-    they are."""
+    """`2.6.3` -> `2.6`: recordings have the patch release that they were made with.
+
+    Unknown versions stay as they are.
+    """
     try:
         return ladder_name(kafka)
     except UnknownVersion:

@@ -1,4 +1,4 @@
-"""A run against a recording: every difference that must not be.
+"""A run against a recording: every forbidden difference.
 
 The rules are those of the recordings' README, "What must match". Two allowances follow from how the
 recordings were made. They were sampled every 50 ms, so a run may hold a state that was too short-lived to be
@@ -14,8 +14,10 @@ from emulator.scenario.observations.comparable import Comparable, Item, comparab
 from emulator.scenario.observations.model import Observations
 
 SHORT_LIVED_S = 1.0
-"""A recording may lack a state that lasted less: 20 samples. Such states last as long as a controller's
-two writes."""
+"""Maximum life of a state that a recording may lack: 20 samples.
+
+Such states last as long as a controller's two writes.
+"""
 
 UNSAMPLED_S = 0.1
 """Two samples."""
@@ -28,18 +30,22 @@ IDENTITY = {
     "snapshot": ("label",),
     "reached": ("until",),
 }
-"""Kind of `saw` -> the keys that say which entry it is, as opposed to what came out."""
+"""Kind of `saw` -> the keys that identify an entry, as opposed to its results."""
 
 
 def compare(observed: Observations, recording: Observations) -> list[Difference]:
-    """Every difference, in the order script, results, states, controllers, truncations. Empty: the run
-    equals the recording. Both as read (`reading.parse`) or brought to that form (`reading.plain`)."""
+    """Every difference, in the order script, results, states, controllers, truncations.
+
+    Empty: the run equals the recording. Both as read (`reading.parse`) or converted (`reading.plain`).
+    """
     return compare_reduced(comparable(observed), comparable(recording))
 
 
 def nearest(observed: Observations, recordings: Mapping[str, Observations]) -> tuple[str, list[Difference]]:
-    """The recording with the fewest differences (the first of several) and these. `recordings` is not
-    empty."""
+    """The recording with the fewest differences (the first of several) and these.
+
+    `recordings` is not empty.
+    """
     assert recordings, "nothing to compare with"
     run = comparable(observed)
     best: tuple[str, list[Difference]] | None = None
@@ -54,7 +60,7 @@ def nearest(observed: Observations, recordings: Mapping[str, Observations]) -> t
 
 
 def compare_reduced(run: Comparable, recording: Comparable) -> list[Difference]:
-    """The same on reduced observations, for those who compare one recording many times."""
+    """The same on reduced observations, for comparing one recording many times."""
     found: list[Difference] = []
     for where, expected, seen in (
         ("scenario", recording.scenario, run.scenario),
@@ -75,7 +81,7 @@ def compare_reduced(run: Comparable, recording: Comparable) -> list[Difference]:
 
 
 def _timeline(expected: list[Item], seen: list[Item]) -> Iterator[Difference]:
-    """Where the scripts agree, results are paired within each step; otherwise over the whole."""
+    """Differences of results, paired within each step if the scripts agree, else over the whole."""
     if _script(expected) == _script(seen):
         for left, right in zip(by_step(expected), by_step(seen), strict=True):
             yield from _results(left, right)
@@ -88,8 +94,10 @@ def _script(items: list[Item]) -> list[object]:
 
 
 def by_step(items: list[Item]) -> list[list[Item]]:
-    """Cut before every `do`: first what came before any step, then each step and what came back until the
-    next."""
+    """Entries by step, cut before every `do`.
+
+    First the entries before any step, then each step with its results.
+    """
     steps: list[list[Item]] = [[]]
     for item in items:
         if "do" in item.entry:
@@ -178,8 +186,11 @@ def _ordered(expected: list[Item], seen: list[Item], about: str) -> Iterator[Dif
 
 
 def _sampled(expected: list[Item], seen: list[Item], about: str) -> Iterator[Difference]:
-    """`expected` must be all in `seen`, in order, with the same first and last; between them `seen` may
-    hold states that lasted less than SHORT_LIVED_S."""
+    """Differences of sampled lists.
+
+    `expected` must be all in `seen`, in order, with the same first and last; between them `seen` may hold states that
+    lasted less than SHORT_LIVED_S.
+    """
     if _equal(expected, seen):
         return
     recorded = {item.token for item in expected}
@@ -195,9 +206,12 @@ def _sampled(expected: list[Item], seen: list[Item], about: str) -> Iterator[Dif
 
 
 def _controllers(expected: list[Item], seen: list[Item]) -> list[Item]:
-    """`seen` without what sampling could not see. Up to 2.0 `/controller` names a new controller some milliseconds
-    before `/controller_epoch` counts it (semantics 4.1). If it has been controller before, the entry in between repeats
-    an older one, and pairing could take it for that. What was sampled all the same stays."""
+    """`seen` without entries that sampling could not see.
+
+    Up to 2.0 `/controller` names a new controller some milliseconds before `/controller_epoch` counts it (semantics
+    4.1). If it has been controller before, the entry in between repeats an older one, and pairing could confuse them.
+    An entry that was sampled all the same stays.
+    """
     sampled = {item.token for item, _ in _uncounted(expected)}
     unsampled = {
         item.place
@@ -208,7 +222,10 @@ def _controllers(expected: list[Item], seen: list[Item]) -> list[Item]:
 
 
 def _uncounted(items: list[Item]) -> Iterator[tuple[Item, Item]]:
-    """Those with the epoch of the controller before, and what follows: the same controller with the next epoch."""
+    """Entries with the epoch of the controller before, each with its successor.
+
+    The successor has the same controller with the next epoch.
+    """
     for before, item, then in zip(items, items[1:], items[2:], strict=False):
         epoch = item.entry["epoch"]
         again = {**item.entry, "epoch": epoch + 1} if isinstance(epoch, int) else None

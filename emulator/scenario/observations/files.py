@@ -39,15 +39,17 @@ def run_file(run: Path) -> Path:
 
 
 def recording_files(given: list[Path]) -> list[Path]:
-    """Files as given, folders with every recording below them, sorted. Raises Malformed if nothing is
-    there."""
+    """Files as given, and every recording below given folders, sorted.
+
+    Raises Malformed without any.
+    """
     found: list[Path] = []
     for path in given:
         if not path.is_dir():
             found.append(path)
             continue
         try:
-            next(path.iterdir(), None)  # rglob passes over what may not be listed
+            next(path.iterdir(), None)  # rglob skips unreadable directories
             below = sorted(p for p in path.rglob("*.json") if p.is_file())
         except OSError as error:
             raise Malformed(f"{error.filename}: cannot be read: {error.strerror}") from error

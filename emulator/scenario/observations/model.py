@@ -1,7 +1,7 @@
 """The shape of `observations.json`, format 2: one class per kind of entry.
 
 A run writes these classes; a recording is read into the same shape. The timeline holds two kinds of
-entries: `do` (the script; written by `emulator.scenario.recording`) and `saw` (what came back; the classes
+entries: `do` (the script; written by `emulator.scenario.recording`) and `saw` (results; the classes
 below). Times are seconds since the session ensemble was launched, on the scenario's clock. In every
 entry `partition` is "t-0"; absent means the scenario's first partition.
 """
@@ -30,8 +30,10 @@ class Saw(msgspec.Struct, kw_only=True, tag_field="saw", omit_defaults=True):
 
 
 class Attempt(Saw, tag="attempt"):
-    """One attempt to write one value. `error`: Kafka's code, or an exception's name where the socket timed
-    out or refused."""
+    """One attempt to write one value.
+
+    `error`: Kafka's code, or an exception's name where the socket timed out or refused.
+    """
 
     broker: int
     value: str
@@ -51,13 +53,19 @@ class MessageSetAttempt(Saw, tag="produce-compressed"):
 
 
 class LibraryResult(Saw, tag="idempotent-producer-result"):
-    """What a client library's own producer reported: (error or null, offset) of each value."""
+    """Report of a client library's own producer.
+
+    (error or null, offset) of each value.
+    """
 
     result: list[tuple[int | str | None, int | None]]
 
 
 class Fetched(Saw, tag="fetch"):
-    """What a consumer read. `high_watermark` and `records` are null where the socket timed out."""
+    """Records that a consumer read.
+
+    `high_watermark` and `records` are null where the socket timed out.
+    """
 
     broker: int
     error: int | str
@@ -66,9 +74,11 @@ class Fetched(Saw, tag="fetch"):
 
 
 class Consumed(Saw, tag="consume"):
-    """One partition as a consumer of a group read it. `committed`: the group's offset when it began, null none;
-    `resets`: why it left a position for another; `position`: the next to read, -1 none; `error`: what reading ended
-    with, "" nothing; `commit`: what became of the last commit."""
+    """One partition as a group's consumer read it.
+
+    `committed`: the group's offset at the start, null none; `resets`: exceptions that changed the position; `position`:
+    the next offset to read, -1 none; `error`: the one that ended reading, "" none; `commit`: result of the last commit.
+    """
 
     group: str
     committed: int | None
@@ -88,7 +98,7 @@ class CommitEnded(Saw, tag="commit"):
 
 
 class CommittedSeen(Saw, tag="committed"):
-    """`offset` null: nothing is committed, or (with an error) nobody could say."""
+    """A committed offset; `offset` null: none, or (with an error) unknown."""
 
     group: str
     offset: int | None
@@ -97,7 +107,10 @@ class CommittedSeen(Saw, tag="committed"):
 
 
 class Metadata(Saw, tag="metadata"):
-    """One broker's own metadata answer. Where none came, `error` is an exception's name and everything else null."""
+    """One broker's own metadata.
+
+    Without a response `error` is an exception's name and everything else null.
+    """
 
     broker: int
     leader: int | None
@@ -109,8 +122,10 @@ class Metadata(Saw, tag="metadata"):
 
 
 class OffsetsListed(Saw, tag="list-offsets"):
-    """Where a partition begins and ends for consumers, as a broker answered; null where an error, Kafka's code or an
-    exception's name, came instead."""
+    """First and last offset of a partition for consumers, from a broker.
+
+    Null with an error, Kafka's code or an exception's name.
+    """
 
     broker: int
     earliest: int | None
@@ -120,7 +135,7 @@ class OffsetsListed(Saw, tag="list-offsets"):
 
 
 class PartitionStateSeen(Saw, tag="partition-state"):
-    """The partition's state in the session service, when the script asked for it."""
+    """The partition's state in the session service, when the script requested it."""
 
     controller_epoch: int
     leader: int
@@ -130,16 +145,18 @@ class PartitionStateSeen(Saw, tag="partition-state"):
 
 
 class ControllerSeen(Saw, tag="controller"):
-    """The session service's controller, when the script asked; null while there is none."""
+    """The session service's controller, when the script requested it; null while there is none."""
 
     controller: int | None
     epoch: int
 
 
 class PartitionsSeen(Saw, tag="partitions"):
-    """All partitions in the session service, counted, when the script asked. `led`: with a leader; `preferred`: led
-    by the first of their replicas; `in_sync`: with every replica in the ISR. `azs`: in how many AZs the replicas of a
-    partition are, the fewest. `leaders`, `replicas`: how many of them each broker has, by node name."""
+    """All partitions in the session service, counted, when the script requested them.
+
+    `led`: with a leader; `preferred`: led by the first of their replicas; `in_sync`: with every replica in the ISR.
+    `azs`: the number of AZs with replicas of a partition, the fewest. `leaders`, `replicas`: counts by node name.
+    """
 
     partitions: int
     led: int
@@ -166,8 +183,10 @@ class Snapshot(Saw, tag="snapshot"):
 
 
 class Logs(Saw, tag="logs"):
-    """Logs of the assignment's first two replicas (`a`, `b`) with their wrappers: (offset of the last record, inner
-    values)."""
+    """Logs of the assignment's first two replicas (`a`, `b`) with their wrappers.
+
+    (offset of the last record, inner values)
+    """
 
     a: list[tuple[int, list[str]]]
     b: list[tuple[int, list[str]]]
@@ -186,9 +205,12 @@ class NotReached(Saw, tag="not-reached"):
 
 
 class WorkloadEnded(Saw, tag="workload"):
-    """What a workload's producer, or consumer, in one client came to. `error`: why nobody tells, or ""; `left`: whether
-    it was ended with writes under way, which are `unknown`. Of a member of a group: `rebalances` after which it was
-    given partitions, maybe none, partitions that it had `lost` before it knew, and commits that were `refused`."""
+    """Totals of a workload's producer, or consumer, in one client.
+
+    `error`: reason for missing totals, or ""; `left`: whether it was ended with writes in flight, which are `unknown`.
+    Of a member of a group: `rebalances` that assigned it partitions, maybe none, partitions `lost` before it knew, and
+    `refused` commits.
+    """
 
     name: str
     client: str
@@ -246,7 +268,7 @@ class LiveBrokers(msgspec.Struct, kw_only=True):
 
 
 class BrokerView(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A broker's own metadata answer from `t` on."""
+    """A broker's own metadata from `t` on."""
 
     t: float
     broker: int
@@ -259,7 +281,7 @@ class BrokerView(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Unreachable(msgspec.Struct, kw_only=True):
-    """In the place of a view: from `t` on the broker answered nobody."""
+    """Placeholder of a view: from `t` on the broker did not respond."""
 
     t: float
     broker: int
@@ -280,8 +302,10 @@ class RoleChange(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Truncation(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A replica was told to cut its log to `to`. `effective`: whether anything was cut; null in 0.10.2,
-    which never says."""
+    """A replica was ordered to truncate its log to `to`.
+
+    `effective`: whether records were removed; null in 0.10.2, which does not report it.
+    """
 
     clock: str
     broker: int
@@ -301,7 +325,10 @@ class IsrChange(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Observations(msgspec.Struct, kw_only=True):
-    """A whole file. Lists hold either the classes above (while a run writes) or plain entries (as read)."""
+    """A whole file.
+
+    Lists hold either the classes above (while a run writes) or plain entries (as read).
+    """
 
     format: int
     scenario: str

@@ -27,10 +27,13 @@ SECTIONS = ("timeline", "partition_states", "controllers", "truncations")
 
 
 class Substitution(msgspec.Struct, frozen=True, kw_only=True):
-    """In the entries of section `of` whose keys have the values in `where`, the leaf at `leaf` (`error`,
-    `replicas.broker-0.leader_epochs.1`: a number is a place in a list) may be `instead` of `recorded`.
+    """A replaced leaf of a recording.
 
-    For example: attempts of x at broker-0, `error` 6 instead of 0."""
+    In the entries of section `of` whose keys have the values in `where`, the leaf at `leaf` (`error`,
+    `replicas.broker-0.leader_epochs.1`: a number is an index) may be `instead` of `recorded`.
+
+    For example: attempts of x at broker-0, `error` 6 instead of 0.
+    """
 
     of: str
     where: dict[str, Any]
@@ -51,7 +54,7 @@ class Addition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Race(msgspec.Struct, frozen=True, kw_only=True):
-    """`name`: of the race. `rule`: what allows the other outcome, "semantics 4.2"."""
+    """A race. `rule`: the rule that allows the other outcome, "semantics 4.2"."""
 
     name: str
     rule: str
@@ -60,8 +63,10 @@ class Race(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True):
-    """The recording that is nearest to a run. `races`: those whose outcome the run had instead of the
-    recorded one."""
+    """The recording nearest to a run.
+
+    `races`: races with another outcome in the run than in the recording.
+    """
 
     recording: str
     differences: list[Difference]
@@ -73,7 +78,7 @@ class Match(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recorded:
-    """All recordings of a script, not empty, and the races of its scenario: what many runs are held against."""
+    """All recordings of a script, not empty, and the races of its scenario, for many runs."""
 
     def __init__(self, recordings: Mapping[str, Observations], races: Sequence[Race]) -> None:
         assert recordings and len(races) <= MAX_RACES
@@ -91,7 +96,10 @@ class Recorded:
         ]
 
     def nearest(self, run: Comparable) -> Match:
-        """The nearest recording; one that is equal as recorded comes before one that is equal by a race."""
+        """The nearest recording.
+
+        One that is equal as recorded comes before one that is equal by a race.
+        """
         matches = []
         for name, recording in self._reduced.items():
             match = Match(recording=name, differences=compare_reduced(run, recording))
@@ -110,8 +118,10 @@ def nearest_with_races(observed: Observations, recordings: Mapping[str, Observat
 
 
 def substituted(recording: Observations, race: Race) -> Observations | None:
-    """A copy of the recording with the race's other outcome; None if one of its substitutions or additions finds
-    no place."""
+    """A copy of the recording with the race's other outcome.
+
+    None if one of its substitutions or additions does not match.
+    """
     outcome = copy.deepcopy(recording)
     for substitution in race.allows:
         found = False

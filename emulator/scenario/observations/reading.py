@@ -1,4 +1,4 @@
-"""Reading observations: a file's text to `Observations`, or one message that names the place.
+"""Reading observations: a file's text to `Observations`, or one message with the place.
 
 Strict about structure (a missing key, a list where a number belongs), lenient about the value in a leaf:
 a wrong value is a difference for `compare` to report, not a file that cannot be read. Kinds of `saw` that
@@ -17,8 +17,10 @@ from protocol.undecodable import UNDECODABLE, why
 
 
 class Malformed(ValueError):
-    """A file that is not observations of format 2. The message names the file, the place and what belongs
-    there."""
+    """A file that is not observations of format 2.
+
+    The message has the file, the place and the expected value.
+    """
 
 
 def parse(text: str | bytes, name: str) -> Observations:
@@ -31,8 +33,10 @@ def parse(text: str | bytes, name: str) -> Observations:
 
 
 def from_document(document: object, name: str) -> Observations:
-    """Checks the structure of a decoded file. Raises Malformed with the first fault and how many more
-    there are."""
+    """Check the structure of a decoded file.
+
+    Raises Malformed with the first fault and the number of others.
+    """
     faults = list(_faults(document))
     if faults:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -42,7 +46,7 @@ def from_document(document: object, name: str) -> Observations:
 
 
 def plain(observations: Observations) -> Observations:
-    """The same with every entry as a plain dict and tuples as lists, as if written and read back."""
+    """The same with every entry as a plain dict and tuples as lists, as if written and read."""
     return _of(msgspec.json.decode(msgspec.json.encode(observations)))
 
 

@@ -1,4 +1,4 @@
-"""The scenario's player: a machine outside every AZ that does the steps and notes what comes back.
+"""The scenario's player: a machine outside every AZ that does steps and records results.
 
 Reading order: `tasks` (steps are work that waits; several together), `observing` (what the session service and the
 brokers say of themselves), `waiter`, `waits` and `log_ends` (conditions), `session_writes` (topics and elections by

@@ -1,7 +1,7 @@
-"""Steps that a client's own process does, in its AZ: it finds the leader by its own metadata, or asks the broker it
-is told to.
+"""Steps of a client's own process, in its AZ.
 
-The player only hands the work over (a connection that no cut touches) and is told every attempt.
+The client finds the leader by its own metadata, or uses a named broker. The player only hands over the work (on a
+connection that no cut affects) and receives every attempt.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ def produce_order(
     step: m.Produce,
     attempted: Callable[[Attempt, int], None],
 ) -> Order:
-    """A produce by `client`; every attempt is told as it ends, with its partition (-1: the step's)."""
+    """A produce by `client`; reports each attempt as it ends, with its partition (-1: default)."""
     settings: dict[str, Any] = {"acks": step.acks, "retries": step.retries, "request.timeout.ms": step.timeout_ms}
     if step.idempotent:
         settings["enable.idempotence"] = True
@@ -65,7 +65,7 @@ def produce_order(
     )
 
     def begin(done: Callable[[Any], None]) -> None:
-        def told(now: Now, out: Outbox, attempt: ToldAttempt) -> None:
+        def report(now: Now, out: Outbox, attempt: ToldAttempt) -> None:
             attempted(as_attempt(attempt), attempt.partition)
 
         def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -75,7 +75,7 @@ def produce_order(
             assert isinstance(answer, ClientProduceResponse), answer
             done(ClientRefused(f"{client}: {answer.problem}") if answer.problem else answer)
 
-        asker.ask(out, client, request, answered, told)
+        asker.ask(out, client, request, answered, report)
 
     return Order(f"a produce by {client}", begin)
 
@@ -108,15 +108,18 @@ def library_order(
     topic_partition: tuple[str, int],
     step: m.LibraryProduce,
 ) -> Order:
-    """A client library's own producer, in the player's process; its outcome: [[error or null, offset]] by value."""
+    """A client library's own producer in the player's process.
+
+    Its result: [[error or null, offset]] by value.
+    """
 
     def begin(done: Callable[[Any], None]) -> None:
         results: dict[int, list[Any]] = {}
         producer = producers.begin(step.settings)
 
         def sent(index: int) -> Callable[[Now, Outbox, Sent], None]:
-            def one(now: Now, out: Outbox, told: Sent) -> None:
-                results[index] = [told.error or None, told.offset]
+            def one(now: Now, out: Outbox, report: Sent) -> None:
+                results[index] = [report.error or None, report.offset]
                 if len(results) == len(step.values):
                     producers.end(producer, now, out)
                     done([results[i] for i in range(len(step.values))])
@@ -152,6 +155,6 @@ class LibraryProducers:
         producer.close(now, out)
 
 
-def as_attempt(told: ToldAttempt) -> Attempt:
-    value = told.value.decode("utf-8", "backslashreplace")
-    return Attempt(told.operation, told.broker, value, told.acks, told.attempt, told.error, told.offset)
+def as_attempt(report: ToldAttempt) -> Attempt:
+    value = report.value.decode("utf-8", "backslashreplace")
+    return Attempt(report.operation, report.broker, value, report.acks, report.attempt, report.error, report.offset)

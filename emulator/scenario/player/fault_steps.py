@@ -1,4 +1,4 @@
-"""The verbs on machines and links: what is done to the cluster, as steps that wait."""
+"""Verbs on machines and links, as steps that wait."""
 
 import msgspec
 
@@ -13,10 +13,15 @@ from emulator.scenario.player.target_resolution import TargetResolution
 from emulator.scenario.player.tasks import StepFailed, Steps, together
 
 READY_LIMIT_S = 15.0
-"""For a started broker to be registered; then the script goes on (a broker may be kept from it on purpose)."""
+"""Time limit for a started broker to register, in seconds; then the script continues.
+
+A broker may be kept from registering on purpose.
+"""
 FAULT_TAKES_MS = (12.0, 22.0)
-"""From the script's word to the fault, and as much again until it goes on: a command is started for it (recorded: the
-next step begins 20 to 50 ms after a cut or a kill)."""
+"""Delay of a fault, in ms, and as much again until the script continues.
+
+The recordings start a command for each fault: the next step begins 20 to 50 ms after a cut or a kill.
+"""
 
 
 class FaultSteps:

@@ -1,6 +1,7 @@
-"""Steps of groups: consume, commit, committed. By the client process in an AZ, or in the player's own, outside all.
+"""Steps of groups: consume, commit, committed.
 
-Both do the same errands (emulator/machines/client/group_errands.py) with the same requests and answers.
+The client process of an AZ carries them out, or the player's own client outside all AZs. Both use the same commands
+(emulator/machines/client/group_errands.py) with the same requests and responses.
 """
 
 from collections.abc import Callable
@@ -34,8 +35,10 @@ GroupRequest = ClientConsumeRequest | ClientCommitRequest | ClientCommittedReque
 
 
 class GroupSteps:
-    """Runs those steps for a player. `topic_partition`: topic and number of the partition that a step names;
-    `timeline`: where what came back is noted."""
+    """Runs these steps for a player.
+
+    `topic_partition`: topic and number of a step's partition; `timeline`: receives the results.
+    """
 
     def __init__(
         self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
@@ -45,7 +48,7 @@ class GroupSteps:
         self._timeline = timeline
 
     def group(self, step: GroupStep) -> Steps:
-        """The errand, and what is noted of it."""
+        """The command, and its entry in the timeline."""
         stage = self._stage
         match step:
             case m.Consume(group=group, partitions=partitions):
@@ -98,7 +101,7 @@ def group_order(
     client: str,
     request: GroupRequest,
 ) -> Order:
-    """The errand of `client`, "" the player's own process; the outcome is the answer."""
+    """A command of `client`, "" the player's own process; the result is the response."""
 
     def begin(done: Callable[[Any], None]) -> None:
         def end(answer: Message) -> None:

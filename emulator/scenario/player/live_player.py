@@ -1,7 +1,7 @@
-"""The player of a cluster that stays: its steps come one by one, from outside, and each is answered.
+"""The player of a long-running cluster: steps come one by one, from outside.
 
-A step is done by the same code as in a scenario. What it notes goes to a timeline of its own, which leaves with the
-answer: nothing here grows with the life of the cluster.
+The code of a scenario carries out each step and responds to it. A step's entries go to its own timeline, which leaves
+with the response: nothing here grows with the age of the cluster.
 """
 
 from collections.abc import Callable
@@ -22,23 +22,26 @@ from protocol.messages.base import Message
 from protocol.outbox import Outbox
 
 UNDER_WAY_MAX = 64
-"""Commands that have not ended. Each ends by itself: a broker's silence by a time-out, a client's by its death."""
+"""Maximum commands in progress.
+
+Each ends by itself: a silent broker by a time-out, a client by its death.
+"""
 WRITES_MAX = 8
 """Of them, those that write into the session service, which wait for its quorum."""
 
 
 class LivePlayer(Player):
-    """A machine for the node `observer` of a cluster that somebody else starts and breaks."""
+    """A machine for the node `observer` of a cluster that is started and broken from outside."""
 
     def __init__(self, topology: Topology, record_magic: int, kafka_version: str) -> None:
         super().__init__(topology, (), record_magic, kafka_version, observed=(*PREFIXES, *OF_CLUSTERS))
         self._under_way: dict[int, Timeline] = {}
         self._writes: set[int] = set()
         self.on_change: Callable[[], None] = lambda: None
-        """Called when what is observed has changed."""
+        """Called when observed data have changed."""
 
     def step(self, now: Now, event: Input | ActDone | LiveInput) -> list[Effect]:
-        """Handle one input. Among the effects may be `CommandEnded` and `ErrandEnded`, which are the world's."""
+        """Handle one input. The world handles the effects `CommandEnded` and `ErrandEnded`."""
         match event:
             case Command():
                 self.now = now
@@ -57,7 +60,7 @@ class LivePlayer(Player):
         return self.out.take()
 
     def noted(self, number: int) -> tuple[Entry, ...]:
-        """What a command that is under way has brought so far."""
+        """Entries of a command in progress so far."""
         timeline = self._under_way.get(number)
         return () if timeline is None else tuple(timeline.entries)
 
@@ -130,7 +133,7 @@ class LivePlayer(Player):
         self.asker.ask(self.out, errand.client, errand.request, answered)
 
     def _too_much(self, writes: bool) -> str:
-        """Why no more may begin now; "" if it may."""
+        """Reason why no more may begin now; "" if it may."""
         if len(self._under_way) >= UNDER_WAY_MAX:
             return f"{UNDER_WAY_MAX} commands have not ended yet, no more at a time"
         if writes and len(self._writes) >= WRITES_MAX:

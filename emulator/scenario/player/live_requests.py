@@ -1,4 +1,4 @@
-"""What a live player is asked to do, and how it answers.
+"""Requests to a live player, and their results.
 
     Command(7, (Produce(...),))  -->  ...  -->  CommandEnded(7, ({"saw": "attempt", ...},), "")
     Errand(8, "client-0", StartWorkloadRequest(...))  -->  ErrandEnded(8, StartWorkloadResponse(...), "")
@@ -15,18 +15,21 @@ Live = (
     | m.AlterBroker | m.AddPartitions | m.Reassign
     | m.ElectPreferred | m.ElectController | m.Wait | m.Pause | m.Consume | m.Commit | m.LookCommitted
 )  # fmt: skip
-"""What may be asked of a live player. Faults are done to the cluster directly."""
+"""Steps that a live player accepts. Faults are applied to the cluster directly."""
 
 
 class Command(msgspec.Struct, frozen=True, tag="live-command"):
-    """Input: do these steps, one after the other; CommandEnded(number) follows. Partitions are named."""
+    """Input: do these steps in order; CommandEnded(number) follows.
+
+    Partitions are named.
+    """
 
     number: int
     steps: tuple[Live, ...]
 
 
 class CommandEnded(msgspec.Struct, frozen=True, tag="live-command-ended"):
-    """Effect: what was noted, as in a run's timeline; `error`: "" or what could not be done."""
+    """Effect: the entries, as in a run's timeline; `error`: "" or the reason for a failure."""
 
     number: int
     entries: tuple[Entry, ...]
@@ -42,7 +45,7 @@ class Errand(msgspec.Struct, frozen=True, tag="live-errand"):
 
 
 class ErrandEnded(msgspec.Struct, frozen=True, tag="live-errand-ended"):
-    """Effect: the answer of the client, or `error`, why there is none."""
+    """Effect: the client's response, or `error`, the reason for its absence."""
 
     number: int
     answer: Message | None
@@ -50,7 +53,7 @@ class ErrandEnded(msgspec.Struct, frozen=True, tag="live-errand-ended"):
 
 
 class WatchNode(msgspec.Struct, frozen=True, tag="live-watch"):
-    """Input: the node runs from now on, or (`on` false) is dead: observe it, or knock no more at its door."""
+    """Input: observe the node from now on, or (`on` false) stop, since it is dead."""
 
     node: str
     on: bool

@@ -1,5 +1,7 @@
-"""Waits that ask for log ends ("caught up"): nobody tells of those, so the files of the brokers that run are looked
-at every 50 ms."""
+"""Waits on log ends ("caught up").
+
+No node reports log ends, so this reads the files of running brokers every 50 ms.
+"""
 
 from typing import Any
 

@@ -1,7 +1,9 @@
-"""What the player sees without asking: the session service's znodes and each broker's own metadata, as they change.
+"""The player's observations: the session service's znodes and each broker's metadata.
 
-Connections of purpose "observe" to every session server and every running broker; the player is outside every AZ, so
-no cut touches them. Of the session servers' copies the newest transaction counts, whoever tells it first. """
+Both are pushed as they change. Connections of purpose "observe" to every session server and every running broker; the
+player is outside every AZ, so no cut affects them. Of the session servers' copies the newest transaction counts, from
+any server.
+"""
 
 from collections.abc import Callable
 
@@ -37,15 +39,18 @@ from protocol.znodes import (
 
 RETRY_MS = 200.0
 PREFIXES = ("/brokers", CONTROLLER, CONTROLLER_EPOCH)
-"""What a scenario's conditions are about."""
+"""Znodes that a scenario's conditions need."""
 CONFIGS = (TOPIC_CONFIGS, BROKER_CONFIGS)
 OF_CLUSTERS = (DELETE_TOPICS, *CONFIGS)
-"""What is to be told beside it of a cluster that stays."""
+"""Additional znodes of a long-running cluster."""
 
 
 class Observing:
-    """`changed(now, what)` is called after every change: `states`, `controller`, `live` or `views`. `prefixes`: of the
-    znodes that are observed."""
+    """Observes znodes and brokers' metadata.
+
+    `changed(now, what)` is called after every change: `states`, `controller`, `live` or `views`. `prefixes`: of the
+    observed znodes.
+    """
 
     def __init__(
         self, topology: Topology, changed: Callable[[Now, str], None], prefixes: tuple[str, ...] = PREFIXES
@@ -78,7 +83,7 @@ class Observing:
         """Observe a node from now on, through its restarts."""
         self._wanted.add(node)
         if node not in self._targets.values():
-            self._targets[out.open(node, OBSERVE, self._heard)] = node
+            self._targets[out.open(node, OBSERVE, self._input)] = node
 
     def unwatch(self, node: str) -> None:
         """It was stopped on purpose: do not knock at its door."""
@@ -86,7 +91,7 @@ class Observing:
 
     # --- inputs ---
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _input(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         connection = event.connection
         if isinstance(event, ConnectionOpened):
             sessions = self._targets[connection] in self._sessions
@@ -99,7 +104,7 @@ class Observing:
             self.metadata[event.message.broker] = event.message.metadata
             self._changed(now, "views")
         else:
-            out.close(connection)  # nobody says this to an observer
+            out.close(connection)  # not a message for an observer
             self._lost(now, self._targets.pop(connection), out)
 
     def _again(self, out: Outbox, node: str) -> None:
@@ -122,7 +127,7 @@ class Observing:
         for change in fresh:
             try:
                 what |= self._apply(change)
-            except UnreadableZnode as error:  # whoever may write there can write anything: what was known stays
+            except UnreadableZnode as error:  # any client may write there: keep the known state
                 out.emit(FrameRefused(connection="", peer=server, reason=f"an unreadable znode: {error}"))
         for kind in ("states", "controller", "live"):
             if kind in what:

@@ -1,4 +1,4 @@
-"""The player: does a scenario's steps, one after another, and notes what comes back.
+"""The player: does a scenario's steps in order, and records the results.
 
 It is a machine like all others: messages to brokers and session servers leave through ordinary connections (from
 outside every AZ), and what is done *to* the cluster leaves as `Act`, which the world carries out. """
@@ -31,11 +31,13 @@ ENSEMBLE_LIMIT_S = 60.0
 
 
 class Player(Stage):
-    """`steps` of `scenario`; `record_magic`: the format in which its client writes; `kafka_version`: of its
-    consumers. Exits when the last step has ended.
+    """The player of `steps` of `scenario`. Exits when the last step has ended.
 
-    `steps_may_fail`: a step that cannot be done is noted, and the next begins (while somebody else kills nodes, a
-    topic may find no leader in time). `observed`: the znodes that it is told of."""
+    `record_magic`: its client's record format; `kafka_version`: of its consumers.
+
+    `steps_may_fail`: a failed step is recorded, and the next begins (while other tools kill nodes, a topic may find no
+    leader in time). `observed`: the observed znodes.
+    """
 
     HEARD = HEARD_BY_PLAYER
 
@@ -78,7 +80,7 @@ class Player(Stage):
         elif type(event) is ActDone:
             self._acts.pop(event.number)(event)
         else:
-            out.route(now, event)  # to nobody, if its connection was closed meanwhile
+            out.route(now, event)  # dropped if its connection was closed meanwhile
         return out.take()
 
     def _start(self, now: Now, chance: Chance, incarnation: int) -> None:
@@ -96,7 +98,7 @@ class Player(Stage):
         self.work.start("script", "play", self._play(), self._finish)
 
     def _kept(self) -> KeptOperations | None:
-        """Where its operations are kept, for who asks about them after the play."""
+        """Operations kept for the checks after the play."""
         return self.operations
 
     # --- the play ---

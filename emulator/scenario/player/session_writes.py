@@ -1,8 +1,7 @@
-"""What the player writes into the session service: topics and changes of them, elections and moves that it asks for.
+"""The player's writes to the session service: topics, their changes, elections, moves.
 
-Each goes through a session of its own, opened for it and closed after it, as an admin tool's would be. What changes
-something is work that waits for the service (protocol/work.py), and begins again where the connection was lost
-meanwhile.
+Each has a session of its own, opened before it and closed after it, like an admin tool's. A change is work that waits
+for the service (protocol/work.py), and restarts after a lost connection.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -59,7 +58,10 @@ Change = Work[int]
 
 
 class SessionWrites:
-    """One change at a time; others wait their turn. `gates`: of the brokers, whose forms the znodes have."""
+    """Writes one change at a time; others wait.
+
+    `gates`: of the brokers, which decide the forms of znodes.
+    """
 
     def __init__(self, servers: list[str], chance: Chance, gates: Gates, work: Runner) -> None:
         self._servers = servers
@@ -81,38 +83,43 @@ class SessionWrites:
         configs: dict[str, str],
         done: Done,
     ) -> None:
-        """Config first, then the assignment that the controller watches. NODE_EXISTS: there is such a topic."""
+        """Write the config, then the assignment, which the controller watches.
+
+        NODE_EXISTS: the topic exists.
+        """
         assigned = {partition: ReplicaAssignment(tuple(brokers)) for partition, brokers in assignment.items()}
         begun = False
 
         def change() -> Change:
             nonlocal begun
             again, begun = begun, True
-            config, made = yield from self._asked(
+            config, made = yield from self._results(
                 Create(topic_config_path(topic), encode_config(configs)),
                 Create(topic_path(topic), encode_topic(assigned)),
             )
             if made.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
             if made.error == SessionError.OK and config.error == SessionError.NODE_EXISTS and not again:
-                # What a topic of this name has left behind.
-                (config,) = yield from self._asked(SetData(topic_config_path(topic), encode_config(configs)))
+                # The leftover of an earlier topic of this name.
+                (config,) = yield from self._results(SetData(topic_config_path(topic), encode_config(configs)))
             return made.error
 
         self._queued(now, out, change, done)
 
     def delete_topic(self, now: Now, out: Outbox, topic: str, done: Done) -> None:
-        """AdminUtils.deleteTopic: a mark, which the controller watches. NO_NODE: no such topic; NODE_EXISTS: it is
-        marked already."""
+        """AdminUtils.deleteTopic: a mark, which the controller watches.
+
+        NO_NODE: no such topic; NODE_EXISTS: it is marked already.
+        """
         begun = False
 
         def change() -> Change:
             nonlocal begun
             again, begun = begun, True
-            (there,) = yield from self._asked(Exists(topic_path(topic)))
+            (there,) = yield from self._results(Exists(topic_path(topic)))
             if there.error != SessionError.OK:
                 return SessionError.OK if again else there.error
-            (marked,) = yield from self._asked(Create(delete_topic_path(topic)))
+            (marked,) = yield from self._results(Create(delete_topic_path(topic)))
             if marked.error == SessionError.NODE_EXISTS and again:
                 return SessionError.OK  # by us: the answer was lost
             return marked.error
@@ -122,16 +129,19 @@ class SessionWrites:
     def alter_topic(
         self, now: Now, out: Outbox, topic: str, configs: Mapping[str, str], removed: Sequence[str], done: Done
     ) -> None:
-        """AdminUtils.changeTopicConfig: the whole configuration, then the notification of it. NO_NODE: no topic."""
+        """AdminUtils.changeTopicConfig: the whole configuration, then its notification.
+
+        NO_NODE: no topic.
+        """
 
         def change() -> Change:
-            there, found = yield from self._asked(GetData(topic_path(topic)), GetData(topic_config_path(topic)))
+            there, found = yield from self._results(GetData(topic_path(topic)), GetData(topic_config_path(topic)))
             if there.error != SessionError.OK:
                 return there.error
             path = topic_config_path(topic)
             after = _changed(_config(path, found), configs, removed)
-            told = encode_config_change(topic, self._gates.config_change_form)
-            return (yield from self._altered(path, found, after, told))
+            note = encode_config_change(topic, self._gates.config_change_form)
+            return (yield from self._altered(path, found, after, note))
 
         self._queued(now, out, change, done)
 
@@ -139,28 +149,34 @@ class SessionWrites:
         self, now: Now, out: Outbox, whose: str, configs: Mapping[str, str], removed: Sequence[str], handlers: int,
         done: Done,
     ) -> None:  # fmt: skip
-        """AdminZkClient.changeBrokerConfig. `whose`: a broker's number, or EVERY_BROKER; `handlers`: as its file has
-        num.io.threads. BAD_ARGUMENTS: what a broker that is asked first refuses (AdminManager.alterConfigs)."""
+        """AdminZkClient.changeBrokerConfig.
+
+        `whose`: a broker's number, or EVERY_BROKER; `handlers`: num.io.threads in its file. BAD_ARGUMENTS: refused as
+        by the broker that handles the request (AdminManager.alterConfigs).
+        """
 
         def change() -> Change:
             path, common = broker_config_path(whose), broker_config_path(EVERY_BROKER)
-            found, of_every = yield from self._asked(GetData(path), GetData(common))
+            found, of_every = yield from self._results(GetData(path), GetData(common))
             own, of_all = _config(path, found), _config(common, of_every)
             after = _changed(own, configs, removed)
             here = {} if whose == EVERY_BROKER else of_all
             now_, then = (int({HANDLERS: str(handlers), **here, **one}[HANDLERS]) for one in (own, after))
             if handlers and not can_resize(now_, then):
                 return SessionError.BAD_ARGUMENTS
-            told = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
-            return (yield from self._altered(path, found, after, told))
+            note = encode_config_change(whose, self._gates.config_change_form, BROKERS_CHANGED)
+            return (yield from self._altered(path, found, after, note))
 
         self._queued(now, out, change, done)
 
     def add_partitions(self, now: Now, out: Outbox, topic: str, added: dict[int, list[BrokerId]], done: Done) -> None:
-        """AdminUtils.addPartitions: the topic's znode with more of them. NODE_EXISTS: one of them is there already."""
+        """AdminUtils.addPartitions: the topic's znode with more of them.
+
+        NODE_EXISTS: one of them exists.
+        """
 
         def change() -> Change:
-            (found,) = yield from self._asked(GetData(topic_path(topic)))
+            (found,) = yield from self._results(GetData(topic_path(topic)))
             if found.error != SessionError.OK:
                 return found.error
             known = decode_topic(topic, found.data)
@@ -170,13 +186,16 @@ class SessionWrites:
             if known.keys() & wanted.keys():
                 return SessionError.NODE_EXISTS
             content = encode_topic(known | wanted, with_reassignment=self._gates.topic_znode_keeps_reassignment)
-            (written,) = yield from self._asked(SetData(topic_path(topic), content))
+            (written,) = yield from self._results(SetData(topic_path(topic), content))
             return written.error
 
         self._queued(now, out, change, done)
 
     def reassign(self, now: Now, out: Outbox, targets: dict[tuple[str, int], tuple[BrokerId, ...]], done: Done) -> None:
-        """`kafka-reassign-partitions --zookeeper --execute`. NODE_EXISTS: a reassignment is under way."""
+        """`kafka-reassign-partitions --zookeeper --execute`.
+
+        NODE_EXISTS: a reassignment is in progress.
+        """
         self._write(now, out, [Create(REASSIGN_PARTITIONS, encode_reassignment(targets))], done)
 
     def elect_preferred(self, now: Now, out: Outbox, partitions: list[tuple[str, int]], done: Done) -> None:
@@ -184,22 +203,23 @@ class SessionWrites:
         self._write(now, out, [Create(PREFERRED_REPLICA_ELECTION, encode_partitions(partitions))], done)
 
     def elect_controller(self, now: Now, out: Outbox, done: Done) -> None:
-        """Whoever holds `/controller` holds it no more; NO_NODE: nobody did."""
+        """Delete `/controller`, whatever its holder; NO_NODE: there was none."""
         self._write(now, out, [Delete(CONTROLLER)], done)
 
-    def _altered(self, path: str, found: OpResult, after: Mapping[str, str], told: bytes) -> Change:
-        """`path`, where `found` was, has `after` now; then the notification `told`."""
+    def _altered(self, path: str, found: OpResult, after: Mapping[str, str], note: bytes) -> Change:
+        """Write `after` to `path`, where `found` was, then the notification `note`."""
         content = encode_config(after)
         missing = found.error == SessionError.NO_NODE
-        (written,) = yield from self._asked(Create(path, content) if missing else SetData(path, content))
+        (written,) = yield from self._results(Create(path, content) if missing else SetData(path, content))
         if written.error != SessionError.OK:
             return written.error
-        (notified,) = yield from self._asked(Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", told, sequential=True))
+        notification = Create(f"{CONFIG_CHANGES}/{CONFIG_CHANGE_PREFIX}", note, sequential=True)
+        (notified,) = yield from self._results(notification)
         return notified.error
 
     def _write(self, now: Now, out: Outbox, writes: list[Operation], done: Done) -> None:
         def change() -> Change:
-            results = yield from self._asked(*writes)
+            results = yield from self._results(*writes)
             return next((result.error for result in results if result.error != SessionError.OK), SessionError.OK)
 
         self._queued(now, out, change, done)
@@ -218,15 +238,15 @@ class SessionWrites:
     def _state(self, now: Now, out: Outbox, state: str) -> None:
         if state == "connected" and self._client is not None:
             self._now, self._out = now, out
-            if self._under_way is not None:  # it begins again; what was done meanwhile is found, or answers NODE_EXISTS
+            if self._under_way is not None:  # restart; finished parts are found, or return NODE_EXISTS
                 self._under_way.abandon()
             change = self._queue[0][0]()
             self._under_way = Task(self._work, "session-writes", "change", change, self._ended)
             self._under_way.start()
         elif state == "expired" and self._client is not None:
-            self._client.restart(now, out)  # no server could be asked for longer than a session lives
+            self._client.restart(now, out)  # no server was reachable for longer than a session lives
 
-    def _asked(self, *operations: Operation) -> Work[list[OpResult]]:
+    def _results(self, *operations: Operation) -> Work[list[OpResult]]:
         """The results; never, if the connection is lost meanwhile."""
         results: list[OpResult] = yield Until("the session service", partial(self._ask, operations))
         return results

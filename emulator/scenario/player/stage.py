@@ -1,4 +1,7 @@
-"""What a scenario's steps work with: clients, what is observed, the timeline; and orders that a step waits for."""
+"""Context of a scenario's steps: clients, observations, the timeline.
+
+Also orders that a step waits for.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +26,7 @@ from protocol.work import Runner
 
 
 class Stage:
-    """Of brokers and clients of `kafka_version`. `observed`: the znodes that it is told of."""
+    """Clients and observations of brokers of `kafka_version`. `observed`: the observed znodes."""
 
     def __init__(self, topology: Topology, kafka_version: str, observed: tuple[str, ...]) -> None:
         self.topology = topology
@@ -31,7 +34,7 @@ class Stage:
         self.now = Now(0.0, 0.0)
         self.out = Outbox()
         self.work = Runner(lambda: self.now.mono_ms, at_once=True)
-        """The steps under way, and what else waits."""
+        """Steps in progress, and other waiting work."""
         self.seen = Observing(topology, self._changed, observed)
         self.waits = Waits(self.seen, self.out)
         self.gates = gates_for(kafka_version)

@@ -1,5 +1,8 @@
-"""What each verb does, as steps that wait. One method per verb; those on machines and links
-are in `fault_steps`, those of topics in `topic_steps`, of groups in `group_steps`, of load in `workload_steps`."""
+"""Steps of each verb, as work that waits. One method per verb.
+
+`fault_steps` has those on machines and links, `topic_steps` those of topics, `group_steps` those of groups,
+`workload_steps` those of load.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +16,7 @@ from emulator.machines.client.blocked_sends import ANY_PARTITION
 from emulator.machines.client.direct_results import Attempt, Described, Fetched, Listed
 from emulator.scenario import model as m
 from emulator.scenario.client_steps import numbered
-from emulator.scenario.conditions import asks
+from emulator.scenario.conditions import needs
 from emulator.scenario.player.client_steps import fetch_order, library_order, produce_order
 from emulator.scenario.player.fault_steps import FaultSteps
 from emulator.scenario.player.group_steps import GroupSteps
@@ -35,7 +38,7 @@ def by_number(name: str) -> tuple[str, int]:
 
 
 class StepRunner:
-    """Runs single steps for a player. `timeline`: where what came back is noted; the player's if it is None."""
+    """Runs single steps for a player. `timeline`: receives results; None: the player's."""
 
     def __init__(self, stage: Stage, timeline: Timeline | None = None) -> None:
         self._stage = stage
@@ -122,11 +125,11 @@ class StepRunner:
             topic, partition = self._topic_partition(step.partition)
         if step.client:
 
-            def told(attempt: Attempt, chosen: int) -> None:
+            def record(attempt: Attempt, chosen: int) -> None:
                 any_partition = partition == ANY_PARTITION and chosen >= 0
                 self._attempted(attempt, topic_partition_text(topic, chosen if any_partition else max(partition, 0)))
 
-            yield produce_order(stage.asker, stage.out, step.client, (topic, partition), step, told)
+            yield produce_order(stage.asker, stage.out, step.client, (topic, partition), step, record)
             return
         if step.broker is None or step.idempotent:
             raise StepFailed("a produce without `client` needs `broker`, and cannot be idempotent")
@@ -248,7 +251,7 @@ class StepRunner:
         stage = self._stage
         for name in sorted({self._timeline.first} | set(stage.seen.states), key=by_number):
             if by_number(name)[0] == OFFSETS_TOPIC:
-                continue  # no values that anybody could read: `committed` says what is there
+                continue  # unreadable values: `committed` has the offsets
             assignment = stage.seen.assignments.get(name, ())
             if by_number(name)[0] in self._topics.deleted and not assignment:
                 continue
@@ -280,7 +283,7 @@ class StepRunner:
 
     def _wait(self, step: m.Wait) -> Steps:
         stage = self._stage
-        if asks(step.until).log_ends:
+        if needs(step.until).log_ends:
             reached = yield from until_log_ends(stage, step)
         else:
             reached = yield stage.until(step.until, step.limit_s)

@@ -1,6 +1,7 @@
-"""Steps that wait: work (protocol/work.py) that yields an order and is resumed with its outcome.
+"""Steps that wait: work (protocol/work.py) that yields an order and resumes with its result.
 
-attempt = yield Order("a fetch from broker-1", lambda done: direct.fetch(..., done=done)) """
+    attempt = yield Order("a fetch from broker-1", lambda done: direct.fetch(..., done=done))
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,15 +13,19 @@ from emulator.machines.client.group_errands import TooManyErrands
 from protocol.work import Done, Runner, Until, Work
 
 CANNOT_BEGIN = (TooManyAsked, TooManyExchanges, TooManyErrands, ProducerFull, UnusableSetting)
-"""Raised by clients of the player's own where a request may not begin: too many are under way in the background, or
-their version lacks a setting."""
+"""Exceptions of the player's own clients that refuse a request.
+
+Too many are in flight in the background, or their version lacks a setting.
+"""
 
 Steps = Work[None]
 
 
 class Order(Until):
-    """Starts something; calls back once, at once or later. A StepFailed as the outcome is raised in the step; so is
-    one that the client refuses to begin."""
+    """A wait that starts an action; its callback is called once, immediately or later.
+
+    A StepFailed as the result is raised in the step; so is the refusal of a client.
+    """
 
     __slots__ = ()
 
@@ -35,7 +40,7 @@ class Order(Until):
 
 
 class StepFailed(Exception):
-    """A step that could not be done: the scenario asks for what cannot be. `step`: its number, from 1; 0: of none."""
+    """A step that is impossible. `step`: its number, from 1; 0: of none."""
 
     step = 0
 

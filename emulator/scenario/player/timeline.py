@@ -1,4 +1,4 @@
-"""The player's notes: what was done and what came back, in the shape of a recording (tests/golden/README.md)."""
+"""The player's timeline of steps and results, like a recording's (tests/golden/README.md)."""
 
 from typing import Any
 
@@ -14,8 +14,10 @@ Entry = dict[str, Any]
 
 
 class Timeline:
-    """`entries` in order; times in seconds since the launch. `first`: the scenario's first partition, which entries
-    leave out."""
+    """Entries in order; times in seconds since the launch.
+
+    `first`: the scenario's first partition, which entries omit.
+    """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
@@ -37,7 +39,7 @@ class Timeline:
     def _where(self, partition: str) -> Entry:
         return {} if partition in ("", self.first) else {"partition": partition}
 
-    # --- what came back ---
+    # --- results ---
 
     def attempt(self, at_ms: float, attempt: Attempt, partition: str) -> None:
         self.add(
@@ -72,14 +74,14 @@ class Timeline:
 
     def consumed(self, at_ms: float, group: str, answer: ClientConsumeResponse) -> None:
         """An entry for each partition."""
-        for told in answer.partitions:
+        for one in answer.partitions:
             self.add(
                 at_ms,
                 {
-                    "saw": "consume", "group": group, "committed": told.committed, "resets": told.resets,
-                    "records": [[r.offset, epoch_or_null(r.leader_epoch), text(r.value)] for r in told.records],
-                    "position": told.position, "error": told.error, "commit": answer.commit,
-                    **self._where(topic_partition_text(told.topic, told.partition)),
+                    "saw": "consume", "group": group, "committed": one.committed, "resets": one.resets,
+                    "records": [[r.offset, epoch_or_null(r.leader_epoch), text(r.value)] for r in one.records],
+                    "position": one.position, "error": one.error, "commit": answer.commit,
+                    **self._where(topic_partition_text(one.topic, one.partition)),
                 },
             )  # fmt: skip
 
@@ -202,7 +204,7 @@ class Timeline:
 
 
 def metadata_view(broker: int, metadata: MetadataResponse, partition: str) -> Entry:
-    """A broker's answer about one partition, flat."""
+    """A broker's metadata of one partition, flat."""
     found = next((p for p in metadata.partitions if topic_partition_text(p.topic, p.partition) == partition), None)
     return {
         "broker": broker,

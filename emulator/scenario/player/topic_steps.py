@@ -50,7 +50,10 @@ class AdminFailed(StepFailed):
 
 
 class TopicSteps:
-    """Runs those steps for a player. `topic_partition`: topic and number of the partition that a step names."""
+    """Runs these steps for a player.
+
+    `topic_partition`: topic and number of a step's partition.
+    """
 
     def __init__(
         self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
@@ -59,7 +62,7 @@ class TopicSteps:
         self._topic_partition = topic_partition
         self._timeline = timeline
         self.deleted: set[str] = set()
-        """Topics that were asked to be deleted."""
+        """Topics with a requested deletion."""
 
     def topic(self, step: TopicStep) -> Steps:
         """Raises StepFailed, unless the step may fail."""
@@ -181,7 +184,7 @@ class TopicSteps:
         yield from self._written(begin, "reassign")
 
     def _written(self, begin: Callable[[Callable[[Any], None]], None], what: str, *, exists: str = UNDER_WAY) -> Steps:
-        """`exists`: what it means that the znode is there already."""
+        """Write, and raise StepFailed on an error. `exists`: message for an existing znode."""
         error: SessionError = yield Order(WRITTEN, begin)
         if error != SessionError.OK:
             why = {

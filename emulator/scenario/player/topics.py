@@ -1,4 +1,7 @@
-"""A topic as Kafka's admin tool creates it: where its replicas go, and when it is there to be used (semantics 4.4)."""
+"""A topic as Kafka's admin tool creates it.
+
+Placement of its replicas, and its readiness (semantics 4.4).
+"""
 
 from collections.abc import Sequence
 
@@ -11,8 +14,10 @@ from protocol.ids import BrokerId, topic_partition_of, topic_partition_text
 
 
 def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list[BrokerId]]:
-    """{partition: replicas, preferred leader first}: as the step names them, or over the brokers that are registered,
-    rack by rack. Raises UnassignableTopic."""
+    """{partition: replicas, preferred leader first}. Raises UnassignableTopic.
+
+    As the step names them, or over the registered brokers, rack by rack.
+    """
     if step.assignment:
         return {number: list(brokers) for number, brokers in enumerate(step.assignment)}
     racks = {broker: seen.racks[broker] for broker in sorted(seen.live)}
@@ -20,8 +25,10 @@ def placed(step: CreateTopic, seen: Observing, chance: Chance) -> dict[int, list
 
 
 def more_placed(step: AddPartitions, seen: Observing) -> dict[int, list[BrokerId]]:
-    """The new partitions alone: as the step names them, or placed from the first partition's preferred leader on
-    (AdminUtils.addPartitions). Raises UnassignableTopic."""
+    """The new partitions only. Raises UnassignableTopic.
+
+    As the step names them, or placed from the first partition's preferred leader on (AdminUtils.addPartitions).
+    """
     first = seen.assignments.get(topic_partition_text(step.topic, 0))
     if first is None:
         raise UnassignableTopic("there is no such topic")

@@ -1,4 +1,4 @@
-"""A condition under watch, and who is to be told."""
+"""A condition under watch, with its callback."""
 
 from collections.abc import Callable
 

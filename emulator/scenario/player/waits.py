@@ -14,7 +14,10 @@ from protocol.outbox import Outbox
 SAMPLE = ("player-sample",)
 SAMPLE_EVERY_MS = 50.0
 REACTION_MS = (12.0, 30.0)
-"""Between seeing and acting: two more reads of the session service and a new client, in the recordings."""
+"""Delay between an observation and the reaction, in ms.
+
+Two more reads of the session service and a new client, in the recordings.
+"""
 
 
 class Waits:
@@ -93,7 +96,7 @@ class Waits:
             elif now.mono_ms >= waiter.deadline_ms:
                 self._waiters.remove(waiter)
                 waiter.done(False)
-        if self._added:  # by what was just told: it may hold already
+        if self._added:  # after the latest change: it may hold already
             self._sample_soon(now.mono_ms, now.mono_ms)
         elif self._waiters:
             soonest = min(waiter.deadline_ms for waiter in self._waiters)

@@ -1,4 +1,4 @@
-"""Workloads of a scenario: begun in the client processes, and asked in the end what came of them."""
+"""Workloads of a scenario: started in the client processes; their totals at the end."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,13 +22,18 @@ from protocol.messages.workload import (
 from protocol.outbox import Outbox
 
 AT_ONCE_S = 5.0
-"""How long a client may take to end what it has under way; a paused one takes longer."""
+"""Time limit for a client to end its operations in flight, in seconds.
+
+A paused one takes longer.
+"""
 LIMIT_S = m.StopWorkload().limit_s
 
 
 class WorkloadSteps:
-    """Runs those steps for a player, and knows what has begun. `topic_partition`: topic and number of a partition,
-    None: of the scenario's first."""
+    """Runs these steps for a player, and keeps the started workloads.
+
+    `topic_partition`: topic and number of a partition, None: the scenario's first.
+    """
 
     def __init__(
         self, stage: Stage, topic_partition: Callable[[str | None], tuple[str, int]], timeline: Timeline
@@ -39,7 +44,7 @@ class WorkloadSteps:
         self._running: dict[str, list[tuple[str, WorkloadSpec]]] = {}
 
     def begin(self, step: m.Workload) -> Steps:
-        """Raises StepFailed where a client cannot; what others have begun ends then."""
+        """Start a workload. Raises StepFailed if a client cannot; other clients' are then ended."""
         stage = self._stage
         topic = step.topic or self._topic_partition(None)[0]
         topic_partitions = [
@@ -70,7 +75,7 @@ class WorkloadSteps:
         for az in step.azs or clients:
             client = clients[az]
             for spec in specs_of(load, value_prefix(f"{step.name}.{client}", stage.now.mono_ms)):
-                answer: Message | Failure = yield self._asked(client, StartWorkloadRequest(spec))
+                answer: Message | Failure = yield self._response(client, StartWorkloadRequest(spec))
                 why = f"{answer.error}: {answer.reason}" if isinstance(answer, Failure) else ""
                 if isinstance(answer, StartWorkloadResponse):
                     why = answer.problem
@@ -80,7 +85,7 @@ class WorkloadSteps:
                 begun.append((client, spec))
 
     def end(self, name: str, limit_s: float) -> Steps:
-        """`name` "": all that run. What came of each is noted."""
+        """End a workload, `name` "": all; records the totals."""
         if name and name not in self._running:
             raise StepFailed(f"no workload {name!r} runs")
         stops = [self._stop(one, limit_s) for one in ([name] if name else sorted(self._running))]
@@ -100,10 +105,10 @@ class WorkloadSteps:
         entries.append(entry)
         answer = None
         if limit_s > 0:
-            answer = yield self._asked(client, StopWorkloadRequest(spec.name), limit_s)
+            answer = yield self._response(client, StopWorkloadRequest(spec.name), limit_s)
         if answer is None:
             entry["left"] = True
-            answer = yield self._asked(client, StopWorkloadRequest(spec.name, at_once=True), AT_ONCE_S)
+            answer = yield self._response(client, StopWorkloadRequest(spec.name, at_once=True), AT_ONCE_S)
         match answer:
             case StopWorkloadResponse(report=report) if report is not None:
                 entry.update((name, getattr(report, name)) for name in _counted(spec))
@@ -114,16 +119,16 @@ class WorkloadSteps:
             case _:
                 entry["error"] = f"no answer within {AT_ONCE_S:g} s"
 
-    def _asked(self, client: str, request: Message, limit_s: float | None = None) -> Order:
-        """The outcome: the answer, a Failure, or None after `limit_s`."""
+    def _response(self, client: str, request: Message, limit_s: float | None = None) -> Order:
+        """A request to a client; the result is the response, a Failure, or None after `limit_s`."""
         stage = self._stage
 
         def begin(done: Callable[[Any], None]) -> None:
-            told: list[bool] = []
+            ended: list[bool] = []
 
             def once(outcome: Message | Failure | None) -> None:
-                if not told:
-                    told.append(True)
+                if not ended:
+                    ended.append(True)
                     done(outcome)
 
             def answered(now: Now, out: Outbox, answer: Message | Failure) -> None:
@@ -137,7 +142,7 @@ class WorkloadSteps:
 
 
 def _counted(spec: WorkloadSpec) -> tuple[str, ...]:
-    """What is noted of its report."""
+    """Names of the counts in its report."""
     if spec.kind == "produce":
         return ("sent", "ok", "failed", "unknown", "skipped")
     return ("read", "rebalances", "lost", "refused") if spec.group else ("read",)

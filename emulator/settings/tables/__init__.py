@@ -1,8 +1,10 @@
-"""Every setting of Kafka 0.8.2 to 2.8, of its clients, and of ZooKeeper: data, held against Kafka's own source.
+"""All settings of Kafka 0.8.2 to 2.8, its clients and ZooKeeper.
 
-Brokers: `replication` and `logs`, where most is modelled; `requests`, `groups`, `addresses`, `security`, `kraft`.
-Then `topics`, `producers`, `consumers`, the clients in Scala that went with 2.0 (`scala_clients`), and the session
-service (`ensemble`). Each module has GROUPS: settings of one subject, with what they mean here.
+Data, verified against Kafka's source.
+
+Brokers: `replication` and `logs`, mostly modelled; `requests`, `groups`, `addresses`, `security`, `kraft`. Then
+`topics`, `producers`, `consumers`, the clients in Scala that were removed in 2.0 (`scala_clients`), and the session
+service (`ensemble`). Each module has GROUPS: settings of one subject, with their standing.
 """
 
 from emulator.settings.bearing import Group

@@ -1,12 +1,12 @@
-"""Brokers: who they are and where they listen, which the topology says; metrics and code of one's own."""
+"""Brokers: ids and listeners, which the topology sets; metrics and plug-ins."""
 
 from emulator.settings.bearing import Group, set_here, without_bearing
 from emulator.settings.setting import CLUSTER_WIDE, PER_BROKER, boolean, class_name, integer, listing, long, text
 
 GROUPS: tuple[Group, ...] = (
     set_here(
-        "Who a broker is",
-        "the topology says it",
+        "Broker id and rack",
+        "the topology sets it",
         integer("broker.id", -1, low=-1),
         text("broker.rack", since="0.10.0"),
     ),
@@ -36,7 +36,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     without_bearing(
         "Metrics",
-        "who counts changes nothing",
+        "counting changes nothing",
         listing("metric.reporters", since="0.9", **CLUSTER_WIDE),
         integer("metrics.num.samples", 2, low=1, since="0.9"),
         text("metrics.recording.level", "INFO", since="0.10.2"),

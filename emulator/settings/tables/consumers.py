@@ -1,4 +1,4 @@
-"""Consumers: the Java client's. Those of the Scala consumer, which went with 2.0, are in `scala_clients`."""
+"""Consumers: the Java client's. `scala_clients` has those of the Scala consumer."""
 
 from emulator.settings.bearing import READS, Around, Bears, Group, modelled, not_modelled, set_here, without_bearing
 from emulator.settings.setting import (
@@ -83,7 +83,7 @@ GROUPS: tuple[Group, ...] = (
         scope=CONSUMER,
     ),
     set_here(
-        "Which group, and whom it asks first",
+        "The group, and the bootstrap servers",
         "steps say it",
         text("group.id"),
         listing("bootstrap.servers"),
@@ -100,7 +100,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     without_bearing(
         "How members are called, and what they take at a time",
-        "a consumer is ready for the next records at once, and reads the topics that it is told",
+        "a consumer is ready for the next records immediately, and reads the configured topics",
         integer("heartbeat.frequency", 3, until="0.8.2"),
         integer("max.poll.records", (INT_MAX, ("0.10.1", 500)), low=1, since="0.10.0"),
         boolean("exclude.internal.topics", True),
@@ -119,7 +119,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     without_bearing(
         "Names, metrics, sockets",
-        "who counts, and how fast bytes come",
+        "counting, and the speed of transfers",
         text("client.id"),
         text(
             "client.dns.lookup",
@@ -140,7 +140,7 @@ GROUPS: tuple[Group, ...] = (
         scope=CONSUMER,
     ),
     without_bearing(
-        "A first Java consumer, of 0.8.2 alone, and the Scala consumer's socket",
+        "A first Java consumer, only of 0.8.2, and the Scala consumer's socket",
         "the former could not read",
         integer("fetch.buffer.bytes", 1024**2, low=0, until="0.8.2"),
         integer("socket.receive.buffer.bytes", 128 * 1024, low=0, until="1.1"),
@@ -148,5 +148,5 @@ GROUPS: tuple[Group, ...] = (
         long("metadata.fetch.timeout.ms", 60000, low=0, until="0.8.2"),
         scope=CONSUMER,
     ),
-    without_bearing("Security", "frames are not encrypted, and nobody logs in", *OF_CLIENTS, scope=CONSUMER),
+    without_bearing("Security", "frames are not encrypted, and no client logs in", *OF_CLIENTS, scope=CONSUMER),
 )

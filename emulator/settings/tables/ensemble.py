@@ -1,4 +1,7 @@
-"""The session service: ZooKeeper's own settings, as in zoo.cfg. Limits of sessions count in ticks, where not set."""
+"""The session service: ZooKeeper's own settings, as in zoo.cfg.
+
+Default limits of sessions count in ticks.
+"""
 
 from emulator.settings.bearing import ALL, Group, modelled, not_modelled, set_here, unless, without_bearing
 from emulator.settings.setting import ENSEMBLE, boolean, integer, listing, long, text
@@ -24,7 +27,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     set_here(
         "Servers, addresses, directories",
-        "the topology says them",
+        "the topology sets them",
         text("dataDir"),
         text("dataLogDir"),
         integer("clientPort", 2181),

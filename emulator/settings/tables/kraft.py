@@ -1,4 +1,7 @@
-"""Brokers: Kafka without ZooKeeper, of which 2.8 had a first version. It is not played: process.roles is refused."""
+"""Brokers: Kafka without ZooKeeper, an early version in 2.8.
+
+It is not emulated: process.roles is refused.
+"""
 
 from emulator.settings.bearing import Group, without_bearing
 from emulator.settings.setting import integer, listing, text

@@ -1,4 +1,4 @@
-"""Producers: the Java client's. Those of the Scala producer, which went with 2.0, are in `scala_clients`."""
+"""Producers: the Java client's. `scala_clients` has those of the Scala producer."""
 
 from emulator.settings.bearing import (
     ALWAYS,
@@ -69,13 +69,13 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "Connections that are closed",
-        "a connection stays until somebody dies or gives up",
+        "a connection stays until a process dies or gives up",
         WRITES,
         (long("connections.max.idle.ms", 540000, since="0.9"), from_itself()),
         scope=PRODUCER,
     ),
     set_here(
-        "Whom it asks first",
+        "The bootstrap servers",
         "a client knows the brokers of the topology",
         listing("bootstrap.servers"),
         scope=PRODUCER,
@@ -91,7 +91,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     without_bearing(
         "Names, metrics, sockets",
-        "who counts, and how fast bytes come",
+        "counting, and the speed of transfers",
         text("client.id"),
         text(
             "client.dns.lookup",
@@ -110,5 +110,5 @@ GROUPS: tuple[Group, ...] = (
         boolean("internal.auto.downgrade.txn.commit", False, since="2.6"),
         scope=PRODUCER,
     ),
-    without_bearing("Security", "frames are not encrypted, and nobody logs in", *OF_CLIENTS, scope=PRODUCER),
+    without_bearing("Security", "frames are not encrypted, and no client logs in", *OF_CLIENTS, scope=PRODUCER),
 )

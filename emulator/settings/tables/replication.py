@@ -1,4 +1,4 @@
-"""Brokers: sessions, replication, the controller, topics. What the emulator is about; nearly all of it is modelled."""
+"""Brokers: sessions, replication, the controller, topics; nearly all modelled."""
 
 from emulator.settings.bearing import (
     ALWAYS,
@@ -18,8 +18,10 @@ from protocol.versions import gates_for
 
 
 def _one_thread_fails_all(value: Value, around: Around) -> float | None:
-    """Before 2.3 a partition that cannot be appended to ends its fetcher's thread: the others of that thread stop, and
-    with several threads those of the others go on."""
+    """Before 2.3 a failed append ends its fetcher's thread.
+
+    The thread's other partitions stop; those of other threads continue.
+    """
     return None if gates_for(around.version).append_error_fails_partition else 0.0
 
 

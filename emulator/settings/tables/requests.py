@@ -35,7 +35,7 @@ def _queue(value: Value, around: Around) -> float | None:
 
 
 def _request_size(value: Value, around: Around) -> float | None:
-    """Room for the largest message and what is around it."""
+    """Room for the largest message and its envelope."""
     return 0.0 if float(value) < max(1024**2, float(around.broker["message.max.bytes"])) else None
 
 
@@ -74,7 +74,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "Connections that are closed",
-        "a connection stays until somebody dies or gives up",
+        "a connection stays until a process dies or gives up",
         ALL,
         (long("connections.max.idle.ms", 600000), from_itself()),
     ),
@@ -105,7 +105,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "Quotas",
-        "nobody is slowed down",
+        "no client is throttled",
         RECORDS,
         (long("quota.producer.default", LONG_MAX, low=1, since="0.9"), ALWAYS),
         (class_name("client.quota.callback.class", since="2.0.0"), ALWAYS),

@@ -1,7 +1,7 @@
-"""The clients in Scala, up to 1.1: what they call the same as the Java clients, and what those do not have.
+"""The clients in Scala, up to 1.1: settings with a Java equivalent, and settings without.
 
-A producer of 0.8.2 with `metadata.broker.list` is a Scala one: it is played by the Java producer with the Scala
-producer's own defaults (see `emulator.settings.scala_clients`). Names that both have are in `producers`, `consumers`.
+A producer of 0.8.2 with `metadata.broker.list` is a Scala one: the Java producer plays it with the Scala producer's own
+defaults (see `emulator.settings.scala_clients`). Names that both have are in `producers`, `consumers`.
 """
 
 from typing import Any
@@ -44,7 +44,7 @@ GROUPS: tuple[Group, ...] = (
         scope=PRODUCER,
     ),
     set_here(
-        "The Scala producer: whom it asks first",
+        "The Scala producer: its bootstrap servers",
         "a client knows the brokers of the topology",
         listing("metadata.broker.list", **SCALA),
         text("host", **SCALA),

@@ -1,4 +1,7 @@
-"""Brokers: TLS, SASL, ACLs, tokens. A run's connections carry a token of its own, and everybody may."""
+"""Brokers: TLS, SASL, ACLs, tokens.
+
+A run's connections carry a token of its own, and every client is allowed.
+"""
 
 from emulator.settings.bearing import Group, without_bearing
 from emulator.settings.setting import (
@@ -17,8 +20,8 @@ from emulator.settings.setting import (
 
 GROUPS: tuple[Group, ...] = (
     without_bearing(
-        "Who may",
-        "everybody may",
+        "Authorization",
+        "every client is allowed",
         text("authorizer.class.name", since="0.9"),
         class_name("principal.builder.class", since="0.9", **PER_BROKER),
         integer("connection.failed.authentication.delay.ms", 100, low=0, since="2.1"),
@@ -54,7 +57,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     without_bearing(
         "SASL",
-        "nobody logs in",
+        "no client logs in",
         class_name("sasl.client.callback.handler.class", since="2.0.0"),
         listing("sasl.enabled.mechanisms", "GSSAPI", since="0.10.0", **PER_BROKER),
         password("sasl.jaas.config", since="1.1", **PER_BROKER),

@@ -1,4 +1,4 @@
-"""Topics: what one topic may set for itself. Where it does not, the broker's setting holds (LogConfig)."""
+"""Topics: settings of a single topic; by default the broker's hold (LogConfig)."""
 
 from emulator.settings.bearing import (
     ALWAYS,
@@ -37,7 +37,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "Rolling",
-        "segments are rolled by size alone",
+        "segments are rolled only by size",
         RECORDS,
         (long("segment.ms", 7 * 24 * 3_600_000, low=(0, ("2.0.0", 1)), follows="log.roll.ms"), ROLLS),
         (long("segment.jitter.ms", 0, low=0, follows="log.roll.jitter.ms"), ROLLS),
@@ -80,7 +80,7 @@ GROUPS: tuple[Group, ...] = (
     ),
     not_modelled(
         "Replicas that are slowed down",
-        "nobody is slowed down",
+        "no client is throttled",
         RECORDS,
         (listing("leader.replication.throttled.replicas", since="0.10.1"), ALWAYS),
         (listing("follower.replication.throttled.replicas", since="0.10.1"), ALWAYS),

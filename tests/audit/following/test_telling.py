@@ -106,8 +106,8 @@ def test_a_file_that_says_nothing_is_none(tmp_path: Path, text: bytes) -> None:
     [
         (["--follow"], "no cluster runs: start one with faultline up"),
         (["--follow", "nothing"], "no cluster 'nothing' runs"),
-        (["--follow", "a", "b"], "--follow takes one run, and 2 are given"),
-        (["--follow", ".", "--out", "x"], "--out is not for --follow"),
+        (["--follow", "a", "b"], "--follow: takes one run, not 2"),
+        (["--follow", ".", "--out", "x"], "--out: not for --follow"),
         (["--follow", "."], "not a run, it has no folder events"),
         ([], "no run given: name a run's directory"),
     ],

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.scenario import conditions as c
-from emulator.scenario.conditions import Asks, Before, Condition, PartitionView, View, asks, described, holds
+from emulator.scenario.conditions import Before, Condition, Needs, PartitionView, View, described, holds, needs
 
 ABC = (0, 1, 2)
 THREE = frozenset(ABC)
@@ -72,14 +72,14 @@ def test_before_is_what_a_view_held() -> None:
 @pytest.mark.parametrize(
     ("condition", "asked"),
     [
-        (c.Leader(1), Asks()),
-        (c.Not(c.LeadsInView(1, of=2)), Asks(frozenset({2}))),
-        (c.AllOf((c.LeadsInView(1, of=0), c.CaughtUp())), Asks(frozenset({0}), log_ends=True)),
-        (c.Every(c.CaughtUp()), Asks(log_ends=True)),
+        (c.Leader(1), Needs()),
+        (c.Not(c.LeadsInView(1, of=2)), Needs(frozenset({2}))),
+        (c.AllOf((c.LeadsInView(1, of=0), c.CaughtUp())), Needs(frozenset({0}), log_ends=True)),
+        (c.Every(c.CaughtUp()), Needs(log_ends=True)),
     ],
 )
-def test_only_what_is_needed_is_asked(condition: Condition, asked: Asks) -> None:
-    assert asks(condition) == asked
+def test_only_what_is_needed_is_asked(condition: Condition, asked: Needs) -> None:
+    assert needs(condition) == asked
 
 
 def test_every_condition_has_words() -> None:

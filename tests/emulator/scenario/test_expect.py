@@ -72,7 +72,7 @@ def judged(of: str, what: dict[str, Any], o: Observations = RUN) -> tuple[object
         ("check", {"name": "lost-acknowledged", "verdict": "held"}, False, {"verdict": "violated"}),
         ("check", {"name": "dual-controller", "verdict": "held"}, "unknown", "unknown"),
         ("check", {"name": "dual-leader", "verdict": "held"}, "unknown",
-         "nobody judged dual-leader: who judged this run does not know it"),
+         "dual-leader was not judged: this run's judge has no such check"),
         ("measure", {"name": "time_to_new_leader_ms", "at_most": 6000, "at_least": 0}, True, 4600),
         ("measure", {"name": "unavailable_ms.az-1", "at_most": 100}, False, 5000),
         ("measure", {"name": "unavailable_ms.az-7", "at_most": 100}, "unknown",

@@ -78,7 +78,7 @@ def test_values_at_their_bounds_are_played(step: str, tmp_path: Path, capsys: py
         ("bandwidth: {az: az-0, bytes_per_s: 0}", 40, "a bandwidth is at least 1 byte a second, not 0"),
         ("cut: {link: [az-0, session]}", 10, "session-0 is on both sides of az-0 and session"),
         ("kill: session", 11, "unknown node 'session'; nearest: session-0"),
-        ('snapshot: "\\ud800"', 15, "'\\ud800' is no text: half of a surrogate pair stands alone in it"),
+        ('snapshot: "\\ud800"', 15, "'\\ud800' is no text: it has half of a surrogate pair"),
         ("library-produce: {values: [a], settings: {queue.buffering.max.ms: 1}}", 47,
          "unknown setting 'queue.buffering.max.ms'; nearest: reconnect.backoff.max.ms"),
         ("library-produce: {values: [a], settings: {acks: some}}", 53,

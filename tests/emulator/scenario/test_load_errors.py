@@ -159,7 +159,7 @@ def test_bad_file(text: str, message: str) -> None:
          "5:19: an assignment says by itself how many partitions and replicas there are"),
         ("produce: {client: az-0, values: [a, b], keys: [a], acks: 1}", "5:51: 1 keys for 2 values"),
         ("produce: {broker: 0, values: [a], keys: [a], acks: 1}",
-         "5:45: keys need a 'client' that asks for the leader: no 'broker'"),
+         "5:45: keys need a 'client' that finds the leader; leave out 'broker'"),
         ("produce: {broker: 0, values: [a], acks: 1, partition: any}",
          "5:59: unknown partition 'any'; one of: t-0"),
         ("record: partition-stat", "5:13: unknown thing to record 'partition-stat'; nearest: partition-state"),

@@ -30,7 +30,7 @@ def problems(*steps: str) -> list[str]:
         (("kill: session-0", "disk-full: session-0"), 6, f"session-0 {ENDED}"),
         (("start: 0", "resume-node: 0"), 6, "broker-0 is not paused"),
         (("pause-node: client-1", "pause-node: client-1"), 6, "client-1 is paused already"),
-        (("pause-node: client-1", "stop: client-1"), 6, "client-1 is paused, and hears nothing: resume-node first"),
+        (("pause-node: client-1", "stop: client-1"), 6, "client-1 is paused; resume-node first"),
         ((MAKE, "create-topic: {topic: t, partitions: 2}"), 6, f"t {THERE}"),
         ((MAKE, "delete-topic: t", MAKE, MAKE), 8, f"t {THERE}"),
     ],

@@ -53,7 +53,7 @@ def test_clients_topics_and_the_session_service_have_their_kind_before_the_name(
         "topic.retention.ms": 5,
         "tickTime": 2000,
     }
-    assert layer.set_here == [SetHere("server.1", "the topology says it", "zoo.cfg:2")]
+    assert layer.set_here == [SetHere("server.1", "the topology sets it", "zoo.cfg:2")]
 
 
 def test_a_file_for_one_broker_by_its_id_is_told_where_others_have_none() -> None:

@@ -54,7 +54,7 @@ def test_the_kind_is_said_or_told_by_the_name_or_found_from_the_keys(word: str, 
     ("word", "data", "message"),
     [
         ("client.properties", b"security.protocol=SSL", "client.properties: its settings may be a producer's or a "
-         "consumer's; say which: producer:client.properties or consumer:client.properties"),
+         "consumer's; give producer:client.properties or consumer:client.properties"),
         ("x.properties", b"# nothing", "x.properties: holds no setting"),
         ("x.properties", b"a=1\nb=2", "x.properties: none of its 2 names is a setting of Kafka's"),
         ("application.properties", b"spring.kafka.producer.acks=all", "application.properties: none of its 1 names is "

@@ -205,7 +205,7 @@ SCALA_CONSUMERS: list[tuple[dict[str, Any], str, str | None]] = [
      "roundrobin"),
     ({"partition.assignment.strategy": "roundrobin"}, "1.1", None),
     ({"group.id": "a b"}, "1.1",
-     "group.id='a b': the Scala consumer takes letters, digits, '.', '_' and '-' alone"),
+     "group.id='a b': the Scala consumer takes only letters, digits, '.', '_' and '-'"),
 ]  # fmt: skip
 
 

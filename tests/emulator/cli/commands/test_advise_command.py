@@ -91,15 +91,15 @@ def test_one_fault_alone_is_played(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--runs", "5"), "--runs and --for bound --pairs"),
+        (("--runs", "5"), "--runs and --for: limit --pairs only"),
         (("--pairs", "--runs", "0"), "--runs 0: at least 1"),
-        (("--pairs", "--runs", "5", "--for", "1m"), "--runs and --for: one of them"),
+        (("--pairs", "--runs", "5", "--for", "1m"), "--runs and --for: exclude each other"),
         (("--pairs", "--for", "soon"), "--for 'soon': expected a time such as 90s"),
         (("--topology", "three-azz"), "no topology or file 'three-azz'; nearest: three-az"),
         (("--topology", "three-az", "--azs", "2"), "--topology says how many"),
         (("--brokers", "2", "--azs", "3"), "--azs 3: there are 2 brokers"),
         (("--fault", "az-0-is-cut-of-load"), "no such fault of 71; nearest: az-0-is-cut-off-load"),
-        (("--fault", "az-0-is-cut-off-load", "--pairs"), "not with --fault"),
+        (("--fault", "az-0-is-cut-off-load", "--pairs"), "leave out --fault"),
     ],
 )
 def test_a_bound_or_a_cluster_that_is_none_is_told(

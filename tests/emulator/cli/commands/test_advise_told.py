@@ -15,7 +15,7 @@ def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsy
     assert "lost" in head and "read, gone" in head and "order" not in head
     assert "–  18.9  –" in text and "–  –  stops" in text, "of az-1 and az-2"
     assert "  replay  faultline run 'x y.yaml' --seed 2" in text and "  change  a=1 and b=2" in text
-    assert "1 runs tell nothing: a wait was not reached" in text
+    assert "1 runs are inconclusive: a wait was not reached" in text
     assert "3 single faults, each with 3 seeds: 9 runs, 40 for changes; in 12 s." in text
 
 

@@ -38,7 +38,7 @@ def test_what_the_demo_needs_is_one() -> None:
     code, text = told(msgspec.structs.replace(ALL, java=JavaFacts(problem="Spark needs Java 17, 21 or 25 (none)")))
     assert code == 1
     assert "✗ Java             Spark needs Java 17, 21 or 25 (none)\n" in text
-    assert text.endswith("make demo cannot work here before what is marked ✗ is mended\n")
+    assert text.endswith("make demo cannot work here; first fix each line marked ✗\n")
 
 
 def test_a_wheel_has_no_demo() -> None:

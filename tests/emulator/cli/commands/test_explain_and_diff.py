@@ -75,7 +75,7 @@ def test_what_nobody_wrote_is_said_so(runs: dict[str, Path], capsys: pytest.Capt
     """One clear line, exit code 2: that is no verdict."""
     assert explain_command(runs["one"], "nothing-like-it") == 2
     assert capsys.readouterr().err == (
-        f"faultline explain: nothing in {runs['one']} is about 'nothing-like-it': no such value was sent\n"
+        f"faultline explain: no event of {runs['one']} is about 'nothing-like-it'; no such value was sent\n"
     )
 
 
@@ -89,7 +89,7 @@ def test_a_directory_without_events_is_unusable(tmp_path: Path, capsys: pytest.C
 def test_the_same_seed_does_not_part(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Same seed, same run."""
     assert diff_command(runs["one"], runs["same"]) == 0
-    assert "the runs do the same" in capsys.readouterr().out
+    assert "the runs are the same" in capsys.readouterr().out
     assert diff_command(runs["one"], runs["same"], json=True) == 0
     assert json.loads(capsys.readouterr().out) == []
 
@@ -100,11 +100,11 @@ def test_other_seeds_part_and_the_earliest_place_is_told(
     """The first line names node, event and time."""
     assert diff_command(runs["one"], runs["two"]) == 1
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith("they part first at ")
+    assert out[0].startswith("first difference at ")
     assert str(runs["one"]) in out[1] and str(runs["two"]) in out[2]
     assert diff_command(runs["one"], runs["two"], json=True) == 1
     partings = json.loads(capsys.readouterr().out)
-    assert f"they part first at {partings[0]['node']}, event {partings[0]['index'] + 1}, " in out[0]
+    assert f"first difference at {partings[0]['node']}, event {partings[0]['index'] + 1}, " in out[0]
     assert partings == sorted(partings, key=lambda parting: parting["at_ms"])
 
 
@@ -231,12 +231,12 @@ def test_runs_are_compared_in_one_partition(
 ) -> None:
     """They part in t-1, by what a client sent there."""
     assert diff_command(two_partitions, other_value, partition="t-0") == 0
-    assert capsys.readouterr().out == "the runs do the same of t-0, node by node; only times differ\n"
+    assert capsys.readouterr().out == "the runs are the same of t-0, node by node; only timestamps differ\n"
     assert diff_command(two_partitions, other_value, json=True, partition="t-1") == 1
     [parting] = json.loads(capsys.readouterr().out)
     assert (parting["node"], parting["left"]["value"], parting["right"]["value"]) == ("observer", "x", "y")
     assert diff_command(two_partitions, other_value) == 1
-    assert "they part first at observer" in capsys.readouterr().out
+    assert "first difference at observer" in capsys.readouterr().out
 
 
 def test_a_partition_that_is_in_neither_run_is_no_equality(
@@ -244,7 +244,7 @@ def test_a_partition_that_is_in_neither_run_is_no_equality(
 ) -> None:
     for wrong in ("t-9", "u-0", "t"):
         assert diff_command(two_partitions, two_partitions, partition=wrong) == 2
-        said = f"faultline diff: nothing in either run is of {wrong}; there is t-0, t-1\n"
+        said = f"faultline diff: no event of either run is of {wrong}; partitions: t-0, t-1\n"
         assert capsys.readouterr() == ("", said)
 
 
@@ -271,4 +271,4 @@ def test_what_only_read_or_committed_wrote_nothing(
 ) -> None:
     """A read has no value: asked for the empty one, it was told as a write."""
     assert explain_command(runs["one"], "") == 2
-    assert "is about '': no such value was sent" in capsys.readouterr().err
+    assert "is about ''; no such value was sent" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert second["simulated_s"] > first["simulated_s"]
     assert set(first["reached"]) <= set(second["reached"])
     assert fuzz("--runs", "2", "--seed", "2", *words) == UNUSABLE
-    assert "was begun with other words" in capsys.readouterr().err
+    assert "belongs to a search with other options" in capsys.readouterr().err
 
 
 def test_a_find_known_already_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +67,7 @@ def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pyt
     (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": asked, "hunt": hunt}))
     words = ("--runs", "1", "--kafka-version", "0.10.2", "--out", str(tmp_path))
     assert fuzz(*words) == BROKEN
-    assert "not made small; number 0" in capsys.readouterr().out
+    assert "not shrunk; number 0" in capsys.readouterr().out
     assert fuzz(*words, "--json") == BROKEN
     (told,) = msgspec.json.decode(capsys.readouterr().out)["finds"]
     assert (told["number"], told["steps"], told["file"], told["replay"]) == (0, 0, "", "")

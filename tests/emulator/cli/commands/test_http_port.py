@@ -19,7 +19,8 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("port", [-1, 65_536])
 def test_what_is_no_port(port: int, nowhere: None, capsys: pytest.CaptureFixture[str]) -> None:
     assert up_command(UpOptions(http=port)) == 2
-    assert capsys.readouterr() == ("", f"faultline up: --http {port}: a port is 1 to 65535, or 0 for a free one\n")
+    error = f"faultline up: --http {port}: not a port; give 1 to 65535, or 0 for a free one\n"
+    assert capsys.readouterr() == ("", error)
     assert list(Path().iterdir()) == [] and not clusters()
 
 

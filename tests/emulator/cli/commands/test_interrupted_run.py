@@ -38,4 +38,4 @@ def test_an_interrupt_comes_between_two_steps_and_not_in_one(
     finally:
         signal.signal(signal.SIGINT, before)
     assert steps == ["begun", "done"]
-    assert capsys.readouterr().err.startswith("faultline run: interrupted; what was written is in ")
+    assert capsys.readouterr().err.startswith("faultline run: interrupted; its files are in ")

@@ -64,9 +64,9 @@ def test_a_value_has_its_key_before_the_separator(
 @pytest.mark.parametrize(
     ("values", "stdin", "message"),
     [
-        (["-"], "", f"0 values; a command takes 1 to {VALUES_MAX}"),
-        (["-"], "x\n" * (VALUES_MAX + 1), f"more values; a command takes 1 to {VALUES_MAX}"),
-        (["a", "--ackss", "all"], "", "unknown option --ackss; a value that begins so comes from standard input (-)"),
+        (["-"], "", f"0 values: a command takes 1 to {VALUES_MAX}"),
+        (["-"], "x\n" * (VALUES_MAX + 1), f"more values: a command takes 1 to {VALUES_MAX}"),
+        (["a", "--ackss", "all"], "", "unknown option --ackss; pass a value that begins with -- by standard input (-)"),
     ],
 )
 def test_what_cannot_be_written_is_one_line_and_2(
@@ -81,7 +81,7 @@ def test_what_cannot_be_written_is_one_line_and_2(
 @pytest.mark.parametrize(
     ("moves", "message"),
     [
-        ([], "which partitions, to where? such as t-0=2,3"),
+        ([], "no partitions; give moves such as t-0=2,3"),
         (["t-0"], "'t-0': a partition and its replicas, such as t-0=2,3"),
         (["t-0=1", "t-0=2"], "'t-0=2': is named twice"),
         (["t-0=1,x"], "'1,x': numbers of brokers, such as 0,1,2"),
@@ -185,4 +185,4 @@ def test_every_whole_number_of_a_request_has_bounds() -> None:
 def test_a_cluster_has_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     code: Any = app(["up", "--name", ""], result_action="return_value")
     assert code == 2
-    assert capsys.readouterr().err == "faultline up: --name '': a name is of letters, digits, '-', '_' and '.'\n"
+    assert capsys.readouterr().err == "faultline up: --name '': not a name; use letters, digits, '-', '_' and '.'\n"

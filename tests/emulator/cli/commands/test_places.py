@@ -12,18 +12,18 @@ from emulator.cli.commands.places import UnusablePlace, check_places
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("run az-isolated-leader --world sim --junit d", "run: --junit d: is a directory; expected a file's name"),
-        ("run az-isolated-leader --world sim --out f", "run: --out f: f is no directory"),
-        ("sim az-isolated-leader --markdown no/m.md", "sim: --markdown no/m.md: there is no folder no"),
-        ("sim az-isolated-leader --out f", "sim: --out f: f is no directory"),
-        ("sweep cap-choice --html d", "sweep: --html d: is a directory; expected a file's name"),
-        ("sweep cap-choice --csv f/t.csv", "sweep: --csv f/t.csv: f is no directory"),
-        ("sweep cap-choice --out f/c", "sweep: --out f/c: f is no directory"),
-        ("advise --html d", "advise: --html d: is a directory; expected a file's name"),
-        ("advise --out f", "advise: --out f: f is no directory"),
-        ("fuzz --out f", "fuzz: --out f: f is no directory"),
-        ("audit d --junit d", "audit: --junit d: is a directory; expected a file's name"),
-        ("up --out f", "up: --out f: f is no directory"),
+        ("run az-isolated-leader --world sim --junit d", "run: --junit d: is a directory; give a file's name"),
+        ("run az-isolated-leader --world sim --out f", "run: --out f: f is not a directory"),
+        ("sim az-isolated-leader --markdown no/m.md", "sim: --markdown no/m.md: no folder no; make it"),
+        ("sim az-isolated-leader --out f", "sim: --out f: f is not a directory"),
+        ("sweep cap-choice --html d", "sweep: --html d: is a directory; give a file's name"),
+        ("sweep cap-choice --csv f/t.csv", "sweep: --csv f/t.csv: f is not a directory"),
+        ("sweep cap-choice --out f/c", "sweep: --out f/c: f is not a directory"),
+        ("advise --html d", "advise: --html d: is a directory; give a file's name"),
+        ("advise --out f", "advise: --out f: f is not a directory"),
+        ("fuzz --out f", "fuzz: --out f: f is not a directory"),
+        ("audit d --junit d", "audit: --junit d: is a directory; give a file's name"),
+        ("up --out f", "up: --out f: f is not a directory"),
     ],
 )
 def test_a_place_that_cannot_be_written_to_is_refused_at_once(
@@ -41,5 +41,5 @@ def test_a_place_that_cannot_be_written_to_is_refused_at_once(
 def test_a_file_may_lie_in_the_folder_that_is_made(tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
     check_places({"--junit": out / "junit.xml", "--markdown": None}, out)
-    with pytest.raises(UnusablePlace, match="there is no folder"):
+    with pytest.raises(UnusablePlace, match="no folder"):
         check_places({"--junit": out / "junit.xml"})

@@ -69,5 +69,5 @@ def test_a_java_that_does_not_start_costs_the_verdict_only(tmp_path: Path, monke
         spark.close()
     assert (code, verdict["valid"]) == (3, "unknown")
     [why] = verdict["unknown_because"]
-    assert f"Java ({java}) ended with code 1" in why and f"faultline audit {run} tries again" in why
+    assert f"Java ({java}) ended with code 1" in why and f"to retry: faultline audit {run}" in why
     assert sorted(path.name for path in run.iterdir()) == ["events", "report.html", "verdict.json"]

@@ -119,7 +119,7 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
     file.write_text(f"id: in-vain\ntitle: t\nkafka: [2.8]\nsteps:\n{steps}{wait}")
     assert sweep(str(file), "--set", "min.insync.replicas=1,2", "--seeds", "1..2") == 3
     out = capsys.readouterr().out
-    assert "4 runs in 2 cells tell nothing: step 5 waited" in out and "0 of 2" in out
+    assert "4 runs in 2 cells are inconclusive: step 5 waited" in out and "0 of 2" in out
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
         (("cap-choice", "--set", "producer.acks=1,2"), "producer.acks"),
         (("cap-choice", "--set", "producer.acks"), "expected NAME=A,B"),
         (("cap-choice", "--param", "pause=1,2"), "pause: which of them?"),
-        (("az-isolated-leader",), "over what? --set NAME=A,B"),
+        (("az-isolated-leader",), "no axis; give --set NAME=A,B"),
         (("cap-choice", "--kafka-version", "2.8,nine"), "nine"),
         (("cap-choice", "--set", "producer.acks=1,all", "--seeds", "2..1"), "the last is before the first"),
         (("cap-choice", "--set", "producer.acks=1,all", "--runs", "0"), "--runs 0: at least 1"),
@@ -161,7 +161,7 @@ def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
         patch.setattr("emulator.cli.commands.sweep.play_runs", interrupted)
         with pytest.raises(KeyboardInterrupt):
             sweep(*words)
-    assert capsys.readouterr().err.endswith(f"what was played is in {tmp_path}/c; the same command goes on\n")
+    assert capsys.readouterr().err.endswith(f"interrupted; the same command resumes from {tmp_path}/c\n")
     assert [row.number for row in rows_of(tmp_path / "c")] == [0, 1, 2]
     assert sweep(*words) == 0
     assert [row.number for row in rows_of(tmp_path / "c")] == [0, 1, 2, 3]

@@ -51,7 +51,7 @@ def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
         "  ✓ 2 held, 1 skipped (-v names them)",
         "Can it be trusted?",
         "  - no recording",
-        "valid: what the scenario expects happened",
+        "valid: the run meets the scenario's expectations",
     ]
 
 

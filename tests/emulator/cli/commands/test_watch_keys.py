@@ -17,7 +17,7 @@ from rich.console import Console
 
 from emulator.cli.commands import status as status_module
 from emulator.cli.commands.status import status_command
-from emulator.cli.commands.watch_keys import Hands, asked_for, opened, said
+from emulator.cli.commands.watch_keys import Hands, opened, outcome_text, request_of
 from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.requests import Answer, Heal, LinkFault, Machine
 from emulator.cluster.status import as_json
@@ -91,18 +91,18 @@ def test_without_a_keyboard_it_is_a_picture(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_orders_ask_what_the_commands_ask(order: Order, ask: object) -> None:
-    assert asked_for(order) == ask
+    assert request_of(order) == ask
 
 
 def test_what_came_of_it_is_one_line() -> None:
     rule = {"id": "rule-1", "rule": "cut az-0"}
     machines = {"machines": [{"node": "broker-0"}, {"node": "broker-1"}], "left_out": {"broker-2": "broker-2 is dead"}}
-    assert said(Order("cut", ("az-0",)), Answer(result={"applied": [rule]})) == "rule-1: cut az-0"
-    assert said(Order("heal", ()), Answer(result={"healed": [rule]})) == "healed: rule-1 cut az-0"
-    assert said(Order("heal", ()), Answer(result={"healed": []})) == "nothing was in force"
-    killed = said(Order("kill", ()), Answer(result=machines))
+    assert outcome_text(Order("cut", ("az-0",)), Answer(result={"applied": [rule]})) == "rule-1: cut az-0"
+    assert outcome_text(Order("heal", ()), Answer(result={"healed": [rule]})) == "healed: rule-1 cut az-0"
+    assert outcome_text(Order("heal", ()), Answer(result={"healed": []})) == "nothing was in force"
+    killed = outcome_text(Order("kill", ()), Answer(result=machines))
     assert killed == "kill broker-0, broker-1: done; left out: broker-2 is dead"
-    assert said(Order("cut", ("az-9",)), Answer(code=2, error="no place az-9; nearest: az-0")) == (
+    assert outcome_text(Order("cut", ("az-9",)), Answer(code=2, error="no place az-9; nearest: az-0")) == (
         "cut: no place az-9; nearest: az-0"
     )
 

@@ -58,7 +58,7 @@ OPTIONAL = [
     ("processors", {"cores": 1}, "limited", "1 core", "--world sim"),
     ("timers", {"late_ms": (0.1, 62.0)}, "limited", "62.0 ms late in 9 processes beside busy ones; 30 ms are allowed "
      "at --speed 5, the default: runs will be late now and then, and may be unknown", "--speed 2"),
-    ("timers", {"late_ms": ()}, "limited", "no process could be tried", "ask again"),
+    ("timers", {"late_ms": ()}, "limited", "no process could be tried", "try again"),
     ("memory", {"memory_bytes": 10**8}, "limited", "95 MiB", "--audit none"),
     ("disk", {"free_bytes": 10**9}, "limited", "954 MiB free", "old runs"),
     ("Docker engine", {"docker": DockerFacts()}, "missing", "no docker", "only --engine docker needs it"),

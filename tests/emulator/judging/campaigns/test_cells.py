@@ -59,7 +59,7 @@ def test_a_run_that_says_nothing_for_one_reason_twice_is_one_run() -> None:
 def test_cells_that_tell_nothing_are_not_among_those_that_keep_a_promise() -> None:
     silent = [row(2, 1, error="not played to its end"), row(3, 1, unknown_because=("late",))]
     lines = summary_of(cells_of([*ROWS, *silent]))
-    assert lines[0].startswith("lost-acknowledged: broken in 1 of 2 cells that tell something")
+    assert lines[0].startswith("lost-acknowledged: broken in 1 of 2 cells with a conclusive run")
     assert summary_of(cells_of(ROWS))[0].startswith("lost-acknowledged: broken in 1 of 2 cells, of the worst in")
 
 
