@@ -1,13 +1,13 @@
-"""What a run is worth.
+"""Verdicts of runs: findings, measures, trust, and campaigns of many runs.
 
-Fed by Spark: `findings` (what the audit's query found), `completeness` (whether a run's events are all there),
-`link_faults` (asked for, of effect, healed), `health` (whether it can be trusted otherwise), `measures` (who was
-unavailable, and how long). Of simulated runs: `oracle` (judges by the world's true state), `simulated_measures`. Of
-both: `equal` (which recording of real Kafka a run equals), `assembled` (a verdict, put together from its parts),
-`judged` (a simulated run, played and judged), `seeds` (many of them), `listing` (what decided a run, event by event),
-`causes` (seeds by why they came out so, the rarest first), `vouching` (a late run that says what a punctual one says),
-`schedules` (random ones), `campaigns` (many runs with one question, and their data set), `crash_testing` (a node dies
-anywhere, and the run is judged), `advice` (which single faults break what, and the settings that end it), `fuzzing`
-(random schedules; what breaks a promise is made small). For CI systems: `cases` of a verdict, `junit` and `markdown`
-made of them, `for_machines` (both, written where a command was told to).
+Runs that Spark judges: `findings` (results of the audit's query), `completeness` (whether a run's events are all
+there), `link_faults` (in force, of effect, healed), `health` (lateness and unexpected exits), `measures` (length of
+unavailability, per client and AZ). Simulated runs: `oracle` (judges by the world's true state), `simulated_measures`.
+Both: `equal` (the recording of real Kafka that a run equals), `assembled` (builds a verdict from its parts), `judged`
+(plays and judges a simulated run), `seeds` (many of them), `listing` (decisive events of a run), `causes` (seeds
+grouped by outcome, the rarest first), `vouching` (compares a late run with punctual ones), `schedules` (random ones),
+`campaigns` (many runs and their data set), `crash_testing` (a node dies at any point, and the run is judged), `advice`
+(single faults that break a promise, and the settings that prevent it), `fuzzing` (random schedules; a schedule that
+breaks a promise is shrunk). For CI systems: `cases` of a verdict, `junit` and `markdown` made of them, `for_machines`
+(writes both to the configured files).
 """

@@ -1,4 +1,4 @@
-"""What became of records: whether logs keep what was acknowledged, once, in order, and alike."""
+"""Checks of records: logs keep acknowledged records, once, in order, and alike."""
 
 from collections.abc import Iterator
 
@@ -66,7 +66,9 @@ def duplicate(truth: Truth) -> Iterator[Violation]:
 def reordered(truth: Truth) -> Iterator[Violation]:
     final = FinalLogs(truth)
     highest: dict[tuple[str, TopicPartition], Write] = {}
-    for (node, _, _), write in sorted(((_asked(write), write) for write in truth.writes), key=lambda one: one[0]):
+    for (node, _, _), write in sorted(
+        ((_request_order(write), write) for write in truth.writes), key=lambda one: one[0]
+    ):
         topic_partition, offset = write.topic_partition, write.offset
         if write.outcome != "ok" or offset < 0 or topic_partition[0] in truth.gone:
             continue
@@ -106,8 +108,10 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
 
 
 def _in_sync(node: str, isr: tuple[int, ...] | None) -> bool:
-    """Whether the replica counts: who is outside the ISR is behind, and cuts its log before it is in it again. None:
-    the ISR is not known, or there was peace for long enough to be in it again."""
+    """Whether a replica is in the ISR; one outside truncates its log before it joins again.
+
+    None: the ISR is unknown, or the quiescent period was long enough for every replica to be in it.
+    """
     return isr is None or identifier_named(node) in isr
 
 
@@ -125,8 +129,8 @@ def log_matching(truth: Truth) -> Iterator[Violation]:
                 yield Violation(topic_partition, first, text, {"leader_epoch": epoch, "digests": digests})
 
 
-def _asked(write: Write) -> tuple[str, int, int]:
-    """(node, incarnation, number): operations of one node in the order in which they began."""
+def _request_order(write: Write) -> tuple[str, int, int]:
+    """(node, incarnation, number): sorts operations of one node by their beginning."""
     life, _, number = write.operation.rpartition(":")
     node, _, incarnation = life.rpartition(".")
     return node, _number(incarnation), _number(number)
