@@ -11,7 +11,7 @@ from audit.checks.check import Check
 
 VIOLATIONS = """
 SELECT lost.run, lost.topic, lost.partition, lost.offset,
-  format_string('%s had come to offset %d, and was told of no such place: %s', lost.operation, lost.offset,
+  format_string('%s reached offset %d, which no longer exists: %s', lost.operation, lost.offset,
     lost.reason) AS text,
   to_json(struct(lost.operation, lost.reason, lost.stopped, lost.at_ms)) AS details
 FROM invocations AS i JOIN (

@@ -67,7 +67,7 @@ def _check(name: str, check: Mapping[str, Any]) -> Case:
     evidence_lines = "\n".join(evidence)
     match check["verdict"]:
         case "violated" if not check["expected"]:
-            return Case(name, "failure", f"violated {check['count']}\n{told}")
+            return Case(name, "failure", f"violated {check['count']}\n{evidence_lines}")
         case "unknown":
             return Case(name, "error", check.get("reason") or "unknown")
         case "skipped":

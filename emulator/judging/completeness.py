@@ -166,8 +166,8 @@ def unended_lives(
         if until_ms - report.last_ms > spare_ms:
             until = "" if until_ms == math.inf else f" until {until_ms:.0f} ms"
             reasons.append(
-                f"the events of {node}, incarnation {incarnation}, end at {told.last_ms:.0f} ms (number "
-                f"{told.last_seq}), and {why}{until}"
+                f"the events of {node}, incarnation {incarnation}, end at {report.last_ms:.0f} ms (number "
+                f"{report.last_seq}), and {why}{until}"
             )
     return reasons
 
@@ -192,7 +192,7 @@ def turned_back(lives: Mapping[Life, Told]) -> list[str]:
     """Incarnations that began before their predecessor had ended."""
     return [
         f"the clock of {node} went back between its lives {incarnation - 1} and {incarnation}, from "
-        f"{lives[node, incarnation - 1].last_ms:.0f} ms to {told.first_ms:.0f} ms"
+        f"{lives[node, incarnation - 1].last_ms:.0f} ms to {report.first_ms:.0f} ms"
         for (node, incarnation), report in lives.items()
         if (node, incarnation - 1) in lives and report.first_ms < lives[node, incarnation - 1].last_ms
     ]

@@ -85,7 +85,7 @@ def undone(notes: Iterable[Note], done: int | None) -> list[str]:
     requested = {note.rule for note in notes if note.event == "fault_asked" and not _is_heal_request(note)}
     if done is None or len(requested) >= done:
         return []
-    return [f"the scenario did {done} faults on links, and events tell of {len(asked)}"]
+    return [f"the scenario did {done} faults on links, and events tell of {len(requested)}"]
 
 
 def _is_heal_request(note: Note) -> bool:

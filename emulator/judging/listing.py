@@ -34,7 +34,7 @@ def listing_of(entries: Iterable[Happened]) -> list[str]:
     for node, *_, at_ms, event in entries:
         text = _event_text(node, event)
         if text:
-            lines.setdefault(f"{at_ms / 1000.0:.3f} s {told}")
+            lines.setdefault(f"{at_ms / 1000.0:.3f} s {text}")
     found = list(lines)
     if len(found) <= LINES_MAX:
         return found

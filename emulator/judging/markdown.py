@@ -86,7 +86,7 @@ def _runs(verdicts: Sequence[Mapping[str, Any]], suites: Sequence[Suite]) -> Ite
     worst = False if False in valid else "unknown" if "unknown" in valid else True
     counted = [f"{valid.count(each)} {head}" for each, head in HEADS.items() if valid.count(each)]
     yield f"## {HEADS[worst]}: {len(verdicts)} runs\n"
-    yield f"{', '.join(told)}.\n"
+    yield f"{', '.join(counted)}.\n"
     rows = "".join(
         f"| {HEADS[verdict['valid']]} | {code(suite.name, cell=True)} | {_counts(suite)} |\n"
         for verdict, suite in list(zip(verdicts, suites, strict=True))[:RUNS_MAX]

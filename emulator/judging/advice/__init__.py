@@ -1,9 +1,9 @@
-"""Advice: which single faults break which promises with somebody's settings, why, and what would end it.
+"""Advice: single faults that break promises under given settings, reasons, and remedies.
 
-`cluster` (who is there), `running` (the same of one that runs), `sense` (settings that leave nothing to ask), `faults`
-(all that is gone through, each with its moment), `pairs` of them, `workload` (a fault as the text of a scenario),
-`reasons` (what took a record away, as a sentence), `availability` (who waits, and how long), `outcomes` (what one run
-says of each promise), `playing` (faults and seeds on all cores), `summary` (outcomes of one fault over its seeds),
-`causes` (what breaks in many pairs, told once), `remedies` (changes of settings, by size), `advice` (asked and
-answered: what breaks, and the smallest change that ends it); `telling`, `words` and `page` (for people).
+`cluster` (topology and settings), `running` (those of a running cluster), `sense` (rejects contradictory settings),
+`faults` (all single faults, each with its moment), `pairs` of them, `workload` (a fault as the text of a scenario),
+`reasons` (explains a lost record), `availability` (clients' waiting times), `outcomes` (promises of one run), `playing`
+(faults and seeds on all cores), `summary` (outcomes of one fault over its seeds), `causes` (groups pairs by cause),
+`remedies` (changes of settings, by size), `advice` (runs all of it: violations, and the smallest change that ends
+each); `telling`, `words` and `page` (output).
 """

@@ -85,7 +85,7 @@ class Losses:
         by, gone, gates = fate.by, fate.gone, self._gates
         if by is None:
             if isinstance(gone, LostTail):
-                return "3: power loss took it from its last leader, and nobody has led since"
+                return "3: power loss took it from its last leader, and no broker has led since"
             return ""
         if self._elected_outside(fate, by):
             return "4.2: an unclean election"

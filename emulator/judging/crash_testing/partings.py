@@ -1,4 +1,4 @@
-"""Explains divergence of logs: the leader change and the truncation rule that let a follower keep a record.
+"""Explains divergence of logs: the leader change and truncation rule that kept a record.
 
 The follower got a leader without the record and truncated by its version's rule (semantics 2.1, 8: KIP-101,
 KAFKA-6361, KAFKA-7415, KAFKA-7164).
@@ -36,7 +36,7 @@ def parting_rule(gates: Gates) -> str:
 
 
 Batches = tuple[Written, ...]
-"""Batches at one offset of a log: one or none; before 0.11 perhaps several, in the log's order."""
+"""Batches at one offset of a log in order: one or none; before 0.11 perhaps several."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -102,7 +102,7 @@ class Partings:
     def _parted(
         self, topic_partition: TopicPartition, offset: int, broker: int, own: Batches, led: list[Batches]
     ) -> Kept | None:
-        """The last time that the replica kept a record that the final leader, as all in `led`, lacks.
+        """The last time that the replica kept a record that the leaders in `led` lack.
 
         Where the final leader has all its records and more: the last time that it kept its log though its leader had
         those.
@@ -125,7 +125,7 @@ class Partings:
         return last
 
     def _buried(self, topic_partition: TopicPartition, offset: int, record: Written, above: Written) -> Kept | None:
-        """The event by which a replica kept `record` without its leader's having it, and received `above` then."""
+        """The event by which a replica kept a `record` that its leader lacked, and received `above`."""
         for broker in self._brokers(topic_partition):
             given_ms = [
                 one.record.at_ms for one in self._logs.over(topic_partition, offset, broker) if _same(one.record, above)
@@ -214,7 +214,7 @@ class Partings:
     def _decided(
         self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float, role: Followed
     ) -> Iterator[Kept]:
-        """The decision to keep the record; none if its leader had it, or if the role ended before a decision."""
+        """The decision to keep the record; none if its leader had it or the role ended before."""
         if role.before is not None and left_alone(self._gates, [role.before, (role.leader, role.epoch)]):
             theirs, differs = self._theirs(topic_partition, offset, role, role.at_ms)
             if differs:
@@ -250,7 +250,7 @@ class Partings:
         return theirs, not same
 
     def _led_ms(self, topic_partition: TopicPartition, role: Followed, at_ms: float) -> float:
-        """The time `at_ms`, or the leader's later election: until that it may have truncated its log."""
+        """The time `at_ms`, or the leader's later election; until then it may truncate its log."""
         led = [
             one.at_ms
             for one in self._history.leaders.get(topic_partition, [])
@@ -273,7 +273,7 @@ class Partings:
         return True
 
     def _answer_is_right(self, topic_partition: TopicPartition, offset: int, settled: Settled) -> bool:
-        """Whether the response is right: the leader's record there is of no later epoch than the response's.
+        """Whether the response is right: the leader's record there is of no later epoch.
 
         The response is about the follower's latest epoch or one before.
         """

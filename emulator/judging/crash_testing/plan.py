@@ -1,4 +1,4 @@
-"""Plans of deaths: victim and time, or an orderly stop and start, drawn from a seed or given.
+"""Plans of deaths: victim and time, or an orderly stop and start, from a seed or given.
 
 A death is at a step of the scenario's script: when the step begins, some time after, or before the victim's n-th
 storage operation from then on. A victim that is dead when the step begins dies before the n-th operation of its next
@@ -26,7 +26,7 @@ LATER_MAX_MS = 8_000.0
 POWER_SHARE = 0.25
 AGAIN_SHARE = 0.2
 AGAIN_MAX = 24
-"""Maximum of storage operations before the next incarnation dies: during loading or just after."""
+"""Maximum of storage operations before the next death: during loading or just after."""
 BACK_MS = (1_000.0, 9_000.0)
 
 

@@ -155,9 +155,7 @@ class Rules:
         return rules[0] if rules and set(rules) <= {HALF_WAY, EARLIER_LIFE, UNKNOWN_REGISTRATION} else ""
 
     def _left_behind(self, broken: Broken) -> str:
-        """The rule if the replica was moved away while its broker was dead; no controller informs it since; otherwise
-        "".
-        """
+        """The rule if the replica was moved away while its broker was dead; otherwise ""."""
         topic_partition, history = broken.topic_partition, self._history
         assigned = history.assignments.get(topic_partition, [])
         for broker in broken.others:
@@ -177,9 +175,7 @@ class Rules:
         return "" if numbered or broken.unexplained else "6: without idempotence each attempt stores a copy"
 
     def _led_again(self, broken: Broken) -> str:
-        """The rule if no controller saw the leader die: it leads on in the same epoch from its checkpoint; otherwise
-        "".
-        """
+        """The rule if no controller saw the leader die: it leads on from its checkpoint."""
         lives = [led for led in self._led(broken.topic_partition) if led.broker == broken.broker]
         again = sum(led.epoch == broken.epoch for led in lives) > 1
         return "3: a leader that is back in its epoch begins at its checkpoint" if again else ""

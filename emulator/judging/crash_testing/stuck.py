@@ -208,7 +208,7 @@ def first_state_unknown(history: History, topic_partition: TopicPartition, state
         return ""
     written_ms, away = stated[0].at_ms, history.away.get(office.node, [])
     if any(lost <= written_ms + timeout_ms and written_ms <= back for lost, back in away):
-        return "4.2: a first state whose writer got no response is announced to no broker before another controller takes over"
+        return "4.2: a first state whose writer got no response is announced by the next controller only"
     return ""
 
 

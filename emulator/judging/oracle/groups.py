@@ -17,7 +17,7 @@ Stored = tuple[str, TopicPartition, bool]
 def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
     for lost in truth.lost_positions:
         if lost.reason in NO_SUCH_PLACE and lost.offset != lost.asked:
-            text = f"{lost.operation} had come to offset {lost.offset}, and the broker reported no such offset: {lost.reason}"
+            text = f"{lost.operation} reached offset {lost.offset}, which no longer exists: {lost.reason}"
             details = {"operation": lost.operation, "reason": lost.reason}
             yield Violation(lost.topic_partition, lost.offset, text, details)
 
