@@ -1,9 +1,8 @@
-"""What a run's scenario expects of it, read from the run's directory.
+"""Expectations of a run's scenario, read from the run's directory.
 
-A run that was played has scenario.yaml (as resolved), settings.json and observations.json; what it expects is then
-judged by `emulator.scenario.expect`. A cluster that was just used has no scenario and no observations: its checks are
-expected to hold. A run that has a scenario but no observations was cut short; that, and one that lacks another of the
-three, cannot be more than unknown.
+A played run has scenario.yaml (as resolved), settings.json and observations.json; `emulator.scenario.expect` judges its
+expectations. A live cluster has no scenario and no observations: its checks are expected to hold. A run with a scenario
+and without observations was cut short; that run, and one that lacks another of the three, is unknown at best.
 """
 
 from __future__ import annotations
@@ -27,35 +26,34 @@ if TYPE_CHECKING:
     from emulator.scenario.observations.model import Observations
 
 SCENARIO_BYTES_MAX = 8 << 20
-"""A scenario as resolved may be longer than what it was written as."""
+"""A resolved scenario may be longer than its source."""
 SCENARIOS_KEPT_MAX = 64
 
 Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
-"""(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
+"""(checks, measures) as in verdict.json -> {"text", "held", "seen"} per expectation."""
 Vouch = Callable[[Mapping[str, CheckVerdict], Sequence[ExpectationVerdict], int], tuple[str, str]]
-"""(checks, expectations, produces that were acknowledged) -> (what shows the same, "" if nothing does; what was looked
-at)."""
+"""(checks, expectations, acknowledged produces) -> (the equal run or "", the compared runs)."""
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scenario expects.
+    """Expectations of a scenario.
 
-    violations: {check: True (at least one), or how many}; other checks are expected to hold.
-    sometimes: checks that a race may violate, and that may hold as well.
-    all_violations: whatever is violated is expected: the run equals the recording that it plays.
-    exits: nodes whose process is expected to end by itself.
-    judge: who says whether the expectations held, those about violations among them; None: only `violations` are
-    looked at.
-    timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
-    stall_limit_ms: for how long a process of a cluster that stays may stand still, in scenario ms; None: any.
-    vouch: who says what shows that late timers changed nothing; None: nobody can.
-    speed: of the run's clock; None: nobody tells.
-    unfinished: why the run did not get to its end; "": it did.
-    processes: who may have written events; none: nobody knows.
-    over: the run was played to its end.
-    link_faults: how many the scenario did; None: nobody counted.
-    missed: its waits that were not reached, a line for each.
-    account: what is to be said about its settings."""
+    - `violations`: {check: True (at least one), or a count}; other checks are expected to hold
+    - `sometimes`: checks that a race may violate, and that may hold as well
+    - `all_violations`: every violation is expected, because the run equals the recording that it plays
+    - `exits`: nodes whose process is expected to end by itself
+    - `judge`: judges the expectations, those about violations among them; None: only `violations` count
+    - `timer_limit_ms`: maximum lateness of timers at p99.9, in scenario ms (a tenth of the shortest timeout); None: any
+    - `stall_limit_ms`: maximum stall of a live cluster's process, in scenario ms; None: any
+    - `vouch`: compares a late run with punctual ones; None: not possible
+    - `speed`: of the run's clock; None: unknown
+    - `unfinished`: why the run did not get to its end; "": it did
+    - `processes`: processes that may have written events; empty: unknown
+    - `over`: the run was played to its end
+    - `link_faults`: count of the scenario's link faults; None: unknown
+    - `missed`: its waits that were not reached, a line for each
+    - `account`: notes about its settings
+    """
 
     scenario: str = ""
     world: str = "network"
@@ -76,7 +74,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     account: Account = Account()
 
     def judged(self, checks: Mapping[str, CheckVerdict], measures: Mapping[str, Any]) -> list[ExpectationVerdict]:
-        """Every expectation. A scenario that is there to violate a check is disappointed when it holds."""
+        """Results of all expectations; an expected violation fails if the check holds."""
         if self.judge is not None:
             results = self.judge(msgspec.to_builtins(checks), measures)
             return [ExpectationVerdict(one["text"], one["held"], one["seen"]) for one in results]
@@ -99,7 +97,7 @@ def _violation(name: str, wanted: bool | int, check: CheckVerdict | None) -> Exp
 
 
 class _Settings(msgspec.Struct, frozen=True):
-    """What is read of settings.json."""
+    """Fields that are read from settings.json."""
 
     world: str = "network"
     timer_limit_ms: float | None = None
@@ -111,7 +109,9 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 def expected_of(run: Path) -> Expected:
-    """What the scenario of the run at `run` expects. settings.json may say the world, the limit of timers, settings.
+    """Expectations of the scenario of the run at `run`.
+
+    settings.json may have the world, timer limits and settings.
 
     Raises:
         AuditInputError: its files cannot be understood.
@@ -178,7 +178,7 @@ def expected_of(run: Path) -> Expected:
 
 @lru_cache(maxsize=SCENARIOS_KEPT_MAX)
 def _scenario(text: str) -> Scenario:
-    """Of a thousand runs many play the same scenario, and reading it takes longer than all else that is asked here."""
+    """The parsed scenario, cached, because many of a thousand runs play the same one."""
     from emulator.scenario.load import load_scenario
 
     return load_scenario(text, "scenario.yaml")
@@ -199,7 +199,7 @@ def _vouched(
 
 
 def _settings(run: Path) -> _Settings | None:
-    """None: there are none."""
+    """Contents of settings.json; None: there is none."""
     path = run / "settings.json"
     if not os.path.lexists(path):
         return None

@@ -1,4 +1,4 @@
-"""One or many runs audited: Spark's findings, what the scenario expects and the run's health become verdicts.
+"""Audits runs: Spark's findings, the scenario's expectations and health become verdicts.
 
 gateway = start_gateway(find_java(os.environ), directory)      # ahead of need
 spark = spark_session(gateway)
@@ -43,12 +43,14 @@ def audit_runs(
     evidence_max: int = EVIDENCE_MAX,
     ahead: Ahead | None = None,
 ) -> list[Verdict]:
-    """Verdicts of `runs` (directories or globs), in their order. Writes nothing but quarantine.jsonl, where needed.
+    """Verdicts of `runs` (directories or globs), in order.
+
+    Writes nothing but quarantine.jsonl, where needed.
 
     Args:
-        expected: what the scenario expects of the run at a path; None: read from the run (`audit.expected`).
-        scratch: a directory for what does not fit in memory, reachable by all executors.
-        evidence_max: violations that a verdict tells, of each check; it counts all of them.
+        expected: expectations of the run at a path; None: read from the run (`audit.expected`).
+        scratch: a directory for data that does not fit in memory, reachable by all executors.
+        evidence_max: maximum of violations in a check's evidence; the count has all of them.
         ahead: the same checks of this one run, planned before.
 
     Raises:
@@ -71,7 +73,7 @@ def audit_runs(
 
 
 def write_verdict(verdict: Verdict, run: Path) -> Path:
-    """verdict.json in the run's directory, whole or not at all. Returns its path."""
+    """Write verdict.json in the run's directory, whole or not at all. Returns its path."""
     path = run / "verdict.json"
     write_whole(path, to_json(verdict))
     return path
@@ -94,7 +96,7 @@ def _verdict(
     reasons += undone(judged.notes, expected.link_faults)
     reasons += health.unexpected_deaths(judged.notes, expected.exits) + lacking
     if judged.notes_total > len(judged.notes):
-        reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were looked at")
+        reasons.append(f"only {len(judged.notes)} of {judged.notes_total} events about the run itself were read")
     reasons += health.stalled(judged.notes, expected.stall_limit_ms)
     reasons += [*expected.missed, *of_settings]
     if expected.unfinished:
@@ -124,7 +126,7 @@ def _verdict(
 
 
 def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[str]:
-    """Which events are not there, or cannot all be as they were written: a check that held may have held for that."""
+    """Reasons why events are missing or changed: a check may have held only because of that."""
     reasons = incomplete(
         judged.counts, judged.notes, processes=expected.processes, over=expected.over, speed=expected.speed
     )
@@ -135,7 +137,7 @@ def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[
 
 
 def _count(counts: Sequence[EventCount]) -> Counter[str]:
-    """`checks.check.Counts` of a run."""
+    """Counts of a run, as `checks.check.Counts`."""
     total: Counter[str] = Counter()
     for count in counts:
         if count.problem is not None or count.event is None:

@@ -34,10 +34,10 @@ The longest waits are TCP's next attempt after the longest cut, a leader's repor
 session of 20 s.
 """
 LEFT_MS = 10_000.0
-"""Time after the script if faults remain open: the node that started last has loaded its logs by then."""
+"""Time after the script if faults remain open; the last started node has its logs by then."""
 LOOK_MS = 1_000.0
 AGAIN_MS = 3_000.0
-"""Time from the exit of a broker that returned too early to its next start, as an operator would start it.
+"""Time from the exit of a broker that returned too early to its next start.
 
 It applies after the script.
 """
