@@ -175,7 +175,7 @@ def _check_verdict(
                 verdict.verdict = "unknown"
             verdict.reason = f"{gaps[0]}, and with it this might be no violation"
     elif verdict.judged == 0 and not gaps:
-        verdict.verdict, verdict.reason = "skipped", f"there were no {check.subject}"
+        verdict.verdict, verdict.reason = "skipped", f"no {check.subject}"
     elif (lacking := check.missing(counts)) is not None:
         verdict.verdict, verdict.reason = "unknown", lacking
     elif found.missing:

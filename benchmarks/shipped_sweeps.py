@@ -59,7 +59,7 @@ class CellWorker:
     def play(self, task: int) -> tuple[int, Cell]:
         """`task`: a cell's number. (The same, what came of it.) Raises what playing raises."""
         draw = self.space.draw(task * self.space.seeds)
-        asked, resolved = self._cells.asked(draw), self._cells.resolved(draw)
+        asked, resolved = self._cells.options(draw), self._cells.resolved(draw)
         with collector_asleep():
             result, run = Worker(asked, resolved).played(draw.seed)
         assert run is not None, result.error

@@ -1,11 +1,11 @@
-"""Divergence: at the end two in-sync replicas of a partition hold different batches at the same offset.
+"""Divergence: at the end two in-sync replicas hold different batches at the same offset.
 
 Replication copies batches whole, so at every offset below the shorter of two logs both must have the same (leader
-epoch, digest). What lies above the end of the shorter log is lag, no divergence. A replica counts if its broker runs
-and the partition's last committed ISR has it; any counts where no state is known. One that is dead, paused or outside
-the ISR is behind, whatever uncommitted tail it has, and cuts that before it is in sync again. One outside the ISR
-counts where the run was left in peace for so long that it must be in sync. Divergence while a fault lasts is ordinary;
-a run that ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
+epoch, digest). Records above the end of the shorter log are lag, no divergence. A replica counts if its broker runs and
+the partition's last committed ISR has it; any counts where no state is known. One that is dead, paused or outside the
+ISR is behind, whatever uncommitted tail it has, and truncates that before it is in sync again. One outside the ISR
+counts after a quiescent period so long that it must be in sync. Divergence while a fault lasts is ordinary. A run that
+ends with it either was not healed or has met one of Kafka's truncation errors (semantics 8).
 """
 
 from audit.checks.check import Check

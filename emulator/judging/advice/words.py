@@ -60,7 +60,7 @@ def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
 
 def telling(summaries: Sequence[FaultSummary]) -> list[FaultSummary]:
     """Faults with a conclusive run."""
-    return [one for one in summaries if one.sentences]
+    return [one for one in summaries if one.told]
 
 
 def _untold(count: int, what: str, more: bool = False) -> list[str]:

@@ -108,7 +108,7 @@ def _of_group(operation: Operation, topic_partition: TopicPartition, number: int
         group=operation.value,
         topic_partition=topic_partition,
         operation=operation.identifier,
-        asked=operation.asked,
+        requested=operation.asked,
         offset=operation.offset,
         outcome=operation.outcome,
         begun=number,

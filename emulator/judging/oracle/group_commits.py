@@ -18,9 +18,9 @@ class CommitsOfGroup:
         for one in commits:
             if one.outcome == "ok":
                 acknowledged.append(one)
-                of_offset.setdefault(one.asked, []).append(one)
+                of_offset.setdefault(one.requested, []).append(one)
             elif one.outcome in ("", "unknown"):
-                self._open_since[one.asked] = min(one.begun, self._open_since.get(one.asked, inf))
+                self._open_since[one.requested] = min(one.begun, self._open_since.get(one.requested, inf))
         acknowledged.sort(key=lambda one: one.over)
         self._over = [one.over for one in acknowledged]
         self._last: list[OfGroup] = []

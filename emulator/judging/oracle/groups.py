@@ -16,7 +16,7 @@ Stored = tuple[str, TopicPartition, bool]
 
 def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
     for lost in truth.lost_positions:
-        if lost.reason in NO_SUCH_PLACE and lost.offset != lost.asked:
+        if lost.reason in NO_SUCH_PLACE and lost.offset != lost.requested:
             text = f"{lost.operation} reached offset {lost.offset}, which no longer exists: {lost.reason}"
             details = {"operation": lost.operation, "reason": lost.reason}
             yield Violation(lost.topic_partition, lost.offset, text, details)

@@ -43,7 +43,7 @@ def _of_groups(kind: str) -> Callable[[Truth], int]:
     return lambda truth: sum(one.kind == kind and one.outcome == "ok" for one in truth.of_groups)
 
 
-IN_PEACE = "partitions of a run that was left in peace long enough"
+IN_PEACE = "partitions in a long enough quiescent period"
 
 SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "lost-acknowledged": ("acknowledged records", _acknowledged),
@@ -62,7 +62,7 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
         "batches read and positions left", lambda truth: len(truth.reads) + len(truth.lost_positions)
     ),
     "group-ahead-of-log": ("offsets committed", _of_groups("commit")),
-    "committed-offset-regression": ("looks at what is committed", _of_groups("committed")),
+    "committed-offset-regression": ("reads of committed offsets", _of_groups("committed")),
     "replica-divergence": ("batches in the logs", _batches),
     "log-matching": ("batches in the logs", _batches),
     "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
@@ -70,15 +70,15 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "high-watermark-regression": ("batches in the logs and reads", lambda truth: _batches(truth) + len(truth.reads)),
     "high-watermark-above-log-end": ("replicas with a role", lambda truth: truth.roles_seen),
     "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
-    "partition-state": ("states of partitions committed", lambda truth: len(truth.states)),
-    "fenced-leader-change": ("states of partitions committed", lambda truth: len(truth.states)),
+    "partition-state": ("committed states of partitions", lambda truth: len(truth.states)),
+    "fenced-leader-change": ("committed states of partitions", lambda truth: len(truth.states)),
     "committed-truncated": ("batches in the logs", _batches),
     "epoch-cache": ("batches in the logs", _batches),
     "checkpoint-ahead": ("logs found at starts", lambda truth: truth.logs_found),
     "no-leader": (IN_PEACE, lambda truth: judged(truth, leader_bound_ms)),
     "under-replicated": (IN_PEACE, lambda truth: judged(truth, isr_bound_ms)),
-    "unanswered-request": ("requests of a run that was left in peace long enough", requests_judged),
-    "too-few-copies": ("records acknowledged with acks=all where there was peace long enough", promised),
+    "unanswered-request": ("requests in a long enough quiescent period", requests_judged),
+    "too-few-copies": ("records acknowledged with acks=all before a long enough quiescent period", promised),
 }
 """{check: (its subjects, their count in a run)}; a check without subjects is skipped."""
 
@@ -119,7 +119,7 @@ def _judged(name: str, truth: Truth) -> dict[str, Any]:
     elif missing:
         check |= {"verdict": "unknown", "reason": "; ".join(missing)}
     elif not many:
-        check |= {"verdict": "skipped", "reason": f"there were no {subject}"}
+        check |= {"verdict": "skipped", "reason": f"no {subject}"}
     if name == "lost-acknowledged":
         acks = [ACKS[violation.details["acks"]] for violation in found]
         check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}

@@ -30,7 +30,9 @@ def request_bound_ms(peace: Peace) -> float:
 def no_leader(truth: Truth) -> Iterator[Violation]:
     for state, from_ms, lasted_ms in lasting(truth, leader_bound_ms):
         if state.leader < 0:
-            text = f"no leader for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
+            text = (
+                f"no leader for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, with all faults healed and all nodes alive"
+            )
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
@@ -41,7 +43,7 @@ def under_replicated(truth: Truth) -> Iterator[Violation]:
             isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
             text = (
                 f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, "
-                "and all was healed and alive"
+                "with all faults healed and all nodes alive"
             )
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
@@ -55,8 +57,8 @@ def unanswered_request(truth: Truth) -> Iterator[Violation]:
         lasted_ms = (peace.end_ms if one.ended_ms is None else one.ended_ms) - from_ms
         if lasted_ms > (max(least_ms, one.timeout_ms + LATE_MS) if peace.links_broken else least_ms):
             text = (
-                f"attempt {one.attempt} of {one.operation}, which {one.client} asked of broker-{one.broker}, was "
-                f"waited for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
+                f"attempt {one.attempt} of {one.operation}, which {one.client} sent to broker-{one.broker}, "
+                f"waited {lasted_ms:.0f} ms for a response from {from_ms:.0f} ms on, with all faults healed and all nodes alive"
             )
             details = {"operation": one.operation, "attempt": one.attempt, "client": one.client, "broker": one.broker}
             yield Violation(NO_PARTITION, -1, text, {**details, "from_ms": from_ms, "lasted_ms": lasted_ms})

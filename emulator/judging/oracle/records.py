@@ -78,7 +78,7 @@ def reordered(truth: Truth) -> Iterator[Violation]:
         if offset < before.offset:
             text = (
                 f"{write.operation} lies at offset {offset}, before {before.operation} at {before.offset}, "
-                "which was asked for earlier"
+                "which was requested earlier"
             )
             details = {"operation": write.operation, "earlier": before.operation, "earlier_offset": before.offset}
             yield Violation(topic_partition, offset, text, details)

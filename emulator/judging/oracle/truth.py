@@ -61,11 +61,11 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class PositionLost(msgspec.Struct, frozen=True):
-    """An operation from offset `asked` (-1: the default) that left its position `offset`."""
+    """An operation from offset `requested` (-1: the default) that left its position `offset`."""
 
     topic_partition: TopicPartition
     operation: str
-    asked: int
+    requested: int
     offset: int
     reason: str
 
@@ -88,7 +88,7 @@ class Waited(msgspec.Struct, frozen=True):
 class OfGroup(msgspec.Struct, frozen=True):
     """A group's commit, or a read of its committed offset (`kind`: commit, committed).
 
-    `asked`: the offset to commit. `offset`: the committed offset, or the one that was read. `begun`: count of
+    `requested`: the offset to commit. `offset`: the committed offset, or the one that was read. `begun`: count of
     operations that had begun before. `over`: count of those that had begun by its end, -1 without an end. `ended`:
     count of operations that had ended before. `in_znodes`: ZooKeeper stores it, not a broker; None: it has not ended.
     """
@@ -97,7 +97,7 @@ class OfGroup(msgspec.Struct, frozen=True):
     group: str
     topic_partition: TopicPartition
     operation: str
-    asked: int
+    requested: int
     offset: int
     outcome: str
     begun: int
