@@ -111,7 +111,7 @@ class Worker:
     """Player of one scenario's seeds. One per process."""
 
     def __init__(self, options: SeedsAsked, resolved: Resolved | None = None) -> None:
-        """`resolved`: the resolved `asked`, where the caller already has it."""
+        """`resolved`: the resolved `options`, where the caller already has it."""
         self._options = options
         self._resolved = resolved or options.resolved()
         recordings = options.recordings(self._resolved)

@@ -82,7 +82,7 @@ def advise_pairs(
 ) -> PairsAdvice:
     """Play pairs of faults and search remedies.
 
-    `asked`, `base`: of pairs. `singles`: results of single faults. `ended` is called after each run of the first round
+    `options`, `base`: of pairs. `singles`: of single faults. `ended` is called after each run of the first round
     and returns whether to go on. After a stop or an interrupt the runs so far are a sample. `limit`: count of runs in a
     random sample.
     """

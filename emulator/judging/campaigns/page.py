@@ -21,7 +21,7 @@ REASONS_MAX = 10
 
 
 def page_of(title: str, description: Sequence[str], cells: Sequence[Cell]) -> str:
-    """The page. `told`: lines below the title that describe the options."""
+    """The page. `description`: lines below the title that describe the options."""
     axes = axes_of(cells)
     drawn = cells if len(cells) <= CELLS_MAX else ()
     parts = [_head(title, description, cells), _maps(drawn, axes), _broken(cells, axes), _unknown(cells)]

@@ -9,6 +9,7 @@ from emulator.judging.oracle.truth import Truth, Waited
 from emulator.judging.oracle.violations import NO_PARTITION, Violation
 
 Bound = Callable[[Peace], float]
+QUIESCENT = "with all faults healed and all nodes alive"
 LATE_MS = 1_000
 """Maximum lateness of a client's own timer."""
 
@@ -30,9 +31,7 @@ def request_bound_ms(peace: Peace) -> float:
 def no_leader(truth: Truth) -> Iterator[Violation]:
     for state, from_ms, lasted_ms in lasting(truth, leader_bound_ms):
         if state.leader < 0:
-            text = (
-                f"no leader for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, with all faults healed and all nodes alive"
-            )
+            text = f"no leader for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, {QUIESCENT}"
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
@@ -41,10 +40,7 @@ def under_replicated(truth: Truth) -> Iterator[Violation]:
         replicas = truth.assignments.get(state.topic_partition, ())
         if len(state.isr) < len(replicas):
             isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
-            text = (
-                f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, "
-                "with all faults healed and all nodes alive"
-            )
+            text = f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, {QUIESCENT}"
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
@@ -58,7 +54,7 @@ def unanswered_request(truth: Truth) -> Iterator[Violation]:
         if lasted_ms > (max(least_ms, one.timeout_ms + LATE_MS) if peace.links_broken else least_ms):
             text = (
                 f"attempt {one.attempt} of {one.operation}, which {one.client} sent to broker-{one.broker}, "
-                f"waited {lasted_ms:.0f} ms for a response from {from_ms:.0f} ms on, with all faults healed and all nodes alive"
+                f"waited {lasted_ms:.0f} ms for a response from {from_ms:.0f} ms on, {QUIESCENT}"
             )
             details = {"operation": one.operation, "attempt": one.attempt, "client": one.client, "broker": one.broker}
             yield Violation(NO_PARTITION, -1, text, {**details, "from_ms": from_ms, "lasted_ms": lasted_ms})

@@ -7,11 +7,11 @@ from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPO
 from emulator.judging.crash_testing.settled import Unsettled
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.judging.crash_testing.stuck import (
-    repeats_epoch_request,
     decided_behind,
     deleted_unseen,
     exit_rule,
     first_state_unknown,
+    repeats_epoch_request,
 )
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
