@@ -5,12 +5,12 @@ that the two readers might read differently are refused, and Spark reads them in
 
 - bytes that are no UTF-8, and carriage returns, which end a line for Spark;
 - lines that do not begin with `{` and end with `}`. So no line end lies within an object: a text cannot hold one, and
-between the others of an object's parts none lies after `}` and before `{`; as many objects as lines are one each;
+  between the others of an object's parts none lies after `}` and before `{`; as many objects as lines are one each;
 - lines whose beginning differs from the first of their block, if that names run, node and incarnation in our format;
-it is parsed once for all of them;
+  it is parsed once for all of them;
 - fields that the event does not have, that come twice, or whose value is of another type (Arrow does not take them);
 - numbers that are none or out of range (the line's own: below 0 or not below SEQ_MODULUS), lines of another node,
-incarnation or run, and events that lack a part.
+  incarnation or run, and events that lack a part.
 """
 
 from __future__ import annotations

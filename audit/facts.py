@@ -3,23 +3,23 @@
 Events are parsed once and kept: in memory for runs of ordinary size, in Parquet files in a scratch directory for
 big ones (`audit.kept_lines`), divided by family, so that a check reads only what it needs. Checks see (TABLES):
 - `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
-`invocations`: operation_invoked
+  `invocations`: operation_invoked
 - `requests`: attempt_sent; `attempts`: attempt_ended
 - `rest`: every rare event: roles, controllers, nodes, faults, steps, ...
 - `logs`: final contents of every replica's log; `log_ranges`: the same by replica and leader epoch, in numbers;
-`deleted`: batches deleted on request (`audit.logs`)
+  `deleted`: batches deleted on request (`audit.logs`)
 - `unreadable`: logs that their events do not describe completely (`audit.checks.log_evidence`)
 - `overlaps`: windows in which two nodes held one role (`audit.offices`)
 - `states`: partitions' states that ZooKeeper committed (`audit.states`)
 - clients' reads: `leaps`, `lost_reads`, `doubtful_turns`; their groups' commits: `group_operations` (`audit.given`)
 - `lost`, `lost_copies`, `reused_sequences`: acknowledged records that the final leader lacks; `copied`: batches that it
-has more than once (`audit.lost`)
+  has more than once (`audit.lost`)
 - `tallies`: of big runs, counts of lines of each kind (`audit.tallies`); `disordered`: sequences that may decrease
-(`audit.stretches`), and `falls` of them (`audit.checks.reordered`); `odd_places`: suspect offsets (`audit.odd_places`);
-`replicas`: truncations and leaders of logs (`audit.logs`)
+  (`audit.stretches`), and `falls` of them (`audit.checks.reordered`); `odd_places`: suspect offsets
+  (`audit.odd_places`); `replicas`: truncations and leaders of logs (`audit.logs`)
 - `small_isrs`: periods in which leaders had too few in-sync replicas (`audit.states`)
 - `settled`: runs with a quiescent period, and its beginning; `lasting`: states in it; `waiting`: requests without a
-response; `waited`: of big runs, their count; `promised`: records acknowledged by all (`audit.settled`)
+  response; `waited`: of big runs, their count; `promised`: records acknowledged by all (`audit.settled`)
 
 A deleted topic has a name of its own in them, `t#1` (`audit.lives`); `operations` and `reads` have `gone` for its
 records, and `logs` are of the others.

@@ -3,13 +3,13 @@
 Each has few rows, or none, and is made once.
 
 - `leaps`: batches of an operation that do not begin right behind the one before, without a change of position in
-between; `before`: the last offset of that one, `giver`, `epoch`: the broker that returned it, in which leader epoch
+  between; `before`: the last offset of that one, `giver`, `epoch`: the broker that returned it, in which leader epoch
 - `lost_reads`: batches that the final leader does not hold where they were read
 - `doubtful_turns`: all reads of operations in one of the two; `stretch`: count of position changes before
 - `group_operations`: commits and reads of committed offsets (`kind`: commit, committed), by `group_id`. `asked`: the
-offset to commit. `offset`: the committed offset, or the one read. Begin and end have a time and a number in the node's
-incarnation. `store`: the group's coordinator (kafka) or ZooKeeper (znodes), which an old consumer uses instead of a
-broker. `foreign`: by a Kafka client. `outcome`, `store` null: it has not ended
+  offset to commit. `offset`: the committed offset, or the one read. Begin and end have a time and a number in the
+  node's incarnation. `store`: the group's coordinator (kafka) or ZooKeeper (znodes), which an old consumer uses instead
+  of a broker. `foreign`: by a Kafka client. `outcome`, `store` null: it has not ended
 """
 
 _TURNS = """

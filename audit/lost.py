@@ -2,12 +2,12 @@
 
 Each has few rows, unless many records were lost or copied.
 - `lost`: records of produces that ended `ok`, without any of their bytes in the final leader's log at the promised
-offset (acks=0 promises none: anywhere), and not deleted on request; `record`: its index in its produce, from 0
+  offset (acks=0 promises none: anywhere), and not deleted on request; `record`: its index in its produce, from 0
 - `lost_copies`: batches that a replica once appended at their offset, whatever happened to them
 - `reused_sequences`: records of `lost` that no replica ever appended, because their producer had used their sequence
-numbers for other records, whose offset the response had
+  numbers for other records, whose offset the response had
 - `copied`: batches of the final leader's log with a digest that it has more than once: count of `copies` and records,
-first and last offset; without the coordinators' own batches, which no client has produced
+  first and last offset; without the coordinators' own batches, which no client has produced
 """
 
 from audit.given import HAD

@@ -4,7 +4,7 @@ By its cache (the file leader-epoch-checkpoint) a replica answers where an epoch
 response: a wrong entry is a wrong truncation (KIP-101, KIP-279; semantics 2.1, 3).
 
 - A truncation of the log truncates the cache: no entry begins at or above the log's end, after a truncation and when a
-log is found on disk.
+  log is found on disk.
 - At the end each epoch of the log's batches is in the cache, and begins at the first of them.
 
 A row is an entry that outlived a truncation in one incarnation of a broker, or an epoch of a log that its cache lacks

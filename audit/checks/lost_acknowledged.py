@@ -10,15 +10,15 @@ Every row has the setting of Kafka that allows the loss (`allowed`), or a promis
 verdict counts by `acks` and by `allowed`. A loss is a violation either way.
 
 - `duplicate sequence`: the producer sent the record under a sequence number that it had used for another one, and got
-the offset of that one, as Kafka responds to every retry (KIP-98; semantics 11.1). No replica ever had the record; it is
-the client's own loss, whatever its acks.
+  the offset of that one, as Kafka responds to every retry (KIP-98; semantics 11.1). No replica ever had the record; it
+  is the client's own loss, whatever its acks.
 - `acks<=1`: the leader alone acknowledged it.
 - `unclean.leader.election`: after the record's leader epoch a replica outside the ISR was elected (semantics 4.4),
-without the record when it began to lead. A replica that has it does not lose it by its election. Batches of before 0.11
-have no epoch: there such an election allows also the loss of later records.
+  without the record when it began to lead. A replica that has it does not lose it by its election. Batches of before
+  0.11 have no epoch: there such an election allows also the loss of later records.
 - `not flushed`: a replica that had the record came back without it, from a power loss or with another disk. Kafka
-acknowledges before it flushes (`log.flush.interval.messages`), so all in-sync replicas may lose records that only
-memory holds.
+  acknowledges before it flushes (`log.flush.interval.messages`), so all in-sync replicas may lose records that only
+  memory holds.
 """
 
 from audit.checks.check import Check

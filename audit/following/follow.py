@@ -1,6 +1,6 @@
 """Follows a run to its end: takes new lines, has Spark read them, prints findings.
 
- tail -> stream (Spark) -> followed (pure) -> telling
+    tail -> stream (Spark) -> followed (pure) -> telling
 
 A process flushes a line within 50 ms, and a look sees a file as it is at one time. So all lines of all nodes that were
 written SURELY_READ_S before a look have been read by it (the watermark), unless the look ended before the files did.

@@ -1,6 +1,6 @@
 """Whether a run's events are complete: of every process, from its first event to its last.
 
- started (reported by its supervisor)  ->  node_started, numbers 1, 2, 3, ...  ->  node_stopped, or a reported death
+    started (reported by its supervisor)  ->  node_started, numbers 1, 2, 3, ...  ->  node_stopped, or a reported death
 
 A missing file, a missing incarnation, a missing beginning or end, a missing line: each is a reason for the verdict
 *unknown*, because the missing events may be those that a check looks for. Plain Python over counts and notes.

@@ -1,6 +1,6 @@
 """The cluster under test, read from a running one: topology, version, settings in force.
 
- altered at run time > set at the start;  a topic's setting > its brokers'
+    altered at run time > set at the start;  a topic's setting > its brokers'
 
 Advice is about one topic: the named one, or any if all have the same replicas and settings. A topic's own setting
 counts as its brokers' setting of the same meaning, so that a change of either is one change.

@@ -64,7 +64,7 @@ def telling(summaries: Sequence[FaultSummary]) -> list[FaultSummary]:
 
 
 def _untold(count: int, what: str, more: bool = False) -> list[str]:
-    words = f"{count} {what}{'s' if count != 1 else ''}{' more' if more else ''}"
+    words = f"{count} {'more ' if more else ''}{what}{'s' if count != 1 else ''}"
     return [f"All runs of {words} are inconclusive."] if count else []
 
 

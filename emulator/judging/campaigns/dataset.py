@@ -1,7 +1,7 @@
 """A campaign on disk: rows in Parquet, in bounded parts, each of which is whole or absent.
 
- DIR/campaign.json                                       options, and the format
- DIR/runs/scenario=ID/kafka_version=V/part-N.parquet     rows
+    DIR/campaign.json                                       options, and the format
+    DIR/runs/scenario=ID/kafka_version=V/part-N.parquet     rows
 
 A part is written under another name, synced, and renamed, at the latest after `PART_ROWS` rows or `PART_S` seconds. A
 killed campaign loses the rows of its last part alone. The same command resumes it with the runs that no part has. Two

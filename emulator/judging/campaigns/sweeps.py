@@ -1,13 +1,13 @@
 """A sweep as words of a command line, or as a file: a scenario, and the values of each axis.
 
- id: cap-choice
- title: what three settings keep and lose on each side of a cut
- scenario: cap-choice
- kafka: [2.8]
- set: {producer.acks: [0, 1, all], min.insync.replicas: [1, 2, 3]}
- param: {pause#3: [10, 30]}
- seeds: 1..5
- measures: [isr_shrinks]
+    id: cap-choice
+    title: what three settings keep and lose on each side of a cut
+    scenario: cap-choice
+    kafka: [2.8]
+    set: {producer.acks: [0, 1, all], min.insync.replicas: [1, 2, 3]}
+    param: {pause#3: [10, 30]}
+    seeds: 1..5
+    measures: [isr_shrinks]
 
 `scenarios/sweeps/` has the files that come with faultline. A single value is no axis: all cells have it.
 """

@@ -112,7 +112,7 @@ def test_the_verdict_comes_first_then_the_table_then_why(folder: Path, capsys: p
     assert asked("advise", *SAFE, "--seeds", "2") == BROKEN
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "With these settings, 1 of 1 faults lose acknowledged records."
-    assert lines[0] == "With these settings, 1 of 1 faults take away what was read."
+    assert lines[0] == "With these settings, 1 of 1 faults lose records that were read."
     assert any("every broker loses power" in line and "100%" in line for line in lines)
     told = [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
     assert [word for word in told if word in ("why", "replay", "change")] == ["why", "replay", "change"] * 2
