@@ -1,13 +1,13 @@
-"""The audit of a run that is still being played, asked before there is anything to read.
+"""Plans the audit of a run that is still being played, before there are events to read.
 
-Of what an audit of an ordinary run costs, nearly all is Spark's driver at work: names looked up, types found, plans
-made (docs/audit-cost.md). None of it needs the events. So a run that starts its virtual machine early has it plan the
-very queries that will judge it, while its cluster is at work; when that has ended, they are only run.
+Spark's driver takes nearly all the time of an ordinary audit: it looks names up, finds types, makes plans
+(docs/audit-cost.md). None of that needs the events. A run that starts its virtual machine early has it plan the queries
+while the cluster is at work. When the cluster has ended, the planned queries are only run.
 
-For that nothing of a plan may depend on what is going to be in the files. Their lines come from a task of one partition
-that looks for files when it runs (`Ahead._read`), and what is made of them is kept lazily, partition by partition.
-Some runs need another plan: those that delete topics, big ones, and those with a line that is no event. They are told
-by `Ahead.judge`, and judged as any other.
+For that, no plan may depend on the files' contents. A task of one partition looks for the files when it runs
+(`Ahead._read`), and its lines are cached lazily, partition by partition. Some runs need another plan: those that delete
+topics, big ones, and those with a line that is no event. `Ahead.judge` detects them, and the ordinary audit judges
+them.
 """
 
 from __future__ import annotations
@@ -39,14 +39,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BYTES_MAX = SMALL_MAX_BYTES
-"""Of a run that is read line by line by Python."""
+"""Maximum size of a run that Python reads line by line."""
 LINES_AT_ONCE = 1_000
-"""That Python hands to Spark as one row: a row each would take as long as to parse them."""
+"""Lines that Python passes to Spark as one row; a row each would take as long as parsing."""
 
 
 class Ahead:
-    """`run`: its directory, where there need not be anything yet. It is judged once. `problem`: why it cannot be
-    planned, "" as far as is known."""
+    """A planned audit of one run.
+
+    `run`: its directory, which may still be empty. It is judged once. `problem`: why it cannot be planned, "" as far as
+    known.
+    """
 
     def __init__(
         self, spark: SparkSession, run: Path, checks: Sequence[Check], evidence_max: int = EVIDENCE_MAX
@@ -57,7 +60,7 @@ class Ahead:
         self.problem = ""
         with tuned(spark, small=True):
             try:
-                # Who will read starts meanwhile: two Pythons, which are used again.
+                # Meanwhile two Python workers start, which the audit reuses.
                 side_by_side(lambda do: do(), [lambda: self._plan(evidence_max), self._wake])
             except PySparkException as error:
                 self.problem = first_line(error)
@@ -68,19 +71,18 @@ class Ahead:
     def _plan(self, evidence_max: int) -> None:
         facts = prepare(self._spark, [self._run], self.lines(COLUMNS))
         self.lines(WIRE_COLUMNS, wire=True).createOrReplaceTempView(WIRE_LINES)
-        # Views are the session's: who asks next makes others of these names.
+        # Views belong to the session; later queries may replace these names.
         self._invocations = self._spark.table("invocations")
         queries = questions(self._checks, evidence_max, How(tallied=False, wire=True))
         self._makers = [side_by_side(_planned, floor) for floor in facts.makers()]
         self._answers = side_by_side(lambda query: _planned(facts.sql(query)), queries)
 
     def lines(self, columns: Sequence[str], *, wire: bool = False) -> DataFrame:
-        """As `read_lines` gives them of a run that is there; but a line that is no event need not be told as one way or
-        another of not being one."""
+        """The lines as `read_lines` returns them of a finished run, but reasons of broken ones."""
         return typed_text(self._read(wire=wire), self._run, columns)
 
     def _read(self, *, wire: bool) -> DataFrame:
-        """FILE and LINE of what the run's files hold when somebody asks for it."""
+        """FILE and LINE of the lines that the run's files hold at the time of execution."""
         context = self._spark.sparkContext
         rows = context.parallelize([0], 1).mapPartitions(_reading(self._run.path, wire))
         some = self._spark.createDataFrame(rows, f"{FILE} STRING, lines ARRAY<BINARY>", verifySchema=False)
@@ -88,7 +90,7 @@ class Ahead:
         return lines.select(FILE, F.col("bytes").cast("string").alias(LINE))
 
     def judge(self, runs: Sequence[RunDirectory]) -> list[Judged] | None:
-        """None: this is another run, or of a kind that was not planned for, or Spark could not do it so."""
+        """Run the plan; None: another run, an unplanned kind of run, or a failure of Spark."""
         if self.problem or len(runs) != 1 or not self._is_as_planned(runs[0]):
             return None
         with tuned(self._spark, small=True):
@@ -98,19 +100,21 @@ class Ahead:
                 values = values_of(rows, self._invocations)
             except PySparkException as error:
                 self.problem = first_line(error)
-                return None  # what is the matter is told by who asks in the usual way
+                return None  # the ordinary audit reports the error
         [judged] = judged_by(rows, values, self._checks, [self._run.name])
         return None if any(count.problem is not None for count in judged.counts) else [judged]
 
     def _is_as_planned(self, run: RunDirectory) -> bool:
         plain = all(file.torn is None and not file.too_long for file in run.files)
         same = run.path == self._run.path and run.called == run.name
-        return plain and same and run.size_bytes <= BYTES_MAX and not lives_in_files([run]).told
+        return plain and same and run.size_bytes <= BYTES_MAX and not lives_in_files([run]).found
 
 
 def _planned(answer: DataFrame) -> DataFrame:
-    """What carries its plan out is made as well, for that takes a third of a second. A plan with a subquery would ask
-    for its rows now."""
+    """Make a query's plan and its executable form, which takes a third of a second.
+
+    A plan with a subquery would need its rows now, so it gets no executable form.
+    """
     plan = answer._jdf.queryExecution().executedPlan()
     if not plan.subqueriesAll().nonEmpty():
         plan.execute()
@@ -119,7 +123,7 @@ def _planned(answer: DataFrame) -> DataFrame:
 
 def _reading(run: Path, wire: bool) -> Callable[[Iterable[int]], Iterator[tuple[str, list[bytearray]]]]:
     def read(given: Iterable[int]) -> Iterator[tuple[str, list[bytearray]]]:
-        # What is left of it would end this Python: Spark takes one that has read all it was given for another task.
+        # A generator that is left unfinished would end this Python worker: Spark reuses only those that read all.
         assert list(given) == [0]
         for path in event_paths(run / EVENTS_FOLDER):
             if path.name.endswith(WIRE_SUFFIX) == wire:

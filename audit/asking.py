@@ -1,8 +1,9 @@
-"""`faultline sql RUN... [QUERY]`: one query's rows with their names, or a prompt when there is none. A campaign's
-directory is opened like a run's.
+"""`faultline sql RUN...
 
-On a terminal the rows are a table; in a pipe they are separated by tabs, below a line of names. A query that Spark
-refuses is one sentence that names the nearest column or table, and the place.
+[QUERY]`: prints one query's rows with their names, or opens a prompt without one.
+
+It opens a campaign's directory like a run's. On a terminal the rows form a table; in a pipe tabs separate them, below a
+line of names. If Spark refuses a query, one sentence names the nearest column or table, and the place.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ Shape = Literal["text", "csv", "json"]
 
 ALL_TABLES = ("events", *(view.name for view in VIEWS))
 ROWS_MAX = 1_000
-"""Rows that are printed unless somebody asks for more."""
+"""Default maximum of printed rows."""
 
 
 def told_apart(arguments: Sequence[str]) -> tuple[list[str], str | None]:
-    """Runs and the query: the last argument is one if it holds white space and is no directory."""
+    """(runs, query): the last argument is a query if it holds white space and is no directory."""
     if not arguments or len(arguments[-1].split()) < 2 or Path(arguments[-1]).is_dir():
         return list(arguments), None
     return list(arguments[:-1]), arguments[-1]
@@ -67,7 +68,7 @@ def sql_command(
             if query is not None:
                 return max(code, _ask(spark, query, shape, rows_max, tables))
             if sys.stdin.isatty():
-                print(f"{tables.described()}\n\nTab completes names, DESCRIBE TABLE tells its columns, Ctrl-D ends.")
+                print(f"{tables.described()}\n\nTab completes names, DESCRIBE TABLE lists columns, Ctrl-D ends.")
                 for line in typed(tables.words):
                     if line in ("help", "tables"):
                         print(tables.described())
@@ -83,7 +84,7 @@ def sql_command(
 
 
 def explained(error: PySparkException, spark: SparkSession, query: str = "", tables: Sequence[str] = ()) -> str:
-    """Why Spark refused a query, in one line, with the nearest name that there is, and its place."""
+    """Reason why Spark refused a query, with the nearest existing name and the place."""
     about = error.getMessageParameters() or {}
     place = _place(error, query)
     match (error.getCondition() or "").partition(".")[0]:
@@ -99,12 +100,15 @@ def explained(error: PySparkException, spark: SparkSession, query: str = "", tab
             return f"no function {function}{_nearest(function, functions)}{place}"
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
     words = re.sub(r"^\[[A-Z0-9_.]+\] ", "", first.strip())
-    told = re.sub(r"\.?\s*SQLSTATE: \w+", "", words).rstrip("; .")
-    return told if "(line " in told else told + place
+    reason = re.sub(r"\.?\s*SQLSTATE: \w+", "", words).rstrip("; .")
+    return reason if "(line " in reason else reason + place
 
 
 def _place(error: PySparkException, query: str) -> str:
-    """` (line 2, pos 7)`, as Spark counts: lines from 1, characters from 0. "" where Spark does not say."""
+    """Place such as ` (line 2, pos 7)` in Spark's counting: lines from 1, characters from 0.
+
+    "" if unknown.
+    """
     for context in error.getQueryContext():
         begin = context.startIndex()
         fragment = context.fragment()
@@ -115,7 +119,7 @@ def _place(error: PySparkException, query: str) -> str:
 
 
 def _ask(spark: SparkSession, query: str, shape: Shape, rows_max: int, tables: Opened | None = None) -> int:
-    """`tables`: to be made for the query; None: they are there."""
+    """Run and print a query. `tables`: created for it; None: they exist."""
     from pyspark.errors import PySparkException
 
     try:
@@ -131,15 +135,15 @@ def _ask(spark: SparkSession, query: str, shape: Shape, rows_max: int, tables: O
             tables.forget()
     _print(names, rows[:rows_max], shape)
     if len(rows) > rows_max:
-        print(f"faultline sql: there are more than {rows_max} rows; --rows N prints more", file=sys.stderr)
+        print(f"faultline sql: more than {rows_max} rows; print more with --rows N", file=sys.stderr)
     return 0
 
 
 def _print(names: Sequence[str], rows: Sequence[Row], shape: Shape) -> None:
     if shape == "json":
         named = _distinct(names)
-        told = [dict(zip(named, map(_nested, row), strict=True)) for row in rows]
-        print(msgspec.json.format(msgspec.json.encode(told, enc_hook=str), indent=2).decode())
+        objects = [dict(zip(named, map(_nested, row), strict=True)) for row in rows]
+        print(msgspec.json.format(msgspec.json.encode(objects, enc_hook=str), indent=2).decode())
     elif shape == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
@@ -168,18 +172,18 @@ def _print_table(names: Sequence[str], rows: Sequence[Row]) -> None:
 
 
 def cell_text(value: object) -> str:
-    """One line's worth: what would break a table is written as in Python, what has parts as in JSON."""
+    """Text of a value in one line: breaks as in Python, nested values as JSON."""
     return "" if value is None else re.sub(r"[\t\r\n]", lambda found: repr(found[0])[1:-1], str(_flat(value)))
 
 
 def _flat(value: object) -> object:
-    """What has parts as a text."""
+    """A nested value as text."""
     nested = _nested(value)
     return msgspec.json.encode(nested, enc_hook=str).decode() if isinstance(nested, dict | list) else nested
 
 
 def _nested(value: object) -> object:
-    """Structs as objects, whatever they are in."""
+    """The value with structs as objects, at any depth."""
     from pyspark.sql import Row
 
     match value:
@@ -193,20 +197,20 @@ def _nested(value: object) -> object:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """An object's keys: of equal names the second is called name_2."""
+    """Unique keys of an object: the second of equal names is called name_2."""
     seen: dict[str, int] = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1
     counts = dict.fromkeys(seen, 0)
-    told = []
+    keys = []
     for name in names:
         counts[name] += 1
-        told.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
-    return told
+        keys.append(name if counts[name] == 1 else f"{name}_{counts[name]}")
+    return keys
 
 
 def _piped() -> Iterator[str]:
-    """Queries on standard input: each ends with a `;` at the end of a line, the last one with the input."""
+    """Queries on standard input: each ends with a `;` at a line's end, the last with the input."""
     lines: list[str] = []
     for line in sys.stdin:
         lines.append(line)
@@ -227,7 +231,7 @@ def _plain(name: str) -> str:
 
 
 def _silence_spark() -> None:
-    """pyspark writes each refused query with Java's whole stack to standard error. `explained` says it."""
+    """Disable pyspark's log of refused queries with Java's stack; `explained` reports them."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

@@ -1,9 +1,8 @@
-"""What is told of blocks of lines besides their rows, while they are in memory: how many there are of each kind, and
-which sequences go up in them. Nobody needs to read millions of rows for that again.
+"""Sums over blocks of lines in memory: counts per kind, and sequences that must increase.
 
-Tallies have the columns of `audit.tallies`. Stretches are those of `audit.stretches`, each with the names of its
-sequence: `kind`, `run`, `node`, `incarnation`, and `topic`, `partition`, `leader_epoch` where they tell sequences of
-that kind apart. There are a few rows of both for each block.
+So no query needs to read millions of rows for them again. Tallies have the columns of `audit.tallies`. Stretches are
+those of `audit.stretches`, each with the names of its sequence: `kind`, `run`, `node`, `incarnation`, and `topic`,
+`partition`, `leader_epoch` where they distinguish sequences of that kind. Each block has a few rows of both.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _CALLED: Final = {
 }
 _PLACE: Final = ("topic", "partition")
 _NUMBER: Final = r":(?P<number>[0-9]{1,9})$"
-"""Of an operation, the how manyeth of its client's it is."""
+"""Ordinal of an operation among its client's."""
 
 
 class Sums(NamedTuple):
@@ -65,14 +64,17 @@ def _stretch_schema() -> pa.Schema:
 
 @cache
 def _scalar(value: int | str) -> pa.Scalar:
-    """Of few values; to make one takes longer than to calculate with thousands of rows."""
+    """A cached scalar; creating one takes longer than a calculation with thousands of rows."""
     import pyarrow as pa
 
     return pa.scalar(value)
 
 
 def sums_of(tables: Mapping[str, Events], runs: Sequence[str]) -> Sums:
-    """Of blocks of lines, as `audit.blocks.tables_of` gave them. `runs`: the key of each block's run."""
+    """Sums of blocks, as `audit.blocks.tables_of` returned them.
+
+    `runs`: the key of each block's run.
+    """
     import pyarrow as pa
 
     lives = _lives_of(tables, runs)
@@ -83,12 +85,12 @@ def sums_of(tables: Mapping[str, Events], runs: Sequence[str]) -> Sums:
         sequences.append(_producers(numbered["operations"]))
     if "watermarks" in numbered:
         sequences.append(_leaders(numbered["watermarks"]))
-    stretches = [_as(_stretch_schema(), lives, told) for told in sequences]
+    stretches = [_as(_stretch_schema(), lives, rows) for rows in sequences]
     return Sums(pa.concat_tables(tallies), pa.concat_tables(stretches))
 
 
 def _lives_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
-    """`run`, `node`, `incarnation` of each block, in their order."""
+    """`run`, `node`, `incarnation` of each block, in order."""
     import pyarrow as pa
 
     nodes, incarnations = [""] * len(runs), [0] * len(runs)
@@ -103,7 +105,7 @@ def _lives_of(tables: Mapping[str, Events], runs: Sequence[str]) -> pa.Table:
 
 
 def _blocks(counts: Sequence[int]) -> pa.Array:
-    """The number of its block for each row."""
+    """For each row the number of its block."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -113,19 +115,19 @@ def _blocks(counts: Sequence[int]) -> pa.Array:
     return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(ends.take(numbers), numbers))
 
 
-def _as(schema: pa.Schema, lives: pa.Table, told: pa.Table) -> pa.Table:
-    """`told`, of which each row is of a `block`, with the names of its life; what it lacks is null."""
+def _as(schema: pa.Schema, lives: pa.Table, rows: pa.Table) -> pa.Table:
+    """Rows of blocks in `schema`, with the names of their incarnations, or null."""
     import pyarrow as pa
 
-    of_lives = lives.take(told["block"])
-    columns = dict(zip([*told.column_names, *of_lives.column_names], [*told.columns, *of_lives.columns], strict=True))
+    of_lives = lives.take(rows["block"])
+    columns = dict(zip([*rows.column_names, *of_lives.column_names], [*rows.columns, *of_lives.columns], strict=True))
     return pa.table(
-        [columns.get(field.name, pa.nulls(told.num_rows)).cast(field.type) for field in schema], schema=schema
+        [columns.get(field.name, pa.nulls(rows.num_rows)).cast(field.type) for field in schema], schema=schema
     )
 
 
-def _called(told: pa.Table) -> pa.Table:
-    return told.rename_columns([_CALLED.get(name, name) for name in told.column_names])
+def _called(rows: pa.Table) -> pa.Table:
+    return rows.rename_columns([_CALLED.get(name, name) for name in rows.column_names])
 
 
 def _tallies(table: pa.Table, lives: pa.Table) -> pa.Table:
@@ -144,7 +146,7 @@ def _tallies(table: pa.Table, lives: pa.Table) -> pa.Table:
 
 
 def _records(table: pa.Table) -> pa.Array | pa.ChunkedArray:
-    """How many each event is about."""
+    """Count of records that each event is about."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,7 +156,7 @@ def _records(table: pa.Table) -> pa.Array | pa.ChunkedArray:
 
 
 def _clocks(families: Sequence[pa.Table]) -> pa.Table:
-    """Within a life time goes by, line by line."""
+    """Sequences of times: within an incarnation the clock advances line by line."""
     import pyarrow as pa
 
     rows = [table.select(["block", "seq", "at_ms"]).rename_columns(["block", "place", "value"]) for table in families]
@@ -162,7 +164,7 @@ def _clocks(families: Sequence[pa.Table]) -> pa.Table:
 
 
 def _producers(table: pa.Table) -> pa.Table:
-    """What a client asks for later lies at a higher offset of the partition, in the order of its operations."""
+    """Sequences of offsets: a client's later requests to a partition get higher offsets."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -174,14 +176,14 @@ def _producers(table: pa.Table) -> pa.Table:
 
 
 def _leaders(table: pa.Table) -> pa.Table:
-    """A leader's high watermark moves forward while its epoch lasts."""
+    """Sequences of high watermarks: a leader's increases while its epoch lasts."""
     names = (*_PLACE, "leader_epoch")
     rows = table.select(["block", "seq", "high_watermark", *names]).filter(table["leading"])
     return _sequences("leader", rows.rename_columns(["block", "place", "value", *names]), names)
 
 
 def _fits(numbers: pa.ChunkedArray) -> bool:
-    """Whether two of them make one."""
+    """Whether two such numbers fit into one."""
     import pyarrow.compute as pc
 
     ends = pc.min_max(numbers).as_py()
@@ -189,7 +191,7 @@ def _fits(numbers: pa.ChunkedArray) -> bool:
 
 
 def _sequences(kind: str, rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Each sequence of each block: `rows` of one block and the same `names` are one, in the order of their `place`."""
+    """Each sequence of each block: rows with the same `names`, in the order of `place`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -199,21 +201,21 @@ def _sequences(kind: str, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
         sequence = pc.add(pc.multiply(sequence, _scalar(len(coded.dictionary))), coded.indices.cast(pa.int64()))
     rows = rows.append_column("sequence", sequence)
-    told = rows.group_by(["block", *names, "sequence"], use_threads=False).aggregate(
+    rows = rows.group_by(["block", *names, "sequence"], use_threads=False).aggregate(
         [(name, pick) for name in ("place", "value") for pick in ("min", "max")]
     )
-    ordered = pc.invert(pc.is_in(told["sequence"], value_set=_disordered(rows)))
-    told = told.append_column("kind", pa.repeat(_scalar(kind), told.num_rows))
-    return _called(told).append_column("ordered", ordered)
+    ordered = pc.invert(pc.is_in(rows["sequence"], value_set=_disordered(rows)))
+    rows = rows.append_column("kind", pa.repeat(_scalar(kind), rows.num_rows))
+    return _called(rows).append_column("ordered", ordered)
 
 
 def _disordered(rows: pa.Table) -> pa.Array:
-    """The sequences in which a `place` comes twice, or a `value` is less than one before it, or may be."""
+    """Sequences in which a `place` occurs twice or a `value` decreases, or may do so."""
     import pyarrow.compute as pc
 
     if not all(_fits(rows[name]) for name in ("place", "sequence")):
         return pc.unique(rows["sequence"])
-    # One number says which sequence and which place in it.
+    # One number identifies the sequence and the place in it.
     at = pc.add(pc.multiply(rows["sequence"], _scalar(SEQ_MODULUS)), rows["place"]).combine_chunks()
     order = pc.array_sort_indices(at)
     at, value, sequence = (column.take(order) for column in (at, rows["value"], rows["sequence"]))

@@ -1,16 +1,16 @@
-"""Blocks of event files' lines as tables of Arrow, if every line is an event of its block's file; else nothing.
+"""Blocks of event files' lines as Arrow tables, if every line is an event; else refused.
 
-What `audit.events` asks Spark of each line is asked here of all lines of a kind at once, in native code, and more
-strictly: whatever the two readers could take differently is refused, and then Spark looks at it. Refused are
+Native code checks all lines of a kind at once here, and more strictly than `audit.events` has Spark check each. Lines
+that the two readers might read differently are refused, and Spark reads them instead. Refused are
 
 - bytes that are no UTF-8, and carriage returns, which end a line for Spark;
 - lines that do not begin with `{` and end with `}`. So no line end lies within an object: a text cannot hold one, and
   between the others of an object's parts none lies after `}` and before `{`; as many objects as lines are one each;
-- lines that do not begin as the first of their block, where that says of which run, node and life it is as we write it,
-  which is read once for all of them;
+- lines whose beginning differs from the first of their block, if that names run, node and incarnation in our format;
+  it is parsed once for all of them;
 - fields that the event does not have, that come twice, or whose value is of another type (Arrow does not take them);
-- numbers that are none or out of range (the line's own: below 0 or not below SEQ_MODULUS), lines of another node, life
-  or run, and events that lack a part.
+- numbers that are none or out of range (the line's own: below 0 or not below SEQ_MODULUS), lines of another node,
+  incarnation or run, and events that lack a part.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RARE_COLUMN: Final = "rare"
-"""The line, or all but its beginning, of events that are rare: what else is in it is read from there."""
+"""Column of rare events: the line, or all but its beginning, with the other fields."""
 
 _BETWEEN: Final = b"}\n{"
-"""What two lines have between their insides, which are called objects here."""
+"""Bytes between the insides of two lines, which are called objects here."""
 _TEXT: Final = rb'"[^"\\\x00-\x1f]*"'
 _NUMBER: Final = rb"[0-9]{1,9}"
 _BEGINNING: Final = re.compile(
@@ -53,30 +53,36 @@ _EVENT = re.compile(rb'"event":"([a-z_]+)"')
 
 
 class Source(NamedTuple):
-    """Where a block is from. `run`: what the run calls itself; `file`: its name, which tells whose events are in it."""
+    """Source of a block.
+
+    `run`: the run's own name; `file`: the file's name, which names the node of its events.
+    """
 
     run: str
     file: str
 
 
 class Refused(Exception):
-    """It takes Spark to tell what is in these lines."""
+    """A block that only Spark can read."""
 
 
 class Events(NamedTuple):
-    """`table`: the events of a family, with those of the columns FREQUENT that they can have but `run`, and
-    RARE_COLUMN; `counts`: how many of them are from each block, in their order."""
+    """Events of a family.
+
+    `table`: those of the columns FREQUENT that they can have, without `run`, and RARE_COLUMN. `counts`: rows per block,
+    in order.
+    """
 
     table: pa.Table
     counts: list[int]
 
 
 def tables_of(blocks: Sequence[tuple[bytes, Source]]) -> dict[str, Events]:
-    """{family: the events of it}. To Arrow a call costs as much as a thousand lines, so small blocks come together.
+    """{family: its events}, of several blocks together, because calls of Arrow are expensive.
 
     A block: whole lines, the last one with its end; together of less than 2 GiB.
 
-    Raises: Refused: one of them is, nobody tells which.
+    Raises: Refused: one of them is; which one is unknown.
     """
     beginnings = _beginnings(blocks)
     objects: dict[str, list[list[bytes]]] = {}
@@ -90,7 +96,7 @@ def tables_of(blocks: Sequence[tuple[bytes, Source]]) -> dict[str, Events]:
 
 
 class _Life(msgspec.Struct):
-    """What the lines of a block begin with."""
+    """Beginning of a block's lines."""
 
     format: int
     run: str
@@ -99,7 +105,7 @@ class _Life(msgspec.Struct):
 
 
 def _beginnings(blocks: Sequence[tuple[bytes, Source]]) -> list[bytes]:
-    """What the lines of each begin with, to its last comma; nothing, where one begins otherwise."""
+    """The common beginning of each block's lines, to its last comma; empty, if one has another."""
     found = [_BEGINNING.match(block) for block, _ in blocks]
     return [one[0] for one in found if one is not None] if all(found) else []
 
@@ -115,7 +121,7 @@ def _life_of(beginning: bytes, source: Source) -> _Life:
 
 
 def columns_of(family: str) -> list[str]:
-    """Of its table, in their order."""
+    """Columns of the family's table, in order."""
     if family == RARE_ONES:
         return [*(name for name in FREQUENT if name != "run"), RARE_COLUMN]
     theirs = _fields_of(TABLES[family][0])
@@ -140,7 +146,7 @@ def _is_utf8(block: bytes) -> bool:
 
 
 def _objects_of(block: bytes, beginning: bytes) -> dict[str, list[bytes]]:
-    """{family: its objects}, each without the `beginning` that all lines have."""
+    """{family: its objects}, each without the `beginning` that all lines share."""
     objects = block.split(b"}\n" + beginning)
     objects[-1] = objects[-1][:-2]
     objects[0] = objects[0][len(beginning) :]
@@ -168,12 +174,12 @@ def _fields_of(event: str) -> dict[str, None]:
 def _events_of(
     family: str, of_blocks: list[list[bytes]], sources: Sequence[Source], lives: Sequence[_Life] | None
 ) -> Events:
-    """`lives`: of the blocks, where their objects do not say it themselves."""
+    """The events of one family. `lives`: of the blocks, where their objects omit them."""
     objects = [*chain.from_iterable(of_blocks)]
     counts = [*map(len, of_blocks)]
     names = [*FIELDS] if family == RARE_ONES else [*_fields_of(TABLES[family][0])]
-    told = () if lives is None else _Life.__struct_fields__
-    table = _parsed(objects, [name for name in names if name not in told])
+    named = () if lives is None else _Life.__struct_fields__
+    table = _parsed(objects, [name for name in names if name not in named])
     if lives is None:
         _are_of_their_files(table, counts, sources)
     else:
@@ -198,7 +204,7 @@ def _with_lives(table: pa.Table, counts: Sequence[int], lives: Sequence[_Life]) 
 
 
 def _rare_ones(table: pa.Table, objects: list[bytes]) -> pa.Table:
-    """With RARE_COLUMN."""
+    """The table with RARE_COLUMN."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -206,7 +212,7 @@ def _rare_ones(table: pa.Table, objects: list[bytes]) -> pa.Table:
         _need(event in EVENTS and event not in FAMILY_OF)
         _are_whole(table.filter(pc.equal(table["event"], event)), event)
     for buckets in table["buckets"].drop_null().to_pylist():
-        _need(are_buckets(buckets) and not buckets.endswith("\n"))  # to Java other characters end a line, too
+        _need(are_buckets(buckets) and not buckets.endswith("\n"))  # Java takes more characters for a line end
     return table.append_column(RARE_COLUMN, pa.array([b"{%b}" % one for one in objects], pa.string()))
 
 
@@ -217,7 +223,7 @@ def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
     lines = [*objects]
     lines[0] = b"{" + lines[0]
     lines[-1] += b"}\n"
-    text = _BETWEEN.join(lines)  # a block is copied no more often than it must: two threads wait for memory
+    text = _BETWEEN.join(lines)  # copies are expensive: two threads wait for memory
     try:
         table = pj.read_json(
             pa.BufferReader(text),
@@ -231,7 +237,7 @@ def _parsed(objects: list[bytes], fields: list[str]) -> pa.Table:
 
 
 def _are_of_their_files(table: pa.Table, counts: Sequence[int], sources: Sequence[Source]) -> None:
-    """Of our format, and of one node, life and run, which are the file's."""
+    """Refuse another format, or several nodes, incarnations or runs, or others than the file's."""
     _need(_only(table, "format") == EVENT_FORMAT)
     begin = 0
     for count, source in zip(counts, sources, strict=True):
@@ -246,7 +252,7 @@ def _is_of(source: Source, run: str, node: str, incarnation: int) -> None:
 
 
 def _are_possible(table: pa.Table) -> None:
-    """Of numbers that can be."""
+    """Refuse impossible numbers."""
     _are_within(table["seq"], SEQ_MODULUS - 1, least=0)
     for name in table.column_names:
         if name in COUNTS_MAX:
@@ -263,7 +269,7 @@ def _are_whole(table: pa.Table, event: str) -> None:
 
 
 def _are_within(column: pa.ChunkedArray, most: float, least: float | None = None) -> None:
-    """No NaN either: it is neither less nor more than anything, so it is looked for."""
+    """Refuse values out of bounds, and NaN, which no comparison finds."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -274,7 +280,7 @@ def _are_within(column: pa.ChunkedArray, most: float, least: float | None = None
 
 
 def _only(table: pa.Table, name: str) -> Any:
-    """The value that all have."""
+    """The value that all rows share."""
     values = table[name].unique().to_pylist()
     _need(len(values) == 1)
     return values[0]

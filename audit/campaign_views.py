@@ -1,7 +1,7 @@
-"""A campaign's rows as tables for `faultline sql`: what each is called, what it holds, and how it is made.
+"""A campaign's rows as tables for `faultline sql`: their names, contents and queries.
 
-`runs` has every column of docs/campaigns.md; the others are made from it. `campaign` tells campaigns apart where
-several are opened together.
+`runs` has every column of docs/campaigns.md; the others are made from it. `campaign` distinguishes campaigns that are
+opened together.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _RUN = "campaign, scenario, kafka_version, cell, seed, settings, parameters"
 CAMPAIGN_VIEWS: tuple[View, ...] = (
     View(
         "checks",
-        "What the oracle says of each promise: one row per run and check.",
+        "The oracle's verdict on each promise: one row per run and check.",
         f"""SELECT {_RUN}, one.check, one.verdict, one.expected, one.count, one.judged, replay
            FROM runs LATERAL VIEW explode(checks) AS one""",
     ),
     View(
         "measures",
-        "What was measured: one row per run and measure, `az` where it is one AZ's (`unavailable_ms`).",
+        "Measures: one row per run and measure, `az` where it is one AZ's (`unavailable_ms`).",
         f"""SELECT * FROM (
              SELECT {_RUN}, replay, stack({len(_MEASURED)}, {_STACKED}) AS (measure, value), NULL AS az FROM runs
              UNION ALL SELECT {_RUN}, replay, 'unavailable_ms' AS measure, ms AS value, az
@@ -45,8 +45,8 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
     ),
     View(
         "cells",
-        "Each choice of version, settings and parameters, over its seeds: how many runs, how many tell something, in "
-        "which share of those something was lost, duplicated or diverged, and the most.",
+        "Each choice of version, settings and parameters over its seeds: runs, conclusive runs (`told`), the share of "
+        "those with losses, duplicates or divergence, and the maximum of losses.",
         """SELECT campaign, scenario, kafka_version, cell, settings, parameters, count(*) AS runs,
              count_if(told) AS told, avg(int(lost > 0)) FILTER (WHERE told) AS losing,
              max(lost) FILTER (WHERE told) AS most_lost, avg(int(duplicated > 0)) FILTER (WHERE told) AS duplicating,
@@ -56,8 +56,8 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
     ),
     View(
         "broken",
-        "What breaks: each promise in each cell where it was broken, in which share of the runs that tell, and the "
-        "command that plays the first of them again.",
+        "Violations: each promise in each cell where it was broken, its share of the conclusive runs, and the "
+        "command that replays the first of them.",
         """SELECT campaign, scenario, kafka_version, cell, settings, parameters, check, count_if(violated) AS runs,
              count(*) AS of, avg(int(violated)) AS share, min_by(replay, seed) FILTER (WHERE violated) AS replay
            FROM (SELECT campaign, scenario, kafka_version, cell, settings, parameters, seed, replay, one.check,
@@ -68,12 +68,12 @@ CAMPAIGN_VIEWS: tuple[View, ...] = (
     ),
 )
 
-RUNS_HOLDS = "Every run: what it was, what became of it, and how to play it again."
-"""Of `runs`, which the others are made from."""
+RUNS_HOLDS = "Every run: its options, its results, and its replay command."
+"""Description of `runs`, from which the others are made."""
 
 
 def create_campaign_views(spark: SparkSession, directories: Sequence[Path], query: str | None = None) -> None:
-    """Make them in the session, for `query` those that it names; without one, all. Raises AuditInputError."""
+    """Create the tables that `query` names; without one, all. Raises AuditInputError."""
     from pyspark.sql import functions as F
 
     if len(directories) > CAMPAIGNS_MAX:
@@ -96,7 +96,7 @@ def create_campaign_views(spark: SparkSession, directories: Sequence[Path], quer
 
 
 def _named(directories: Sequence[Path]) -> dict[str, Path]:
-    """{what tells it apart: directory}, each once."""
+    """{distinguishing name: directory}, each once."""
     paths = list(dict.fromkeys(path.resolve() for path in directories))
     depth = 1
     while len({path.parts[-depth:] for path in paths}) < len(paths):

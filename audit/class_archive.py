@@ -1,10 +1,12 @@
-"""A class archive halves the time to Spark's first answer; `python -m audit.class_archive` makes it, once.
+"""Class archive that halves the time to Spark's first answer.
 
-Starting Spark means loading some 12,000 classes out of 280 jars, checking and linking each. Java can keep the
-result in a file that it maps on the next start: Java 25 with all of it linked, lambdas, too ("ahead-of-time cache", JEP
-483), 17 and 21 with what is checked ("application class-data sharing"). Two steps: a training session, which does what
-an audit does and notes which classes that took, then the dump. Half a minute and 200 MB on disk, as part of `make`'s
-set-up. Without an archive, or with one that does not fit, all works as well and starts more slowly.
+`python -m audit.class_archive` makes it once.
+
+Starting Spark means loading some 12,000 classes out of 280 jars, checking and linking each. Java can keep the result in
+a file that it maps on the next start. Java 25 keeps all of it linked, with lambdas ("ahead-of-time cache", JEP 483); 17
+and 21 keep checked classes ("application class-data sharing"). There are two steps: a training session, which does the
+work of an audit and notes the classes, then the dump. It takes half a minute and 200 MB on disk, as a part of `make`'s
+set-up. Without an archive, or with an unsuitable one, all works as well and starts more slowly.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DUMP_TIMEOUT_S = 600.0
-"""Also of the training session's end: Java 25 writes then what it noted."""
+"""Limit, also of the training session's end: Java 25 writes its notes then."""
 OUTPUT_TAIL_CHARS = 2_000
 
 
 class ClassArchiveError(Exception):
-    """Java could not write the archive; the message carries its last words."""
+    """Java could not write the archive; the message has the end of its output."""
 
 
 def make_class_archive(java: Java) -> Path:
@@ -56,7 +58,7 @@ def make_class_archive(java: Java) -> Path:
 
 
 def _train(java: Java, scratch: Path, classes: Path) -> None:
-    """Run what an audit runs, and have Java note the classes it loaded."""
+    """Run an audit and have Java note the classes that it loads."""
     noting = (
         ("-XX:AOTMode=record", f"-XX:AOTConfiguration={classes}", "-Xlog:disable")
         if ahead_of_time(java)
@@ -73,7 +75,7 @@ def _train(java: Java, scratch: Path, classes: Path) -> None:
 
 
 def _audit(session: SparkSession, scratch: Path) -> None:
-    """An audit as a run of ordinary size has it."""
+    """Audit a run of ordinary size."""
     from audit.ahead import Ahead
     from audit.checks.registry import CHECKS
     from audit.run import audit_runs
@@ -86,7 +88,7 @@ def _audit(session: SparkSession, scratch: Path) -> None:
 
 
 def train(session: SparkSession, scratch: Path) -> None:
-    """What checks are made of: reading JSON lines, quarantine, counts, neighbours, joins, Parquet."""
+    """Run the operations of checks: reading JSON lines, counts, windows, joins, Parquet."""
     from pyspark.sql import Window
     from pyspark.sql import functions as sf
 

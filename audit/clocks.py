@@ -1,18 +1,18 @@
-"""Clocks that contradict causes: what one node did is told to be earlier than what led to it at another.
+"""Finds clocks that contradict causality: an event earlier than its cause at another node.
 
-Between nodes the scenario's clock places events (`audit.offices`). It can be wrong: a file whose times are shifted, a
-machine whose clock is. Wherever one event must have come before another whatever clocks say, the two are compared, so
-that a wrong clock makes a run unknown instead of better:
+Between nodes the scenario's clock orders events (`audit.offices`). It can be wrong: a file whose times are shifted, a
+machine with a wrong clock. Wherever one event must precede another, the query compares their times, so that a wrong
+clock makes a run unknown instead of better:
 
-- a batch is appended by a leader before any follower has it;
-- a leader epoch is committed by the session service before a broker takes a role in it, as is a controller epoch;
-- a leader appends a record before a client is told that it is there;
-- a process is started, and a rule asked for, before it begins, or is in force.
+- a leader appends a batch before any follower has it;
+- ZooKeeper commits a leader epoch before a broker takes a role in it, and a controller epoch likewise;
+- a leader appends a record before a client learns its offset;
+- the injector requests a process or a rule before the process begins or the rule is in force.
 
-In a big set of runs batches (`audit.odd_places`) and records are told apart by a number first, and those are looked at
-whose times could contradict.
+In a big set of runs a number identifies batches (`audit.odd_places`) and records first; only those whose times could
+contradict are compared.
 
-CLOCKS gives rows `run`, `text`: one for each pair of nodes.
+CLOCKS has rows `run`, `text`: one for each pair of nodes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ JOIN (
 ) USING (run, controller_epoch)
 """
 
-_ASKED = """
+_REQUESTS = """
 SELECT run, before_node, before_ms, node AS after_node, at_ms AS after_ms
 FROM (
   SELECT run, rule, node, min(at_ms) AS at_ms FROM rest WHERE event = 'fault_in_force' GROUP BY run, rule, node
@@ -111,7 +111,7 @@ WHERE o.kind = 'produce' AND o.outcome = 'ok' AND o.acks != 0
 
 _EDGES = " UNION ALL ".join(
     f"SELECT run, before_node, before_ms, after_node, after_ms FROM ({edges})"
-    for edges in (_APPENDS, _ROLES, _CONTROLLERS, _ASKED, _RECORDS)
+    for edges in (_APPENDS, _ROLES, _CONTROLLERS, _REQUESTS, _RECORDS)
 )
 CLOCKS = f"""
 SELECT run, format_string(

@@ -1,4 +1,4 @@
-"""What the command line calls: `audit` and `report`. Each prints and returns an exit code.
+"""Functions of the commands `audit` and `report`. Each prints and returns an exit code.
 
 Bad input is one sentence on standard error and code 2, never a traceback.
 """
@@ -58,8 +58,11 @@ if TYPE_CHECKING:
 DEFAULT_MASTER = "local[*]"
 EVIDENCE_SHOWN_MAX = 5
 REPORTS_UNASKED_MAX = 20
-"""Runs that somebody is going to look at one by one. A page takes a tenth of a second and a megabyte, and `faultline
-report RUN` makes it at any time."""
+"""Maximum of runs that get a page by default.
+
+A user reads so few one by one. A page takes a tenth of a second and a megabyte; `faultline report RUN` makes it at any
+time.
+"""
 
 
 def audit_command(
@@ -74,7 +77,7 @@ def audit_command(
     verbose: bool = False,
     unusable: Sequence[UnusableRun] = (),
 ) -> int:
-    """`faultline audit RUN...`: verdict.json and report.html into each run; `out`: Parquet and JSON of all of them.
+    """`faultline audit RUN...`: writes verdict.json and report.html into each run.
 
     A run that cannot be audited does not end the audit of the others: it is named, is *unknown* in what is printed and
     written for machines, and makes the exit code 2.
@@ -219,7 +222,7 @@ def report_command(run: str, json: bool = False) -> int:
 
 
 def print_json(verdicts: Sequence[Verdict]) -> None:
-    """One verdict as an object, several as a list."""
+    """Print one verdict as an object, several as a list."""
     if len(verdicts) == 1:
         sys.stdout.write(to_json(verdicts[0]).decode())
     else:
@@ -227,9 +230,12 @@ def print_json(verdicts: Sequence[Verdict]) -> None:
 
 
 def verdict_text(verdict: Verdict, *, verbose: bool = False) -> str:
-    """The verdict for a terminal; what broke comes first. `verbose`: name each check that held or was skipped."""
+    """The verdict for a terminal, broken promises first.
+
+    `verbose`: name checks that held or were skipped.
+    """
     head = {True: "as expected", False: "NOT as expected", "unknown": "UNKNOWN"}[verdict.valid]
-    if not verdict.scenario and verdict.valid != "unknown":  # a cluster that stays: nobody said what to expect
+    if not verdict.scenario and verdict.valid != "unknown":  # a live cluster, without expectations
         broken = [name for name, check in verdict.checks.items() if check.verdict == "violated"]
         head = f"violated: {', '.join(broken)}" if broken else "every check held"
     lines = [f"{verdict.run}: {head}"]
@@ -263,15 +269,15 @@ def verdict_text(verdict: Verdict, *, verbose: bool = False) -> str:
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
-    """How many of them came out how; each check that was violated, or could not be judged, in how many runs."""
+    """Counts of verdicts, and of each check the runs in which it was violated or unknown."""
     count = Counter(verdict.valid for verdict in verdicts)
     words: dict[Valid, str] = {True: "as expected", False: "NOT as expected", "unknown": "UNKNOWN"}
     lines = [f"{len(verdicts)} runs: " + ", ".join(f"{count[valid]} {word}" for valid, word in words.items())]
     names = dict.fromkeys(name for verdict in verdicts for name in verdict.checks)
     width = _name_width(names)
     for name in names:
-        told = Counter(verdict.checks[name].verdict for verdict in verdicts if name in verdict.checks)
-        some = ", ".join(f"{what} in {told[what]}" for what in ("violated", "unknown") if told[what])
+        screen = Counter(verdict.checks[name].verdict for verdict in verdicts if name in verdict.checks)
+        some = ", ".join(f"{what} in {screen[what]}" for what in ("violated", "unknown") if screen[what])
         lines += [f"  {name:<{width}}{some}"] if some else []
     return "\n".join(lines)
 
@@ -281,7 +287,7 @@ def _name_width(checks: Iterable[str]) -> int:
 
 
 def _print_verdict(verdict: Verdict, *, verbose: bool) -> None:
-    """On a terminal with colours, and wrapped below where a line begins."""
+    """Print in colours on a terminal, with an indent for wrapped lines."""
     text = verdict_text(verdict, verbose=verbose)
     if not sys.stdout.isatty():
         print(text)
@@ -303,14 +309,14 @@ def _print_verdict(verdict: Verdict, *, verbose: bool) -> None:
 
 @contextmanager
 def _progress(count: int) -> Iterator[None]:
-    """A line on a terminal; nothing in a pipe."""
+    """Show a line of progress on a terminal; nothing in a pipe."""
     from emulator.screen import Screen
 
-    told = Screen(stderr=True, highlight=False)
-    if not told.is_terminal:
+    screen = Screen(stderr=True, highlight=False)
+    if not screen.is_terminal:
         yield
         return
-    with told.status(f"Spark judges {count} run{'' if count == 1 else 's'}"):
+    with screen.status(f"Spark judges {count} run{'' if count == 1 else 's'}"):
         yield
 
 
@@ -318,8 +324,10 @@ def _progress(count: int) -> Iterator[None]:
 def spark_of(
     master: str, event_bytes: int, settings: Mapping[str, str] | None = None
 ) -> Iterator[tuple[SparkSession, Path]]:
-    """A session of Spark for so many bytes of events, and a directory for what does not fit in memory. `settings`:
-    Spark's, which overrule ours."""
+    """A session of Spark for so many bytes of events, and a directory for large data.
+
+    `settings`: Spark's, which take precedence.
+    """
     with scratch() as directory:
         java = find_java(os.environ, alone=is_local(master))
         gateway = start_gateway(java, directory, master=master, tuning=tuning_for(event_bytes))
@@ -330,12 +338,12 @@ def spark_of(
                 yield spark_session(gateway, settings=settings), own
 
 
-def _unknown(said: str) -> int:
-    """The evidence could not be looked at."""
-    print(said, file=sys.stderr)
+def _unknown(text: str) -> int:
+    """Report that the evidence could not be read; returns the exit code."""
+    print(text, file=sys.stderr)
     return EXIT_UNKNOWN
 
 
-def _unusable(said: str) -> int:
-    print(said, file=sys.stderr)
+def _unusable(text: str) -> int:
+    print(text, file=sys.stderr)
     return EXIT_UNUSABLE

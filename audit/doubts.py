@@ -1,8 +1,8 @@
-"""Doubts: events that contradict one another, or that lack what must have come before them.
+"""Finds events that contradict one another, or that lack a necessary predecessor.
 
-Whole lines are missed by their numbers (`emulator.judging.completeness`); these are told by what is in them. Each
-query gives rows `run`, `text`: one for each node and kind of doubt, and makes the run unknown. What is frequent is
-folded into blocks of numbers, or told apart by a number first.
+`emulator.judging.completeness` finds missing lines by their numbers; these queries compare the contents of lines. Each
+query has rows `run`, `text`: one for each node and kind, and makes the run unknown. Frequent events are folded into
+blocks of numbers, or compared by a number first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from audit.clocks import CLOCKS
 from audit.stretches import CLOCK, disordered_of
 
 BLOCK = 62
-"""Operations whose bits go into one number."""
+"""Count of operations whose bits share one number."""
 
 _OPERATIONS = f"""
 -- Operations of a node in blocks, as sets of bits: ended more than once, ended without ever having begun, failed
@@ -105,7 +105,7 @@ GROUP BY run
 """
 
 _CLOCK = f"""
--- Numbers go up within a life, and so does its clock. In a big run lives are looked at whose lines nobody has seen to.
+-- Numbers go up within a life, and so does its clock. In a big run only unchecked incarnations are read.
 SELECT run, format_string('the clock of %s went back in its life %d, by %d ms at %d ms', node, incarnation,
   bigint(max(was_ms - at_ms)), bigint(max_by(was_ms, was_ms - at_ms))) AS text
 FROM (
@@ -121,4 +121,4 @@ WHERE at_ms < was_ms GROUP BY run, node, incarnation
 """
 
 DOUBTS = (_OPERATIONS, _LED_UNTOLD, _LOADED_UNTOLD, _UNAPPENDED, _CLOCK, CLOCKS)
-"""Queries for rows `run`, `text`."""
+"""Queries with rows `run`, `text`."""

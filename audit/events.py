@@ -1,10 +1,10 @@
-"""Events as Spark reads them: the schema, and lines that are not events.
+"""Events as Spark reads them: the schema, and lines that are no events.
 
 One flat table; its columns are the fields of `protocol.events`, so the schema has one source. A line is put in
-quarantine, with the reason, when it is not JSON of the right types, is of another format, names no event that we
-know, or lacks a part of the envelope or of its event (`protocol.events.reading`); or is of another run than the others
-here, or of another life than its file is named after. It is counted, kept in RUN/quarantine.jsonl, and makes the
-verdict unknown: what it would have said is missing.
+quarantine, with the reason, in these cases. It is no JSON of the right types, is of another format, names an unknown
+event, or lacks a part of the envelope or of its event (`protocol.events.reading`). Or it is of another run than the
+others here, or of another incarnation than in its file's name. The audit counts it, keeps it in RUN/quarantine.jsonl,
+and makes the verdict unknown, because its contents are missing.
 """
 
 from __future__ import annotations
@@ -44,30 +44,30 @@ SPARK_TYPES: dict[type, T.DataType] = {
 }
 
 UNPARSED = "_unparsed"
-"""The text of a line that is no JSON of the right types; null for every other line."""
+"""Column with the text of a line that is no JSON of the right types; null for other lines."""
 
 
 LONGEST_LINE = "mapreduce.input.linerecordreader.line.maxlength"
-"""Hadoop's reader passes over a longer line; `audit.input` counts those."""
+"""Setting of Hadoop's reader, which skips longer lines; `audit.input` counts those."""
 LINE_SHOWN_MAX = 4_096
 """Characters of a broken line that are kept."""
 
 FILE = "_file"
-"""The name of a line's file: whatever is in it is told by the life that it is named after."""
+"""Column with the name of a line's file, which names the incarnation of its events."""
 KEY = "_key"
-"""What the line's run is called here (`run_keys`); its field `run` is what it calls itself."""
+"""Column with the key of the line's run (`run_keys`); its field `run` is the run's own name."""
 
 LINE = "_line"
-"""Its text."""
+"""Column with the line's text."""
 
 PROBLEM = "problem"
-"""Why a line is no event; null: it is one."""
+"""Column with the reason why a line is no event; null: it is one."""
 
 FREQUENT = ("batch_appended", "high_watermark_moved", "operation_ended", "operation_invoked", "records_read")
 
 
 def spark_schema(fields: Iterable[str] = FIELDS) -> T.StructType:
-    """The columns `fields`, all nullable, with their types from `protocol.events.FIELDS`."""
+    """Schema of the columns `fields`, all nullable; types from `protocol.events.FIELDS`."""
     return T.StructType([T.StructField(name, SPARK_TYPES[FIELDS[name]]) for name in fields])
 
 
@@ -75,7 +75,7 @@ EVENT_SCHEMA = spark_schema()
 
 
 def _line_schema(columns: Iterable[str]) -> T.StructType:
-    """What is parsed of a line: the envelope, `columns`, and UNPARSED."""
+    """Schema of a parsed line: the envelope, `columns`, and UNPARSED."""
     return spark_schema(dict.fromkeys((*ENVELOPE, *columns))).add(UNPARSED, T.StringType())
 
 
@@ -89,8 +89,8 @@ def read_lines(
 ) -> DataFrame:
     """Every line of the runs' files as `columns`, `run` (its key, see `run_keys`) and PROBLEM.
 
-    `wire`: the wire level's files instead of the others. `instead`: paths of other files than the runs', which are
-    called as theirs are, from the first part of the runs' keys on. Only `columns` are parsed; the envelope always is.
+    `wire`: the wire level's files instead of the others. `instead`: paths of other files than the runs', which have the
+    same names, from the first part of the runs' keys on. Only `columns` are parsed; the envelope always is.
     """
     schema = _line_schema(columns)
     paths = [path for run in runs for path in run.paths(wire=wire)] if instead is None else instead
@@ -104,21 +104,21 @@ def read_lines(
         .json(paths)
         .withColumns({KEY: _run_column(runs), FILE: F.col("_metadata.file_name")})
     )
-    return _as_asked(lines, runs, columns)
+    return _selected(lines, runs, columns)
 
 
 def typed_text(text: DataFrame, run: RunDirectory, columns: Sequence[str]) -> DataFrame:
-    """What `read_lines` gives of `run` alone, of its lines as `text`: FILE, the name of a line's file, and LINE."""
-    return _as_asked(_parsed(text.withColumn(KEY, _run_column([run])), columns), [run], columns)
+    """The result of `read_lines` for `run` alone, from its lines as `text` (FILE and LINE)."""
+    return _selected(_parsed(text.withColumn(KEY, _run_column([run])), columns), [run], columns)
 
 
-def _as_asked(lines: DataFrame, runs: Sequence[RunDirectory], columns: Sequence[str]) -> DataFrame:
+def _selected(lines: DataFrame, runs: Sequence[RunDirectory], columns: Sequence[str]) -> DataFrame:
     wanted = [F.col(KEY).alias("run") if name == "run" else F.col(name) for name in columns]
     return lines.select(*wanted, problem_of(lines, runs).alias(PROBLEM))
 
 
 def _parsed(text: DataFrame, columns: Iterable[str] = FIELDS) -> DataFrame:
-    """KEY, FILE and LINE of `text`, and `columns` and the envelope of its lines that are not empty."""
+    """KEY, FILE, LINE, the envelope and `columns` of all non-empty lines of `text`."""
     parsed = F.from_json(LINE, _line_schema(columns), {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": UNPARSED})
     lines = text.where(F.trim(LINE) != "").select(KEY, FILE, LINE, parsed.alias("parsed"))
     # From a text, Spark parses leniently what is not UTF-8; from a file it does not.
@@ -127,14 +127,14 @@ def _parsed(text: DataFrame, columns: Iterable[str] = FIELDS) -> DataFrame:
 
 
 def read_events(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFrame:
-    """Every event of every level with all its fields: what the views show."""
+    """Every event of every level with all its fields, as the views show them."""
     both = [read_lines(spark, runs, wire=wire) for wire in (False, True) if any(r.paths(wire=wire) for r in runs)]
     lines = both[0] if len(both) == 1 else both[0].unionByName(both[1])
     return lines.where(F.col(PROBLEM).isNull()).drop(PROBLEM)
 
 
 def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFrame:
-    """Lines that are no events: `run`, `file` (its name), `reason`, `line` (the text), torn lines included.
+    """Lines that are no events: `run`, `file`, `reason`, `line` (the text), torn ones included.
 
     Reads the files once more, as text: a line that is JSON but no event has lost its text in `read_lines`.
     """
@@ -152,15 +152,16 @@ def read_quarantine(spark: SparkSession, runs: Sequence[RunDirectory]) -> DataFr
 
 
 def run_keys(runs: Sequence[RunDirectory]) -> list[str]:
-    """What each is called in the column `run` when `runs` are read together: its directory's name, with as many of the
-    directories above it as it takes to tell all apart."""
+    """Keys of the runs in the column `run`: directory names with the necessary parents."""
     depth = _depth(runs)
     return ["/".join(run.path.parts[-depth:]) for run in runs]
 
 
 def problem_of(lines: DataFrame, runs: Sequence[RunDirectory]) -> Column:
-    """Why a line of `lines` is no event of its run, as `protocol.events.reading` has it of the columns there are; null
-    when it is one."""
+    """The reason why a line is no event of its run; null: it is one.
+
+    The rules are those of `protocol.events.reading`, for the columns present.
+    """
     columns, known = set(lines.columns), ", ".join(map(_text, sorted(EVENTS)))
     cases = [
         (f"`{UNPARSED}` IS NOT NULL", _text("no JSON object of the schema's types")),
@@ -184,7 +185,7 @@ def problem_of(lines: DataFrame, runs: Sequence[RunDirectory]) -> Column:
 
 
 def _lacking(columns: set[str]) -> Iterator[tuple[str, str]]:
-    """(a field of the line's event is null, which). Who is looked for first is most frequent."""
+    """(condition that a field of the event is null, reason); the most frequent events first."""
     needed = {event: [field for field in fields if field in columns] for event, fields in NEEDED.items()}
     order = sorted((event for event in needed if needed[event]), key=lambda event: (event not in FREQUENT, event))
     if not order:
@@ -218,7 +219,7 @@ def _out_of_range(columns: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _of_another_run(runs: Sequence[RunDirectory]) -> str:
-    """A run calls itself after its directory, unless that was renamed."""
+    """Condition that a line is of another run; a run has its directory's name unless renamed."""
     if len(runs) == 1:
         return f"run != {_text(runs[0].called)}"
     renamed = [
@@ -229,7 +230,7 @@ def _of_another_run(runs: Sequence[RunDirectory]) -> str:
 
 
 def _text(text: str) -> str:
-    """As a literal of SQL."""
+    """The text as a literal of SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -239,7 +240,7 @@ def _run_column(runs: Sequence[RunDirectory]) -> Column:
     depth, path = _depth(runs), F.col("_metadata.file_path")
     if _have_folders(runs):
         name = F.regexp_extract(path, rf"((?:[^/]+/){{{depth - 1}}}[^/]+)/events/(?:[^/]+/)?[^/]+$", 1)
-    else:  # this is asked of every line, and a twentieth of a large audit as a pattern
+    else:  # a pattern takes a twentieth of a large audit, as every line needs it
         name = F.substring_index(F.substring_index(path, "/", -(depth + 2)), "/", depth)
     if all(quote(str(run.path)) == str(run.path) for run in runs):
         return name
@@ -251,7 +252,7 @@ def _have_folders(runs: Sequence[RunDirectory]) -> bool:
 
 
 def _depth(runs: Sequence[RunDirectory]) -> int:
-    """How many of the last parts of their paths tell `runs` apart."""
+    """Count of the last parts of paths that distinguishes `runs`."""
     paths = {run.path for run in runs}
     longest = max((len(path.parts) for path in paths), default=1)
     for depth in range(1, longest):

@@ -1,9 +1,8 @@
-"""What a run's scenario expects of it, read from the run's directory.
+"""Expectations of a run's scenario, read from the run's directory.
 
-A run that was played has scenario.yaml (as resolved), settings.json and observations.json; what it expects is then
-judged by `emulator.scenario.expect`. A cluster that was just used has no scenario and no observations: its checks are
-expected to hold. A run that has a scenario but no observations was cut short; that, and one that lacks another of the
-three, cannot be more than unknown.
+A played run has scenario.yaml (as resolved), settings.json and observations.json; `emulator.scenario.expect` judges its
+expectations. A live cluster has no scenario and no observations: its checks are expected to hold. A run with a scenario
+and without observations was cut short; that run, and one that lacks another of the three, is unknown at best.
 """
 
 from __future__ import annotations
@@ -27,18 +26,17 @@ if TYPE_CHECKING:
     from emulator.scenario.observations.model import Observations
 
 SCENARIO_BYTES_MAX = 8 << 20
-"""A scenario as resolved may be longer than what it was written as."""
+"""A resolved scenario may be longer than its source."""
 SCENARIOS_KEPT_MAX = 64
 
 Judge = Callable[[Mapping[str, Mapping[str, Any]], Mapping[str, Any]], Sequence[Mapping[str, Any]]]
-"""(checks, measures) as in verdict.json -> one {"text", "held", "seen"} for each expectation."""
+"""(checks, measures) as in verdict.json -> {"text", "held", "seen"} per expectation."""
 Vouch = Callable[[Mapping[str, CheckVerdict], Sequence[ExpectationVerdict], int], tuple[str, str]]
-"""(checks, expectations, produces that were acknowledged) -> (what shows the same, "" if nothing does; what was looked
-at)."""
+"""(checks, expectations, acknowledged produces) -> (the equal run or "", the compared runs)."""
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scenario expects.
+    """Expectations of a scenario.
 
     violations: {check: True (at least one), or how many}; other checks are expected to hold.
     sometimes: checks that a race may violate, and that may hold as well.
@@ -76,7 +74,7 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     account: Account = Account()
 
     def judged(self, checks: Mapping[str, CheckVerdict], measures: Mapping[str, Any]) -> list[ExpectationVerdict]:
-        """Every expectation. A scenario that is there to violate a check is disappointed when it holds."""
+        """Results of all expectations; an expected violation fails if the check holds."""
         if self.judge is not None:
             results = self.judge(msgspec.to_builtins(checks), measures)
             return [ExpectationVerdict(one["text"], one["held"], one["seen"]) for one in results]
@@ -99,7 +97,7 @@ def _violation(name: str, wanted: bool | int, check: CheckVerdict | None) -> Exp
 
 
 class _Settings(msgspec.Struct, frozen=True):
-    """What is read of settings.json."""
+    """Fields that are read from settings.json."""
 
     world: str = "network"
     live: str = ""
@@ -111,7 +109,9 @@ class _Settings(msgspec.Struct, frozen=True):
 
 
 def expected_of(run: Path) -> Expected:
-    """What the scenario of the run at `run` expects. settings.json may say the world, the limit of timers, settings.
+    """Expectations of the scenario of the run at `run`.
+
+    settings.json may have the world, timer limits and settings.
 
     Raises:
         AuditInputError: its files cannot be understood.
@@ -178,7 +178,7 @@ def expected_of(run: Path) -> Expected:
 
 @lru_cache(maxsize=SCENARIOS_KEPT_MAX)
 def _scenario(text: str) -> Scenario:
-    """Of a thousand runs many play the same scenario, and reading it takes longer than all else that is asked here."""
+    """The parsed scenario, cached, because many of a thousand runs play the same one."""
     from emulator.scenario.load import load_scenario
 
     return load_scenario(text, "scenario.yaml")
@@ -199,7 +199,7 @@ def _vouched(
 
 
 def _settings(run: Path) -> _Settings | None:
-    """None: there are none."""
+    """Contents of settings.json; None: there is none."""
     path = run / "settings.json"
     if not os.path.lexists(path):
         return None

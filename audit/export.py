@@ -1,4 +1,4 @@
-"""What `faultline audit --out` leaves, for whatever reads Parquet or JSON: docs/audit-out.md says what is in it.
+"""Writes the outputs of `faultline audit --out` in Parquet and JSON (docs/audit-out.md).
 
 `events` (Parquet, by level) is every event with all its fields; `checks` and `violations` (Parquet) are the verdicts as
 rows; `verdicts.jsonl` is each run's verdict.json in one line.
@@ -26,11 +26,11 @@ CHECKS = (
 )
 VIOLATIONS = "run string, check string, expected boolean, partition string, offset bigint, text string, details string"
 PLACED = ("partition", "offset", "text")
-"""Of a violation's evidence, what has columns of its own."""
+"""Fields of a violation's evidence that have columns of their own."""
 
 
 def export(spark: SparkSession, runs: Sequence[RunDirectory], verdicts: Sequence[Verdict], out: Path) -> None:
-    """All of it into `out`; what is there from before is replaced."""
+    """Write everything into `out`; replaces former contents."""
     out.mkdir(parents=True, exist_ok=True)
     read_events(spark, runs).write.partitionBy("level").mode("overwrite").parquet(str(out / "events"))
     for name, schema, rows in (("checks", CHECKS, _checks(verdicts)), ("violations", VIOLATIONS, _found(verdicts))):

@@ -1,6 +1,6 @@
-"""Families of events: those that are frequent have a table each, of the columns they have; all others are `rest`.
+"""Groups of events: each frequent event has a table with its own columns, others `rest`.
 
-Of a big run every column costs, so no more of them is parsed than somebody asks for.
+Every column of a big run costs time, so only needed columns are parsed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TABLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "requests": ("attempt_sent", (*_WHO, "operation", "attempt", "broker", "digest", "timeout_ms")),
     "attempts": ("attempt_ended", (*_WHO, "operation", "attempt", "error")),
 }
-"""{table: (the one event in it, its columns)}. These are frequent."""
+"""{table: (its only event, its columns)}, of the frequent events."""
 FAMILY_OF: Final = {event: table for table, (event, _) in TABLES.items()}
-"""{event: its table}, of those that have one; the family of all others is RARE_ONES."""
+"""{event: its table}, of events with a table; all others are in RARE_ONES."""
 RARE_ONES: Final = "rest"
 
 REST: Final = (
@@ -42,10 +42,12 @@ REST: Final = (
 
 FREQUENT: Final = tuple(dict.fromkeys(("event", *(name for _, names in TABLES.values() for name in names))))
 RARE: Final = tuple(name for name in REST if name not in FREQUENT)
-"""Columns that only `rest` has: on a big run its rows carry them as one column of JSON, `rare`, so that the many
-others need not carry twenty nulls."""
+"""Columns that only `rest` has.
+
+On a big run its rows have them as one column of JSON, `rare`, so that the many other rows need no twenty nulls.
+"""
 
 COLUMNS: Final = (*FREQUENT, *RARE)
-"""What is parsed. On a big run every column costs."""
+"""Parsed columns; on a big run every column costs time."""
 WITH_CAUSE: Final = ("watermarks", RARE_ONES)
-"""Of the many others nobody asks which step they are of, and it is the longest text of an ordinary line."""
+"""Families that keep `cause`, a long text; no check reads it of the others."""

@@ -1,8 +1,8 @@
-"""Where the rows of a big run's table lie when they are few: in the plan, in one partition, or where they were made.
+"""Places small tables of a big run: in the plan, in one partition, or where they were made.
 
-Most tables have no row in most runs. Spark plans what is asked of no rows away, if it knows of them when it plans, and
-with them the joins, the tasks and the scans of millions of rows that they would have been compared with. Rows that lie
-in the plan are also filtered while it is made, and given to every task without a job of their own.
+Most tables have no row in most runs. If Spark knows that when it plans, it removes queries of empty tables, with their
+joins, tasks and scans of millions of rows. Rows in the plan are also filtered during planning, and reach every task
+without a job of their own.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 FEW_MAX = 100_000
-"""So many rows of a big run lie in one partition, rare events or a table's: what is asked of them alone moves none of
-them, and no code is made for it."""
+"""Maximum of rows of a big run in one partition, of rare events or of a table.
+
+Queries of such tables alone move no rows, and no code is generated for them.
+"""
 
 IN_THE_PLAN_MAX: Final = 1_000
-"""More are looked at quicker by tasks."""
+"""Maximum of rows in the plan; tasks read more rows faster."""
 
 
 def number_of(kept: DataFrame) -> int:
-    """How many rows there are, which are made now. To ask Spark for their number is to plan a query more."""
+    """Count of the rows, which are made now; a counting query would need another plan."""
     return int(kept._jdf.queryExecution().toRdd().count())
 
 
@@ -30,7 +32,7 @@ def are_few(number: int) -> bool:
 
 
 def placed(kept: DataFrame, number: int) -> DataFrame:
-    """The same rows; `number` of them."""
+    """The same rows, placed by their `number`."""
     if number == 0:
         return kept.limit(0)
     if number <= min(IN_THE_PLAN_MAX, FEW_MAX):

@@ -1,13 +1,13 @@
-"""The Java virtual machine that Spark runs in, started directly and ahead of need.
+"""The Java virtual machine of Spark, started directly and ahead of need.
 
-Spark's own way, `spark-submit`, starts a first virtual machine only to learn how to start the second, demands
-a module that Java runtimes made by jlink lack, and blocks meanwhile. Here the second one is started with the
-same class path, the same `--add-opens` and the same main class, at once and without waiting: a run starts it
-while its cluster is still at work, on lowered priority, and finds it ready when there is something to audit.
+Spark's own way, `spark-submit`, starts a first virtual machine only to learn how to start the second. It needs a module
+that Java runtimes made by jlink lack, and blocks meanwhile. This module starts the second one with the same class path,
+the same `--add-opens` and the same main class, at once and without waiting. A run starts it while its cluster is still
+at work, on lowered priority, and finds it ready for the audit.
 
-It cannot outlive us: it ends when its standard input does, which is a pipe that only this process holds, and
-where the kernel can tell it of our death, by that. Both also cover SIGKILL. A process forked from this one
-would hold a copy of the pipe: it calls `Gateway.forget_in_child`.
+The machine cannot outlive this process. It ends when its standard input does, a pipe that only this process holds, and
+also on the kernel's signal at this process's death, where available. Both also cover SIGKILL. A forked process would
+hold a copy of the pipe: it calls `Gateway.forget_in_child`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OPENED_TO_SPARK = (
 )
 
 GONE_IN_JAVA_25 = ("java.base/sun.security.action",)
-"""Spark names it all the same; Java would say so."""
+"""Packages that Spark names although Java 25 warns about them."""
 
 # "quick" compiles with C1 only and collects garbage on one thread: half the time and fewer threads to the
 # first results, which is what a run of a few thousand events wants. C1 alone gets 48 MB for what it compiles,
@@ -68,7 +68,7 @@ TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
         "-XX:TieredStopAtLevel=1",
         f"-XX:ReservedCodeCacheSize={COMPILED_CODE_BYTES}",
         "-XX:+UseSerialGC",
-        # Plans are garbage at once, and classes are never unloaded: who begins small collects both over and over.
+        # Plans are garbage at once, and classes are never unloaded: a small start would collect both over and over.
         f"-Xmn{YOUNG_MIB}m",
         f"-XX:MetaspaceSize={CLASSES_BYTES}",
     ),
@@ -80,14 +80,12 @@ TUNING_OPTIONS: dict[Tuning, tuple[str, ...]] = {
 WITHOUT_PROFILES = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTReplayTraining")
 
 # From here on the higher rate makes up for the later start: some fifteen million events. A check is some code more to
-# compile, and what is asked of all events some more that is run, so this rises with the number of checks and with what
-# they are spared (docs/audit-cost.md).
+# compile, and a query of all events some more that is run, so this rises with the number of checks and with what they
+# are spared (docs/audit-cost.md).
 STEADY_FROM_BYTES = 5_000_000_000
 
-MASTERS: Final = re.compile(
-    r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[\d+, *\d+, *\d+\]|(spark|k8s)://\S+|yarn"
-)
-"""What Spark starts on; of anything else Java would tell in a dozen lines, after a second."""
+MASTERS: Final = re.compile(r"local(\[(\*|\d+)(, *\d+)?\])?|local-cluster\[\d+, *\d+, *\d+\]|(spark|k8s)://\S+|yarn")
+"""Masters of Spark; for any other value Java would report a dozen lines, after a second."""
 
 READY_TIMEOUT_S = 60.0
 CLOSE_TIMEOUT_S = 10.0
@@ -96,12 +94,15 @@ LOG_TAIL_BYTES = 2_000
 
 
 class GatewayError(Exception):
-    """Java did not start, or Spark in it refused: the message carries the end of its log."""
+    """Java did not start, or Spark refused to; the message has the end of its log."""
 
 
 @dataclass(slots=True)
 class Gateway:
-    """A Java virtual machine, starting or started; `directory` holds all it writes. A context manager."""
+    """A Java virtual machine, starting or started; `directory` holds all its files.
+
+    A context manager.
+    """
 
     java: Java
     master: str
@@ -114,16 +115,16 @@ class Gateway:
 
     @property
     def log(self) -> Path:
-        """What the virtual machine printed: Spark's errors, nothing when all is well."""
+        """The virtual machine's output: Spark's errors, or nothing."""
         return self.directory / "jvm.log"
 
     @property
     def ready(self) -> bool:
-        """True when `connect` would not wait."""
+        """Whether `connect` would return at once."""
         return self._connection_file.exists()
 
     def connect(self, timeout_s: float = READY_TIMEOUT_S) -> Any:
-        """Wait until Spark's gateway listens, then py4j's connection to it (the same one every time).
+        """Wait until Spark's gateway listens; returns py4j's connection, always the same one.
 
         Raises:
             GatewayError: it died first, or did not listen within `timeout_s`.
@@ -143,14 +144,17 @@ class Gateway:
             time.sleep(POLL_S)
 
     def log_tail(self) -> str:
-        """The end of the log as a sentence to put behind an error's own."""
+        """The end of the log as a sentence that follows an error's own."""
         lines = self.log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace").splitlines()
         text = "\n".join(line for line in lines if not line.startswith("\tat ")).strip()
         return f" Its last words:\n{text}" if text else " It printed nothing."
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the session and the virtual machine: its standard input closes, or force. One that does not listen yet
-        has nothing to end in order, and would take seconds to see it. Idempotent.
+        """End the session and the virtual machine, by closing its standard input or by force.
+
+        Idempotent.
+
+        A machine that does not listen yet has nothing to end in order, and would take seconds to notice.
 
         `at_once`: not in order, which takes a fifth of a second; for a machine whose last answer has been used.
         """
@@ -172,7 +176,7 @@ class Gateway:
         shutil.rmtree(self._connection_file.parent, ignore_errors=True)
 
     def to_foreground(self) -> bool:
-        """End a start in the background: an ordinary process from now on. False where we lack the right to it."""
+        """Make a background process an ordinary one; False without the right to do so."""
         try:
             for task in Path(f"/proc/{self.process.pid}/task").iterdir():
                 os.sched_setscheduler(int(task.name), os.SCHED_OTHER, os.sched_param(0))
@@ -181,7 +185,7 @@ class Gateway:
         return True
 
     def forget_in_child(self) -> None:
-        """In a process forked from the one that started it: drop the pipe that keeps the machine alive."""
+        """Drop the pipe that keeps the machine alive, in a process forked from the starting one."""
         assert self.process.stdin is not None
         os.close(self.process.stdin.fileno())
 
@@ -193,7 +197,7 @@ class Gateway:
 
 
 def tuning_for(event_bytes: int) -> Tuning:
-    """The tuning that is done first with a set of checks over so many bytes of events."""
+    """The tuning that finishes first with a set of checks over so many bytes of events."""
     return "steady" if event_bytes >= STEADY_FROM_BYTES else "quick"
 
 
@@ -216,15 +220,15 @@ def start_gateway(
         master: any Spark master URL.
         tuning: see `TUNING_OPTIONS`; `tuning_for` chooses. The session's settings follow it.
         nice: added to our own niceness, 0 to 19.
-        background: run only where nothing else wants to (Linux's idle class; without `chrt` the niceness 19): for a
+        background: run only when the processor is idle (Linux's idle class; without `chrt` the niceness 19): for a
             machine that starts while a cluster's timers must not be late (benchmarks/spike.py has the figures).
         heap_mib: bound of the heap; code, class data and threads take 300 MiB more.
         archived_classes: start from the class archive, when there is one (audit/class_archive.py).
         jvm_options: last word on everything above.
 
     Raises:
-        GatewayError: `master` is none; or this Java cannot run executors in processes of their own, and it is
-            local-cluster.
+        GatewayError: `master` is invalid; or it is local-cluster, and this Java cannot run executors in processes of
+            their own.
     """
     assert 0 <= nice <= 19, nice
     if MASTERS.fullmatch(master) is None:
@@ -275,14 +279,17 @@ def start_gateway(
 
 
 UNLESS_ORPHANED: Final = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
-"""Becomes the command behind its first word, if its parent is still the process of that number."""
+"""Shell command that runs the words behind its first one, if its parent is still alive."""
 
 
 def _ending_with_us() -> list[str]:
-    """A machine notices by its standard input that we are gone, but only once it listens: one whose directory vanishes
-    before that (a killed run, whose folder somebody removes) fails on its way there, and stays. So the kernel tells it,
-    where we can ask for that: it does so when the thread ends that started it, hence of the main thread alone. Who has
-    lost us before that is asked for is told nothing, and looks for itself."""
+    """Command that ends the machine with this process, by the kernel's signal.
+
+    A machine notices the end of its standard input only once it listens. If its directory vanishes before that, as of a
+    killed run whose folder was removed, it fails on its way there, and stays. The kernel's signal covers that case. It
+    comes when the starting thread ends, so only the main thread requests it. A machine whose parent died before the
+    request gets no signal, and checks its parent itself.
+    """
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or not shutil.which("setpriv"):
         return []
@@ -299,7 +306,7 @@ def _in_background() -> list[str]:
 
 
 def module_options(java: Java) -> list[str]:
-    """What Spark may reach into; an archive is good for the very same."""
+    """Options for packages that Spark may access; an archive needs the very same ones."""
     newest = ahead_of_time(java)
     opened = [package for package in OPENED_TO_SPARK if not (newest and package in GONE_IN_JAVA_25)]
     allowed = ["--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"] if newest else []
@@ -307,11 +314,11 @@ def module_options(java: Java) -> list[str]:
 
 
 def class_archive_options(java: Java) -> list[str]:
-    """To start from the archive that was made for this Java; none, if none was."""
+    """Options to start from this Java's archive; none without an archive."""
     archive = archive_path(java)
     if not archive.exists():
         return []
-    # Should the archive not fit (a jar was touched), Java goes on without it; what it says of that is for nobody.
+    # If the archive does not fit (a jar was touched), Java goes on without it; its warnings are of no use.
     if ahead_of_time(java):
         return [f"-XX:AOTCache={archive}", "-Xlog:aot*=off"]
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
@@ -330,17 +337,17 @@ def _environment(connection_file: Path, master: str) -> dict[str, str]:
 
 
 def _connect(connection: bytes) -> Any:
-    """py4j's connection; `connection` is what Spark wrote: port, the secret's length (big-endian), secret."""
+    """py4j's connection; `connection`: port, the secret's length (big-endian), secret."""
     from pyspark.java_gateway import launch_gateway
 
-    # py4j logs the stack of every connection that breaks, as one does when we are interrupted; it also raises.
+    # py4j logs the stack of every broken connection, also after an interrupt, and raises as well.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_not_py4js)
 
     port = int.from_bytes(connection[:4], "big")
     length = int.from_bytes(connection[4:8], "big")
     secret = connection[8 : 8 + length].decode()
-    # Spark's own door for a machine that runs already; it knows which Java classes to import.
+    # Spark's own way to use a running machine; it knows which Java classes to import.
     os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = secret
     try:
@@ -350,13 +357,15 @@ def _connect(connection: bytes) -> Any:
 
 
 def _not_py4js(record: logging.LogRecord) -> bool:
-    """It logs to the root as well."""
+    """Filter of py4j's records in the root logger."""
     return record.module not in ("java_gateway", "clientserver")
 
 
 def _disconnect(client: Any, *, runs: bool) -> None:
-    """Stop the session if there is one, and make pyspark forget both: a later one starts from nothing. `runs`: the
-    virtual machine, as far as is known; of one that does not, pyspark would warn."""
+    """Stop the session, if any, and make pyspark forget it and the gateway.
+
+    `runs`: whether the virtual machine runs, as far as known; pyspark would warn about a dead one.
+    """
     from py4j.protocol import Py4JError
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -376,8 +385,10 @@ def _disconnect(client: Any, *, runs: bool) -> None:
 
 
 def _let_accumulators_end(client: Any) -> None:
-    """Tasks in Python report to a server of pyspark's, which looks once a second whether it is wanted still, and calls
-    the end of the machine an error. Nobody waits for it."""
+    """End pyspark's server for results of Python tasks without waiting for it.
+
+    It checks once a second whether it is still needed, and reports the machine's end as an error.
+    """
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context

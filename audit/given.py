@@ -1,15 +1,15 @@
-"""What consumers were given, and what their groups committed: tables that several checks read. Each has few rows, or
-none, and is made once, whoever asks for it.
+"""Tables of consumers' reads and groups' commits.
 
-- `leaps`: batches that an operation was given and that do not begin right behind the one before, where it has not left
-  its position in between; `before`: the last offset of that one, `giver`, `epoch`: who gave it, in which leader epoch
-- `lost_reads`: batches that the final leader does not hold where they were read, by whomever
-- `doubtful_turns`: all that those operations were given that are in one of the two; `stretch`: how often they had left
-  their position before
-- `group_operations`: commits and looks (`kind`: commit, committed) of groups, by `group_id`: `asked`: the offset to
-  commit, `offset`: what was committed or found, when each was begun and ended, by the clock and by the number in its
-  node's life; `store`: who keeps it, the group's coordinator (kafka) or the session service (znodes), which an old
-  consumer asks and no broker is; `foreign`: by a Kafka client; `outcome`, `store` null: it has not ended
+Each has few rows, or none, and is made once.
+
+- `leaps`: batches of an operation that do not begin right behind the one before, without a change of position in
+  between; `before`: the last offset of that one, `giver`, `epoch`: the broker that returned it, in which leader epoch
+- `lost_reads`: batches that the final leader does not hold where they were read
+- `doubtful_turns`: all reads of operations in one of the two; `stretch`: count of position changes before
+- `group_operations`: commits and reads of committed offsets (`kind`: commit, committed), by `group_id`. `asked`: the
+  offset to commit. `offset`: the committed offset, or the one read. Begin and end have a time and a number in the
+  node's incarnation. `store`: the group's coordinator (kafka) or ZooKeeper (znodes), which an old consumer uses instead
+  of a broker. `foreign`: by a Kafka client. `outcome`, `store` null: it has not ended
 """
 
 _TURNS = """
@@ -19,7 +19,7 @@ _TURNS = """
   UNION ALL
   SELECT run, operation, topic, partition, incarnation, seq, at_ms, NULL, NULL, NULL, NULL, NULL
   FROM rest WHERE event = 'position_left'"""
-"""Batches, and (base_offset null) the moments at which a position was left."""
+"""Batches, and (base_offset null) the times at which a position was left."""
 
 LEAPS = f"""
 SELECT run, operation, topic, partition, base_offset, last_offset, leader_epoch, broker, digest, before, giver, epoch

@@ -1,12 +1,12 @@
-"""Runs on disk: which directories hold one, their event files, and lines that were torn when a process died.
+"""Runs on disk: their directories, their event files, and lines cut off by a death.
 
 A run's directory has `events/NODE.INCARNATION.jsonl` (levels client and replica) and, where the wire level is
-recorded, `events/NODE.INCARNATION.wire.jsonl`: frames are the majority of events and no check needs their fields, so
-they have files of their own. Both count towards one sequence of numbers per incarnation. Of a node in a container they
-are in `events/NODE/`.
+recorded, `events/NODE.INCARNATION.wire.jsonl`. Frames are the majority of events and no check needs their fields, so
+they have files of their own. Both share one sequence of numbers per incarnation. The files of a node in a container are
+in `events/NODE/`.
 
-A process that is killed leaves at most one line without its end. Such a line is *torn*: it tells of a death, not of
-a broken file, and is counted apart from lines that are broken (`audit.events`).
+A killed process leaves at most one line without its end. Such a line is *torn*: it shows a death, not a broken file,
+and the audit counts it apart from broken lines (`audit.events`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _first_line = msgspec.json.Decoder(_Line)
 
 
 class AuditInputError(Exception):
-    """What was given cannot be audited. One sentence that names the place and the nearest valid thing."""
+    """Unusable input; one sentence that names the place and the nearest valid thing."""
 
 
 class UnusableRun(msgspec.Struct, frozen=True):
@@ -58,8 +58,11 @@ class UnusableRun(msgspec.Struct, frozen=True):
 
 
 class EventFile(msgspec.Struct, frozen=True):
-    """`torn`: the text of its last line if that was cut off in the middle, else None. `too_long`: lines that nobody
-    looks at (LINE_BYTES_MAX). `run`: what its first line calls the run, "" if it does not say."""
+    """An event file.
+
+    `torn`: the text of its last line if that is cut off, else None. `too_long`: count of lines above LINE_BYTES_MAX,
+    which are not read. `run`: the run's name in its first line, "" without one.
+    """
 
     path: Path
     size_bytes: int
@@ -73,7 +76,7 @@ class EventFile(msgspec.Struct, frozen=True):
 
 
 class RunDirectory(msgspec.Struct, frozen=True):
-    """One run. `path` is absolute."""
+    """A run's directory. `path` is absolute."""
 
     path: Path
     files: tuple[EventFile, ...]
@@ -84,16 +87,16 @@ class RunDirectory(msgspec.Struct, frozen=True):
 
     @property
     def called(self) -> str:
-        """What it calls itself, as most of its files say: a directory may have been renamed."""
-        told = Counter(file.run for file in self.files if file.run)
-        return max(told, key=lambda run: (told[run], run == self.name, run)) if told else self.name
+        """The run's own name, as most of its files have it: a directory may have been renamed."""
+        names = Counter(file.run for file in self.files if file.run)
+        return max(names, key=lambda run: (names[run], run == self.name, run)) if names else self.name
 
     @property
     def size_bytes(self) -> int:
         return sum(file.size_bytes for file in self.files)
 
     def paths(self, *, wire: bool) -> list[str]:
-        """Of the files with anything in them, as Spark takes them: globbing characters escaped."""
+        """Paths of non-empty files for Spark, with escaped globbing characters."""
         return [escaped(str(file.path)) for file in self.files if file.wire == wire and file.size_bytes]
 
 
@@ -147,8 +150,11 @@ def look_for_runs(given: Sequence[str | Path]) -> tuple[list[RunDirectory], list
 
 
 def read_directory(path: Path) -> RunDirectory:
-    """Raises AuditInputError when there is no `events` folder in it, or it cannot be read, or something in it is no
-    regular file, or is named after another node than the one that it is of."""
+    """Read a run's directory.
+
+    Raises AuditInputError: there is no `events` folder, it cannot be read, an entry is no regular file, or a file has
+    the name of another node than its folder.
+    """
     events = path / "events"
     if not events.is_dir():
         hint = f"; did you mean {path.parent}?" if (path.parent / "events").is_dir() else ""
@@ -208,10 +214,10 @@ def _event_file(path: Path) -> EventFile:
     with open_regular(path) as file:
         size_bytes = os.fstat(file.fileno()).st_size
         torn, too_long = _torn_tail(file, size_bytes), _too_long(file, size_bytes)
-        return EventFile(path.resolve(), size_bytes, torn, too_long, _run_told(file))
+        return EventFile(path.resolve(), size_bytes, torn, too_long, _run_name(file))
 
 
-def _run_told(file: BinaryIO) -> str:
+def _run_name(file: BinaryIO) -> str:
     line = os.pread(file.fileno(), FIRST_LINE_BYTES, 0).partition(b"\n")[0]
     try:
         return _first_line.decode(line).run
@@ -220,7 +226,7 @@ def _run_told(file: BinaryIO) -> str:
 
 
 def _torn_tail(file: BinaryIO, size_bytes: int) -> bytes | None:
-    """The last line if it has no end and is no JSON either: a complete line may lack just its line end."""
+    """The last line if it has no end and is no JSON; a complete line may lack just its end."""
     if size_bytes == 0:
         return None
     file.seek(-1, os.SEEK_END)
@@ -239,7 +245,7 @@ def _torn_tail(file: BinaryIO, size_bytes: int) -> bytes | None:
 
 
 def _too_long(file: BinaryIO, size_bytes: int) -> int:
-    """How many lines are longer than LINE_BYTES_MAX. Where they are not, next to nothing of the file is read."""
+    """Count of lines above LINE_BYTES_MAX. Without any, next to nothing of the file is read."""
     descriptor = file.fileno()
     for begin in range(0, size_bytes, WINDOW_BYTES):
         if b"\n" not in os.pread(descriptor, PROBE_BYTES, begin) and b"\n" not in os.pread(

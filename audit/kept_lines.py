@@ -1,9 +1,8 @@
-"""Every line of big runs, kept in Parquet files by family, so that a question reads no more than it asks for.
+"""Columnar cache of big runs' lines: Parquet files partitioned by event group.
 
-Arrow parses a line in a sixth of the time that Spark takes (docs/audit-cost.md). So blocks of lines that are all events
-(`audit.blocks`) are Arrow's, on all cores of this machine, and what can be told of a block as a whole is told then
-(`audit.block_sums`); what is left, such as the piece with a torn line in it, is Spark's. With executors elsewhere, who
-have the cores, all of it is theirs.
+Arrow parses a line in a sixth of the time that Spark takes (docs/audit-cost.md). Blocks whose lines are all events
+(`audit.blocks`) go to Arrow, on all cores of this machine, with the sums over each block (`audit.block_sums`). The
+rest, such as the piece with a torn line, goes to Spark. With executors elsewhere, which have the cores, all of it does.
 """
 
 from __future__ import annotations
@@ -37,20 +36,23 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES: Final = 4 << 20
 PIECE_BYTES: Final = 64 << 10
-"""A block that is refused is tried in pieces of so many bytes: those that are refused again are left to Spark."""
+"""Size of the pieces in which a refused block is tried again; refused pieces go to Spark."""
 ROWS_A_GROUP: Final = 1 << 16
-"""Of a Parquet file: what one thread holds of a family before it writes."""
+"""Rows of a Parquet row group: what one thread holds of a family before it writes."""
 THREADS_MAX: Final = 16
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 ARROW, SPARK = "arrow", "spark"
 LOW: Final = ("node", "topic", "event", "kind", "outcome", "client", "run")
-"""Columns of few values, which are written once each."""
+"""Columns of few values, which are dictionary-encoded."""
 
 
 class Kept(NamedTuple):
-    """`path`: where it is kept. `lines`: every line, with its `family` and, if it is broken, its PROBLEM; `families`:
-    those that there are. `sums`: what Arrow tells of those that it has read, if any (`audit.block_sums`): `tallies`
-    and `stretches`; `left`: those that Spark has read, if any."""
+    """The cache.
+
+    `path`: its directory. `lines`: every line, with its `family` and, if it is broken, its PROBLEM. `families`: those
+    present. `sums`: `tallies` and `stretches` of Arrow's lines, if any (`audit.block_sums`). `left`: Spark's lines, if
+    any.
+    """
 
     path: str
     lines: DataFrame
@@ -60,9 +62,10 @@ class Kept(NamedTuple):
 
 
 def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str) -> Kept:
-    """Every line of `runs` but those of the wire level, in Parquet files at `path`, divided by who read them and by
-    `family`: PROBLEM, the columns FREQUENT, and RARE_COLUMN, JSON that has the columns RARE, of those that are rare.
-    What is the same in all rows, the name of a single run, is not written.
+    """Write the lines of `runs` but the wire level's to Parquet files, by reader and `family`.
+
+    Columns are PROBLEM, FREQUENT, and RARE_COLUMN, JSON with the columns RARE of rare events. The name of a single run,
+    equal in all rows, is not written.
 
     Raises: SparkFailed: the disk is full.
     """
@@ -82,8 +85,8 @@ def lines_in_files(spark: SparkSession, runs: Sequence[RunDirectory], path: str)
     kept = f"{path}/kept"
     if lines is not None:
         rare = F.when(F.col("family") == RARE_ONES, F.to_json(F.struct(*RARE))).alias(RARE_COLUMN)
-        told = with_family(lines).select("family", PROBLEM, *names, rare)
-        told.write.partitionBy("family").parquet(f"{kept}/reader={SPARK}")
+        selected = with_family(lines).select("family", PROBLEM, *names, rare)
+        selected.write.partitionBy("family").parquet(f"{kept}/reader={SPARK}")
     texts = [T.StructField(name, T.StringType()) for name in ("reader", "family", PROBLEM, RARE_COLUMN)]
     written = spark.read.schema(T.StructType([*texts, *spark_schema(names).fields])).parquet(kept)
     all_lines = with_run(written, runs)
@@ -104,7 +107,7 @@ def _sums(spark: SparkSession, path: str) -> tuple[DataFrame, DataFrame] | None:
 
 
 def written_columns(columns: Sequence[str], runs: Sequence[RunDirectory]) -> list[str]:
-    """Those of `columns` that are kept in files: the name of a single run is the same in all rows."""
+    """Columns that are kept in files: all, without the name of a single run."""
     return [name for name in columns if name != "run" or len(runs) > 1]
 
 
@@ -114,7 +117,7 @@ def with_run(rows: DataFrame, runs: Sequence[RunDirectory]) -> DataFrame:
 
 
 def with_family(lines: DataFrame) -> DataFrame:
-    """`family`, and `cause` of those WITH_CAUSE alone."""
+    """The lines with `family`, and with `cause` for those WITH_CAUSE alone."""
     family = F.lit(RARE_ONES)
     for event, table in FAMILY_OF.items():
         family = F.when(F.col("event") == event, F.lit(table)).otherwise(family)
@@ -123,7 +126,7 @@ def with_family(lines: DataFrame) -> DataFrame:
 
 
 class _Range(NamedTuple):
-    """The lines that begin in these bytes of a file. `run`: its directory; `key`: what it is called here."""
+    """The lines that begin in these bytes of a file. `run`: its directory; `key`: the run's key."""
 
     run: Path
     path: Path
@@ -134,15 +137,17 @@ class _Range(NamedTuple):
 
 
 class _Block(NamedTuple):
-    """Whole lines."""
+    """A block of whole lines."""
 
     lines: bytes
     of: _Range
 
 
 class _Compacting:
-    """All lines of `runs` into files at `path`, by family, and those that are left into files below `left`, which are
-    called as theirs."""
+    """Writes the lines of `runs` into files at `path`, by family, and refused ones into `left`.
+
+    The latter have the names of their sources.
+    """
 
     def __init__(self, runs: Sequence[RunDirectory], path: Path, left: Path) -> None:
         self._path = path
@@ -153,7 +158,7 @@ class _Compacting:
         self._ended = False
 
     def run(self) -> None:
-        """Raises OSError."""
+        """Write all lines. Raises OSError."""
         shutil.rmtree(self._left, ignore_errors=True)
         for folder in (self._path / "kept" / f"reader={ARROW}", self._left):
             folder.mkdir(parents=True)
@@ -163,7 +168,7 @@ class _Compacting:
                 for done in [pool.submit(self._work, number) for number in range(threads)]:
                     done.result()
             finally:
-                self._ended = True  # of the others, where one has failed or we are interrupted
+                self._ended = True  # stops the other threads, after a failure or an interrupt
 
     def _work(self, number: int) -> None:
         with ExitStack() as stack:
@@ -174,7 +179,7 @@ class _Compacting:
                 files.finish()
 
     def _next(self) -> list[_Range]:
-        """As many as make a block."""
+        """As many ranges as make a block."""
         together: list[_Range] = []
         size_bytes = 0
         with self._alone:
@@ -186,7 +191,7 @@ class _Compacting:
         return together
 
     def _take(self, blocks: Sequence[_Block], files: _Files) -> None:
-        """All at once; where that is refused each half by itself, and a block in pieces."""
+        """Write all blocks at once; if refused, each half by itself, and a single block in pieces."""
         if files.take(blocks):
             return
         if len(blocks) > 1:
@@ -200,7 +205,7 @@ class _Compacting:
                 self._leave(piece, block.of)
 
     def _leave(self, lines: bytes, one: _Range) -> None:
-        """To Spark, in a file that is called as the one that they are from."""
+        """Leave lines to Spark, in a file with the name of their source."""
         path = self._left / one.key / one.path.relative_to(one.run)
         with self._alone:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -219,11 +224,11 @@ def _ranges(runs: Sequence[RunDirectory]) -> Iterator[_Range]:
 
 
 def _lines_of(one: _Range) -> list[bytes]:
-    """Whole lines, each with its end; the last of the file apart, if it has none."""
+    """Whole lines, each with its end; the file's last line apart, if it has none."""
     with open_regular(one.path) as file:
         if one.begin:
             file.seek(one.begin - 1)
-            file.readline()  # it began before
+            file.readline()  # it began before this range
         at = file.tell()
         block = file.read(one.end - at) if at < one.end else b""
         if block and not block.endswith(b"\n"):
@@ -237,7 +242,7 @@ def _lines_of(one: _Range) -> list[bytes]:
 
 
 def pieces(lines: bytes, size_bytes: int) -> Iterator[bytes]:
-    """Of whole lines, each as long as that or a line longer."""
+    """Pieces of whole lines, each of that size or a line longer."""
     begin = 0
     while begin < len(lines):
         end = lines.find(b"\n", min(begin + size_bytes, len(lines)) - 1) + 1
@@ -246,8 +251,7 @@ def pieces(lines: bytes, size_bytes: int) -> Iterator[bytes]:
 
 
 class _Files:
-    """What one thread writes: a Parquet file for each family that it meets, and one for each of Sums. `stack` closes
-    them."""
+    """Files of one thread: Parquet for each family and for each of Sums; `stack` closes them."""
 
     def __init__(self, path: Path, number: int, many: bool, stack: ExitStack) -> None:
         self._path = path
@@ -261,14 +265,14 @@ class _Files:
         self._sums: list[Sums] = []
 
     def take(self, blocks: Sequence[_Block]) -> bool:
-        """All of them or none: whether they were taken."""
+        """Write all blocks or none; returns whether it did."""
         import pyarrow as pa
 
         try:
             tables = tables_of([(block.lines, block.of.source) for block in blocks])
         except Refused:
             return False
-        if tables:  # where a line is longer than a block, none begins in one
+        if tables:  # a block within a longer line has none
             self._sums.append(sums_of(tables, [block.of.key for block in blocks]))
         for family, (table, counts) in tables.items():
             if self._many:

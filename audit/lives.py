@@ -1,19 +1,20 @@
-"""Lives of a topic: whatever is called as a topic that was deleted is another topic (semantics 4.5).
+"""Incarnations of a topic: one with a deleted topic's name is another (semantics 4.5).
 
-A life ends when the controller, all replicas being deleted, takes the topic out of the session service
-(`topic_removed`). In the tables that checks read, the last life has the topic's name, those before are `t#1`, `t#2` and
-so on (no topic can be called so). An event belongs to the life in which it happened, an operation to that in which it
-began. But clients hear of deletions late: a write that waited until the topic was there again is of the last life, up
-to its end, in which a log took its record, and a batch that was read of the last, up to then, in which one had it
-(WRITTEN_IN). What a life that has ended held is gone, as was asked for: `gone` is the name of such a life, and of one
-of which a log has been deleted already (`log_deleted`, topic-deleted).
+An incarnation ends when the controller, after the deletion of all replicas, removes the topic from ZooKeeper
+(`topic_removed`). In the tables that checks read, the last incarnation has the topic's name; those before are `t#1`,
+`t#2` and so on (no real topic can have such a name). An event belongs to the incarnation in which it happened, an
+operation to the one in which it began. Clients learn of deletions late, which makes two exceptions (WRITTEN_IN). A
+write that waited until the topic existed again belongs to the last incarnation, up to its end, whose log took its
+record. A batch that was read belongs to the last one, up to then, that had it. Records of an ended incarnation are gone
+on request: `gone` names such an incarnation, and one of which a log has been deleted already (`log_deleted`,
+topic-deleted).
 
-A log outlives its topic where nobody deletes it: on a broker that was down, and had been told of nothing. A topic of
-the same name that is assigned to it goes on with that log (topic-recreated-over-stray). What was written to such a
-stray log is told of the life that goes on with it: events of logs (`of_logs`) are named so.
+A log outlives its topic on a broker that was down and received no order. A topic of the same name that is assigned to
+the broker reuses that log (topic-recreated-over-stray). Events of such a stray log (`of_logs`) belong to the
+incarnation that reuses it.
 
-Most runs have none. So files are looked through for the two events before anything else is done: as text where runs are
-small, by a query of rare events where they are big.
+Most runs have no deletion. So files are searched for the two events first: as text where runs are small, by a query of
+rare events where they are big.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LIVES_MAX = 10_000
-"""Of all topics of all runs together; more are not told apart, and come last."""
+"""Maximum of all topics and runs together; further ones are not distinguished."""
 AS_TEXT_MAX_BYTES = 64 << 20
 MARKS = tuple(f'"{event.NAME}"'.encode() for event in (TopicRemoved, LogDeleted))
 _TURNS = (LogCreated.NAME, LogLoaded.NAME, LogDeleted.NAME)
-"""Of a log: it is there, anew or again; it is gone."""
+"""Events of a log: it was created, found, or deleted."""
 TURN_MARKS = tuple(f'"{name}"'.encode() for name in _TURNS)
 _EVENTS_OF_LOGS = (BatchAppended, LeaderEpochBegan, LogCreated, LogLoaded, LogDeleted, LogTruncated, LogStartMoved)
 OF_LOGS = f"event IN ({', '.join(repr(event.NAME) for event in _EVENTS_OF_LOGS)})"
 """SQL: whether a row's event is of its node's log."""
 _NUMBER = "IF(instr({0}, '#') = 0, 2147483647, CAST(substring_index({0}, '#', -1) AS INT))"
-"""SQL: of a life; the last has no number."""
+"""SQL: number of an incarnation; the last has none."""
 WRITTEN_IN = f"""
 WITH late AS (
   SELECT DISTINCT run, topic, partition, digest, {{offset}} AS place FROM {{rows}} AS r WHERE {{doubtful}}
@@ -74,14 +75,17 @@ FROM {{rows}} AS r LEFT JOIN placed
   ON r.run = placed.run AND r.topic = placed.topic AND r.partition = placed.partition AND r.digest = placed.digest
   AND r.{{offset}} = placed.place
 """
-"""SQL: `rows`, of which each is called after the life at its time; but the `doubtful` after the last up to then that
-had the batch with their digest at their `offset` (-1: anywhere), or `otherwise`."""
+"""SQL: `rows`, each with the topic's incarnation at its time, except `doubtful` ones.
+
+Those get the last incarnation up to then that had the batch with their digest at their `offset` (-1: anywhere), or
+`otherwise`.
+"""
 TURNS_MAX = 100_000
-"""Of logs that are looked at; of more than that, strays are not told from others."""
+"""Maximum of events of logs that are read; with more, strays are not distinguished."""
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """A topic was removed at `at_ms`, or, `only_begun`, a log of it deleted."""
+    """End of an incarnation: a topic's removal at `at_ms`, or, `only_begun`, a log's deletion."""
 
     run: str
     topic: str
@@ -90,7 +94,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class Turn(NamedTuple):
-    """A log was made, found or deleted. In order of time those of a run."""
+    """An event of a log: created, found or deleted. Sorts by time within a run."""
 
     at_ms: float
     run: str
@@ -113,7 +117,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 class Lives:
-    """`ended`, `turns`: in any order."""
+    """Incarnations of all topics. `ended`, `turns`: in any order."""
 
     def __init__(self, ended: Iterable[Ended] = (), turns: Iterable[Turn] = ()) -> None:
         self._removed: dict[tuple[str, str], list[float]] = {}
@@ -127,7 +131,7 @@ class Lives:
         self._strays = self._strays_of(sorted(turns)) if self._removed else {}
 
     def _strays_of(self, turns: Sequence[Turn]) -> dict[tuple[str, str, float], set[tuple[str, int]]]:
-        """{(run, topic, when it was removed): logs (node, partition) that were there, and found again afterwards}"""
+        """{(run, topic, time of removal): logs (node, partition) that were found again later}."""
         of: dict[tuple[str, str], list[Turn]] = {}
         for turn in turns:
             if (turn.run, turn.topic) in self._removed:
@@ -143,13 +147,15 @@ class Lives:
         return strays
 
     @property
-    def told(self) -> bool:
-        """Whether there is anything to tell apart."""
+    def found(self) -> bool:
+        """Whether there is any incarnation to distinguish."""
         return bool(self._removed or self._going)
 
     def name(self, at_ms: str = "at_ms", of_logs: str = "") -> str:
-        """SQL: what the topic of a row is called that happened at `at_ms`, a column. `of_logs`: whether it tells of a
-        log, OF_LOGS for rows of several events; "": none does."""
+        """SQL: name of a row's topic incarnation at `at_ms`, a column.
+
+        `of_logs`: whether the row is of a log, OF_LOGS for rows of several events; "": none is.
+        """
         cases = []
         for (run, topic), times in self._removed.items():
             that = f"run = {_text(run)} AND topic = {_text(topic)}"
@@ -162,16 +168,16 @@ class Lives:
 
     @property
     def again(self) -> str:
-        """SQL: whether the topic of a row, so called, has had a life before."""
+        """SQL: whether a row's topic, by this name, has had an incarnation before."""
         return self._is_one_of("struct(r.run, r.topic)", 2, self._removed)
 
     @property
     def gone(self) -> str:
-        """SQL: whether the topic of a row, so called, is gone or on its way."""
+        """SQL: whether a row's topic, by this name, is deleted or being deleted."""
         return self._is_one_of("struct(run, topic)", 1, self._going)
 
     def _is_one_of(self, row: str, first: int, last: Iterable[tuple[str, str]]) -> str:
-        """SQL: whether `row` is of a life that has ended, from the `first` on, or of the last of a topic in `last`."""
+        """SQL: whether `row` is of an ended incarnation, from the `first` on, or one of `last`."""
         names = [
             (run, f"{topic}#{number}")
             for (run, topic), times in self._removed.items()
@@ -183,20 +189,20 @@ class Lives:
 
 
 def lives_of(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> Lives:
-    """By whichever way suits the size of the runs."""
+    """The incarnations, by the method that suits the size of the runs."""
     small = sum(run.size_bytes for run in runs) <= AS_TEXT_MAX_BYTES
     return lives_in_files(runs) if small else lives_in_rows(spark, events)
 
 
 def lives_in_files(runs: Sequence[RunDirectory]) -> Lives:
-    """Read as text: for small runs."""
+    """The incarnations, from the files' text: for small runs."""
     keyed = [*zip(runs, run_keys(runs), strict=True)]
     ended = [one for run, key in keyed for one in _ended(run, key)]
     return _lives(ended, lambda: islice((one for run, key in keyed for one in _turns(run, key)), TURNS_MAX))
 
 
 def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
-    """Asked of the rare events: for big runs."""
+    """The incarnations, by queries of rare events: for big runs."""
     rest.createOrReplaceTempView("rest_for_lives")
     rows = spark.sql(
         f"""SELECT run, topic, max(at_ms) AS at_ms, event FROM rest_for_lives
@@ -211,26 +217,26 @@ def lives_in_rows(spark: SparkSession, rest: DataFrame) -> Lives:
 
 
 def _lives(ended: Sequence[Ended], turns: Callable[[], Iterable[Turn]]) -> Lives:
-    """`turns` are asked for only where a topic was removed: no log outlives another."""
+    """The incarnations; `turns` are read only where a topic was removed."""
     return Lives(ended, () if all(one.only_begun for one in ended) else turns())
 
 
 def _ended(run: RunDirectory, key: str) -> Iterator[Ended]:
-    for said in _lines(run, MARKS):
-        if said.event == TopicRemoved.NAME:
-            yield Ended(key, said.topic, said.at_ms, only_begun=False)
-        elif said.event == LogDeleted.NAME and said.reason == "topic-deleted":
-            yield Ended(key, said.topic, said.at_ms, only_begun=True)
+    for line in _lines(run, MARKS):
+        if line.event == TopicRemoved.NAME:
+            yield Ended(key, line.topic, line.at_ms, only_begun=False)
+        elif line.event == LogDeleted.NAME and line.reason == "topic-deleted":
+            yield Ended(key, line.topic, line.at_ms, only_begun=True)
 
 
 def _turns(run: RunDirectory, key: str) -> Iterator[Turn]:
-    for said in _lines(run, TURN_MARKS):
-        if said.event in _TURNS:
-            yield Turn(said.at_ms, key, said.topic, said.node, said.partition, said.event)
+    for line in _lines(run, TURN_MARKS):
+        if line.event in _TURNS:
+            yield Turn(line.at_ms, key, line.topic, line.node, line.partition, line.event)
 
 
 def _lines(run: RunDirectory, marks: Sequence[bytes]) -> Iterator[_Line]:
-    """Of events that are marked so; and of some others, in whose text a mark is."""
+    """Lines with such marks: of the marked events, and some others whose text has a mark."""
     for path in (file.path for file in run.files if not file.wire and file.size_bytes):
         with open_regular(path) as file:
             text = file.read()
@@ -241,9 +247,9 @@ def _lines(run: RunDirectory, marks: Sequence[bytes]) -> Iterator[_Line]:
                 try:
                     yield _decode(line)
                 except UNDECODABLE:
-                    continue  # a broken line, which is counted where lines are read
+                    continue  # a broken line, which the audit counts where it reads lines
 
 
 def _text(text: str) -> str:
-    """As a literal of SQL."""
+    """The text as a literal of SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,9 +1,9 @@
-"""What every replica's log holds at the end, folded from its appends and cuts.
+"""Final contents of every replica's log, folded from its appends and truncations.
 
 - `logs`: batches that survived, and bounds: log ends that were seen
-- `replicas`: of big runs, those that something befell, or that lead in the end
-- `log_ranges`: the same by replica and leader epoch, in numbers; where a log begins
-- `deleted`: batches that were deleted on request, as the leader that was asked had them
+- `replicas`: of big runs, replicas whose log was created anew or truncated, or that lead in the end
+- `log_ranges`: the same by replica and leader epoch, in numbers, and the log's beginning
+- `deleted`: batches that were deleted on request, as the requested leader had them
 """
 
 LOGS = """

@@ -1,20 +1,19 @@
-"""What was acknowledged and the final leader does not have, who had it, and what that leader has more than once: tables
-that checks read. Each has few rows, unless much was lost or copied.
+"""Tables of lost records, their former holders, and duplicate batches of final leaders.
 
-- `lost`: records of produces that ended `ok`, none of whose bytes are in the final leader's log where they were
-  promised to be (acks=0 promises no place: nowhere), nor were deleted on request; `record`: which of its produce it is,
-  from 0
-- `lost_copies`: the batches that a replica once appended at their place, whatever became of them
-- `reused_sequences`: those of `lost` that no replica ever appended, for their producer had used their sequence numbers
-  for other records, whose offset it was answered with
-- `copied`: batches of the final leader's log under a digest that it has more than once: how many `copies` and records,
-  the first and the last offset; coordinators' own, which nobody has produced, are none
+Each has few rows, unless many records were lost or copied.
+- `lost`: records of produces that ended `ok`, without any of their bytes in the final leader's log at the promised
+  offset (acks=0 promises none: anywhere), and not deleted on request; `record`: its index in its produce, from 0
+- `lost_copies`: batches that a replica once appended at their offset, whatever happened to them
+- `reused_sequences`: records of `lost` that no replica ever appended, because their producer had used their sequence
+  numbers for other records, whose offset the response had
+- `copied`: batches of the final leader's log with a digest that it has more than once: count of `copies` and records,
+  first and last offset; without the coordinators' own batches, which no client has produced
 """
 
 from audit.given import HAD
 
 EACH_RECORD = "explode(sequence(0L, records - 1)) AS record"
-"""Of an operation: a row for each of its records, numbered from 0. To be asked of few."""
+"""Rows for each record of an operation, numbered from 0. For few operations only."""
 
 # The records of an operation lie in one batch, so that a log has all of them or none. Only what was deleted on request
 # may end within a batch.

@@ -1,17 +1,16 @@
-"""Offsets of big runs that have to be looked at closer: where not all batches that were ever appended are one and the
-same, or where a follower's clock says that it had the batch before any leader.
+"""Suspect offsets of big runs: different batches, or a follower's time before any leader's.
 
-Three questions compare what replicas have at one place (log-matching, replica-divergence, the clocks of
-`audit.clocks`), each of all batches of all replicas, and next to none of them differ. So it is looked at once, with a
-number (`xxhash64`) in the place of names: what is equal has one number, so nothing is missed.
+Three queries compare replicas' batches at one offset (log-matching, replica-divergence, the clocks of `audit.clocks`),
+each of all batches of all replicas, and next to none of them differ. So one query compares them first, with a number
+(`xxhash64`) in place of names: equal names have one number, so that nothing is missed.
 
-ODD_PLACES gives rows `place`, of AT.
+ODD_PLACES has rows `place`, of AT.
 """
 
 from __future__ import annotations
 
 SPARE_MS = 1.0
-"""Times are kept to fractions of a millisecond, and a step's events have the time at which it began."""
+"""Tolerance: a step's events have its beginning's time, in fractions of a millisecond."""
 
 AT = "xxhash64(run, topic, partition, base_offset)"
 

@@ -1,19 +1,18 @@
-"""Who held an office when: intervals of leadership and controllership, and where two overlap.
+"""Terms of leaders and controllers, and windows in which two overlap.
 
-An interval begins when a node says that it leads (or controls) and ends when the same node says otherwise, deletes
-the log that it led with (a replica that was moved away is told nothing else), or dies:
-`node_stopped`, a kill or power loss done to it, or its next incarnation, whichever is first. Within a node the order
-is that of sequence numbers; between nodes the scenario's clock places the intervals, so `from_ms` and `to_ms` are
-as good as the machine's clock. A node that never said it stopped holds its office to the end of the run, and one that
-goes on in a new epoch has one interval for each.
+A term begins with a node's event that it leads (or controls). It ends with the same node's opposite event, with the
+deletion of the log that it led with (the only event of a replica that was moved away), or with its death:
+`node_stopped`, a kill or power loss, or its next incarnation, whichever is first. Within a node, sequence numbers order
+events; between nodes the scenario's clock does, so `from_ms` and `to_ms` are as good as the machine's clock. A node
+without an end has its term to the end of the run. One that goes on in a new epoch has one term for each.
 
-OVERLAPS is the table `overlaps`: windows in which two nodes are in one office, the one of the smaller epoch being
+OVERLAPS is the table `overlaps`: windows in which two nodes hold one role, the one of the smaller epoch being
 `stale`; `office` (leader or controller), `run`, `topic`, `partition`, `stale`, `stale_epoch`, `newer`, `newer_epoch`,
-`from_ms`, `to_ms` (null: to the end of the run). One row per pair of intervals of different nodes and epochs.
+`from_ms`, `to_ms` (null: to the end of the run). One row per pair of terms of different nodes and epochs.
 """
 
 DEADLY = "'kill', 'power-loss'"
-"""What a `machine_fault` says that ends a process there and then. The others leave it to say so itself."""
+"""Values of `what` in a `machine_fault` that ends a process without an event of its own."""
 
 _DEATHS = f"""
 SELECT run, node, incarnation, died_ms FROM (
@@ -28,7 +27,7 @@ SELECT run, node, incarnation, died_ms FROM (
 WHERE event = 'node_started'
 """
 
-_SAID = """
+_REPORTED = """
 SELECT run, node, incarnation, seq, at_ms,
   CASE WHEN event = 'controller_changed' THEN 'controller' ELSE 'leader' END AS office,
   coalesce(topic, '') AS topic, coalesce(partition, -1L) AS partition,
@@ -55,7 +54,7 @@ FROM (
       FROM (
         SELECT *,
           lead(at_ms) OVER (PARTITION BY office, run, topic, partition, node, incarnation ORDER BY seq) AS next_ms
-        FROM ({_SAID})
+        FROM ({_REPORTED})
       )
       LEFT JOIN ({_DEATHS}) USING (run, node, incarnation)
       WHERE holds

@@ -1,7 +1,7 @@
-"""What `faultline sql` was given: runs, or campaigns, and the tables that either has.
+"""Inputs of `faultline sql`: runs or campaigns, and their tables.
 
-Tables are made anew for each query, and only those that it names: so a cluster that goes on is asked as it is now, and
-nobody waits for tables that were not asked for.
+Each query makes the tables that it names anew: so it sees a live cluster as it is now, and does not wait for other
+tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ROWS_BYTES_SMALL = 1 << 20
-"""Of a campaign's files, which are compressed: some ten thousand runs."""
+"""Maximum size of a campaign's small files, which are compressed: some ten thousand runs."""
 
 
 class Opened(ABC):
@@ -33,7 +33,7 @@ class Opened(ABC):
     small_bytes_max: int
     views: tuple[View, ...]
     first: tuple[str, str]
-    """The table that the others are made from, and what it holds."""
+    """(table from which the others are made, its description)."""
     columns: tuple[str, ...]
 
     def __init__(self, size_bytes: int, unusable: Sequence[UnusableRun] = ()) -> None:
@@ -57,11 +57,11 @@ class Opened(ABC):
 
     @abstractmethod
     def create(self, spark: SparkSession, query: str) -> None:
-        """Those that `query` names. Raises AuditInputError."""
+        """Create the tables that `query` names. Raises AuditInputError."""
 
     @abstractmethod
     def forget(self) -> None:
-        """What was kept for the query."""
+        """Release the data that was kept for the query."""
 
 
 class OpenedRuns(Opened):
@@ -109,11 +109,11 @@ class OpenedCampaigns(Opened):
 
 
 def opened(given: Sequence[str]) -> Opened:
-    """Raises AuditInputError, also where runs and campaigns are mixed."""
+    """Open runs or campaigns. Raises AuditInputError, also where both are mixed."""
     campaigns = [Path(one) for one in given if is_campaign(Path(one))]
     if not campaigns:
         return OpenedRuns(given)
     if len(campaigns) < len(given):
         other = next(one for one in given if not is_campaign(Path(one)))
-        raise AuditInputError(f"{campaigns[0]} is a campaign and {other} is none: ask one or the other")
+        raise AuditInputError(f"{campaigns[0]} is a campaign and {other} is none; open one or the other")
     return OpenedCampaigns(campaigns)

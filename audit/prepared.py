@@ -1,4 +1,4 @@
-"""The tables of `audit.facts`, made of what is kept of the runs' lines."""
+"""Builds the tables of `audit.facts` from the runs' lines."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _OF_A_LOG = {"appends": "true", "watermarks": "true"}
 def prepare(spark: SparkSession, runs: Sequence[RunDirectory], lines: DataFrame | Kept) -> Facts:
     """Make the tables, which are views of the session from now on.
 
-    `lines`: those of `runs`, with COLUMNS; nothing is read before somebody asks. Or what is kept of them in files,
-    where more that may not fit in memory is written beside them.
+    `lines`: those of `runs`, with COLUMNS, which are read when first needed; or their cache in files, beside which data
+    goes that may not fit in memory.
     """
     return _prepare_big(spark, runs, lines) if isinstance(lines, Kept) else _prepare_small(spark, runs, lines)
 
@@ -45,7 +45,7 @@ def _prepare_small(spark: SparkSession, runs: Sequence[RunDirectory], lines: Dat
     lines = in_memory(with_family(lines))
     facts = Facts(spark, runs, small=True, rare=False, many=set())
     lives = lives_in_files(runs)
-    # Who scans what is kept copies whole rows, so each family is kept for itself (docs/audit-cost.md).
+    # A scan of kept rows copies them whole, so each family is kept for itself (docs/audit-cost.md).
     _open(facts, lines, _of_family(lines, "rest"), lives, keep=in_memory)
     in_memory(_without_gone(facts.sql(LOGS), lives)).createOrReplaceTempView("logs")
     for floor in FLOORS:
@@ -87,7 +87,7 @@ def _open(
     families: frozenset[str] = frozenset(TABLES),
     keep: Callable[[DataFrame], DataFrame] = lambda rows: rows,
 ) -> None:
-    """The tables of events. `families`: those that there are; `keep`: what becomes of each."""
+    """Make the tables of events. `families`: those present; `keep`: applied to each."""
     lines.createOrReplaceTempView("lines")
     keep(_named(rest.select(*REST), lives, OF_LOGS)).createOrReplaceTempView("rest")
     for table, (_, columns) in TABLES.items():
@@ -95,43 +95,43 @@ def _open(
         if "records" in columns:  # runs of before this field have one record in each
             rows = rows.withColumn("records", F.coalesce("records", F.lit(1)))
         if table not in families:
-            rows = rows.limit(0)  # which Spark knows when it plans
+            rows = rows.limit(0)  # Spark knows that when it plans
         of_a_log = _OF_A_LOG.get(table, "")
         rows = _operations(facts, lines, rows, lives) if table == "operations" else _named(rows, lives, of_a_log)
         if table == "reads":
-            rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.told else rows
+            rows = _written_in(facts, rows, lives.again, "base_offset", "r.topic") if lives.found else rows
             rows = rows.withColumn("gone", F.expr(lives.gone))
         keep(rows).createOrReplaceTempView(table)
     facts.sql(STATES).createOrReplaceTempView("states")
 
 
 def _sum_up(facts: Facts, kept: Kept) -> None:
-    """What is told of lines by whoever has read them, as the views `tallies` and `stretches`."""
-    told: list[tuple[DataFrame, DataFrame]] = []
+    """Make the views `tallies` and `stretches` from the sums of both readers."""
+    sums: list[tuple[DataFrame, DataFrame]] = []
     if kept.sums is not None:
         tallies, blocks = kept.sums
         blocks.createOrReplaceTempView("blocks")
-        told.append((tallies, facts.sql(OF_BLOCKS)))
+        sums.append((tallies, facts.sql(OF_BLOCKS)))
     if kept.left is not None:
         kept.left.createOrReplaceTempView("left_lines")
-        told.append((facts.sql(TALLIES_OF_LEFT), facts.sql(STRETCHES_OF_LEFT)))
+        sums.append((facts.sql(TALLIES_OF_LEFT), facts.sql(STRETCHES_OF_LEFT)))
         facts.many.update(("tallies", "stretches"))
-    for name, parts in zip(("tallies", "stretches"), zip(*told, strict=True), strict=True):
+    for name, parts in zip(("tallies", "stretches"), zip(*sums, strict=True), strict=True):
         reduce(lambda all_of, more: all_of.unionByName(more), parts).createOrReplaceTempView(name)
 
 
 def _without_gone(logs: DataFrame, lives: Lives) -> DataFrame:
-    return logs.where(f"NOT {lives.gone}") if lives.told else logs
+    return logs.where(f"NOT {lives.gone}") if lives.found else logs
 
 
 def _named(rows: DataFrame, lives: Lives, of_logs: str = "") -> DataFrame:
-    """With each topic called after its life. `of_logs`: as `Lives.name` takes it."""
-    return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.told else rows
+    """Rows with each topic's incarnation as name. `of_logs`: as `Lives.name` takes it."""
+    return rows.withColumn("topic", F.expr(lives.name(of_logs=of_logs))) if lives.found else rows
 
 
 def _operations(facts: Facts, lines: DataFrame, rows: DataFrame, lives: Lives) -> DataFrame:
-    """The same of operations, by when they began, or where a later life took what they wrote; `gone`."""
-    if not lives.told:
+    """Operations with their topic's incarnation, by begin or by the record's log; `gone`."""
+    if not lives.found:
         return rows.withColumn("gone", F.lit(False))
     invoked = _of_family(lines, "invocations").select("run", "operation", F.col("at_ms").alias("begun_ms"))
     rows = rows.join(invoked, ["run", "operation"], "left")
@@ -142,7 +142,7 @@ def _operations(facts: Facts, lines: DataFrame, rows: DataFrame, lives: Lives) -
 
 
 def _written_in(facts: Facts, rows: DataFrame, doubtful: str, offset: str, otherwise: str) -> DataFrame:
-    """`rows` as WRITTEN_IN has them."""
+    """`rows` through WRITTEN_IN."""
     rows.createOrReplaceTempView("rows_of_lives")
     return facts.sql(WRITTEN_IN.format(rows="rows_of_lives", doubtful=doubtful, offset=offset, otherwise=otherwise))
 

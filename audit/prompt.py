@@ -1,7 +1,7 @@
-"""The prompt of `faultline sql`: a line is edited, the last ones come back with the arrow keys, Tab completes names.
+"""The prompt of `faultline sql`: editing, history by arrow keys, completion of names by Tab.
 
-What was asked is kept from one session to the next, in the folder for what a user has running; where there is none, or
-it cannot be written, only while the prompt lasts.
+The history is kept between sessions in the folder of a user's running clusters; without that folder, or if it cannot be
+written, only while the prompt lasts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ KEYWORDS: Final = (
 
 
 def typed(words: Sequence[str], history: Path | None = None) -> Iterator[str]:
-    """Lines at a prompt; Ctrl-D ends it. `words`: what Tab knows; `history`: where lines are kept, else the user's."""
+    """Lines typed at a prompt; Ctrl-D ends it.
+
+    `words`: completions of Tab; `history`: its file, else the user's.
+    """
     with _edited(words, history or _history()):
         while True:
             try:
@@ -36,7 +39,7 @@ def typed(words: Sequence[str], history: Path | None = None) -> Iterator[str]:
                 print()
                 return
             except KeyboardInterrupt:
-                print()  # what is said of it stands on a line of its own
+                print()  # later output begins on a line of its own
                 raise
             if line in ("exit", "quit"):
                 return
@@ -45,7 +48,7 @@ def typed(words: Sequence[str], history: Path | None = None) -> Iterator[str]:
 
 
 def completer(words: Sequence[str]) -> Callable[[str, int], str | None]:
-    """As readline asks: the N-th word that goes on as `text` does, whatever its case; None: no more."""
+    """Completer for readline: the N-th word that begins with `text` in any case; None: no more."""
 
     def complete(text: str, number: int) -> str | None:
         found = [word for word in words if word.lower().startswith(text.lower())]

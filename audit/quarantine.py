@@ -1,4 +1,4 @@
-"""Lines that are no events: counted, told apart from torn ones, and kept in RUN/quarantine.jsonl."""
+"""Lines that are no events: counted apart from torn ones, and kept in RUN/quarantine.jsonl."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 QUARANTINE_FILE = "quarantine.jsonl"
 QUARANTINE_LINES_MAX = 10_000
-"""Lines kept in the file; all are counted."""
+"""Maximum of lines kept in the file; all are counted."""
 
 
 def quarantine(
     spark: SparkSession, runs: Sequence[RunDirectory], counts: Sequence[Sequence[EventCount]]
 ) -> list[Quarantine]:
-    """What of each of `runs` is no event. Reads the files of those once more that have something to keep."""
+    """Quarantine of each of `runs`. Reads the files once more where lines must be kept."""
     broken = {run.path for run, of_run in zip(runs, counts, strict=True) if _to_keep(run, of_run)}
     again = [run for run in runs if run.path in broken]
     keys = {run.path: key for run, key in zip(again, run_keys(again), strict=True)}
@@ -46,7 +46,7 @@ def quarantine(
 
 
 def _to_keep(run: RunDirectory, counts: Sequence[EventCount]) -> bool:
-    """More than lines that were torn."""
+    """Whether a run has more broken lines than torn ones."""
     return _broken(counts) > sum(file.torn is not None for file in run.files) or any(f.too_long for f in run.files)
 
 
@@ -85,5 +85,5 @@ def _set_aside(run: RunDirectory, counts: Sequence[EventCount], rows: Sequence[A
 
 
 def _alike(line: str) -> str:
-    """The beginning of a line, without what was no text: Java and Python put another number of marks in its place."""
+    """The beginning of a line without invalid text, which Java and Python mark differently."""
     return line[:LINE_SHOWN_MAX].replace("\ufffd", "")[: LINE_SHOWN_MAX // 2]

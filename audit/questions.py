@@ -1,12 +1,12 @@
-"""What one audit asks Spark: the rows of all checks, and what there is to know about the run itself.
+"""Queries of one audit: the rows of all checks, and facts about the run itself.
 
-Every answer is a row (`run`, `check`, `kind`, ...):
-- `violation`: the first of each check and run, with `total` (how many there are) and `by_acks`;
-- `counted`: how many there were to judge, where numbers of events do not tell;
+Every result is a row (`run`, `check`, `kind`, ...):
+- `violation`: the first of each check and run, with `total` (count of all) and `by_acks`;
+- `counted`: count of subjects to judge, where counts of events do not show it;
 - `missing`: places that cannot be judged, bounded likewise;
 - `counts`: events of each name and node, with the first and last sequence number; broken lines by reason;
-- `doubt`: events that contradict one another (`audit.doubts`);
-- `note`: events that tell about the run itself (faults, deaths, timers, steps), at most NOTES_MAX.
+- `doubt`: contradictory events (`audit.doubts`);
+- `note`: events about the run itself (faults, deaths, timers, steps), at most NOTES_MAX.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from emulator.judging.findings import ACKS, ALLOWED, EventCount, Note
 
 WIRE_LINES = "wire_lines"
 WIRE_COLUMNS = ("run", "node", "incarnation", "event", "seq", "at_ms")
-"""What is asked of the wire level's lines, where there are any."""
+"""Columns of the wire level's lines, where there are any."""
 
 NOTES_MAX = 5_000
 WORST_REPORTS_MAX = 200
 """Reports of lateness that are notes of their own."""
 CHECKS_A_QUERY = 8
-"""About as many: of fewer each query's own cost is felt, of more that of its length (docs/audit-cost.md)."""
+"""About so many checks per query, the cheapest count (docs/audit-cost.md)."""
 
 NOTED = (
     *("node_started", "node_stopped", "timer_lateness", "machine_fault", "scenario_step"),
@@ -39,7 +39,10 @@ NOTED = (
 
 
 class How(NamedTuple):
-    """`tallied`: there is a table of `audit.tallies`; `wire`: there is a table WIRE_LINES."""
+    """Options.
+
+    `tallied`: there is a table of `audit.tallies`; `wire`: there is a table WIRE_LINES.
+    """
 
     tallied: bool
     wire: bool
@@ -48,8 +51,10 @@ class How(NamedTuple):
 def questions(
     checks: Sequence[Check], rows_max: int, how: How, *, apart: Callable[[str], bool] = lambda _: False
 ) -> list[str]:
-    """Queries over the tables of `audit.facts` that together ask for everything. `rows_max`: of each run, check and
-    kind; `apart`: whether a part is not to be in one query with those that are not."""
+    """Queries over the tables of `audit.facts` that together return everything.
+
+    `rows_max`: of each run, check and kind. `apart`: whether a part must not share a query with the others.
+    """
     rows = [*map(_rows_of, checks)]
     about = [*_about(how), *(_counted(check) for check in checks if check.counted)]
     queries = []
@@ -59,7 +64,7 @@ def questions(
 
 
 def _dealt(rows: Sequence[str], about: Sequence[str], rows_max: int) -> list[str]:
-    """As many of both in each query as in any other."""
+    """Queries with equal shares of both."""
     if not rows and not about:
         return []
     queries = max(1, min(AT_ONCE_MAX, (len(rows) + len(about)) // CHECKS_A_QUERY))
@@ -79,15 +84,15 @@ def questions_apart(checks: Sequence[Check], rows_max: int, how: How) -> tuple[s
 
 
 def _united(parts: Sequence[str]) -> str:
-    """One query for the rows of all."""
+    """One query for the rows of all parts."""
     rows = "\nUNION ALL\n".join(f"SELECT * FROM ({part})" for part in parts)
     return f"SELECT /*gather*/ * FROM ({rows})"
 
 
 def _about(how: How) -> list[str]:
     counts = _counts("tallies" if how.tallied else f"({TALLIES})")
-    asked = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if how.wire else [])]
-    return [*asked, *(_DOUBTS.format(doubts=query) for query in DOUBTS)]
+    about = [counts, _NOTES, _UNAVAILABLE, _UNKNOWN_OUTCOMES, _TWO_AT_ONCE, *([_WIRE_COUNTS] if how.wire else [])]
+    return [*about, *(_DOUBTS.format(doubts=query) for query in DOUBTS)]
 
 
 def _rows_of(check: Check) -> str:
@@ -102,7 +107,7 @@ SELECT run, '{check.name}', 'missing', topic, partition, -1L, text, '{{}}' FROM 
 
 
 def _counted(check: Check) -> str:
-    """How many rows `check.counted` has: of a busy cluster they are millions, so none of them is moved."""
+    """Count of the rows of `check.counted`, none of which is moved: there may be millions."""
     return f"""
 SELECT run, '{check.name}' AS check, 'counted' AS kind, '' AS topic, -1L AS partition, -1L AS offset, '' AS text,
   '{{}}' AS details, to_json(struct({check.counted_as} AS total)) AS numbers
@@ -110,8 +115,10 @@ FROM ({check.counted}) GROUP BY run"""
 
 
 def _bounded(checks: Sequence[str], rows_max: int) -> str:
-    """The first rows of each run, check and kind, with their number; no violations at places that cannot be judged.
-    `checks`: each asks for all rows of one."""
+    """The first rows of each run, check and kind, with their count, of judgeable places.
+
+    `checks`: each returns all rows of one.
+    """
     rows = "\nUNION ALL\n".join(checks)
     by_acks = ", ".join(
         f"count_if(get_json_object(details, '$.acks') = '{acks}') OVER kind AS acks_{name}"
@@ -149,7 +156,7 @@ FROM ({rows})"""
 
 
 def _counts(tallies: str) -> str:
-    """`tallies`: the table of `audit.tallies`, or the query that gives such rows."""
+    """`tallies`: the table of `audit.tallies`, or a query with such rows."""
     return _as_answer(
         "counts",
         EventCount,

@@ -1,4 +1,4 @@
-"""One or many runs audited: Spark's findings, what the scenario expects and the run's health become verdicts.
+"""Audits runs: Spark's findings, the scenario's expectations and health become verdicts.
 
 gateway = start_gateway(find_java(os.environ), directory)      # ahead of need
 spark = spark_session(gateway)
@@ -25,7 +25,7 @@ from audit.judging import EVIDENCE_MAX, judge
 from audit.quarantine import quarantine
 from audit.session import first_line
 from emulator.judging import health
-from emulator.judging.completeness import incomplete, told_lives
+from emulator.judging.completeness import incomplete, reports_by_life
 from emulator.judging.findings import EventCount, Findings, Judged
 from emulator.judging.link_faults import fault_verdicts, undone
 from emulator.judging.measures import measures_of
@@ -46,12 +46,14 @@ def audit_runs(
     evidence_max: int = EVIDENCE_MAX,
     ahead: Ahead | None = None,
 ) -> list[Verdict]:
-    """Verdicts of `runs` (directories or globs), in their order. Writes nothing but quarantine.jsonl, where needed.
+    """Verdicts of `runs` (directories or globs), in order.
+
+    Writes nothing but quarantine.jsonl, where needed.
 
     Args:
-        expected: what the scenario expects of the run at a path; None: read from the run (`audit.expected`).
-        scratch: a directory for what does not fit in memory, reachable by all executors.
-        evidence_max: violations that a verdict tells, of each check; it counts all of them.
+        expected: expectations of the run at a path; None: read from the run (`audit.expected`).
+        scratch: a directory for data that does not fit in memory, reachable by all executors.
+        evidence_max: maximum of violations in a check's evidence; the count has all of them.
         ahead: the same checks of this one run, planned before.
 
     Raises:
@@ -102,7 +104,7 @@ def _judged(
 
 
 def write_verdict(verdict: Verdict, run: Path) -> Path:
-    """verdict.json in the run's directory, whole or not at all. Returns its path."""
+    """Write verdict.json in the run's directory, whole or not at all. Returns its path."""
     path = run / "verdict.json"
     write_whole(path, to_json(verdict))
     return path
@@ -160,11 +162,11 @@ def _standstills(judged: Judged, expected: Expected) -> list[str]:
         return []
     from emulator.judging.standstills import ensemble_of, standstills
 
-    return standstills(judged.notes, told_lives(judged.counts), ensemble_of(expected.live_nodes))
+    return standstills(judged.notes, reports_by_life(judged.counts), ensemble_of(expected.live_nodes))
 
 
 def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[str]:
-    """Which events are not there, or cannot all be as they were written: a check that held may have held for that."""
+    """Reasons why events are missing or changed: a check may have held only because of that."""
     reasons = incomplete(
         judged.counts, judged.notes, processes=expected.processes, over=expected.over, speed=expected.speed
     )
@@ -175,7 +177,7 @@ def _lacking(expected: Expected, judged: Judged, set_aside: Quarantine) -> list[
 
 
 def _count(counts: Sequence[EventCount]) -> Counter[str]:
-    """`checks.check.Counts` of a run."""
+    """Counts of a run, as `checks.check.Counts`."""
     total: Counter[str] = Counter()
     for count in counts:
         if count.problem is not None or count.event is None:
@@ -213,7 +215,7 @@ def _check_verdict(
                 verdict.verdict = "unknown"
             verdict.reason = f"{gaps[0]}, and with it this might be no violation"
     elif verdict.judged == 0 and not gaps:
-        verdict.verdict, verdict.reason = "skipped", f"there were no {check.subject}"
+        verdict.verdict, verdict.reason = "skipped", f"no {check.subject}"
     elif (lacking := check.missing(counts)) is not None:
         verdict.verdict, verdict.reason = "unknown", lacking
     elif found.missing:

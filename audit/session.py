@@ -1,8 +1,7 @@
-"""A Spark session for the audit: small jobs, quick answers, nothing left outside its directory.
+"""A Spark session for the audit: small jobs, quick answers, no files outside its directory.
 
-`start_gateway` starts the Java virtual machine and returns at once; `spark_session` waits for it and opens
-the session. Between the two lies whatever else there is to do, as a rule the whole run that is going to be
-audited.
+`start_gateway` starts the Java virtual machine and returns at once; `spark_session` waits for it and opens the session.
+Between the two lies other work, as a rule the whole run that is going to be audited.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ __all__ = [
 ]
 
 CAUSES_MAX = 20
-"""Java's exceptions may stand below one another in a circle."""
+"""Maximum of causes: Java's exceptions may form a circle."""
 
 
 class SparkFailed(GatewayError):
-    """Spark ended, or could not do what it was asked to: no evidence, for or against."""
+    """Spark ended or failed: no evidence, for or against."""
 
 
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
-    "spark.sql.ui.explainMode": "simple",  # of every plan, and of each change to it, for a page that nobody opens
+    "spark.sql.ui.explainMode": "simple",  # of every plan, and of each change to it, for a page without readers
     "spark.sql.catalogImplementation": "in-memory",  # no Hive: saves a metastore and its files
     "spark.sql.session.timeZone": "UTC",
     # A large audit makes 1,300 classes; of a hundred, the default, many are thrown away before the next task asks.
@@ -74,15 +73,16 @@ def spark_session(
     settings: Mapping[str, str] | None = None,
     timeout_s: float = READY_TIMEOUT_S,
 ) -> SparkSession:
-    """The session in `gateway`'s virtual machine, on the master the gateway was started for.
+    """Open the session in `gateway`'s virtual machine, on the gateway's master.
 
     Args:
-        settings: Spark settings that overrule ours.
-        timeout_s: how long the virtual machine may still take.
+        settings: Spark settings that take precedence.
+        timeout_s: limit of the virtual machine's start.
 
     Raises:
-        GatewayError: the virtual machine did not start, or Spark refused the master or a setting, or this process is at
-            work with another.
+        GatewayError: the virtual machine did not start, or Spark refused the master or a setting, or this process
+        already
+            works with another.
     """
     client = gateway.connect(timeout_s)
     if spark_is_taken():
@@ -105,7 +105,7 @@ def spark_session(
 
 
 def spark_is_taken() -> bool:
-    """Whether this process has a Spark context, ours or somebody else's: there can be one."""
+    """Whether this process has a Spark context, from faultline or not; there can be one only."""
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context is not None
@@ -113,7 +113,7 @@ def spark_is_taken() -> bool:
 
 @contextmanager
 def spark_faults(gateway: Gateway) -> Iterator[None]:
-    """Within, what befalls Spark is SparkFailed: one line, without Java's stack."""
+    """Turn every failure of Spark into SparkFailed: one line, without Java's stack."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -123,7 +123,7 @@ def spark_faults(gateway: Gateway) -> Iterator[None]:
         code = gateway.process.poll()
         if code is not None:
             raise SparkFailed(f"Java ended with code {code} while Spark worked.{gateway.log_tail()}") from error
-        raise SparkFailed(f"Spark could not do it: {first_line(error)}") from error
+        raise SparkFailed(f"Spark failed: {first_line(error)}") from error
 
 
 def _settings(gateway: Gateway) -> dict[str, str]:
@@ -139,17 +139,17 @@ def _settings(gateway: Gateway) -> dict[str, str]:
 
 
 def first_line(error: Exception) -> str:
-    """What Spark says of it, and the word of the operating system below, such as that a disk is full."""
+    """Spark's message, and the operating system's below it, such as a full disk."""
     java_exception: Any = getattr(error, "java_exception", None)
     text = str(java_exception.toString()) if java_exception is not None else str(error)
     lines = [line for line in text.splitlines() if line.strip()]
-    said = lines[0] if lines else type(error).__name__
+    message = lines[0] if lines else type(error).__name__
     below = _deepest(java_exception)
-    return said if not below or below in said else f"{said}: {below}"
+    return message if not below or below in message else f"{message}: {below}"
 
 
 def _deepest(java_exception: Any) -> str:
-    """The message of the exception that began it all, in one line; "" without one."""
+    """The message of the innermost exception, in one line; "" without one."""
     cause, message = java_exception, ""
     for _ in range(CAUSES_MAX):
         if cause is None:

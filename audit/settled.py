@@ -1,24 +1,22 @@
-"""Runs that were left in peace: from when on every fault was healed and every process lived, and for how long.
+"""Quiescent periods of runs: since when every fault is healed and every process lives.
 
-What must come right by itself is judged only there (`no-leader`, `under-replicated`, `unanswered-request`). A run is
-settled when each rule on links that was in force is healed wherever its process still lives, when what was done last to
-each machine is a start or its going on, and when nobody died by itself; from the last of all these events, and of those
-that tell that links carry traffic again, until the run's end.
+Liveness checks judge only there (`no-leader`, `under-replicated`, `unanswered-request`). A run is settled when each
+link rule that was in force is healed wherever its process still lives, when the last fault of each node is its start or
+resume, and when no process died by itself. The period begins with the last of all these events, and of those that show
+traffic on healed links, and ends with the run.
 
-SETTLED gives the table `settled`: `run`, `since_ms`, `end_ms`, and the longest time-outs that any broker goes by,
-`session_ms` (zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where none was
-given. `stalled_ms`: how long a request between brokers may be waited for that nobody will answer. Who asks the
-controller for another ISR (AlterIsr, from inter.broker.protocol.version 2.7 on) waits request.timeout.ms; where links
-were broken (`links_broken`), everybody may sit on a dead connection for that long, or for replica.socket.timeout.ms.
+SETTLED makes the table `settled`: `run`, `since_ms`, `end_ms`, and the longest timeouts of any broker, `session_ms`
+(zookeeper.session.timeout.ms) and `lag_ms` (replica.lag.time.max.ms), Kafka's default where not set. `stalled_ms`:
+longest wait of a request between brokers that never gets a response. A request to the controller for an ISR change
+(AlterIsr, from inter.broker.protocol.version 2.7 on) waits request.timeout.ms. Where links were broken
+(`links_broken`), every broker may have a dead connection for that long, or for replica.socket.timeout.ms.
 
-LASTING gives the table `lasting`: each committed state of a partition, how long it lasted in peace, the replicas that
-the partition is assigned in the end, since when and how long it is in that state, in peace, and they are
-(`assigned_ms`, `assigned_for_ms`).
-WAITING gives `waiting`: clients' requests that were waited for in a peace that was long enough, how long, and for how
-long they may be; in a big run those that may have been waited for too long, and WAITED gives `waited`, the numbers of
-`requests` of each run: of all others (`request` null), and of each of these. PROMISED gives `promised`: records
-acknowledged with acks=all in partitions that had a leader in the end, and peace for long enough, with the least
-min.insync.replicas that any broker told of the partition.
+LASTING makes the table `lasting`: each committed state of a partition, its duration in the period, the final replicas
+of the partition, since when and how long both have held in the period (`assigned_ms`, `assigned_for_ms`).
+WAITING makes `waiting`: clients' requests that were in flight in a long enough period, their waits and bounds; in a big
+run those that may have waited too long. WAITED makes `waited`: counts of `requests` of each run, of all others
+(`request` null), and of each of these. PROMISED makes `promised`: records acknowledged with acks=all in partitions with
+a final leader and a long enough period, with the least min.insync.replicas that any broker reported for the partition.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ _DISTURBING = (
 
 
 def _since(version: str, major: int, minor: int) -> str:
-    """Whether the column `version` is so new; null where it is no version."""
+    """SQL: whether the column `version` is at least this version; null where it is no version."""
     return (
         f"struct(try_cast(substring_index({version}, '.', 1) AS INT), "
         f"try_cast(substring_index(substring_index({version}, '.', 2), '.', -1) AS INT)) >= struct({major}, {minor})"
@@ -40,7 +38,7 @@ def _since(version: str, major: int, minor: int) -> str:
 
 
 def _given(name: str, before: int, after: int) -> str:
-    """The largest of the brokers' settings; `before`, `after`: Kafka's default up to 2.4, and from 2.5 on (KIP-537)."""
+    """SQL: brokers' largest setting; `before`, `after`: default up to 2.4, from 2.5 (KIP-537)."""
     default = f"{after}L" if before == after else f"IF({_since('kafka_version', 2, 5)}, {after}L, {before}L)"
     return f"""
     max(IF(event = 'node_started' AND roles LIKE '%broker%',
@@ -121,10 +119,10 @@ WHERE change != 'deleted'
 """
 
 ISR_MS = "(lag_ms + session_ms + stalled_ms)"
-"""How long it takes at most until all replicas are in sync."""
+"""SQL: longest time until all replicas are in sync."""
 
 LATE_MS = 1_000
-"""By which a client's own timer may be late."""
+"""Maximum lateness of a client's own timer."""
 
 _REQUEST_MS = f"({ISR_MS} + lag_ms)"
 
@@ -132,7 +130,7 @@ _IN_PEACE = f"(SELECT * FROM settled WHERE end_ms - since_ms > {_REQUEST_MS}) AS
 _LAST_LIVES = """(
     SELECT run, node, max(incarnation) AS incarnation FROM rest WHERE event = 'node_started' GROUP BY run, node
   ) AS lives"""
-"""Nobody waits any more for what a former life asked."""
+"""Last incarnations: no client waits for a request of a former one."""
 
 _REQUEST = "xxhash64(run, node, incarnation, operation, attempt)"
 

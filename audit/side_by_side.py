@@ -1,8 +1,8 @@
-"""Several questions put to Spark at once.
+"""Runs several queries of Spark concurrently.
 
-Spark's driver reads, analyses and plans a query on one core, which for a run of ordinary size is most of what an audit
-costs, and goes over all of a query as often as its deepest part needs: some shorter queries cost less than a long one,
-and each has a core.
+Spark's driver reads, analyses and plans a query on one core, which is most of an ordinary audit's cost. It traverses
+all of a query as often as its deepest part needs. So some shorter queries cost less than a long one, and each has a
+core.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import TypeVar
 
 AT_ONCE_MAX = 4
 
-Asked = TypeVar("Asked")
-Told = TypeVar("Told")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def side_by_side(ask: Callable[[Asked], Told], over: Sequence[Asked]) -> list[Told]:
-    """What `ask` tells of each, in their order; at most AT_ONCE_MAX at a time.
+def side_by_side(ask: Callable[[Item], Result], over: Sequence[Item]) -> list[Result]:
+    """Results of `ask` for each item, in order; at most AT_ONCE_MAX run at a time.
 
-    Raises: what the first of them raised that failed, when those have ended that had begun; an interrupt at once.
+    Raises: the error of the first item that failed, after all begun ones have ended; an interrupt at once.
     """
     if len(over) < 2:
         return [ask(one) for one in over]
     pool = ThreadPoolExecutor(min(len(over), AT_ONCE_MAX), thread_name_prefix="audit")
-    asked = [pool.submit(ask, one) for one in over]
+    pending = [pool.submit(ask, one) for one in over]
     try:
-        told = [one.result() for one in asked]
+        results = [one.result() for one in pending]
     except BaseException as error:
-        # Who is interrupted closes Spark next, which ends those that are still waiting for it.
+        # After an interrupt the caller closes Spark next, which ends the pending queries.
         pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
         raise
     pool.shutdown()
-    return told
+    return results

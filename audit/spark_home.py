@@ -1,4 +1,4 @@
-"""Where the installed Spark lives, and where the class archive made for it does."""
+"""Locations of the installed Spark and of the class archive made for it."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def spark_home() -> Path:
 
 
 def spark_jars() -> list[Path]:
-    """Spark's jars in the one order we use: a class archive is only good for the very same class path."""
+    """Spark's jars in a fixed order: a class archive needs the very same class path."""
     return sorted((spark_home() / "jars").glob("*.jar"))
 
 
 def scala_version() -> str:
-    """The Scala line that the installed Spark was built for, such as "2.13"."""
+    """The Scala line of the installed Spark, such as "2.13"."""
     (core,) = (spark_home() / "jars").glob("spark-core_*.jar")
     return core.name.removeprefix("spark-core_").split("-")[0]
 
 
 def class_path(environ: Mapping[str, str]) -> str:
-    """Spark's jars, then the configuration directories that are set (an archive allows more at the end)."""
+    """Spark's jars, then the configuration directories (an archive allows more at the end)."""
     configured = [environ[name] for name in CONFIGURATION_VARIABLES if environ.get(name)]
     return os.pathsep.join([*map(str, spark_jars()), *configured])
 
 
 def ahead_of_time(java: Java) -> bool:
-    """True when this Java's archive holds classes that are loaded and linked, lambdas among them (JEP 483, 514)."""
+    """Whether this Java's archive holds loaded and linked classes with lambdas (JEP 483, 514)."""
     return java.major >= 25
 
 

@@ -1,4 +1,4 @@
-"""Virtual machines that this process has started: none of them outlives it, whenever an interrupt comes."""
+"""Virtual machines that this process has started; none outlives it."""
 
 import atexit
 import os
@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 _STARTED: Final[dict[subprocess.Popen[bytes], int]] = {}
-"""{process: the process that started it}: a fork's copy of this is nobody's."""
+"""{process: its parent's number}; a fork's copy has another parent."""
 
 
 def started(command: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]":
-    """As subprocess.Popen. It is killed at the end of this process, unless it has `ended` before."""
+    """Start a process as subprocess.Popen does, and kill it at exit unless it has `ended`."""
     with interrupts_wait():
         process: subprocess.Popen[bytes] = subprocess.Popen(command, **options)
         _STARTED[process] = os.getpid()
@@ -22,14 +22,16 @@ def started(command: Sequence[str], **options: Any) -> "subprocess.Popen[bytes]"
 
 
 def ended(process: "subprocess.Popen[bytes]") -> None:
-    """It was waited for."""
+    """Forget a process that has been waited for."""
     _STARTED.pop(process, None)
 
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """A SIGINT that comes meanwhile is handled afterwards: between the birth of a child and a name for it nobody could
-    end it. Where somebody else handles signals (another thread, another program's handler) nothing is done."""
+    """Delay a SIGINT to the block's end: a child without a name for it could not be ended.
+
+    Where another thread or program handles signals, it does nothing.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -46,7 +48,7 @@ def interrupts_wait() -> Iterator[None]:
 
 @atexit.register
 def _end_all() -> None:
-    """Of those that an interrupt kept from their orderly end."""
+    """Kill the processes that an interrupt kept from their orderly end."""
     for process, parent in list(_STARTED.items()):
         if parent == os.getpid():
             process.kill()

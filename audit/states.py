@@ -1,14 +1,14 @@
-"""What is recorded about partitions, and what their leaders believe.
+"""Committed states of partitions, and leaders' views of their ISRs.
 
-`states`: as the session service committed them, each beside the one before it. Every session server tells of each
-transaction; one is enough. A row is a state: `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`,
-`controller_epoch`; `last_leader`, `last_leader_epoch`, `last_isr`, `last_controller_epoch` of the state before it since
-the partition was created, null for the first; and `life`: how many times it was created or deleted before.
+`states`: as ZooKeeper committed them, each beside its predecessor. Every ZooKeeper server reports each transaction; one
+is enough. A row is a state: `run`, `topic`, `partition`, `zxid`, `leader`, `leader_epoch`, `isr`, `controller_epoch`;
+`last_leader`, `last_leader_epoch`, `last_isr`, `last_controller_epoch` of the state before it since the partition was
+created, null for the first; and `life`: count of creations and deletions before.
 
-`small_isrs`: when a leader took fewer replicas for in sync than `min.insync.replicas`. A row begins with an event of
-the leader (its role, or an ISR change that it asked for or was told to be done) and lasts until one after which it
-takes enough, or leads no more (`until_ms` null: none); `high_watermark`: when it began. What a change of settings may
-have made of the setting counts with its least value.
+`small_isrs`: periods in which a leader's ISR had fewer replicas than `min.insync.replicas`. A row begins with an event
+of the leader (its role, or an ISR change that it requested or that succeeded). It lasts until one with enough replicas,
+or without leadership (`until_ms` null: none); `high_watermark`: at the beginning. A setting that changed at run time
+counts with its least value.
 """
 
 STATES = """
@@ -33,7 +33,7 @@ WINDOW since_created AS (PARTITION BY run, topic, partition, life ORDER BY zxid)
 
 
 def number_given(name: str, column: str) -> str:
-    """What `column` says of a setting, `name=value` one after the other; null: nothing."""
+    """SQL: value of a setting in `column`, a text `name=value name=value`; null: none."""
     pattern = f"(?:^| ){name.replace('.', '[.]')}=([0-9]+)"
     return f"try_cast(nullif(regexp_extract({column}, '{pattern}', 1), '') AS BIGINT)"
 
@@ -59,11 +59,13 @@ ALTERED_MIN_INSYNC = f"""
         GROUP BY run, altered
       )
       GROUP BY run"""
-"""The least that changes of settings may have made of min.insync.replicas: of each topic that was altered
-(`of_topics`), and of all (`of_brokers`), where somebody changed it for brokers. A row for each run that has one."""
+"""Least values of min.insync.replicas after changes at run time, a row per run with any.
+
+`of_topics`: by altered topic. `of_brokers`: of all topics, where brokers' settings changed.
+"""
 
 ALTERED_LEAST = "try_element_at(of_topics, {topic}), of_brokers"
-"""Of one topic, as arguments of least(), which leaves out what is null."""
+"""SQL: the values of one topic as arguments of least(), which ignores nulls."""
 
 SMALL_ISRS = f"""
 SELECT run, node, topic, partition, in_sync, high_watermark, from_ms, until_ms, least AS min_insync_replicas

@@ -1,19 +1,18 @@
-"""Stretches of sequences that go up, and the sequences that are not one after another of such: DISORDERED.
+"""Sequences that must increase, in stretches, and those that do not: DISORDERED.
 
-Three things go up unless something is wrong, or at least worth a look, and each is a sequence with a place for each of
-its values:
+Three things increase unless something is wrong, or suspect. Each is a sequence with a place for each of its values:
 
-- `clock`: the time of a life's lines, in the order of their numbers
-- `producer`: the offsets that a client's produces were given in a partition, in the order in which it asked for them
-- `leader`: the high watermark of a leader of one epoch, in the order in which it moved
+- `clock`: times of an incarnation's lines, in the order of their numbers
+- `producer`: offsets of a client's produces in a partition, in the order of its requests
+- `leader`: high watermarks of a leader of one epoch, in the order of their changes
 
-A stretch is what one reader has read of one at once: `sequence` (a number that stands for its names), `incarnation`,
-its first and last place, its least and most value, and whether it is `ordered`: no place comes twice, and no value is
-less than one before it. OF_BLOCKS has those that `audit.block_sums` tells (`blocks`); OF_LEFT those of lines that Spark
-has read (`left_lines`), where of producers and leaders nothing is told.
+A stretch is the part of a sequence that one reader has read at once: `sequence` (a number that stands for its names),
+`incarnation`, its first and last place, its least and most value, and whether it is `ordered`: no place occurs twice,
+and no value decreases. OF_BLOCKS has those of `audit.block_sums` (`blocks`); OF_LEFT those of Spark's lines
+(`left_lines`), which have none of producers and leaders.
 
-DISORDERED gives rows `kind`, `sequence`: of the others nobody needs to look at a line. A topic that was made again is
-one with the one before it here. In a query, `disordered_of` joins to that what it is asked of.
+DISORDERED has rows `kind`, `sequence`: queries need the lines of these alone. A recreated topic shares a sequence with
+its predecessor here. In a query, `disordered_of` makes the join.
 """
 
 from typing import Final
@@ -23,7 +22,7 @@ _TOPIC = "substring_index(topic, '#', 1)"
 CLOCK: Final = "xxhash64('clock', run, node, incarnation)"
 PRODUCER: Final = f"xxhash64('producer', run, node, {_TOPIC}, partition)"
 LEADER: Final = f"xxhash64('leader', run, node, {_TOPIC}, partition, leader_epoch)"
-"""The numbers of sequences."""
+"""Numbers of sequences."""
 
 OF_BLOCKS = f"""
 SELECT CASE kind WHEN 'clock' THEN {CLOCK} WHEN 'producer' THEN {PRODUCER} ELSE {LEADER} END AS sequence,
@@ -59,6 +58,6 @@ WHERE NOT ordered OR (incarnation = in_life AND first <= before) OR least < reac
 
 
 def disordered_of(kind: str, sequence: str) -> str:
-    """Of a big run: a join that leaves the rows of those of them alone."""
-    asked = f"(SELECT sequence FROM disordered WHERE kind = '{kind}') AS disordered"
-    return f"LEFT SEMI JOIN {asked} ON {sequence} = sequence"
+    """SQL for a big run: a join that keeps the rows of disordered sequences alone."""
+    disordered = f"(SELECT sequence FROM disordered WHERE kind = '{kind}') AS disordered"
+    return f"LEFT SEMI JOIN {disordered} ON {sequence} = sequence"

@@ -1,10 +1,10 @@
-"""How many lines there are of each kind: a table of big runs, so that nobody else counts them.
+"""Counts of lines of each kind: a table of big runs, so that no other query counts them.
 
-TALLIES gives rows `run`, `node`, `incarnation`, `event`, `problem`, and what tells operations and moves apart (`kind`,
-`outcome`, `acks`, `led`); and of these lines `events`, how many `records` they are about (of a produce; of others one
+TALLIES has rows `run`, `node`, `incarnation`, `event`, `problem`, and fields that distinguish operations and moves
+(`kind`, `outcome`, `acks`, `led`). Of these lines it has `events`, the count of `records` (of a produce; of others one
 each), the first and the last number and time (`first_seq`, `last_seq`, `first_ms`, `last_ms`), and two sums over the
-numbers, `seq_sum` and `seq_squares`, each number modulo SEQ_MODULUS. Of a broken line nothing but its problem is
-believed: its numbers may be none.
+numbers, `seq_sum` and `seq_squares`, each number modulo SEQ_MODULUS. Of a broken line only the problem counts: its
+numbers may be invalid.
 """
 
 from audit.events import PROBLEM
@@ -24,10 +24,13 @@ _SPAN = ", ".join(
 OF_LINES = f"""
 SELECT run, {_BELIEVED}, {PROBLEM}, {{kinds}}count(*) AS events, {{records}} AS records, {_SPAN}
 FROM {{lines}} GROUP BY ALL"""
-"""`kinds`: by what else they are told apart, each with a comma behind it; `records`: how many they are about."""
+"""SQL.
+
+`kinds`: further distinguishing columns, each with a comma behind it; `records`: count of records.
+"""
 
 _TELLING = "kind, outcome, acks, coalesce(as_leader, leading) AS led, "
 _RECORDS = f"sum(IF({PROBLEM} IS NULL, coalesce(records, 1L), 1L))"
 TALLIES = OF_LINES.format(lines="lines", kinds=_TELLING, records=_RECORDS)
 OF_LEFT = OF_LINES.format(lines="left_lines", kinds=_TELLING, records=_RECORDS)
-"""Of lines that Spark has read; of the others `audit.block_sums` tells."""
+"""SQL of Spark's lines; `audit.block_sums` has the others."""

@@ -1,4 +1,4 @@
-"""A run of a few events: something to audit for the audit's own sake (a class archive, a machine to warm up)."""
+"""A run of a few events, for the audit's own needs (a class archive, a machine to warm up)."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ _EVENTS: tuple[e.Event, ...] = (
 
 
 def tiny_run(scratch: Path) -> Path:
-    """Its directory, made in `scratch`; it has events of both levels."""
+    """Create the run in `scratch`, with events of both levels; returns its directory."""
     run = scratch / TINY_RUN
     (run / "events").mkdir(parents=True, exist_ok=True)
     lines: dict[bool, list[bytes]] = {False: [], True: []}

@@ -1,4 +1,4 @@
-"""Spark's settings for one question: a small answer at once, or a big one at full speed."""
+"""Spark's settings for one query: a small result at once, or a big one at full speed."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ MANY_FILES = {
 
 
 PARTITION_BYTES = 128 << 20
-"""So many bytes of lines make one partition more of what is moved: each task has its rows in memory."""
+"""Bytes of lines per partition of moved rows: each task has its rows in memory."""
 
 LEFT_OUT = tuple(
     f"org.apache.spark.sql.catalyst.optimizer.{rule}"
     for rule in ("PruneFilters", "InferFiltersFromConstraints", "RemoveRedundantAliases", "FoldablePropagation")
 )
-"""Rules that find next to nothing to do in our queries, and take a quarter of the time (docs/audit-cost.md)."""
+"""Optimizer rules with little effect here, and a quarter of the time (docs/audit-cost.md)."""
 
 
 @contextmanager
 def tuned(spark: SparkSession, small: bool, size_bytes: int = 0) -> Iterator[None]:
-    """While it lasts the session is tuned for runs that are `small`, or big, of `size_bytes` together; its settings are
-    restored afterwards."""
+    """Tune the session for `small` or big runs of `size_bytes`; restores its settings."""
     cores = spark.sparkContext.defaultParallelism
     if small:
         # Interpreting some thousand rows is quicker than compiling classes for them; one partition needs no shuffle.

@@ -1,7 +1,7 @@
-"""The events as tables for `faultline sql`: what each is called, what it holds, and how it is made.
+"""Events as tables for `faultline sql`: their names, contents and queries.
 
 Every event with all its fields is in `events`. The others are made from it; their columns have the names and meanings
-of the fields in `protocol.events`. `run` tells runs apart where several are opened together.
+of the fields in `protocol.events`. `run` distinguishes runs that are opened together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class View(msgspec.Struct, frozen=True):
-    """One table. `holds`: what a row is."""
+    """One table. `holds`: meaning of a row."""
 
     name: str
     holds: str
@@ -34,7 +34,7 @@ _WHO = "run, node, incarnation, seq, at_ms"
 VIEWS: tuple[View, ...] = (
     View(
         "operations",
-        "What clients asked for: one row per operation. `outcome` is null while nothing came back. Of a produce of "
+        "Clients' operations, one row each. `outcome` is null without a response. Of a produce of "
         "several `records`, which follow one another in one batch, `value` is a JSON list, and `offset` is that of the "
         "first.",
         """SELECT i.run, i.operation, i.node AS client, i.kind, i.topic,
@@ -48,7 +48,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "produced",
-        "What clients wrote: one row per record, at its `offset` if that is known; `record`: which of its operation's.",
+        "Records that clients wrote, one row each, at its `offset` if known; `record`: its index in the operation.",
         """SELECT run, operation, record, client, topic, partition, acks,
              CASE WHEN records = 1 THEN value
                   ELSE coalesce(try_element_at(from_json(value, 'array<string>'), record + 1), '') END AS value,
@@ -57,7 +57,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "attempts",
-        "Tries of operations: one row each. `error` is null while nothing came back.",
+        "Attempts of operations, one row each. `error` is null without a response.",
         """SELECT s.run, s.operation, s.attempt, s.node AS client, s.broker, s.at_ms AS sent_ms, e.at_ms AS ended_ms,
           e.error,
              e.offset, e.reason, s.digest
@@ -79,7 +79,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "logs",
-        "What each replica's log holds at the end: one row per batch; `leads`: on the final leader.",
+        "Final contents of each replica's log, one row per batch; `leads`: on the final leader.",
         "SELECT run, node, topic, partition, base_offset, last_offset, leader_epoch, digest, leads "
         "FROM final_logs WHERE base_offset IS NOT NULL",
     ),
@@ -91,8 +91,8 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "led",
-        "Who led when: one row per partition, leader and epoch. `until_ms`: its next role, or the end of its log or of "
-        "its life.",
+        "Terms of leaders: one row per partition, leader and epoch. `until_ms`: its next role, or the end of its log "
+        "or of its incarnation.",
         """SELECT r.run, r.topic, r.partition, r.node AS leader, r.leader_epoch, r.at_ms AS from_ms,
              coalesce(r.next_ms, e.at_ms) AS until_ms, r.log_end
            FROM (SELECT *, lead(at_ms) OVER (
@@ -107,7 +107,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "lost",
-        "Acknowledged records that the final leader does not have; `cut_by`: who cut them from its log, when and why.",
+        "Acknowledged records that the final leader does not have; `cut_by`: truncations of them: time, node, reason.",
         """SELECT a.run, a.topic, a.partition, p.value, a.acks, a.offset, a.node AS client, a.at_ms AS acknowledged_ms,
              c.cut_by
            FROM (SELECT * EXCEPT (offset), IF(offset < 0, offset, offset + record) AS offset FROM (
@@ -128,7 +128,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "reads",
-        "What consumers were given: one row per batch, with who gave it, the high watermark then, and its value (of "
+        "Batches that consumers read, one row each, with the broker, the high watermark then, and the value (of "
         "several records a JSON list, as in `operations`).",
         """SELECT r.run, r.operation, r.node AS client, r.at_ms, r.topic, r.partition, r.base_offset, r.last_offset,
              v.value, r.leader_epoch, r.high_watermark, r.broker, r.digest
@@ -141,8 +141,8 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "unavailable",
-        "When a client's writes to a partition failed, or nobody knows what became of them: from the first of which it "
-        "was told so to the next that was acknowledged (null: none was); `failed`: how many records.",
+        "Periods in which a client's writes to a partition failed or have an unknown outcome: from the first such "
+        "result to the next acknowledgement (null: none); `failed`: count of records.",
         """SELECT run, az, client, topic, partition, from_ms, until_ms, failed FROM (
              SELECT run, az, client, topic, partition, min(at_ms) FILTER (WHERE outcome <> 'ok') AS from_ms,
                lead(min(at_ms)) OVER (PARTITION BY run, client, topic, partition ORDER BY island) AS until_ms,
@@ -158,7 +158,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "isr",
-        "Changes of the in-sync set: asked by a leader, ended, or decided by the controller (`event` says which).",
+        "Changes of the ISR: requested by a leader, ended, or decided by the controller (see `event`).",
         f"""SELECT {_WHO}, event, topic, partition, change, was, now, isr, result, through, leader, leader_epoch,
           zk_version, reason
            FROM events WHERE event IN ('isr_change_asked', 'isr_change_ended', 'state_decided')""",
@@ -182,7 +182,7 @@ VIEWS: tuple[View, ...] = (
     ),
     View(
         "faults",
-        "What was done to links and machines, at each node: asked, in force, healed, first traffic after.",
+        "Faults of links and nodes, at each node: requested, in force, healed, first traffic after.",
         f"""SELECT {_WHO}, event, rule, what, target, peer, frames_stopped, expects_traffic
            FROM events WHERE event LIKE 'fault_%' OR event = 'machine_fault'""",
     ),
@@ -211,17 +211,19 @@ VIEWS: tuple[View, ...] = (
 
 
 KEPT_BYTES_MAX = 64 << 20
-"""Of events that are parsed once for a query and kept meanwhile: a view of several events would parse them as often."""
-_ASKS_FOR_TABLES = re.compile(r"\s*(?:show|describe|desc)\b", re.IGNORECASE)
+"""Maximum of events that are parsed once per query and kept for several views."""
+_LISTS_TABLES = re.compile(r"\s*(?:show|describe|desc)\b", re.IGNORECASE)
 
 
 def create_views(spark: SparkSession, runs: Sequence[RunDirectory], query: str | None = None) -> DataFrame:
-    """Make them in the session, for `query` those that it names; without one, all. Returns all events, which the caller
-    may unpersist when the query has been answered. They are as the files were at this moment."""
+    """Create the views that `query` names; without one, all.
+
+    Returns all events, as the files are now. The caller may unpersist them after the query.
+    """
     names = {view.name for view in needed(query, VIEWS)}
     events = read_events(spark, runs)
     if sum(run.size_bytes for run in runs) <= KEPT_BYTES_MAX:
-        events.unpersist()  # what was read of the same files before
+        events.unpersist()  # rows of an earlier read of the same files
         events.persist()
     events.createOrReplaceTempView("events")
     if names & {"logs", "lost"}:
@@ -233,10 +235,10 @@ def create_views(spark: SparkSession, runs: Sequence[RunDirectory], query: str |
 
 
 def _create_final(spark: SparkSession, runs: Sequence[RunDirectory], events: DataFrame) -> None:
-    """`final_logs` and `final_acknowledged`, without what went with its topic."""
+    """Create `final_logs` and `final_acknowledged`, without records of deleted topics."""
     lives = lives_of(spark, runs, events)
     source = "events"
-    if lives.told:
+    if lives.found:
         source = "events_by_life"
         topic = f"{lives.name(of_logs=OF_LOGS)} AS topic"
         named = [topic if name == "topic" else f"`{name}`" for name in events.columns]
@@ -248,12 +250,12 @@ def _create_final(spark: SparkSession, runs: Sequence[RunDirectory], events: Dat
         ("final_acknowledged", f"SELECT * FROM {source} WHERE {acknowledged}"),
     ):
         rows = spark.sql(query)
-        (rows.where(f"NOT {lives.gone}") if lives.told else rows).createOrReplaceTempView(name)
+        (rows.where(f"NOT {lives.gone}") if lives.found else rows).createOrReplaceTempView(name)
 
 
 def needed(query: str | None, views: Sequence[View]) -> list[View]:
-    """Those that the query names, and those that these are made from; all for one that asks which there are."""
-    if query is None or _ASKS_FOR_TABLES.match(query):
+    """Views that the query names, and their sources; all views for a query that lists them."""
+    if query is None or _LISTS_TABLES.match(query):
         return list(views)
     by_name = {view.name: view for view in views}
     found: set[str] = set()
@@ -266,7 +268,7 @@ def needed(query: str | None, views: Sequence[View]) -> list[View]:
 
 
 def described(views: Sequence[View] | None = None, first: tuple[str, str] | None = None) -> str:
-    """The tables for a person: name and what a row is. `first`: the one that the others are made from."""
+    """The tables as text: name and meaning of a row. `first`: source of the others."""
     rows = [
         first or ("events", "Every event of every level with all its fields."),
         *((view.name, view.holds) for view in (VIEWS if views is None else views)),

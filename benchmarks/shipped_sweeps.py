@@ -62,7 +62,7 @@ class CellWorker:
     def play(self, task: int) -> tuple[int, Cell]:
         """Play a cell. `task`: its number. Returns it with its cell; propagates exceptions."""
         draw = self.space.draw(task * self.space.seeds)
-        spec, resolved = self._cells.asked(draw), self._cells.resolved(draw)
+        spec, resolved = self._cells.options(draw), self._cells.resolved(draw)
         with collector_asleep():
             result, run = Worker(spec, resolved).played(draw.seed)
         assert run is not None, result.error

@@ -1,11 +1,11 @@
-"""Acknowledged below min.insync.replicas: acks=all was acknowledged by a leader that took fewer replicas for in sync.
+"""Acknowledged below min.insync.replicas: a leader with a small ISR acknowledged acks=all.
 
 With acks=all a leader refuses a record while its ISR is smaller than `min.insync.replicas`: before it appends it, and
 again when the high watermark has passed it (semantics 1.8). A row is an acknowledged record that this leader's high
-watermark passed, and whose client had its answer, all within one time in which the leader itself took fewer replicas
-for in sync than it had to. What it believes is in its role, and in its changes of the ISR as it asked for them (larger
-ones) or was told that they are done. Who answered is whom the client asked last. Where settings change while the run
-goes on, their least value counts.
+watermark passed, and whose client got its response, all within one period in which the leader itself had too few
+replicas in its ISR. The leader's view is in its role, in its requests for larger ISRs, and in ISR changes that
+succeeded. The responding broker is the receiver of the client's last request. A setting that changes during the run
+counts with its least value.
 """
 
 from audit.checks.check import Check

@@ -1,11 +1,13 @@
-"""What a check is: events in, rows out. No rows: held. Rows: violated. Evidence missing: unknown.
+"""Type of a check: events in, rows out. No rows: held. Rows: violated.
 
-A check is two queries over the tables of `audit.facts`. `violations` gives one row per violation: VIOLATION_COLUMNS.
-`evidence` gives one row per place that cannot be judged: EVIDENCE_COLUMNS; a violation at such a place is not
-reported, because what is missing may be what would refute it. `audit.judging` runs those of all checks at once.
+Evidence missing: unknown.
 
-They are SQL text because a run of ordinary size should be judged in a second or two: one text is parsed and analysed
-once, while the same query built from column objects costs thousands of calls into Java, more than the query itself.
+A check is two queries over the tables of `audit.facts`. `violations` has one row per violation: VIOLATION_COLUMNS.
+`evidence` has one row per place that cannot be judged: EVIDENCE_COLUMNS. A violation at such a place is not reported,
+because the missing evidence may refute it. `audit.judging` runs the queries of all checks at once.
+
+They are SQL text because a run of ordinary size should be judged in a second or two. One text is parsed and analysed
+once; the same query built from column objects costs thousands of calls into Java, more than the query itself.
 """
 
 from __future__ import annotations
@@ -15,24 +17,34 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 VIOLATION_COLUMNS = ("run", "topic", "partition", "offset", "text", "details")
-"""`topic` "" and `partition` -1: of the whole run; `offset` -1: of none; `text`: what happened; `details`: as JSON."""
+"""Columns of a violation.
+
+`topic` "", `partition` -1: the whole run; `offset` -1: none; `details`: JSON.
+"""
 
 EVIDENCE_COLUMNS = ("run", "topic", "partition", "text")
 
 Counts = Mapping[str, int]
-"""How many events of each name a run has; also `acknowledged` (produces that ended ok; with acks=all:
-`acknowledged_by_all`), `commits` and `looks` (of groups, that ended ok), `led_appends` (batches appended by a leader)
-and `led_watermarks`. Absent: 0."""
+"""{event name: count in a run}; absent: 0.
+
+Also `acknowledged` (produces that ended ok; with acks=all: `acknowledged_by_all`), `commits` and `looks` (of groups,
+that ended ok), `led_appends` (batches appended by a leader) and `led_watermarks`.
+"""
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One anomaly. `definition`: its module's docstring.
 
-    levels: what must have been recorded. subjects: how many things (`subject`) a run has to judge; none: the check is
-    skipped. needs: events without which nothing can be said about them. evidence "": the log needs not be complete.
-    counted: a query with a row (`run`) for each thing to judge, where numbers of events do not tell; then it counts
-    instead of subjects; counted_as: what of its rows is their number. of_absence: its rows say that something did not
-    happen, so that where events are missing they accuse nobody: the check is unknown, whatever it found."""
+    - levels: levels of events that must have been recorded
+    - subjects: count of the things (`subject`) that a run has to judge; none: the check is skipped
+    - needs: events without which nothing is known about them
+    - evidence: "": the log need not be complete
+    - counted: a query with a row (`run`) for each thing to judge, where counts of events do not show it; it replaces
+      subjects
+    - counted_as: SQL expression that counts its rows
+    - of_absence: its rows state that something did not happen; where events are missing, the check is unknown, whatever
+      it found
+    """
 
     name: str
     title: str
@@ -48,6 +60,6 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     of_absence: bool = False
 
     def missing(self, counts: Counts) -> str | None:
-        """Why the run as a whole cannot be judged; None: it can."""
+        """Reason why the run as a whole cannot be judged; None: it can."""
         absent = [name for name in self.needs if not counts[name]]
         return f"no event {' or '.join(absent)} was recorded" if absent else None

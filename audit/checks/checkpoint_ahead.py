@@ -1,9 +1,9 @@
-"""Checkpoint ahead of the log: a replica is found whose checkpointed high watermark lies above the end of its log.
+"""Checkpoint ahead of the log: a checkpointed high watermark lies above the log's end.
 
-A broker writes down how far each of its replicas knows records to be committed (replication-offset-checkpoint), never
-beyond what it has. Found above the log's end after a start, it says that committed records are gone from this disk:
-cut below it, or forgotten when the power went, for a log is not synced before the checkpoint that speaks of it is
-(semantics 3). Kafka takes the log's end instead and goes on. A row is a replica that was found so at one start.
+A broker writes each replica's high watermark to its disk (replication-offset-checkpoint), never above the log's end. If
+it is above the end after a start, committed records are gone from this disk: they were truncated, or lost with the
+power, because a log is not synced before its checkpoint (semantics 3). Kafka takes the log's end instead and goes on. A
+row is a replica in that state at one start.
 """
 
 from audit.checks.check import Check
@@ -18,7 +18,7 @@ FROM rest WHERE event = 'log_loaded' AND checkpointed > log_end
 
 CHECKPOINT_AHEAD = Check(
     name="checkpoint-ahead",
-    title="No checkpoint speaks of what is not there",
+    title="No checkpoint is ahead of its log",
     definition=__doc__,
     levels=("replica",),
     needs=(),

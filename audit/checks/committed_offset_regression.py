@@ -1,12 +1,12 @@
-"""Regression of a committed offset: a group finds less committed than it was told to have committed.
+"""Regression of a committed offset: a group reads a lower offset than was acknowledged.
 
-Whoever looks what a group has committed is told what was committed last (Kafka's OffsetCommit and OffsetFetch: a
-coordinator answers with what its log holds). A look goes back when it finds less than the last commit that had been
-acknowledged before it began, and no commit of what was found can have come after that one: each of them was over when
-that one began, or certainly failed. A client that commits less than before has gone back itself. A group has two stores
-if old consumers use its name, too: the session service knows nothing of what a coordinator was told, and neither does
-that of it; a look is held against the store that was asked. (One that never ended may have been in either.) A row is a
-look. Where two coordinators are at work at once (an isolated one, and its successor), the older answers with the past:
+A group that reads its committed offset gets the last one committed (Kafka's OffsetCommit and OffsetFetch: a coordinator
+returns the contents of its log). A read goes back when two conditions hold. It finds less than the last commit that had
+been acknowledged before it began. No commit of the found offset can have come after that one: each of them had ended
+when that one began, or certainly failed. A client that commits less than before has gone back itself. A group has two
+stores if old consumers use its name, too: ZooKeeper does not know a coordinator's commits, nor the coordinator
+ZooKeeper's. A read is compared with the store that it used. (A commit that never ended may be in either.) A row is a
+read. Where two coordinators are active at once (an isolated one, and its successor), the older returns old offsets:
 Kafka does not fence it.
 """
 
@@ -47,7 +47,7 @@ COMMITTED_OFFSET_REGRESSION = Check(
     definition=__doc__,
     levels=("client",),
     needs=(),
-    subject="looks at what is committed",
+    subject="reads of committed offsets",
     subjects=lambda counts: counts["looks"],
     violations=VIOLATIONS,
 )

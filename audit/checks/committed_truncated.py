@@ -1,14 +1,14 @@
-"""Committed, truncated: a replica cuts off what it knew to be committed.
+"""Committed, truncated: a replica truncates records that it knew to be committed.
 
-Whatever lies below a high watermark was on every replica in sync, and consumers may have read it. A replica that cuts
-its log below one that it had itself, in this life of its process or in one before, forgets what was promised: if it
-leads next, or was one of too few that had it, it is lost (KIP-101; TLA+ of Kafka's replication, WeakIsr and StrongIsr:
-whoever is in sync has all that is below the high watermark). What disks forgot, and logs that were made anew, count as
-held no more: a power cut is no truncation. A log that is wiped to begin where its leader's does is none either. Nor
-counts for a cut a high watermark that came with it: up to 2.8 a follower takes over its leader's from the very answer
-that tells it to cut. What came with an input before does, also at the same instant; what came after the cut, or was
-left by it, does for the next. A row is one cut. Kafka cuts so before 0.11, whose followers cut to the high watermark
-that was checkpointed, and where a leader was elected uncleanly.
+All records below a high watermark were on every in-sync replica, and consumers may have read them. A replica breaks a
+promise that truncates its log below a high watermark of its own, in this incarnation of its process or a former one. If
+it leads next, or was one of too few holders, the records are lost (KIP-101; TLA+ of Kafka's replication, WeakIsr and
+StrongIsr: every in-sync replica has all records below the high watermark). Records that a disk lost, and logs created
+anew, count as held no more: a power loss is no truncation. A log that is deleted to begin at its leader's log start is
+none either. A high watermark does not count that came with the truncation: up to 2.8 a follower takes over its leader's
+from the very response that makes it truncate. One that came with an input before counts, also at the same time; one
+that came after the truncation, or was left by it, counts for the next. A row is one truncation. Kafka truncates so
+before 0.11, whose followers truncate to the checkpointed high watermark, and after an unclean election.
 """
 
 from audit.checks.check import Check
@@ -75,7 +75,7 @@ FROM (
 
 COMMITTED_TRUNCATED = Check(
     name="committed-truncated",
-    title="What was committed is not cut off",
+    title="Committed records are not truncated",
     definition=__doc__,
     levels=("replica",),
     needs=(),

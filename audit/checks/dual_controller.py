@@ -1,14 +1,14 @@
-"""Dual controller: a controller writes a partition's state after its successor has begun, or two have one epoch.
+"""Dual controller: a superseded controller writes a state, or two share one epoch.
 
-A controller begins by committing its controller epoch in the session service. From that transaction on nobody of an
-older epoch may decide: since 2.1 each write of a controller is refused unless the epoch is still its own (KAFKA-6082).
-Transactions are in order whatever clocks say, so the question is one of zxids: was a state with a new leader epoch, or
-a partition's first, written under a controller epoch when a later one was committed? (A leader's own change of its
-ISR keeps the leader epoch, and the controller epoch of whoever made it leader.) A row is one such controller epoch,
-with how many states it wrote. A controller that does not know yet that it has been replaced, and does nothing, breaks
-no promise: how long there are two is the measure `dual_controller_ms`.
+A controller begins by committing its controller epoch in ZooKeeper. From that transaction on no controller of an older
+epoch may decide: since 2.1 ZooKeeper refuses a controller's write unless the epoch is still its own (KAFKA-6082).
+Transactions have an order independent of clocks, so the check compares zxids. Was a state with a new leader epoch, or a
+partition's first, written under a controller epoch when a later one was committed? (A leader's own change of its ISR
+keeps the leader epoch, and the controller epoch of the leader's election.) A row is one such controller epoch, with the
+count of its states. A controller that does not know yet that it has been replaced, and does nothing, breaks no promise:
+the measure `dual_controller_ms` has that time.
 
-Two brokers with one controller epoch are a violation whenever they had it: nobody could tell their orders apart.
+Two brokers with one controller epoch are a violation at any time: brokers could not distinguish their orders.
 """
 
 from audit.checks.check import Check
@@ -61,7 +61,7 @@ DUAL_CONTROLLER = Check(
     levels=("replica",),
     needs=("controller_changed", "znode_changed"),
     subject="controller changes",
-    # Somebody must have decided who leads: a run with leaders and no controller has lost that event.
+    # A controller must have decided who leads: a run with leaders and no controller has lost that event.
     subjects=lambda counts: counts["controller_changed"] or counts["role_changed"],
     violations=f"{_WROTE} UNION ALL {_SHARED}",
 )

@@ -1,10 +1,10 @@
-"""Dual leader: a broker takes records as leader of a partition that has a newer leader elsewhere.
+"""Dual leader: a leader appends records although the partition has a newer leader elsewhere.
 
-Every leader's interval of one leader epoch is compared with those of later epochs on other brokers. Where they
-overlap, the older is stale: what it appends meanwhile, and acknowledges with acks=1, will be cut when it learns the
-truth. A row is one such window, with both brokers and epochs, how many batches the stale one appended in it and how
-many records of those were acknowledged. A window in which it appended nothing is none: a leader that is replaced leads
-on for the milliseconds until it hears of it, at every election, and Kafka has no way to avoid that.
+The check compares every leader's term of one leader epoch with those of later epochs on other brokers. Where they
+overlap, the older leader is stale: what it appends meanwhile, and acknowledges with acks=1, will be truncated when it
+learns of its successor. A row is one such window, with both brokers and epochs, the count of batches that the stale one
+appended in it, and the count of their acknowledged records. A window without appends is none. A replaced leader leads
+on for the milliseconds until it learns of the election, and Kafka has no way to avoid that.
 """
 
 from audit.checks.check import Check

@@ -1,13 +1,13 @@
-"""Duplicate: one produced batch that lies in the log more often than it was produced.
+"""Duplicate: one produced batch that the log has more often than it was produced.
 
-Retries send the same bytes, so every copy of a batch has one digest, and is what an attempt left behind. In the final
-leader's log the records under a digest must not be more than those of the operations that sent it or ended with it, and
-did not fail for certain (two operations may have equal bytes; one that is told to have ended twice is one). One that
-never ended, for its client was killed or the run was over, counts by what it sent: it accounts for one copy, and not
-for the second that its retry left. What a producer numbers anew before it retries (KIP-360) has another digest, and is
-not recognised. Without idempotence Kafka allows duplicates whenever an answer was lost; with it, never (KIP-98):
-`idempotent` is in every row, beside how many copies and attempts there are. What coordinators write into
-`__consumer_offsets` nobody has produced: an offset that is committed twice is there twice.
+Retries send the same bytes, so every copy of a batch has one digest, and results from an attempt. In the final leader's
+log the records with a digest must not be more than those of the operations that sent it or ended with it, and did not
+fail for certain. (Two operations may have equal bytes; one with two end events is one.) An operation without an end,
+because its client was killed or the run was over, counts by its attempts: it accounts for one copy, and not for the
+second that its retry left. A batch that a producer renumbers before it retries (KIP-360) has another digest, and is not
+recognised. Without idempotence Kafka allows duplicates whenever a response was lost; with it, never (KIP-98):
+`idempotent` is in every row, beside the counts of copies and attempts. Coordinators' own batches in
+`__consumer_offsets` have no producer: an offset that is committed twice is there twice.
 """
 
 from audit.checks.check import Check
@@ -61,7 +61,7 @@ WHERE records > produced
 
 DUPLICATES = Check(
     name="duplicate",
-    title="Every record is there once",
+    title="Every record is stored once",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("operation_ended", "role_changed"),

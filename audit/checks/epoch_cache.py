@@ -1,15 +1,15 @@
 """Epoch cache: a replica's leader epochs are not those of the batches in its log.
 
-By its cache (the file leader-epoch-checkpoint) a replica says where an epoch ends, and followers cut by what it says:
-an entry that is wrong is a wrong cut (KIP-101, KIP-279; semantics 2.1, 3).
+By its cache (the file leader-epoch-checkpoint) a replica answers where an epoch ends, and followers truncate by that
+response: a wrong entry is a wrong truncation (KIP-101, KIP-279; semantics 2.1, 3).
 
-- Whatever is cut off the log is cut off the cache: no entry begins at or above the log's end, after a cut and when a
+- A truncation of the log truncates the cache: no entry begins at or above the log's end, after a truncation and when a
   log is found on disk.
-- At the end each epoch that the log's batches have is in the cache, and begins at the first of them.
+- At the end each epoch of the log's batches is in the cache, and begins at the first of them.
 
-A row is an entry that outlived a cut in one life of a broker's process, or an epoch of a log that its cache lacks or
-has elsewhere. Where records were deleted, epochs begin where the log does since. Batches of formats without an epoch
-are not looked at; of a cache, its newest 32 entries.
+A row is an entry that outlived a truncation in one incarnation of a broker, or an epoch of a log that its cache lacks
+or has elsewhere. Where records were deleted, epochs begin at the log's new start. Batches of formats without an epoch
+are ignored; of a cache, its newest 32 entries count.
 """
 
 from audit.checks.check import Check

@@ -1,11 +1,10 @@
 """Fenced leader's change: an ISR change was done for a leader that had been succeeded.
 
-A leader changes its in-sync replicas on top of the state that it knows: by the version of the znode, or through the
-controller, which knows the leader epoch (KIP-497). Once a later leader epoch is committed, whatever an older leader
-asks for is refused (semantics 1.6; TLA+ of Kafka's replication: only the true leader updates the ISR,
-QuorumUpdateLeaderAndIsr); if it is done, the ISR is that of a leader whom nobody follows, and high watermarks
-move by it. A row is a change that a leader was told to be done, as a version of the state that is behind one with a
-later leader epoch.
+A leader changes its ISR on top of the state that it knows: by the version of the znode, or through the controller,
+which knows the leader epoch (KIP-497). Once a later leader epoch is committed, every request of an older leader is
+refused (semantics 1.6; TLA+ of Kafka's replication: only the true leader updates the ISR, QuorumUpdateLeaderAndIsr). If
+it succeeds, the ISR is that of a leader without followers, and high watermarks move by it. A row is a successful change
+whose version of the state is behind one with a later leader epoch.
 """
 
 from audit.checks.check import Check
@@ -44,11 +43,11 @@ WHERE reached > changes.leader_epoch
 
 FENCED_LEADER_CHANGE = Check(
     name="fenced-leader-change",
-    title="Whoever is fenced changes no ISR",
+    title="A fenced leader changes no ISR",
     definition=__doc__,
     levels=("replica",),
     needs=(),
-    subject="states that the session service committed",
+    subject="states that ZooKeeper committed",
     subjects=lambda counts: counts["znode_changed"],
     violations=VIOLATIONS,
 )

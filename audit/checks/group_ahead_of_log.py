@@ -1,12 +1,11 @@
-"""Ahead of the log: what a group has committed lies beyond the end of the log.
+"""Ahead of the log: a group's committed offset lies beyond the end of the log.
 
 The offset that a group commits is that of the next record, so it is at most the log's end. When the log of the final
-leader ends below what the group committed last (of the commits that were acknowledged, the one that ended last), the
-records that were read are gone: the group's next consumer is out of range, or passes over as many new records without
-a word. A row is a group and a partition. The offsets of the old consumer, in the session service, are looked at alike,
-each store by itself: what a group of the same name committed later in the other is no better for who reads this one.
-What went with its topic is not asked for. A Kafka client may commit any offset: one that lies behind everything that
-was ever appended is its own, and tells of no loss.
+leader ends below the group's last commit (of the acknowledged ones, the one that ended last), the records that were
+read are gone: the group's next consumer is out of range, or silently skips as many new records. A row is a group and a
+partition. Offsets of the old consumer, in ZooKeeper, count likewise, each store by itself: a later commit of a group of
+the same name in the other store does not help this one's consumer. Partitions of deleted topics are ignored. A Kafka
+client may commit any offset: one beyond everything that was ever appended is its own, and shows no loss.
 """
 
 from audit.checks.check import Check
@@ -38,7 +37,7 @@ WHERE committed > log_end AND NOT (foreign AND committed > coalesce(reached, 0L)
 
 GROUP_AHEAD_OF_LOG = Check(
     name="group-ahead-of-log",
-    title="A group commits what is there",
+    title="A group commits existing offsets",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("role_changed",),

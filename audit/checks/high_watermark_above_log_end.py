@@ -1,8 +1,8 @@
-"""High watermark above the log's end: a replica takes for committed what it never had.
+"""High watermark above the log's end: a replica takes missing records for committed.
 
-What is committed is in every in-sync replica's log, the leader's among them, and a follower is told no more than it
-has (semantics 1.5). In one life of a broker's process the highest high watermark of a replica must not be above the
-highest end that its log had in that life. A row is such a replica and life.
+Committed records are in every in-sync replica's log, the leader's among them, and a follower's high watermark is at
+most its log's end (semantics 1.5). In one incarnation of a broker the highest high watermark of a replica must not be
+above the highest end that its log had in that incarnation. A row is such a replica and incarnation.
 """
 
 from audit.checks.check import Check
@@ -34,7 +34,7 @@ WHERE high_watermark > reached
 
 HIGH_WATERMARK_ABOVE_LOG_END = Check(
     name="high-watermark-above-log-end",
-    title="Nothing is committed that is not there",
+    title="No high watermark is above its log's end",
     definition=__doc__,
     levels=("replica",),
     needs=("high_watermark_moved",),

@@ -1,7 +1,7 @@
-"""Regression: what consumers may read moves back, or what they read changes.
+"""Regression: the limit of readable records moves back, or a read record changes.
 
-Within one leader epoch the leader's high watermark only rises (semantics 1.5). And a record that was exposed stays what
-it is: one offset read twice must give the same (leader epoch, digest).
+Within one leader epoch the leader's high watermark only rises (semantics 1.5). And an exposed record never changes: one
+offset read twice must have the same (leader epoch, digest).
 """
 
 from audit.checks.check import Check
@@ -41,7 +41,7 @@ WHERE lowest != highest
 
 HIGH_WATERMARK_REGRESSION = Check(
     name="high-watermark-regression",
-    title="What was readable stays readable",
+    title="Readable records stay readable",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("high_watermark_moved",),

@@ -1,10 +1,10 @@
-"""Inconsistent: one offset was read as two different things.
+"""Inconsistent: one offset was read with two different batches.
 
-Whoever reads an offset, from whichever broker and whenever, is given the batch that lies there: a batch that begins
-within what was read as another one contradicts it. Looked at are all readers together and the whole run; that an
-offset's record was cut off and another written in its place is no excuse, for somebody has read the first (a reset
-tells one reader, and no other). Equal bytes are equal, whatever the leader epoch. A row is a batch that begins within
-another that was read. (Jepsen's Kafka workload: inconsistent offsets.)
+Every reader of an offset, from any broker at any time, gets the batch at that offset: a batch that begins within
+another one that was read contradicts it. All readers and the whole run count together. That an offset's record was
+truncated and another written in its place is no excuse, because a consumer has read the first. (A reset informs one
+reader, and no other.) Equal bytes are equal, whatever the leader epoch. A row is a batch that begins within another
+that was read. (Jepsen's Kafka workload: inconsistent offsets.)
 """
 
 from audit.checks.check import Check

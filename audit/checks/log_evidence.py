@@ -1,11 +1,11 @@
-"""Whether a replica's log can be judged: its events must tell all of it.
+"""Evidence of logs: a replica's log can be judged only if its events describe all of it.
 
-A log whose surviving batches do not follow one another from where it begins, or do not reach a log end that was seen,
-has lost events (a process that was killed before it wrote them): checks that read it cannot say. Nor can those that
-ask what is left of a record where the final leader's disk was lost, or what was not synced of it, and it has not
-started since. Half of all checks ask for it, so it is a table of its own, `unreadable` (`audit.facts`): a row for each
-log that is not told (`of_replica`), of which the final leader's is also `of_leader`, and one for each partition that
-nobody is told to have led, or whose leader's disk was lost (`of_leader`).
+A log has lost events (a process was killed before it wrote them) if its surviving batches do not follow one another
+from its beginning, or do not reach a log end that was seen: checks that read it are unknown. So are those about a
+record's survival where the final leader's disk was lost, or its unsynced data, and it has not started since. Half of
+all checks need it, so it is a table of its own, `unreadable` (`audit.facts`). It has a row for each incompletely
+described log (`of_replica`), of which the final leader's is also `of_leader`. It has one for each partition without any
+leader in the events, or whose leader's disk was lost (`of_leader`).
 """
 
 UNREADABLE = """
@@ -51,7 +51,7 @@ FROM log_ranges GROUP BY run, topic, partition HAVING NOT max(leads)
 """
 
 UNREADABLE_LOGS = "SELECT run, topic, partition, text FROM unreadable WHERE of_replica"
-"""Evidence rows: one per replica whose events do not tell its log."""
+"""SQL, evidence rows: one per replica whose events do not describe its log."""
 
 UNREADABLE_LEADERS = "SELECT run, topic, partition, text FROM unreadable WHERE of_leader"
-"""Evidence rows: one per partition whose final leader's log is not told, or that never had a leader."""
+"""SQL, evidence rows: one per partition without a leader, or with its log incomplete."""

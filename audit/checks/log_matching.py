@@ -1,8 +1,8 @@
 """Log matching: one offset of one leader epoch held two different batches.
 
-An epoch has one leader, and a leader never writes an offset twice: wherever a batch of that epoch begins at that
-offset, on whichever replica and at whatever time, also if it was cut since, its bytes are the same (KIP-101; the log
-matching property of replicated logs). Batches of formats without an epoch are not looked at.
+An epoch has one leader, and a leader never writes an offset twice. Wherever a batch of that epoch begins at that
+offset, on any replica at any time, also if it was truncated since, its bytes are the same (KIP-101; the log matching
+property of replicated logs). Batches of formats without an epoch are ignored.
 """
 
 from audit.checks.check import Check

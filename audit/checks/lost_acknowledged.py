@@ -1,23 +1,24 @@
 """Lost: an acknowledged record that the partition's final leader does not have.
 
-A produce that ended `ok` was promised a place: (topic, partition, offset) and the batch's digest. The record is lost
-when the log of the final leader (the last leader epoch anybody led), after every truncation and power loss, holds no
-batch with that digest at that offset. acks=0 promises no offset: any place will do. A record that only a stale leader
-still holds is lost too: nobody can read it. What was deleted on request, with its topic or by DeleteRecords, is not:
-of records those that the leader had when it was asked, below the offset.
+A produce that ended `ok` has a promised place: (topic, partition, offset) and the batch's digest. The record is lost
+when the log of the final leader (of the last leader epoch with a leader), after every truncation and power loss, holds
+no batch with that digest at that offset. acks=0 promises no offset: any place will do. A record that only a stale
+leader still holds is lost too: no consumer can read it. Records deleted on request, with their topic or by
+DeleteRecords, are not lost: of those, the ones below the offset that the leader had when it got the request.
 
-Every row says whether Kafka's settings allow the loss (`allowed`), or a promise is broken (`allowed` ""), and the
-verdict counts by `acks` and by what allows it. A loss is a violation either way.
+Every row has the setting of Kafka that allows the loss (`allowed`), or a promise is broken (`allowed` ""), and the
+verdict counts by `acks` and by `allowed`. A loss is a violation either way.
 
-- `duplicate sequence`: the producer sent the record under a sequence number that it had used for another one, and was
-  answered with the offset of that one, as Kafka answers every retry (KIP-98; semantics 11.1). No replica ever had the
-  record; it is the client's own loss, whatever acks it asked for.
-- `acks<=1`: the leader alone answered for it.
-- `unclean.leader.election`: after the record's leader epoch one was elected who was not in sync (semantics 4.4), and
-  who did not have the record when it began to lead. Whoever has it does not lose it by being elected. Batches of before
-  0.11 have no epoch: there such an election allows also what was written after it.
-- `not flushed`: a replica that had the record came back without it, from a power loss or with another disk; Kafka
-  answers before it flushes (`log.flush.interval.messages`), so all who are in sync may lose what only memory holds.
+- `duplicate sequence`: the producer sent the record under a sequence number that it had used for another one, and got
+  the offset of that one, as Kafka responds to every retry (KIP-98; semantics 11.1). No replica ever had the record; it
+  is the client's own loss, whatever its acks.
+- `acks<=1`: the leader alone acknowledged it.
+- `unclean.leader.election`: after the record's leader epoch a replica outside the ISR was elected (semantics 4.4),
+  without the record when it began to lead. A replica that has it does not lose it by its election. Batches of before
+  0.11 have no epoch: there such an election allows also the loss of later records.
+- `not flushed`: a replica that had the record came back without it, from a power loss or with another disk. Kafka
+  acknowledges before it flushes (`log.flush.interval.messages`), so all in-sync replicas may lose records that only
+  memory holds.
 """
 
 from audit.checks.check import Check
@@ -43,7 +44,7 @@ WITH copies AS (
     AND struct(had.incarnation, had.seq) < struct(cut.incarnation, cut.seq) AND had.last_offset >= cut.log_end
   GROUP BY ALL
 ),
--- whoever was elected uncleanly, from when it led
+-- uncleanly elected leaders, from their first term on
 unclean AS (
   SELECT elected.run, elected.topic, elected.partition, elected.leader_epoch, led.node,
     min(struct(led.incarnation, led.seq)) AS began
@@ -93,7 +94,7 @@ LOST_ACKNOWLEDGED = Check(
     levels=("client", "replica"),
     needs=("operation_ended", "batch_appended", "role_changed"),
     subject="acknowledged records",
-    # Without the client level nobody knows what was acknowledged: appends by a leader stand for it, then.
+    # Without the client level acknowledgements are unknown: appends by a leader stand for them.
     subjects=lambda counts: counts["acknowledged"] or (0 if counts["operation_ended"] else counts["led_appends"]),
     violations=VIOLATIONS,
     evidence=UNREADABLE_LEADERS,

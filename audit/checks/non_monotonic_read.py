@@ -1,9 +1,9 @@
-"""Non-monotonic: from one leader to the next a consumer is given again what it had.
+"""Non-monotonic: from one leader to the next a consumer reads records again.
 
-A consumer that goes on with another broker, or in another leader epoch, reads on where it was, unless it was told that
-its position is none and left it (`position_left`: out of range, or the history that it has read was cut off, KIP-320).
-A row is a batch that begins at or before the last offset that the same operation was given by the leader before.
-(Jepsen's Kafka workload: nonmonotonic polls; what one leader gives out of order is a read-gap.)
+A consumer that goes on with another broker, or in another leader epoch, continues at its position. The exception is a
+position that it left because the broker rejected it (`position_left`: out of range, or truncated history, KIP-320). A
+row is a batch that begins at or before the last offset that the same operation read from the leader before. (Jepsen's
+Kafka workload: nonmonotonic polls; disorder within one leader's batches is a read-gap.)
 """
 
 from audit.checks.check import Check

@@ -1,17 +1,17 @@
-"""Out of range: the position of a consumer is not in the log any more, though the cluster had led it there.
+"""Out of range: a consumer's position is not in the log any more, through no act of its own.
 
-A consumer comes to its position by what it is given, by what its group has committed, or by asking where the log
-begins or ends. All of that was there once; a leader that then has no such offset (OFFSET_OUT_OF_RANGE), or another
-history below it (KIP-320), has lost it. The consumer goes on by `auto.offset.reset`, which reads again or leaves out
-(Kafka's documentation of that setting), or stops. A row is a position that was left so. What a client asks for by
-itself, and where nothing was given yet, is its own affair, and so is what was deleted below it on request.
+A consumer gets to its position by its reads, by its group's committed offset, or by a request for the log's beginning
+or end. All of these existed once. A leader that then has no such offset (OFFSET_OUT_OF_RANGE), or another history below
+it (KIP-320), has lost it. The consumer goes on by `auto.offset.reset`, which reads records again or skips them (Kafka's
+documentation of that setting), or stops. A row is a position that was left so. A position that the client chose itself,
+before any read, does not count, nor does one below which records were deleted on request.
 """
 
 from audit.checks.check import Check
 
 VIOLATIONS = """
 SELECT lost.run, lost.topic, lost.partition, lost.offset,
-  format_string('%s had come to offset %d, and was told of no such place: %s', lost.operation, lost.offset,
+  format_string('%s reached offset %d, which no longer exists: %s', lost.operation, lost.offset,
     lost.reason) AS text,
   to_json(struct(lost.operation, lost.reason, lost.stopped, lost.at_ms)) AS details
 FROM invocations AS i JOIN (
@@ -27,7 +27,7 @@ WHERE i.offset != lost.offset
 
 OFFSET_OUT_OF_RANGE = Check(
     name="offset-out-of-range",
-    title="Where reading has come to is there",
+    title="A consumer's position exists",
     definition=__doc__,
     levels=("client",),
     needs=(),

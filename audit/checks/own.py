@@ -1,7 +1,7 @@
-"""Checks that are not faultline's: `audit --check FILE`, and those of installed packages.
+"""Loads checks of other authors: `audit --check FILE`, and those of installed packages.
 
-FILE is Python with a `Check` in it at its outermost level, as the modules beside this one have; a package names its
-own in the entry point group `faultline.checks`. Both are code, and run as such: take them from whom you trust.
+FILE is Python with a `Check` at its outermost level, as in the modules beside this one; a package names its checks in
+the entry point group `faultline.checks`. Both are code, and run as such: use trusted sources only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,63}")
 
 
 def all_checks(files: Sequence[Path], points: Iterable[EntryPoint] | None = None) -> tuple[Check, ...]:
-    """Ours, those of installed packages, then those of `files`. `points`: what packages name; None: as installed.
+    """Faultline's checks, those of installed packages, then those of `files`.
+
+    `points`: entry points; None: as installed.
 
     Raises AuditInputError, which names the file or the package.
     """
@@ -45,7 +47,7 @@ def _of_package(point: EntryPoint) -> Check:
     origin = f"{point.name} ({GROUP})"
     try:
         found = point.load()
-    except Exception as error:  # somebody else's code: whatever it raises, it is named
+    except Exception as error:  # foreign code may raise anything; the message names it
         raise AuditInputError(f"{origin}: {type(error).__name__}: {error}") from error
     if not isinstance(found, Check):
         raise AuditInputError(f"{origin}: {point.value} is no audit.checks.check.Check")

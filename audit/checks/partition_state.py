@@ -1,15 +1,15 @@
-"""Partition state: what the session service commits about a partition contradicts itself.
+"""Partition state: the committed states of a partition contradict one another.
 
 A partition's state is written by the controller and, where ISRs are written directly, by the leader: each only on top
-of the state that it knows (by its version), so that a writer who was succeeded changes nothing (semantics 1.6, 4.3).
-Along the committed states of a partition, in the order of their transactions, since it was created:
+of the state that it knows (by its version), so that a superseded writer changes nothing (semantics 1.6, 4.3). Along the
+committed states of a partition, in the order of their transactions, since it was created:
 
 - the leader epoch never goes back;
 - the controller epoch never goes back;
 - one leader epoch has one leader;
 - a leader is in its in-sync replicas.
 
-A row is a state and a rule that it breaks. Every session server tells of each transaction; one is enough.
+A row is a state and a rule that it breaks. Every ZooKeeper server reports each transaction; one is enough.
 """
 
 from audit.checks.check import Check
@@ -33,11 +33,11 @@ WHERE breaks
 
 PARTITION_STATE = Check(
     name="partition-state",
-    title="Whoever was succeeded writes no state",
+    title="A superseded writer writes no state",
     definition=__doc__,
     levels=("replica",),
     needs=(),
-    subject="states that the session service committed",
+    subject="states that ZooKeeper committed",
     subjects=lambda counts: counts["znode_changed"],
     violations=VIOLATIONS,
 )

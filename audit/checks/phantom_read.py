@@ -1,8 +1,8 @@
-"""Phantom: a batch that a consumer was given and that no replica ever had.
+"""Phantom: a batch that a consumer read and that no replica ever had.
 
-Whatever is read was appended somewhere, in a batch with that digest that covers its offset, also if it was cut since.
-A row is a batch, whoever read it. Lives of a topic are not told apart here: whoever reads while it is deleted may be
-late.
+Every batch that was read was appended somewhere, with that digest, at its offset, also if it was truncated since. A row
+is a batch, whichever consumer read it. The incarnations of a topic count as one here, because a reader may be late
+during a deletion.
 """
 
 from audit.checks.check import Check
@@ -27,7 +27,7 @@ LEFT ANTI JOIN (
 
 PHANTOM_READ = Check(
     name="phantom-read",
-    title="What was read was written",
+    title="Read records were written",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("batch_appended",),

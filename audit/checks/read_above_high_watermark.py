@@ -1,8 +1,7 @@
-"""Above the high watermark: a consumer was given records that were not committed when the answer was made.
+"""Above the high watermark: a response has records that were not committed at its time.
 
-Each answer names the high watermark that it was made with, and holds only batches that end below it (semantics 1.5).
-What lies above may still be cut: whoever acts on it acts on what may never have been. A row is one batch in one
-answer.
+Each response has the high watermark of its time, and only batches that end below it (semantics 1.5). Records above it
+may still be truncated, so a consumer may act on records that never were. A row is one batch in one response.
 """
 
 from audit.checks.check import Check
@@ -17,7 +16,7 @@ FROM reads WHERE last_offset >= high_watermark
 
 READ_ABOVE_HIGH_WATERMARK = Check(
     name="read-above-high-watermark",
-    title="Only what is committed is read",
+    title="Only committed records are read",
     definition=__doc__,
     levels=("client",),
     needs=(),

@@ -1,9 +1,9 @@
-"""Gap: what one operation was given is not one unbroken piece of the log.
+"""Gap: the batches that one operation read are not one unbroken piece of the log.
 
-What one broker gives a consumer's operation of one leader epoch, batch after batch, leaves no record out, gives none
-twice, and none before an earlier one; nothing is compacted or deleted behind the reader here. Where the broker or the
-epoch is another, non-monotonic-read and skipped-read look. Where the consumer has left its position in between
-(`position_left`), nobody does. A row is a batch that does not begin right behind the one before it. (Jepsen's Kafka
+The batches that one broker returns to a consumer's operation in one leader epoch skip no record, repeat none, and have
+none before an earlier one; nothing is compacted or deleted behind the reader here. Where the broker or the epoch
+changes, non-monotonic-read and skipped-read judge. Where the consumer has left its position in between
+(`position_left`), no check does. A row is a batch that does not begin right behind the one before it. (Jepsen's Kafka
 workload: skipped and nonmonotonic polls, within one poll.)
 """
 
@@ -18,7 +18,7 @@ FROM leaps WHERE broker = giver AND leader_epoch = epoch
 
 READ_GAP = Check(
     name="read-gap",
-    title="Reading leaves nothing out",
+    title="Reading skips no record",
     definition=__doc__,
     levels=("client",),
     needs=(),

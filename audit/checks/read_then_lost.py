@@ -1,10 +1,10 @@
-"""Read, then lost: a batch that a consumer was given and that the final leader does not have.
+"""Read, then lost: a batch that a consumer read and that the final leader does not have.
 
-Consumers are given what is committed, so that nobody acts on a record which then is none. What was read must be in the
-log of the final leader, in a batch with the same digest that covers its offset (who reads may begin in the middle of
-one); or the partition's leader was elected uncleanly, or
-disks forgot. A row is a batch, whoever read it and however often. What was deleted on request, with its topic or by
-DeleteRecords, is not lost. (Jepsen's Kafka workload: lost writes, of which a read is the proof.)
+Consumers read committed records only, so that no application acts on a record that is lost later. A batch that was read
+must be in the log of the final leader, with the same digest at its offset (a read may begin in the middle of a batch).
+Otherwise the partition's leader was elected uncleanly, or disks lost data. A row is a batch, whichever consumer read it
+and however often. Records deleted on request, with their topic or by DeleteRecords, are not lost. (Jepsen's Kafka
+workload: lost writes, of which a read is the proof.)
 """
 
 from audit.checks.check import Check
@@ -20,7 +20,7 @@ FROM lost_reads AS r
 
 READ_THEN_LOST = Check(
     name="read-then-lost",
-    title="What was read is kept",
+    title="Read records are kept",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("batch_appended", "role_changed"),

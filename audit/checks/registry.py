@@ -76,7 +76,7 @@ CHECKS: dict[str, Check] = {
 
 
 def check_named(name: str) -> Check:
-    """Raises KeyError, with the nearest known name in its message."""
+    """The check of that name. Raises KeyError, with the nearest known name in its message."""
     if name in CHECKS:
         return CHECKS[name]
     close = difflib.get_close_matches(name, CHECKS, n=1)

@@ -1,13 +1,13 @@
-"""Reordered: a record that lies before another of the same producer, which was asked for later.
+"""Reordered: a record lies before one that the same producer requested earlier.
 
-Kafka keeps the order of what one producer sends to a partition while it has one request under way, or is idempotent.
-With more requests under way a retried batch comes behind those that were sent after it. Looked at are the produces
-that ended `ok` and whose record the final leader holds: in the order in which a client began them, their offsets must
-rise. A row is a record that lies below the highest of those that the same client had asked for before it. (Jepsen's
-Kafka workload calls it a nonmonotonic send.)
+Kafka keeps the order of a producer's records in a partition while it has one request in flight, or is idempotent. With
+more requests in flight a retried batch comes behind those that were sent after it. The check takes the produces that
+ended `ok` and whose record the final leader holds: in the order in which a client began them, their offsets must rise.
+A row is a record that lies below the highest of those that the same client had requested before it. (Jepsen's Kafka
+workload calls it a nonmonotonic send.)
 
-Kafka clients are told apart by their `client.id`, each at one broker's door. There a retry is an operation of its own,
-and an idempotent producer's is answered with the place of the first: it counts from when that was sent.
+Kafka clients are identified by their `client.id`, each at one broker's listener. There a retry is an operation of its
+own, and an idempotent producer's gets the offset of the first: it counts from the time of the first.
 """
 
 from audit.checks.check import Check
@@ -15,7 +15,7 @@ from audit.checks.log_evidence import UNREADABLE_LEADERS
 from audit.lost import EACH_RECORD
 from audit.stretches import PRODUCER, disordered_of
 
-_ASKED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
+_ACKNOWLEDGED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
 _NUMBER = "CAST(substring_index(operation, ':', -1) AS BIGINT)"
 _EARLIER = f"ORDER BY incarnation, {_NUMBER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
@@ -28,7 +28,7 @@ FROM (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS highest
   FROM (
     SELECT /*few(disordered)*/ {PRODUCER} AS producer, incarnation, {_NUMBER} AS number, offset
-    FROM operations {disordered_of("producer", PRODUCER)} WHERE {_ASKED}
+    FROM operations {disordered_of("producer", PRODUCER)} WHERE {_ACKNOWLEDGED}
   )
 )
 WHERE offset < highest GROUP BY producer
@@ -36,7 +36,7 @@ WHERE offset < highest GROUP BY producer
 
 VIOLATIONS = f"""
 SELECT run, topic, partition, offset + record AS offset,
-  format_string('%s lies at offset %d, before %s at %d, which was asked for earlier',
+  format_string('%s lies at offset %d, before %s at %d, which was requested earlier',
     operation, offset + record, before.operation, before.offset) AS text,
   to_json(struct(operation, record, before.operation AS earlier, before.offset AS earlier_offset)) AS details
 FROM (
@@ -49,7 +49,7 @@ FROM (
       FROM (
         SELECT /*few(falls)*/ * FROM operations
         --big LEFT SEMI JOIN falls ON {PRODUCER} = producer AND offset >= lowest
-        WHERE {_ASKED}
+        WHERE {_ACKNOWLEDGED}
       ) AS o
       LEFT SEMI JOIN (SELECT * FROM logs WHERE leads AND base_offset IS NOT NULL) AS log
         ON o.run = log.run AND o.topic = log.topic AND o.partition = log.partition AND o.digest = log.digest
@@ -72,7 +72,7 @@ FROM (
 
 REORDERED = Check(
     name="reordered",
-    title="What a producer sends keeps its order",
+    title="A producer's records keep their order",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("operation_ended", "batch_appended", "role_changed"),

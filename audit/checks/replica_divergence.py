@@ -1,4 +1,4 @@
-"""Divergence: at the end two in-sync replicas of a partition hold different batches at the same offset.
+"""Divergence: at the end two in-sync replicas hold different batches at the same offset.
 
 Replication copies batches whole, so at every offset below the shorter of two logs both must have the same (leader
 epoch, digest). What lies above the end of the shorter log is lag, no divergence. A replica counts if its broker runs

@@ -1,9 +1,9 @@
-"""Skipped: from one leader to the next a consumer is not given what lies in between.
+"""Skipped: from one leader to the next a consumer skips records.
 
 As non-monotonic-read, in the other direction: a row is a batch that does not begin right behind the last offset that
-the same operation was given by the leader before, but further on, though the consumer never left its position. What it
-was not given may be there, or not: unseen tells of records that were acknowledged. (Jepsen's Kafka workload: skipped
-polls; what one leader leaves out is a read-gap.)
+the same operation read from the leader before, but further on, though the consumer never left its position. The skipped
+records may exist or not: the check unseen covers acknowledged ones. (Jepsen's Kafka workload: skipped polls; a gap
+within one leader's batches is a read-gap.)
 """
 
 from audit.checks.check import Check
@@ -19,7 +19,7 @@ FROM leaps WHERE base_offset > before + 1 AND NOT (broker = giver AND leader_epo
 
 SKIPPED_READ = Check(
     name="skipped-read",
-    title="A change of leader leaves nothing out",
+    title="A change of leader skips no record",
     definition=__doc__,
     levels=("client",),
     needs=(),

@@ -1,13 +1,13 @@
-"""Too few copies: a record acknowledged with acks=all is in fewer replicas' logs than min.insync.replicas promises.
+"""Too few copies: fewer replicas than min.insync.replicas hold a record with acks=all.
 
-`min.insync.replicas` is how many replicas must have a record before it is acknowledged with acks=all (Kafka's
-documentation; semantics 1.8), and once all faults are healed and all processes live every replica fetches what it
-lacks. So at the end at least as many of the replicas that the partition is assigned hold it, at its offset and with
-its bytes: the least value that any broker had of the setting while the run went on, at most all of them. A row is a
-record in fewer logs; of what was deleted on request nobody is asked. One that the final leader itself lacks is
-`lost-acknowledged`, not this. Judged only in partitions whose last state has a leader and lasted in peace as long as a
-replica may need to be in sync again (`under-replicated`), otherwise skipped; where a replica's events do not tell its
-log, unknown. (The TLA+ models' invariant: what is committed is in the log of every replica in sync.)
+`min.insync.replicas` is the count of replicas that must have a record before it is acknowledged with acks=all (Kafka's
+documentation; semantics 1.8). Once all faults are healed and all processes live, every replica fetches what it lacks.
+So at the end at least as many of the partition's assigned replicas hold it, at its offset and with its bytes: the least
+value that any broker had of the setting during the run, at most all of them. A row is a record in fewer logs; records
+deleted on request do not count. One that the final leader itself lacks is `lost-acknowledged`, not this. Judged only in
+partitions whose last state has a leader and lasted in the quiescent period as long as a replica may need to be in sync
+again (`under-replicated`), otherwise skipped; where a replica's events do not describe its log, unknown. (The TLA+
+models' invariant: committed records are in the log of every in-sync replica.)
 """
 
 from audit.checks.check import Check
@@ -46,11 +46,11 @@ LEFT ANTI JOIN deleted
 
 TOO_FEW_COPIES = Check(
     name="too-few-copies",
-    title="What all answered for is held by as many",
+    title="Records with acks=all have their promised copies",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("role_changed",),
-    subject="records acknowledged with acks=all where there was peace long enough",
+    subject="records acknowledged with acks=all before a long enough quiescent period",
     subjects=lambda counts: 0,
     violations=VIOLATIONS,
     evidence=UNREADABLE_LOGS,

@@ -1,14 +1,14 @@
-"""Under-replicated: a replica stays out of the in-sync replicas although everybody is there and can talk.
+"""Under-replicated: a replica stays out of the ISR although all nodes are connected.
 
-Once all faults are healed and all processes live, a replica that lags fetches what it lacks, and its leader takes it
-into the ISR again. The bound is `replica.lag.time.max.ms` and `zookeeper.session.timeout.ms` together, the longest that
-any broker has: a broker may first have to wait for the session of its former life to expire, and has then as long as a
-replica may lag; counted from the last heal, start, or first traffic since (liveness; semantics 1.4). Where a leader
-asks the controller for its ISR (2.7 on) comes `request.timeout.ms` on top, for a question whose answer is lost is asked
-again no sooner (semantics 1.6, 11.8); and where links were broken that or `replica.socket.timeout.ms`, for a follower
-may wait so long on a connection that is dead. A row is a state with fewer in-sync replicas than the partition is
-assigned in the end, that lasted longer, counted from when it was assigned those. Judged only in runs that were left in
-peace for so long (`audit.settled`), otherwise skipped.
+Once all faults are healed and all processes live, a lagging replica fetches what it lacks, and its leader takes it into
+the ISR again. The bound is `replica.lag.time.max.ms` and `zookeeper.session.timeout.ms` together, the longest of any
+broker: a broker may first have to wait for its former incarnation's session to expire, and then may lag for the lag
+time. It counts from the last heal, start, or first traffic since (liveness; semantics 1.4). Where a leader requests its
+ISR from the controller (2.7 on), `request.timeout.ms` comes on top, because a request whose response is lost is
+repeated no sooner (semantics 1.6, 11.8). Where links were broken, that or `replica.socket.timeout.ms` does, because a
+follower may wait so long on a dead connection. A row is a state with fewer in-sync replicas than the partition's final
+assignment, that lasted longer, counted from the assignment. Judged only in runs with a long enough quiescent period
+(`audit.settled`), otherwise skipped.
 """
 
 from audit.checks.check import Check
@@ -18,7 +18,8 @@ BOUND = ISR_MS
 
 VIOLATIONS = f"""
 SELECT run, topic, partition, -1L AS offset,
-  format_string('%s of %s were in sync for %d ms from %d ms on, and all was healed and alive; at most %d ms are needed',
+  format_string('%s of %s were in sync for %d ms from %d ms on, with all faults healed and all nodes alive; '
+    || 'at most %d ms are needed',
     array_join(isr, ','), array_join(replicas, ','), bigint(assigned_for_ms), bigint(assigned_ms), {BOUND}) AS text,
   to_json(struct(isr, replicas, assigned_ms AS from_ms, assigned_for_ms AS lasted_ms, {BOUND} AS bound_ms)) AS details
 FROM lasting
@@ -33,7 +34,7 @@ UNDER_REPLICATED = Check(
     definition=__doc__,
     levels=("replica",),
     needs=(),
-    subject="partitions of a run that was left in peace long enough",
+    subject="partitions in a long enough quiescent period",
     subjects=lambda counts: 0,
     violations=VIOLATIONS,
     counted=COUNTED,

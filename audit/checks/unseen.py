@@ -1,10 +1,10 @@
-"""Unseen: an acknowledged record that a consumer read past and was never given.
+"""Unseen: an acknowledged record that a consumer's reads skipped.
 
-Looked at are the records that the final leader holds where they were acknowledged, and the consumers that were given
-something before or at that offset and, later than it was acknowledged, something behind it, without having left their
-position in between (`position_left`): what was in between they were given, or somebody acts as if it had never been
-written. A row is a record, whoever passed it. Where nobody reads past a record nothing is asked. (Jepsen's Kafka
-workload: unseen.)
+The check takes the records that the final leader holds where they were acknowledged. It takes the consumers that read
+something before or at that offset and, later than the acknowledgement, something behind it, without having left their
+position in between (`position_left`). They must have read the records in between, or else act as if those had never
+been written. A row is a record, whichever consumer skipped it. A record that no consumer reads past does not count.
+(Jepsen's Kafka workload: unseen.)
 """
 
 from audit.checks.check import Check
@@ -46,7 +46,7 @@ GROUP BY run, topic, partition, operation, record, offset
 
 UNSEEN = Check(
     name="unseen",
-    title="Whoever reads on has read what was before",
+    title="A consumer that reads on has read all records before",
     definition=__doc__,
     levels=("client", "replica"),
     needs=("batch_appended", "role_changed"),

@@ -1,8 +1,8 @@
-"""Whose produces are answered: since when a client's keep failing, or nobody answers them. Pure.
+"""Unavailability of clients: since when their produces fail, or get no response. Pure.
 
-`unavailable_ms` is measured as the audit measures it: from a produce that failed until the same client's next one
-ended. A client whose produce hangs has had no end yet; so a client is also unavailable while one is under way and none
-was acknowledged for WAITING_MS.
+`unavailable_ms` is measured as in the audit: from the end of a failed produce to the end of the same client's next one.
+A produce without a response has had no end yet. So a client is also unavailable while one is in flight and none was
+acknowledged for WAITING_MS.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from protocol.events.record_values import values_in
 
 WAITING_MS: Final = 2_500.0
 UNDER_WAY_MAX: Final = 50_000
-"""Of one client; what it asks for beyond that is not followed."""
+"""Maximum of produces in flight per client; further ones are not followed."""
 VALUE_SHOWN_MAX: Final = 40
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """`values`: of its records."""
+class InFlight(msgspec.Struct, frozen=True):
+    """A produce in flight. `values`: of its records."""
 
     at_ms: float
     values: tuple[str, ...]
 
 
 class _Client(msgspec.Struct):
-    """`failed_ms`: when its last produce failed; None: it did not. `lacks`: what it lacks now; `over`: what it lacked,
-    and was not looked at yet."""
+    """State of a client.
 
-    under_way: dict[str, Asked] = msgspec.field(default_factory=dict)
+    `failed_ms`: end of its last produce if that failed, else None. `lacks`: its present unavailability. `over`: former
+    ones that no look has reported yet.
+    """
+
+    under_way: dict[str, InFlight] = msgspec.field(default_factory=dict)
     wrote: bool = False
     failed_ms: float | None = None
     unavailable_ms: float = 0.0
@@ -44,31 +47,33 @@ class _Client(msgspec.Struct):
 
 
 class Answers:
-    """Clients by their node's name."""
+    """Unavailability by client node."""
 
     def __init__(self) -> None:
         self._clients: dict[str, _Client] = {}
         self._azs: dict[str, str] = {}
 
     def started(self, node: str, az: str) -> None:
-        """A life begins: what the last one had under way ended with it."""
+        """Begin an incarnation; produces in flight of the former one ended with it."""
         self._azs[node] = az or OUTSIDE
         if node in self._clients:
             self._clients[node].under_way.clear()
 
-    def asked(self, event: Event) -> None:
+    def invoked(self, event: Event) -> None:
         assert event.operation is not None
         client = self._clients.setdefault(event.node, _Client())
         if len(client.under_way) < UNDER_WAY_MAX:
             values = values_in(event.value or "", event.records or 1)
-            client.under_way[event.operation] = Asked(event.at_ms, tuple(value[:VALUE_SHOWN_MAX] for value in values))
+            client.under_way[event.operation] = InFlight(
+                event.at_ms, tuple(value[:VALUE_SHOWN_MAX] for value in values)
+            )
 
-    def ended(self, event: Event) -> Asked | None:
-        """What it was asked for with, if that is known."""
+    def ended(self, event: Event) -> InFlight | None:
+        """End a produce; returns its begin, if known."""
         assert event.operation is not None
         client = self._clients.setdefault(event.node, _Client())
         self._wait(client, event.node, event.at_ms)
-        asked = client.under_way.pop(event.operation, None)
+        in_flight = client.under_way.pop(event.operation, None)
         if client.failed_ms is not None:
             client.unavailable_ms += event.at_ms - client.failed_ms
         client.wrote = True
@@ -76,7 +81,7 @@ class Answers:
             client.failed_ms = event.at_ms
             if client.lacks is None:
                 client.lacks = self._lack(event.node, event.at_ms, "fails", event.name)
-            return asked
+            return in_flight
         client.failed_ms, client.last_good_ms = None, event.at_ms
         if client.lacks is not None:
             since_ms, events = client.lacks.at_ms, client.lacks.events
@@ -86,13 +91,13 @@ class Answers:
             over = msgspec.structs.replace(client.lacks, to_ms=event.at_ms, text=text, events=(*events, event.name))
             client.over.append(over)
             client.lacks = None
-        return asked
+        return in_flight
 
     def clients(self) -> list[str]:
         return list(self._clients)
 
     def look(self, node: str, read_to_ms: float) -> dict[Hashable, Seen]:
-        """What it lacks, and what it lacked since the last look."""
+        """Present unavailability of a client, and those since the last look."""
         client = self._clients[node]
         self._wait(client, node, read_to_ms)
         seen, client.over = client.over, []
@@ -101,7 +106,10 @@ class Answers:
         return {one.at_ms: one for one in seen}
 
     def unavailable_ms(self, last_ms: float) -> dict[str, float | None]:
-        """The measure of that name, by AZ. `last_ms`: of the run's last event, or how far it was read."""
+        """The measure `unavailable_ms`, by AZ.
+
+        `last_ms`: time of the run's last event, or of the last one read.
+        """
         of_node = {
             node: client.unavailable_ms + (last_ms - client.failed_ms if client.failed_ms is not None else 0.0)
             for node, client in self._clients.items()
@@ -110,7 +118,7 @@ class Answers:
         return longest_by_az(self._azs, of_node)
 
     def _wait(self, client: _Client, node: str, now_ms: float) -> None:
-        """Nobody has answered for long."""
+        """Begin an unavailability if there was no response for long."""
         if client.lacks is None and client.under_way:
             since_ms = max(next(iter(client.under_way.values())).at_ms, client.last_good_ms)
             if now_ms - since_ms >= WAITING_MS:

@@ -17,7 +17,7 @@ from emulator.layout import shown
 
 
 def follow_command(run: Path, lives: Callable[[], bool], *, master: str, json: bool) -> int:
-    """Until nobody writes `run` any more. `lives`: whether somebody does."""
+    """Follow `run` until no process writes it any more. `lives`: whether one does."""
     try:
         directory = find_run(run)
         telling = Telling(directory.path, _write, _warn, json=json)
@@ -30,7 +30,7 @@ def follow_command(run: Path, lives: Callable[[], bool], *, master: str, json: b
             words = f"following {directory.name}" if alive else f"{directory.name} does not run: read to its end"
             telling.begin(
                 {"run": directory.name, "directory": str(directory.path), "runs": alive},
-                f"{words} ({shown(directory.path)}); what is told is provisional",
+                f"{words} ({shown(directory.path)}); findings are provisional",
             )
             try:
                 return Follow(directory, stream, telling).until_over(lives)

@@ -1,10 +1,10 @@
-"""What the session service has committed of controllers: states that were written under an epoch of the past. Pure.
+"""States that controllers wrote under a superseded controller epoch. Pure.
 
-The same rule as the check dual-controller: transactions are in order (their zxids), whatever clocks say and whichever
-server told of them first. A state with a new leader epoch, or a partition's first, that names an older controller epoch
-than the one committed by then was written by a controller whose successor had begun.
+The rule is that of the check dual-controller: transactions have an order (their zxids), whatever clocks and servers'
+reports say. A state with a new leader epoch, or a partition's first, with an older controller epoch than the one
+committed by then was written by a controller whose successor had begun.
 
-Bounded are the changes that are kept, the newest: only one that comes late is put among them again.
+The newest changes are kept, up to a limit, so that a late one can be inserted among them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ EPOCH_PATH: Final = "/controller_epoch"
 
 
 class _State(msgspec.Struct):
-    """Of the znode's JSON what is asked."""
+    """Fields that are read of the znode's JSON."""
 
     leader_epoch: int = 0
     controller_epoch: int = 0
 
 
 class _Change(NamedTuple):
-    """In the order of transactions; an epoch before the states of its own transaction."""
+    """A change; sorts by transaction, an epoch before the states of its own transaction."""
 
     zxid: int
     is_state: bool
@@ -43,7 +43,7 @@ class _Change(NamedTuple):
 
 
 class WrittenLate(NamedTuple):
-    """By one controller epoch: how many states, when first and which event, and the epoch committed by then."""
+    """Late states of one controller epoch: count, first event, and the epoch committed by then."""
 
     controller_epoch: int
     reached: int
@@ -53,7 +53,10 @@ class WrittenLate(NamedTuple):
 
 
 class Committed:
-    """`written_late`: {controller epoch: what it wrote when a later one was committed}."""
+    """History of commits.
+
+    `written_late`: {controller epoch: its states after a later epoch's commit}.
+    """
 
     def __init__(self) -> None:
         self._written_late: dict[int, WrittenLate] = {}
@@ -65,7 +68,7 @@ class Committed:
         self._before = (0, dict[str, int](), dict[int, WrittenLate]())
 
     def changed(self, event: Event) -> None:
-        """Every server tells of it: the first is taken."""
+        """Add a change, as the first server reports it."""
         change = _change_of(event)
         if change is None or (change.zxid, change.path) in self._known:
             return
@@ -102,13 +105,13 @@ class Committed:
             )
 
     def _again(self) -> None:
-        """From what was known before the changes that are kept."""
+        """Return to the state before the kept changes."""
         self._taken = 0
         self._reached, epochs, late = self._before
         self._leader_epochs, self._written_late = dict(epochs), dict(late)
 
     def _forget(self) -> None:
-        """The older half of what is kept: whatever comes later still counts as if it came after it."""
+        """Drop the older half of the kept changes; later arrivals count as if they came after it."""
         self._again()
         old, self._changes = self._changes[:CHANGES_MAX], self._changes[CHANGES_MAX:]
         for change in old:

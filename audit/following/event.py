@@ -1,4 +1,7 @@
-"""An event as a follow takes it: the fields that its watchers read, of the events that they follow. Pure."""
+"""Events for the live audit: the followed event types and the fields that watchers read.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,17 @@ FOLLOWED: Final = (
     *("operation_invoked", "operation_ended", "znode_changed", "topic_removed", "timer_lateness"),
 )
 PRODUCES: Final = ("operation_invoked", "operation_ended")
-"""Of these those of kind produce alone."""
+"""Event types of which only those of kind produce are followed."""
 PATHS: Final = "^(/controller_epoch|/brokers/topics/[^/]+/partitions/[0-9]+/state)$"
-"""Of changes of znodes those of these alone."""
+"""Pattern of the znodes whose changes are followed."""
 DEADLY_FAULTS: Final = frozenset(DEADLY.replace("'", "").split(", "))
 
 
 class Event(NamedTuple):
-    """Fields of `protocol.events`, None where the event has no such field; the envelope's are always there."""
+    """An event.
+
+    Fields of `protocol.events`, None where it lacks one; the envelope's are always there.
+    """
 
     at_ms: float
     node: str
@@ -62,5 +68,5 @@ class Event(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Which line it is: NODE.INCARNATION/SEQ."""
+        """Name of its line: NODE.INCARNATION/SEQ."""
         return f"{self.node}.{self.incarnation}/{self.seq}"

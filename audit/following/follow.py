@@ -1,10 +1,9 @@
-"""A run followed to its end: look at its files, let Spark read what is new, tell what comes of it, wait a little.
+"""Follows a run to its end: takes new lines, has Spark read them, prints findings.
 
     tail -> stream (Spark) -> followed (pure) -> telling
 
-A line is on disk 50 ms after it was written, and a file is looked at as it is at one moment: so what was written
-SURELY_READ_S before that moment, by any node, has been read then (the watermark), if the look did not end before the
-files did.
+A process flushes a line within 50 ms, and a look sees a file as it is at one time. So all lines of all nodes that were
+written SURELY_READ_S before a look have been read by it (the watermark), unless the look ended before the files did.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 
 LOOK_S: Final = 0.25
 SURELY_READ_S: Final = 0.5
-"""Ten times what processes keep a line for, as `emulator.cluster.moment` has it."""
+"""Ten times as long as processes buffer a line, as `emulator.cluster.moment` has it."""
 BROKEN_PLACES_MAX: Final = 1_000
-"""Pairs of a file and a reason that are told; lines of others are only counted."""
+"""Maximum of pairs of a file and a reason that are reported; others are only counted."""
 
 
 class _Speed(msgspec.Struct, frozen=True):
@@ -48,7 +47,7 @@ class _Live(msgspec.Struct, frozen=True):
 
 
 class Follow:
-    """`clock`: real seconds."""
+    """Loop of the live audit. `clock`: real seconds."""
 
     def __init__(
         self, run: RunDirectory, stream: Stream, telling: Telling, *, clock: Callable[[], float] = time.monotonic
@@ -71,7 +70,7 @@ class Follow:
         nothing is. `lives`: whether there is somebody who writes."""
         try:
             while True:
-                alive = lives()  # asked before the look: what the last of them wrote is read
+                alive = lives()  # before the look, so that its last lines are read
                 if not self.look() and not alive:
                     break
                 if alive:
@@ -86,7 +85,7 @@ class Follow:
         return code
 
     def look(self) -> bool:
-        """Whether there was anything new."""
+        """Process new lines; returns whether there were any."""
         now_s = self._clock()
         taken = self._tail.take()
         if self._tail.newest_ms > self._newest[0]:
@@ -103,7 +102,7 @@ class Follow:
 
     @property
     def lacking(self) -> list[str]:
-        """Why something may be violated that nothing was told of."""
+        """Reasons why a violation may be missing."""
         followed, reasons = self._followed, []
         if self._broken_lines:
             reasons.append(f"{self._broken_lines} lines are no events")
@@ -114,7 +113,7 @@ class Follow:
             reasons.append(f"{count} partitions whose acknowledged records could not be looked for")
         reasons += followed.stood_still
         if not followed.events:
-            reasons.append("there are no events")
+            reasons.append("no events")
         return reasons
 
     @property
@@ -127,7 +126,7 @@ class Follow:
         self._tell(self._followed.step(read.events, read_to_ms))
 
     def _finish(self) -> None:
-        """What a process wrote last may lack its line's end: a line all the same, or torn."""
+        """Read the last lines without an end: a whole line, or a torn one."""
         whole = []
         for piece in self._tail.torn():
             try:
@@ -139,14 +138,14 @@ class Follow:
         self._tell(self._followed.finish())
 
     def _count_broken(self, read: Read) -> None:
-        """Each reason of each file is told once, and all lines are counted."""
+        """Count broken lines; each reason of each file is reported once."""
         self._broken_lines += read.broken_more
         for one in read.broken:
             self._broken_lines += one.lines
             place = (one.file, one.reason)
             if place not in self._broken and len(self._broken) < BROKEN_PLACES_MAX:
                 self._broken[place] = one.lines
-                text = f"{one.file}: {one.lines} lines are no events, {one.reason}; more of it are only counted"
+                text = f"{one.file}: {one.lines} lines are no events, {one.reason}; further ones are only counted"
                 self._tell([self._of_the_run("broken", text, line=one.line)])
 
     def _of_the_run(self, finding: str, text: str, **details: str) -> Line:
@@ -175,7 +174,7 @@ class Follow:
 
 
 def speed_of(run: Path) -> float:
-    """Of the run's clock, as its settings have it; 1 where nobody tells."""
+    """Speed of the run's clock by its settings; 1 if unknown."""
     try:
         speed = msgspec.json.decode(read_regular(run / SETTINGS_FILE), type=_Speed).speed
     except (OSError, *UNDECODABLE):

@@ -1,9 +1,11 @@
-"""All that a follow watches: events in, findings out. Pure: no clock, no file, no Spark.
+"""All watchers of the live audit: events in, findings out.
 
-Events of different nodes arrive in any order. They are taken in the order of the run's clock, as soon as everything up
-to then has been read (`read_to_ms`, the watermark); one that comes later still is taken when it comes, and what was
-told is made right: nothing that is said depends on who was read first. Within a node the order is that of (incarnation,
-seq), whatever its clock says.
+Pure: no clock, no file, no Spark.
+
+Events of different nodes arrive in any order. They are processed in the order of the run's clock, as soon as everything
+up to then has been read (`read_to_ms`, the watermark). A later arrival is processed when it comes, and corrects the
+findings: none depends on the order of reading. Within a node the order is that of (incarnation, seq), whatever its
+clock says.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from emulator.judging.standstills import Watch
 from protocol.ids import topic_partition_text
 
 FORGOTTEN_MS: Final = 600_000.0
-"""What ended longer ago is not looked at again."""
+"""Time after which an ended finding is forgotten."""
 FORGET_EVERY_MS: Final = 5_000.0
 TOPICS_REMOVED_MAX: Final = 10_000
 WATCHED: Final = ("timer_lateness", "node_started", "node_stopped", "machine_fault")
@@ -30,7 +32,7 @@ STOOD_STILL_MAX: Final = 100
 
 
 class _Life:
-    """Of a node: the newest that was read. `clock_ms`: what its clock said last; it does not go back."""
+    """Newest incarnation of a node. `clock_ms`: its last time, which never decreases."""
 
     def __init__(self, incarnation: int) -> None:
         self.incarnation = incarnation
@@ -63,8 +65,10 @@ class Followed:
         self._windows: set[tuple[str, str, int]] = set()
 
     def step(self, events: Iterable[Event], read_to_ms: float) -> Iterator[Line]:
-        """`events`: those that were read, each node's in its order. `read_to_ms`: nothing earlier is to come, of any
-        node; it does not go back."""
+        """Process new events.
+
+        `events`: in each node's order. `read_to_ms`: no node has an earlier event to come; it never decreases.
+        """
         self._enter(events)
         self._read_to_ms = max(self._read_to_ms, read_to_ms)
         self._waiting.sort(key=lambda one: one[:4])
@@ -77,12 +81,12 @@ class Followed:
         yield from self._look()
 
     def finish(self) -> Iterator[Line]:
-        """The run is over: what was read is all there is."""
+        """Process the rest after the run's end."""
         last_ms = max((one[0] for one in self._waiting), default=self._read_to_ms)
         yield from self.step((), max(last_ms, self._read_to_ms))
 
     def unavailable_ms(self, last_ms: float) -> dict[str, float | None]:
-        """{AZ: as in verdict.json}. `last_ms`: of the last event of all."""
+        """{AZ: as in verdict.json}. `last_ms`: time of the last event of all."""
         return self._answers.unavailable_ms(last_ms)
 
     @property
@@ -124,9 +128,9 @@ class Followed:
             case "znode_changed":
                 self._offices.committed(event)
             case "controller_changed":
-                self._offices.said(CONTROLLER, event, event.controller_epoch or 0, bool(event.active))
+                self._offices.stated(CONTROLLER, event, event.controller_epoch or 0, bool(event.active))
             case "operation_invoked":
-                self._answers.asked(event)
+                self._answers.invoked(event)
             case "operation_ended":
                 self._ended(event)
             case "topic_removed":
@@ -139,7 +143,7 @@ class Followed:
         match event.event:
             case "role_changed":
                 epoch, leads = event.leader_epoch or 0, event.role == "leader"
-                self._offices.said(self._office(place), event, epoch, leads)
+                self._offices.stated(self._office(place), event, epoch, leads)
                 if leads:
                     before = self._logs.leader(place)
                     if self._logs.leads(place, event, epoch) and before is not None:
@@ -158,7 +162,7 @@ class Followed:
                 self._logs.cut(place, event, 0, 0)
             case "log_deleted":
                 self._logs.cut(place, event, 0, 0)
-                self._offices.said(self._office(place), event, 0, False)
+                self._offices.stated(self._office(place), event, 0, False)
                 if event.reason == "topic-deleted":
                     self._going.add(place[0])
             case "log_truncated" if event.reason == "full":
@@ -186,20 +190,20 @@ class Followed:
         yield self.findings.tell(seen, self._read_to_ms)
 
     def _ended(self, event: Event) -> None:
-        asked = self._answers.ended(event)
+        begun = self._answers.ended(event)
         if event.outcome != "ok" or event.topic is None or event.partition is None or event.partition < 0:
             return
-        if self._is_of_a_life_before(event.topic, asked.at_ms if asked is not None else event.at_ms):
+        if self._is_of_a_life_before(event.topic, begun.at_ms if begun is not None else event.at_ms):
             return
         assert event.operation is not None and event.digest is not None
         offset = event.offset if event.offset is not None else -1
         records = event.records or 1
-        told = Acknowledged(
+        acknowledged = Acknowledged(
             event.operation, offset, event.digest, event.acks if event.acks is not None else -1, event.at_ms,
-            asked.values if asked is not None else (), event.name, records,
+            begun.values if begun is not None else (), event.name, records,
         )  # fmt: skip
         place = (event.topic, event.partition)
-        self._logs.acknowledged(place, told)
+        self._logs.acknowledged(place, acknowledged)
         self._offices.acknowledged(self._office(place), event.digest, offset, records)
 
     def _topic_removed(self, event: Event) -> None:
@@ -215,7 +219,7 @@ class Followed:
         return at_ms <= max(self._removed.get(topic, (float("-inf"),)))
 
     def _office(self, place: tuple[str, int]) -> tuple[str, str, int]:
-        """Lives of a topic are told apart (`audit.lives`)."""
+        """Key of the partition's leadership, distinct per incarnation of its topic (`audit.lives`)."""
         topic, partition = place
         lives = len(self._removed.get(topic, ()))
         return "leader", f"{topic}#{lives}" if lives else topic, partition
@@ -232,7 +236,7 @@ class Followed:
             yield from self.findings.look(("log", *partition), seen, read_to_ms, before_ms)
         for client in self._answers.clients():
             seen = self._answers.look(client, read_to_ms)
-            # What is over is seen once, and is not missed afterwards.
+            # An ended unavailability is reported once, and not withdrawn afterwards.
             yield from self.findings.look(("client", client), seen, read_to_ms, read_to_ms + 1)
         if read_to_ms - self._forgotten_ms >= FORGET_EVERY_MS:
             self._forgotten_ms = read_to_ms

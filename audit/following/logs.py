@@ -1,12 +1,12 @@
-"""Replicas' logs as events tell them, and which acknowledged records the newest leader does not have. Pure.
+"""Contents of replicas' logs, and acknowledged records that the newest leader lacks. Pure.
 
-The same as the check lost-acknowledged asks of a whole run (`audit.logs.LOGS`): a batch is in a log until a cut of
-that replica reaches it; a record that a produce was told of is lost when the log of the newest leader holds no batch
-with its digest at its offset. Here a record is looked for when it is acknowledged, and again when there is another
-leader, or the leader's log is cut.
+The rule is that of the check lost-acknowledged for a whole run (`audit.logs.LOGS`): a batch is in a log until a
+truncation of that replica reaches it. An acknowledged record is lost when the log of the newest leader holds no batch
+with its digest at its offset. Here a record is checked when it is acknowledged, and again after a change of leader or a
+truncation of the leader's log.
 
-Bounded: batches and acknowledgements are forgotten, oldest first. A cut that reaches into what is forgotten, and a log
-whose events do not tell all of it, make a partition one of which nobody can say what is lost; that is told, too.
+Batches and acknowledgements are bounded: the oldest are forgotten. A truncation into the forgotten part, and a log with
+missing events, make the losses of a partition unknown, which is reported as well.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from audit.following.finding import Seen
 from protocol.ids import topic_partition_text
 
 BATCHES_MAX: Final = 200_000
-"""In all logs together."""
+"""Maximum of batches in all logs together."""
 RECORDS_MAX: Final = 100_000
-"""Acknowledged ones, of all partitions together."""
+"""Maximum of acknowledgements of all partitions together."""
 LOST_MAX: Final = 10_000
-"""Of one partition; more are not told one by one."""
+"""Maximum of lost records that are reported per partition."""
 Place = tuple[str, int]
 
 
@@ -37,7 +37,10 @@ class Batch(msgspec.Struct):
 
 
 class Acknowledged(msgspec.Struct, frozen=True):
-    """`records` of one batch, the first at `offset`, -1: acks=0 promises none. `values`: of each; empty: not known."""
+    """`records` of one batch, the first at `offset`, -1: acks=0 promises none.
+
+    `values`: of each; empty: unknown.
+    """
 
     operation: str
     offset: int
@@ -50,7 +53,10 @@ class Acknowledged(msgspec.Struct, frozen=True):
 
 
 class Replica:
-    """One replica's log. `begins`: where it began; `forgotten_to`: below it, nobody remembers what is in it."""
+    """One replica's log.
+
+    `begins`: where it began; `forgotten_to`: below it, the contents are forgotten.
+    """
 
     def __init__(self) -> None:
         self.begins = 0
@@ -65,8 +71,8 @@ class Replica:
         return self._batches[-1].last + 1 if self._batches else max(self.begins, self.forgotten_to)
 
     @property
-    def told(self) -> bool:
-        """Whether its events tell all of it."""
+    def complete(self) -> bool:
+        """Whether its events describe all of it."""
         return self._gap is None and self.end >= self._bound
 
     def append(self, batch: Batch) -> None:
@@ -76,7 +82,10 @@ class Replica:
         self._by_digest.setdefault(batch.digest, []).append(batch)
 
     def cut(self, to: int, begins: int | None = None) -> bool:
-        """Whether it reached into what is forgotten. Kafka cuts whole batches. `begins`: it starts there from now."""
+        """Truncate to whole batches; returns whether that reached the forgotten part.
+
+        `begins`: new beginning.
+        """
         while self._batches and self._batches[-1].last >= to:
             self._gone(self._batches.pop())
         forgot = to < self.forgotten_to
@@ -90,13 +99,13 @@ class Replica:
         return forgot
 
     def forget(self, batch: Batch) -> None:
-        """If it is the oldest: one that was cut is gone already."""
+        """Forget the oldest batch, unless a truncation has removed it already."""
         if self._batches and self._batches[0] is batch:
             self._gone(self._batches.popleft())
             self.forgotten_to = batch.last + 1
 
     def holds(self, record: Acknowledged) -> bool:
-        """Whether it is there, or may be, where nobody remembers."""
+        """Whether the record is there, or may be, in the forgotten part."""
         if 0 <= record.offset < self.forgotten_to or (record.offset < 0 and self.forgotten_to > 0):
             return True
         return any(
@@ -104,7 +113,7 @@ class Replica:
         )
 
     def below(self, offset: int) -> Iterator[Batch]:
-        """What it remembers that begins below, as far as it lies there."""
+        """Known batches that begin below `offset`, cut there."""
         for batch in self._batches:
             if batch.base >= offset:
                 return
@@ -124,18 +133,18 @@ class _Partition:
         self.acknowledged: dict[int, list[Acknowledged]] = {}
         self.suspects: dict[str, Acknowledged] = {}
         self.lost: dict[Hashable, Seen] = {}
-        """{(operation, which of its records)}"""
+        """{(operation, index of its record): lost record}"""
         self.deleted: dict[tuple[int, int], Batch] = {}
         """{(digest, base offset): a batch that was deleted on request}"""
         self.reached_forgotten: Seen | None = None
         self.cause: tuple[float, str] = (0.0, "")
         self.untold: Seen | None = None
 
-    def has_deleted(self, told: Acknowledged, record: int) -> bool:
-        """A deletion may end within a batch."""
-        offset = told.offset + record
+    def has_deleted(self, written: Acknowledged, record: int) -> bool:
+        """Whether the record was deleted on request; a deletion may end within a batch."""
+        offset = written.offset + record
         return any(
-            digest == told.digest and (told.offset < 0 or base <= offset <= batch.last)
+            digest == written.digest and (written.offset < 0 or base <= offset <= batch.last)
             for (digest, base), batch in self.deleted.items()
         )
 
@@ -144,7 +153,10 @@ class _Partition:
 
 
 class Logs:
-    """`touched`: partitions in which something may be lost that was not, since it was last emptied."""
+    """State of all logs.
+
+    `touched`: partitions in which losses may be new, since it was last emptied.
+    """
 
     def __init__(self) -> None:
         self.touched: set[Place] = set()
@@ -153,7 +165,7 @@ class Logs:
         self._acknowledged: deque[tuple[_Partition, Acknowledged]] = deque()
 
     def leads(self, place: Place, event: Event, epoch: int) -> str:
-        """A node says that it leads. Who led before, if it takes over from another; else ""."""
+        """Record a new leader; returns the former one if it is another node, else ""."""
         partition = self._of(place)
         before = partition.leader
         if before is not None and before >= (epoch, event.node):
@@ -165,7 +177,7 @@ class Logs:
         return before[1] if before is not None else ""
 
     def leader(self, place: Place) -> tuple[int, str] | None:
-        """(epoch, node) of the newest."""
+        """(epoch, node) of the newest leader."""
         return self._of(place).leader
 
     def appended(self, place: Place, event: Event) -> Batch:
@@ -181,7 +193,7 @@ class Logs:
         return batch
 
     def cut(self, place: Place, event: Event, to: int, begins: int | None = None) -> None:
-        """A replica's log ends at `to`, or before; `begins`: it starts there from now on."""
+        """Truncate a replica's log to `to` or before; `begins`: new beginning."""
         partition = self._of(place)
         forgot = partition.replica(event.node).cut(to, begins)
         if partition.leader is None or partition.leader[1] == event.node:
@@ -201,8 +213,10 @@ class Logs:
             self.touched.add(place)
 
     def deleted(self, place: Place, event: Event) -> None:
-        """A leader was asked to delete what it has below its new start. Its copies are remembered like the others: what
-        a follower that starts over lacks is not lost."""
+        """Delete records on request below the leader's new start.
+
+        Its copies count for other replicas too: a follower that starts over and lacks them has lost nothing.
+        """
         partition = self._of(place)
         for batch in partition.replica(event.node).below(event.log_start or 0):
             partition.deleted[batch.digest, batch.base] = batch
@@ -220,18 +234,18 @@ class Logs:
         self.touched.add(place)
 
     def acknowledgements(self, place: Place, batch: Batch) -> int:
-        """How many records clients were told already that they are in the batch (acks=0 is told before)."""
+        """Count of the batch's acknowledged records (with acks=0 acknowledged before the append)."""
         known = self._of(place).acknowledged.get(batch.digest, ())
         return sum(one.records for one in known if one.offset < 0 or batch.base <= one.offset <= batch.last)
 
     def removed(self, topic: str) -> None:
-        """With all that was in it, as was asked for."""
+        """Forget a deleted topic with all its records."""
         for place in [place for place in self._partitions if place[0] == topic]:
             del self._partitions[place]
             self.touched.add(place)
 
     def seen(self, place: Place) -> dict[Hashable, Seen]:
-        """What is lost there, and whether that can be told."""
+        """Lost records of the partition, and whether they can be known."""
         partition = self._partitions.get(place)
         if partition is None or not partition.acknowledged:
             return {}
@@ -258,24 +272,24 @@ class Logs:
         assert partition.leader is not None
         epoch, node = partition.leader
         replica = partition.replica(node)
-        for operation, told in list(partition.suspects.items()):
-            there = replica.holds(told)
-            kept = [record for record in range(told.records) if there or partition.has_deleted(told, record)]
+        for operation, written in list(partition.suspects.items()):
+            there = replica.holds(written)
+            kept = [record for record in range(written.records) if there or partition.has_deleted(written, record)]
             for record in kept:
                 partition.lost.pop((operation, record), None)
-            if len(kept) == told.records:
+            if len(kept) == written.records:
                 del partition.suspects[operation]
                 continue
-            for record in sorted(set(range(told.records)).difference(kept)):
+            for record in sorted(set(range(written.records)).difference(kept)):
                 if (operation, record) not in partition.lost and len(partition.lost) < LOST_MAX:
-                    partition.lost[operation, record] = _lost(place, told, record, node, epoch, partition.cause)
+                    partition.lost[operation, record] = _lost(place, written, record, node, epoch, partition.cause)
         return partition.lost
 
     def _untold(self, partition: _Partition) -> tuple[str, tuple[str, ...]]:
         if partition.leader is None:
             return "no event tells who leads it", ()
         node = partition.leader[1]
-        if not partition.replica(node).told:
+        if not partition.replica(node).complete:
             return f"the events of {node}, its leader, do not tell all of its log", (node,)
         return "", ()
 
@@ -297,14 +311,12 @@ class Logs:
         return self._partitions.setdefault(place, _Partition())
 
 
-def _lost(
-    place: Place, told: Acknowledged, record: int, node: str, epoch: int, cause: tuple[float, str]
-) -> Seen:
-    at_ms = max(told.at_ms, cause[0])
-    value = told.values[record] if record < len(told.values) else ""
-    what = told.operation if told.records == 1 else f"record {record} of {told.operation}"
-    what = f"{value!r} of {told.operation}" if value else what
-    offset = told.offset + record if told.offset >= 0 else told.offset
+def _lost(place: Place, written: Acknowledged, record: int, node: str, epoch: int, cause: tuple[float, str]) -> Seen:
+    at_ms = max(written.at_ms, cause[0])
+    value = written.values[record] if record < len(written.values) else ""
+    what = written.operation if written.records == 1 else f"record {record} of {written.operation}"
+    what = f"{value!r} of {written.operation}" if value else what
+    offset = written.offset + record if written.offset >= 0 else written.offset
     where = f"at offset {offset}" if offset >= 0 else "at no offset"
     return Seen(
         finding="lost-acknowledged",
@@ -313,11 +325,11 @@ def _lost(
         violation=True,
         partition=topic_partition_text(*place),
         who=(node,),
-        text=f"{what} was acknowledged (acks={told.acks}) {where}; the leader, {node} (epoch {epoch}), does not "
+        text=f"{what} was acknowledged (acks={written.acks}) {where}; the leader, {node} (epoch {epoch}), does not "
         "have it",
         details={
-            "operation": told.operation, "offset": offset, "acks": told.acks, "digest": told.digest,
-            "acknowledged_ms": told.at_ms,
+            "operation": written.operation, "offset": offset, "acks": written.acks, "digest": written.digest,
+            "acknowledged_ms": written.at_ms,
         },
-        events=tuple(name for name in (told.name, cause[1]) if name),
+        events=tuple(name for name in (written.name, cause[1]) if name),
     )  # fmt: skip

@@ -1,13 +1,15 @@
-"""Spark's structured stream of a run that is still written: pieces of its files in, events out, what is broken counted.
+"""Spark's structured stream of a growing run: pieces of files in, events out.
 
-Spark's file source takes whole new files and never looks at one again, so lines that are appended reach it as files of
-their own: what `tail` took becomes one file, each line behind the name of the file that it is of. Spark parses it,
-says what is no event and why (`audit.events.problem_of`, the same as of a whole run), and gives back the events that
-are followed. (Spark's Python Data Source would let offsets be byte positions of the very files. It needs PyArrow, 170
-MiB on disk, and ten processes of Python beside the virtual machine, 0.6 GiB; a step took twice as long.)
+Broken lines are counted.
+
+Spark's file source takes whole new files and never reads one again, so appended lines reach it as files of their own:
+the lines of one `tail` become one file, each behind the name of its file. Spark parses them, finds lines that are no
+events (`audit.events.problem_of`, as for a whole run), and returns the followed events. (Spark's Python Data Source
+would allow byte positions as offsets. It needs PyArrow, 170 MiB on disk, and ten processes of Python beside the virtual
+machine, 0.6 GiB; a step took twice as long.)
 
 Spark keeps a list of all files that it ever took. So after QUERY_STEPS steps another query takes over, with a list of
-its own: nothing grows with the time for which a run is followed.
+its own, and nothing grows with the length of the run.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ if TYPE_CHECKING:
 
 QUERY_STEPS: Final = 500
 LOOK: Final = "100 milliseconds"
-"""How often Spark looks for a file; whoever wrote one waits until it is through."""
+"""Interval at which Spark looks for a file; `step` waits until it is processed."""
 REASONS_MAX: Final = 20
-"""Of one step; the most frequent first."""
+"""Maximum of reasons per step; the most frequent first."""
 NAME_SEPARATOR: Final = "\t"
 STREAM_SETTINGS: Final = {
     "spark.sql.streaming.minBatchesToRetain": "2",
@@ -54,7 +56,10 @@ STREAM_SETTINGS: Final = {
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """Lines of one file that are no events, for one reason. `line`: one of them, its beginning."""
+    """Lines of one file that are no events, for one reason.
+
+    `line`: the beginning of one of them.
+    """
 
     file: str
     reason: str
@@ -63,7 +68,7 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class Read(msgspec.Struct, frozen=True):
-    """What came of a step. `broken_more`: lines that are in none of `broken`."""
+    """Result of a step. `broken_more`: count of lines in none of `broken`."""
 
     events: list[Event]
     broken: list[Broken]
@@ -71,7 +76,10 @@ class Read(msgspec.Struct, frozen=True):
 
 
 class Stream:
-    """`step` gives pieces to the query, and waits until it is through. `queries`: how many there were so far."""
+    """The stream: `step` passes pieces to the query and waits for it.
+
+    `queries`: count of queries so far.
+    """
 
     def __init__(self, spark: SparkSession, run: RunDirectory, scratch: Path) -> None:
         self._spark = spark
@@ -83,11 +91,11 @@ class Stream:
         self._read: list[Read] = []
 
     def warm_up(self) -> None:
-        """The first step takes seconds: here it is done on nothing."""
+        """Make the first step, which takes seconds, without lines."""
         self.step([Piece("", b"\n")])
 
     def step(self, pieces: Sequence[Piece]) -> Read:
-        """Raises Spark's errors."""
+        """Process pieces. Raises Spark's errors."""
         if self._query is None or self._steps >= QUERY_STEPS:
             self._begin()
         assert self._query is not None
@@ -98,7 +106,7 @@ class Stream:
         return self._read.pop()
 
     def close(self) -> None:
-        """Idempotent."""
+        """Stop the query. Idempotent."""
         if self._query is not None:
             query, self._query = self._query, None
             query.stop()
@@ -134,8 +142,10 @@ class Stream:
         )
 
     def _batch(self, lines: DataFrame, _: int) -> None:
-        """Called by Spark, from a thread of its own, while `step` waits. One pass gives the events, and how many lines
-        are none: as a rule there are none."""
+        """Process a batch: events, and the count of broken lines, as a rule 0, in one pass.
+
+        Spark calls it in a thread of its own while `step` waits.
+        """
         about = Observation()
         observed = lines.observe(about, F.count_if(F.col(PROBLEM).isNotNull()).alias("broken"))
         rows = observed.where(F.col(PROBLEM).isNull()).select(*Event._fields).collect()
@@ -168,7 +178,7 @@ def parsed(text: DataFrame, run: RunDirectory) -> DataFrame:
 
 
 def followed(lines: DataFrame) -> DataFrame:
-    """Of those: the events that are followed, and what is none."""
+    """The followed events of the lines, and broken lines."""
     produces = ~F.col("event").isin(*PRODUCES) | (F.col("kind") == "produce")
     paths = (F.col("event") != "znode_changed") | F.col("path").rlike(PATHS)
     wanted = F.col(PROBLEM).isNotNull() | (F.col("event").isin(*FOLLOWED) & produces & paths)
@@ -176,7 +186,7 @@ def followed(lines: DataFrame) -> DataFrame:
 
 
 def _named(piece: Piece) -> bytes:
-    """Its lines, each behind the name of its file."""
+    """Lines of a piece, each behind the name of its file."""
     name = piece.file.encode() + NAME_SEPARATOR.encode()
     return name + piece.data[:-1].replace(b"\n", b"\n" + name) + b"\n"
 

@@ -1,10 +1,10 @@
-"""The growing end of a run's event files: whole lines that were not read yet, a bounded number of bytes at a time.
+"""The growing end of a run's event files: new whole lines, a limited amount at a time.
 
-A directory that grows has new files (a node's next life), and lines that are appended to existing ones. Each file is
-read from where the last look ended to its last whole line. Where more has been written than is taken at once, the file
-whose lines are oldest goes first: then nothing that is read has to wait long for what happened before it.
+A growing directory gets new files (a node's next incarnation), and lines appended to existing ones. Each file is read
+from the end of the last look to its last whole line. If there is more than the limit, the file with the oldest lines
+comes first, so that no event waits long for earlier ones.
 
-What cannot be read (a link, a file in another node's folder, one that became shorter) is told once and left.
+An unreadable file (a link, a file in another node's folder, one that became shorter) is reported once and left out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from protocol.events.reading import LINE_BYTES_MAX, at_ms_in
 
 CHUNK_BYTES: Final = 1 << 18
 TAKE_BYTES: Final = 4 << 20
-"""Of all files together, at once; one line may be longer."""
+"""Limit of all files together per look; one line may be longer."""
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -34,8 +34,11 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """`behind_ms`: there is more, and the first of it was written after this moment of the run; None: that was all.
-    `broken`: what is wrong with files, a sentence each, once."""
+    """Result of a look.
+
+    `behind_ms`: more lines are left, the first of them later than this time; None: none is left. `broken`: faults of
+    files, a sentence each, once.
+    """
 
     pieces: list[Piece]
     behind_ms: float | None
@@ -43,7 +46,10 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class _File:
-    """`read_to_ms`: of its last line that was read; of one from which nothing was read, of its first."""
+    """A file.
+
+    `read_to_ms`: time of its last line that was read, or of its first line before that.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,24 +58,24 @@ class _File:
 
 
 class Tail:
-    """Of the files in a run's folder `events`, without the wire level's: nothing that is followed is in them."""
+    """Reader of the files in a run's folder `events`, without those of the wire level."""
 
     def __init__(self, events: Path) -> None:
         self._events = events
         self._files: dict[Path, _File] = {}
         self._refused: set[Path] = set()
         self.newest_ms = 0.0
-        """The newest moment that a line which was read is of."""
+        """Newest time of all lines that were read."""
 
     def take(self, bytes_max: int = TAKE_BYTES) -> Taken:
-        """What is new. Raises NotRegular, OSError of the folder itself."""
+        """Read new lines. Raises NotRegular, OSError of the folder itself."""
         refuse_foreign_link(self._events)
         broken = list(self._find())
         pieces: list[Piece] = []
         unread = list(self._files.values())
         taken_bytes = 0
         while unread and taken_bytes < bytes_max:
-            # A node's lives come one after the other: its next file has to wait for what is left of the last.
+            # A node's incarnations follow one another: the next file waits for the rest of the last.
             file = min(unread, key=lambda file: (file.read_to_ms, file.path.name))
             try:
                 data = self._read(file)
@@ -87,7 +93,7 @@ class Tail:
         return Taken(pieces, min((file.read_to_ms for file in unread), default=None), broken)
 
     def torn(self) -> Iterator[Piece]:
-        """What is left behind the last line's end of files that nobody writes any more, with an end put to it."""
+        """The rest after the last line's end of finished files, with an end added."""
         for file in self._files.values():
             with open_regular(file.path) as opened:
                 left = os.pread(opened.fileno(), LINE_BYTES_MAX, file.position)
@@ -95,7 +101,7 @@ class Tail:
                 yield Piece(file.path.name, left + b"\n")
 
     def _find(self) -> Iterator[str]:
-        """New files; yields what is wrong with one."""
+        """Find new files; yields the faults of unusable ones."""
         for path in event_paths(self._events):
             if path in self._files or path in self._refused or path.name.endswith(WIRE_SUFFIX):
                 continue
@@ -111,7 +117,9 @@ class Tail:
                 self._refused.add(path)
                 yield f"{path.name}: {reason(error)}"
                 continue
-            if end:  # until then it is looked at again: a life's first line is later than all of the life before
+            if (
+                end
+            ):  # otherwise the next look checks it again: an incarnation's first line is later than its predecessor
                 file.read_to_ms = at_ms_in(first)
                 self._files[path] = file
 
@@ -136,7 +144,7 @@ class Tail:
         return whole
 
     def _too_long(self, descriptor: int, file: _File) -> bytes:
-        """Passes over a line that is no event, if it has ended; its beginning stands for it."""
+        """Skip a line that is too long, once it has ended; its beginning stands for it."""
         position = file.position
         while data := os.pread(descriptor, LINE_BYTES_MAX, position):
             end = data.find(b"\n") + 1

@@ -1,7 +1,6 @@
-"""What a follow prints: a line for each finding, for a person or as JSON; and the newest of them for `status`.
+"""Output of the live audit: a line per finding, as text or JSON, and the newest ones.
 
-A person is told what is lost one by one only up to SHOWN_MAX lines of a kind at once, JSON has every line. Nothing is
-kept of what was told but the newest.
+Text has at most SHOWN_MAX lines of a kind at once; JSON has every line. Only the newest findings are kept.
 """
 
 from __future__ import annotations
@@ -18,15 +17,18 @@ from emulator.cluster.newest_findings import FINDINGS_MAX, TEXT_MAX, NewestFindi
 from emulator.cluster.status import FindingView
 
 SHOWN_MAX: Final = 10
-"""Lines of one kind and state at once."""
+"""Maximum of lines of one kind and state at once."""
 EVENTS_SHOWN_MAX: Final = 3
 MARKS: Final = {True: "✗", False: "·"}
-WORDS: Final = {"ended": "over: ", "withdrawn": "withdrawn, later lines say otherwise: "}
+WORDS: Final = {"ended": "over: ", "withdrawn": "withdrawn by later lines: "}
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
-    """The last line. `state`: over (the run has ended) or interrupted. `counts`, `violations`: by kind, of what stands.
-    `lacking`: why what was not found may yet be there. `unavailable_ms`: as in verdict.json."""
+    """The last line.
+
+    `state`: over (the run has ended) or interrupted. `counts`, `violations`: by kind, without withdrawn ones.
+    `lacking`: reasons why a violation may be missing. `unavailable_ms`: as in verdict.json.
+    """
 
     format: int = FINDING_FORMAT
     state: str
@@ -43,7 +45,10 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telling:
-    """`write`: takes a text with its line's end. `warn`: a line for standard error."""
+    """Writer of findings. `write`: takes a text with its line's end.
+
+    `warn`: takes a line for standard error.
+    """
 
     def __init__(self, run: Path, write: Callable[[str], None], warn: Callable[[str], None], *, json: bool) -> None:
         self._run = run
@@ -57,7 +62,7 @@ class Telling:
         self._write(_json({"format": FINDING_FORMAT, "state": "following", **about}) if self._json else f"{words}\n")
 
     def lines(self, lines: Sequence[Line], violations: Counter[str], read_to_ms: float) -> None:
-        """What came of one look."""
+        """Write the lines of one look."""
         if not lines:
             return
         for line in lines:
@@ -73,7 +78,7 @@ class Telling:
         self._write(_json(end) if self._json else _end(end))
 
     def close(self) -> None:
-        """Nobody follows any more."""
+        """Remove the findings for `status`."""
         forget_newest(self._run)
 
     def _write_newest(self, violations: Counter[str], read_to_ms: float) -> None:
@@ -86,14 +91,14 @@ class Telling:
         except OSError as error:
             if not self._unwritable:
                 self._unwritable = True
-                self._warn(f"{error.filename}: {error.strerror}: faultline status does not show what is told here")
+                self._warn(f"{error.filename}: {error.strerror}: faultline status does not show these findings")
 
 
 def text_of(line: Line) -> str:
-    """For a person."""
+    """A finding as text."""
     where = f"{line.partition}: " if line.partition else ""
-    told = ", ".join(line.events[:EVENTS_SHOWN_MAX])
-    evidence = f"  [{told}]" if told else ""
+    names = ", ".join(line.events[:EVENTS_SHOWN_MAX])
+    evidence = f"  [{names}]" if names else ""
     what = WORDS.get(line.state, "")
     return f"{line.at_ms / 1000:9.3f} s  {MARKS[line.violation]} {line.finding:<17} {where}{what}{line.text}{evidence}"
 
@@ -119,7 +124,7 @@ def _end(end: End) -> str:
         f"{finding} {rest}" for finding, count in end.counts.items() if (rest := count - end.violations.get(finding, 0))
     )
     lines = [f"{how}, read to {end.read_to_ms / 1000:.3f} s; violated so far: {found or 'nothing that is followed'}"]
-    lines += [f"  also told: {others}"] if others else []
+    lines += [f"  also found: {others}"] if others else []
     measured = {az: ms for az, ms in end.unavailable_ms.items() if ms}
     lines += [f"  unavailable: {', '.join(f'{az} {ms:.0f} ms' for az, ms in measured.items())}"] if measured else []
     lines += [f"  lacking: {why}" for why in end.lacking]

@@ -1,10 +1,10 @@
-"""Offices while they are held: windows in which two nodes are in one, and what the stale leader does in them. Pure.
+"""Overlapping terms of leaders or controllers, and the stale leader's appends in them. Pure.
 
-The same windows as `audit.offices` makes of a whole run, and the same violations as the checks dual-leader and
-dual-controller: an interval begins when a node says that it leads (or controls), and ends when it says otherwise or
-dies. They are made anew of what was said at one place whenever something is added to it, in whatever order it came.
+The windows are those of `audit.offices` for a whole run, and the violations those of the checks dual-leader and
+dual-controller. A term begins with a node's event that it leads (or controls), and ends with its opposite event or the
+node's death. Windows are rebuilt from all events of a place whenever there is a new one, in any order.
 
-What ended long ago is forgotten: bounded are statements (by what is held), turns of a node, and the leader's appends.
+Terms that ended long ago are forgotten. Limits apply to statements per place, events of a node, and a leader's appends.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from audit.following.finding import Seen
 from protocol.ids import topic_partition_text
 
 LED_MAX: Final = 20_000
-"""Appends of a partition's leaders that are kept, to count those that fall into a window."""
+"""Maximum of appends of a partition's leaders that are kept to count those in a window."""
 LED_KEPT_MS: Final = 10_000.0
-"""A window is known at once; a line that tells of one may be late."""
+"""A window is known at once, but a line about it may be late."""
 SHARED_EPOCHS_MAX: Final = 1_000
-IDLE_TOLD_MS: Final = 500.0
-"""Whoever is replaced leads, or is controller, for some milliseconds more, at every election: a window in which nothing
-is appended, and any of controllers, is told when it lasts longer."""
+IDLE_REPORTED_MS: Final = 500.0
+"""Minimum duration of a window without appends, or of controllers, to be reported.
+
+A superseded leader or controller goes on for some milliseconds at every election.
+"""
 STATEMENTS_MAX: Final = 512
-"""Of one place."""
+"""Maximum per place."""
 
 Place = tuple[str, str, int]
 """("leader", topic, partition), or CONTROLLER."""
@@ -48,14 +50,17 @@ class Statement(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """`incarnation`: of the life that begins; 0: the node died."""
+    """Begin or end of an incarnation. `incarnation`: of the one that begins; 0: the node died."""
 
     at_ms: float
     incarnation: int
 
 
 class Led(msgspec.Struct):
-    """A batch that a leader appended. `acknowledged`: how many of its records clients were told of."""
+    """A batch that a leader appended.
+
+    `acknowledged`: count of its records that clients know as acknowledged.
+    """
 
     at_ms: float
     node: str
@@ -70,7 +75,7 @@ class Led(msgspec.Struct):
 
 
 class Window(NamedTuple):
-    """`to_ms` None: it lasts. As `audit.offices` has it."""
+    """A window, as in `audit.offices`. `to_ms` None: it lasts."""
 
     stale: Statement
     newer: Statement
@@ -79,11 +84,14 @@ class Window(NamedTuple):
 
 
 class Offices:
-    """`touched`: places where something was said, or a node died, since it was last emptied."""
+    """All terms.
+
+    `touched`: places with a new event or a node's death, since it was last emptied.
+    """
 
     def __init__(self) -> None:
         self.touched: set[Place] = set()
-        self._said: dict[Place, list[Statement]] = {}
+        self._statements: dict[Place, list[Statement]] = {}
         self._turns: dict[str, list[_Turn]] = {}
         self._places: dict[str, set[Place]] = {}
         self._led: dict[Place, deque[Led]] = {}
@@ -92,16 +100,16 @@ class Offices:
         self._committed = Committed()
 
     def committed(self, event: Event) -> None:
-        """A change of a znode, at one of the session service's servers."""
+        """Record a change of a znode, at one of ZooKeeper's servers."""
         self._committed.changed(event)
         self.touched.add(CONTROLLER)
 
-    def said(self, place: Place, event: Event, epoch: int, holds: bool) -> None:
+    def stated(self, place: Place, event: Event, epoch: int, holds: bool) -> None:
         statement = Statement(event.at_ms, event.node, event.incarnation, event.seq, epoch, holds, event.name)
-        said = self._said.setdefault(place, [])
-        said.append(statement)
-        if len(said) > STATEMENTS_MAX:
-            del said[0]
+        statements = self._statements.setdefault(place, [])
+        statements.append(statement)
+        if len(statements) > STATEMENTS_MAX:
+            del statements[0]
         self._places.setdefault(event.node, set()).add(place)
         self.touched.add(place)
         if place == CONTROLLER and holds and epoch > 0:
@@ -110,7 +118,7 @@ class Offices:
                 del self._by_epoch[next(iter(self._by_epoch))]
 
     def turned(self, node: str, at_ms: float, incarnation: int = 0) -> None:
-        """A life of `node` begins, or, 0, it is dead."""
+        """Record the begin of a node's incarnation, or, 0, its death."""
         insort(self._turns.setdefault(node, []), _Turn(at_ms, incarnation))
         self.touched |= self._places.get(node, set())
 
@@ -120,7 +128,7 @@ class Offices:
         self._led_by_digest.setdefault(place, {}).setdefault(led.digest, []).append(led)
         if len(kept) > LED_MAX:
             self._forget_led(place)
-        if place in self._said and len({one.node for one in self._said[place]}) > 1:
+        if place in self._statements and len({one.node for one in self._statements[place]}) > 1:
             self.touched.add(place)
 
     def acknowledged(self, place: Place, digest: int, offset: int, records: int = 1) -> None:
@@ -130,8 +138,8 @@ class Offices:
                 self.touched.add(place)
 
     def windows(self, place: Place) -> list[Window]:
-        """One for each pair of intervals of different nodes and epochs."""
-        held = [(one, self._end_of(place, one)) for one in self._said.get(place, ()) if one.holds]
+        """A window for each pair of terms of different nodes and epochs."""
+        held = [(one, self._end_of(place, one)) for one in self._statements.get(place, ()) if one.holds]
         found = []
         for stale, stale_to in held:
             for newer, newer_to in held:
@@ -143,11 +151,11 @@ class Offices:
         return found
 
     def seen(self, place: Place, read_to_ms: float) -> dict[Hashable, Seen]:
-        """What is to be told of it. A window that is idle so far may have to be looked at again: `waits`."""
+        """Findings of a place. A window without appends so far may need another look: `waits`."""
         windows = self.windows(place)
         if place == CONTROLLER:
             found: dict[Hashable, Seen] = {
-                _key(one): _two_controllers(one) for one in windows if _lasted_ms(one, read_to_ms) >= IDLE_TOLD_MS
+                _key(one): _two_controllers(one) for one in windows if _lasted_ms(one, read_to_ms) >= IDLE_REPORTED_MS
             }
             for epoch, by in self._by_epoch.items():
                 if len(by) > 1:
@@ -158,20 +166,22 @@ class Offices:
         return {
             _key(one): seen
             for one in windows
-            if (seen := self._two_leaders(place, one)).violation or _lasted_ms(one, read_to_ms) >= IDLE_TOLD_MS
+            if (seen := self._two_leaders(place, one)).violation or _lasted_ms(one, read_to_ms) >= IDLE_REPORTED_MS
         }
 
     def waits(self, place: Place, read_to_ms: float) -> bool:
-        """Whether a window there is only not old enough yet to be told."""
-        return any(one.to_ms is None and _lasted_ms(one, read_to_ms) < IDLE_TOLD_MS for one in self.windows(place))
+        """Whether a window there is only too short yet to be reported."""
+        return any(one.to_ms is None and _lasted_ms(one, read_to_ms) < IDLE_REPORTED_MS for one in self.windows(place))
 
     def forget(self, before_ms: float, read_to_ms: float) -> None:
-        """What ended before, and appends that no window can be about."""
-        for place, said in self._said.items():
-            self._said[place] = [
-                one for one in said if one.holds and ((end := self._end_of(place, one)) is None or end >= before_ms)
-            ] + [one for one in said if not one.holds and one.at_ms >= before_ms]
-            self._said[place].sort(key=lambda one: (one.node, one.incarnation, one.seq))
+        """Forget terms that ended before, and appends outside all windows."""
+        for place, statements in self._statements.items():
+            self._statements[place] = [
+                one
+                for one in statements
+                if one.holds and ((end := self._end_of(place, one)) is None or end >= before_ms)
+            ] + [one for one in statements if not one.holds and one.at_ms >= before_ms]
+            self._statements[place].sort(key=lambda one: (one.node, one.incarnation, one.seq))
         for node, turns in self._turns.items():
             newest = max((turn.at_ms for turn in turns if turn.incarnation), default=before_ms)
             self._turns[node] = [turn for turn in turns if turn.at_ms >= min(before_ms, newest)]
@@ -189,15 +199,15 @@ class Offices:
     def _end_of(self, place: Place, held: Statement) -> float | None:
         later = [
             one
-            for one in self._said[place]
+            for one in self._statements[place]
             if one.node == held.node and one.incarnation == held.incarnation and one.seq > held.seq
         ]
-        said_ms = min(later, key=lambda one: one.seq).at_ms if later else None
+        stated_ms = min(later, key=lambda one: one.seq).at_ms if later else None
         died_ms = self._died_ms(held.node, held.incarnation)
-        return _least(said_ms, max(died_ms, held.at_ms) if died_ms is not None else None)
+        return _least(stated_ms, max(died_ms, held.at_ms) if died_ms is not None else None)
 
     def _died_ms(self, node: str, incarnation: int) -> float | None:
-        """When that life ended: at whatever was the node's next turn."""
+        """Time at which that incarnation ended: the node's next begin or death."""
         turns = self._turns.get(node, [])
         for number, turn in enumerate(turns):
             if turn.incarnation == incarnation:
@@ -239,7 +249,7 @@ def _two_controllers(window: Window) -> Seen:
 
 
 def _written_late(late: WrittenLate, by: dict[str, Event]) -> Seen:
-    """`by`: who was controller in that epoch."""
+    """The finding of late states. `by`: controllers of that epoch."""
     nodes = tuple(sorted(by))
     return Seen(
         finding="dual-controller",
@@ -290,6 +300,6 @@ def _lasted_ms(window: Window, read_to_ms: float) -> float:
 
 
 def _least(*times: float | None) -> float | None:
-    """Nulls left out, as Spark's `least` does."""
-    told: Iterable[float] = [one for one in times if one is not None]
-    return min(told, default=None)
+    """The least time, without nulls, as Spark's `least`."""
+    known: Iterable[float] = [one for one in times if one is not None]
+    return min(known, default=None)

@@ -1,4 +1,4 @@
-"""About a run: what was played, with which version, seed, speed and settings, read from the run's directory."""
+"""Options of a run: version, seed, speed and settings, read from the run's directory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from audit.report.played import scenario_of
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """`whose`: brokers, session servers, producers or consumers. `value`: as text; with the nodes where they differ.
-    `chosen`: the scenario says it."""
+    """A setting. `whose`: brokers, ZooKeeper servers, producers or consumers.
+
+    `value`: as text; with the nodes where they differ. `chosen`: the scenario sets it.
+    """
 
     whose: str
     name: str
@@ -21,7 +23,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """What is not known is empty."""
+    """Options of a run; unknown ones are empty."""
 
     title: str = ""
     kafka: str = ""
@@ -34,44 +36,46 @@ UNKNOWN = About()
 
 
 def about_run(run: Path) -> About:
-    """Of a run's directory. What cannot be read is left out: the audit has complained of it."""
+    """Options of a run's directory, without unreadable ones, which the audit has reported."""
     title, chosen = "", frozenset[str]()
     scenario = scenario_of(run)
     if scenario is not None:
         of_brokers = (name for given in scenario.settings_by_broker.values() for name in given)
         title, chosen = scenario.title, frozenset((*scenario.settings, *of_brokers))
-    told = _settings_file(run)
+    fields = _settings_file(run)
     return About(
         title=title,
-        kafka=_versions(told),
-        seed=told.get("seed"),
-        speed=told.get("speed"),
-        settings=tuple(_settings(told, chosen)),
+        kafka=_versions(fields),
+        seed=fields.get("seed"),
+        speed=fields.get("speed"),
+        settings=tuple(_settings(fields, chosen)),
     )
 
 
-def _versions(told: dict[str, Any]) -> str:
-    """`2.6`; of brokers that were started with others later `0.11, then 2.8`."""
-    starts = [of for of in told.get("starts", ()) if isinstance(of, dict)]
-    found = [told.get("kafka", ""), *(of.get("kafka.version", "") for of in starts)]
+def _versions(fields: dict[str, Any]) -> str:
+    """`2.6`; with brokers that started with other versions later `0.11, then 2.8`."""
+    starts = [of for of in fields.get("starts", ()) if isinstance(of, dict)]
+    found = [fields.get("kafka", ""), *(of.get("kafka.version", "") for of in starts)]
     return ", then ".join(dict.fromkeys(str(version) for version in found if version))
 
 
 def _settings_file(run: Path) -> dict[str, Any]:
     try:
-        told = msgspec.json.decode((run / "settings.json").read_bytes())
+        fields = msgspec.json.decode((run / "settings.json").read_bytes())
     except (OSError, msgspec.DecodeError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return fields if isinstance(fields, dict) else {}
 
 
-def _settings(told: dict[str, Any], chosen: frozenset[str]) -> list[Setting]:
-    nodes: dict[str, dict[str, Any]] = {name: of for name, of in told.get("nodes", {}).items() if isinstance(of, dict)}
+def _settings(fields: dict[str, Any], chosen: frozenset[str]) -> list[Setting]:
+    nodes: dict[str, dict[str, Any]] = {
+        name: of for name, of in fields.get("nodes", {}).items() if isinstance(of, dict)
+    }
     brokers = {name: of for name, of in nodes.items() if "kafka.version" in of}
     groups: list[tuple[str, dict[str, dict[str, Any]]]] = [
         ("brokers", brokers),
         ("session servers", {name: of for name, of in nodes.items() if name not in brokers}),
-        *((f"{name}s", {name: of}) for name, of in told.get("clients", {}).items() if isinstance(of, dict)),
+        *((f"{name}s", {name: of}) for name, of in fields.get("clients", {}).items() if isinstance(of, dict)),
     ]
     found = []
     for whose, group in groups:
@@ -82,7 +86,7 @@ def _settings(told: dict[str, Any], chosen: frozenset[str]) -> list[Setting]:
 
 
 def _value(name: str, group: dict[str, dict[str, Any]]) -> str:
-    """One for all, or each with those that have it."""
+    """The value, or each value with the nodes that have it."""
     holders: dict[str, list[str]] = {}
     for node, settings in group.items():
         if name in settings:

@@ -1,7 +1,7 @@
-"""Claims: what the verdict says, each with its moment and the events that it rests on.
+"""Claims: statements of the verdict, each with its time and the events that support it.
 
 A claim is a piece of a check's evidence, an expectation or a fault. Its events are those of the operations, the
-offsets, the leaders and the rules that it names; of an expectation also what came back (observations.json).
+offsets, the leaders and the rules that it names; of an expectation also the results (observations.json).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from protocol.events.record_values import values_in
 from protocol.undecodable import UNDECODABLE
 
 EVENTS_MAX = 12
-"""Of a claim: with more, the first, and how many more."""
+"""Maximum of events of a claim; further ones are only counted."""
 OF_OPERATIONS = frozenset(("operation_invoked", "attempt_sent", "operation_ended"))
 OF_PARTITIONS = frozenset(("batch_appended", "log_truncated", "log_loaded", "role_changed", "high_watermark_moved"))
 OF_RULES = frozenset(("fault_asked", "fault_in_force", "fault_healed", "fault_lasted", "fault_tried", "fault_traffic"))
@@ -40,7 +40,10 @@ TOLD_APART_BY = ("broker", "label", "group", "name", "partition", "verb", "topic
 
 
 class Claim(msgspec.Struct):
-    """`partition`: as text, "" if it is of none; `more`: events beside those here; `check`: whose verdict it is."""
+    """A claim.
+
+    `partition`: as text, "" if none; `more`: count of further events; `check`: the check it is about.
+    """
 
     at_ms: float | None = None
     partition: str = ""
@@ -50,7 +53,7 @@ class Claim(msgspec.Struct):
 
 
 class Claims:
-    """Of one run. `events`: in the order of time; those that nothing refers to are not kept."""
+    """Claims of one run. `events`: in order of time; events without any reference are not kept."""
 
     def __init__(self, events: Iterable[Event] = (), run: Path | None = None) -> None:
         self._of_operation: dict[str, list[Event]] = defaultdict(list)
@@ -166,36 +169,36 @@ def _holds(event: Event, offset: object, digest: object) -> bool:
 
 
 def _moment(evidence: dict[str, Any], events: Sequence[Event]) -> float | None:
-    told = [number for key in ("at_ms", "acknowledged_ms") if (number := _number(evidence, key)) is not None]
-    if told:
-        return told[0]
+    times = [number for key in ("at_ms", "acknowledged_ms") if (number := _number(evidence, key)) is not None]
+    if times:
+        return times[0]
     ended = [event["at_ms"] for event in events if event["event"] == "operation_ended"]
     return max(ended, default=max((event["at_ms"] for event in events), default=None))
 
 
 def _number(evidence: dict[str, Any], key: str) -> float | None:
-    """Checks of one's own put into their evidence what they like."""
+    """A number of the evidence; own checks may put other values there."""
     value = evidence.get(key)
     return float(value) if isinstance(value, int | float) and abs(value) <= TIME_MS_MAX else None
 
 
 def _as_event(entry: dict[str, Any]) -> Event:
-    """What came back, as if it were an event of the player's."""
+    """An entry of observations.json as an event of the player."""
     about = {key: value for key, value in entry.items() if key not in ("t", "saw")}
     return {"at_ms": float(entry.get("t", 0.0)) * 1000, "node": "player", "event": f"saw {entry['saw']}", **about}
 
 
 def _entries(run: Path) -> list[dict[str, Any]]:
     try:
-        told = msgspec.json.decode(read_regular(run / OBSERVATIONS_FILE))
+        observations = msgspec.json.decode(read_regular(run / OBSERVATIONS_FILE))
     except (OSError, *UNDECODABLE):
         return []
-    timeline = told.get("timeline") if isinstance(told, dict) else None
+    timeline = observations.get("timeline") if isinstance(observations, dict) else None
     entries = timeline if isinstance(timeline, list) else []
     return [one for one in entries if isinstance(one, dict) and "saw" in one and isinstance(one.get("t"), int | float)]
 
 
 def _expected(run: Path) -> dict[str, tuple[str, dict[str, Any]]]:
-    """{text of an expectation: (what it is about, what must be found)}. Of two with one text the last."""
+    """{text of an expectation: (its subject, expected values)}; the last of two with one text."""
     scenario = scenario_of(run)
     return {one.text: (one.of, dict(one.what)) for one in scenario.expectations} if scenario else {}

@@ -1,4 +1,4 @@
-"""Drawn: which partitions a page has room for, and what its scripts are given of them."""
+"""Partitions that a page draws, and the data for its scripts."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from emulator.runs.verdict import Verdict
 from protocol.ids import TopicPartition, topic_partition_text
 
 PARTITIONS_MAX = 8
-"""Those of which violations tell, then those of which most happened."""
+"""Maximum of drawn partitions: those of violations first, then the most active ones."""
 
 
 def drawn_partitions(verdict: Verdict, timeline: Timeline) -> list[TopicPartition]:
-    """In the order of their names."""
-    told = {
+    """Drawn partitions in the order of their names."""
+    violated = {
         one.get("partition") for check in verdict.checks.values() if check.verdict == "violated"
         for one in check.evidence
     }  # fmt: skip
     activity = {
-        one: (topic_partition_text(*one) in told, sum(len(r.log_ends) for r in replicas.values()))
+        one: (topic_partition_text(*one) in violated, sum(len(r.log_ends) for r in replicas.values()))
         for one, replicas in timeline.replicas.items()
     }
     ranked = sorted(sorted(activity), key=lambda one: activity[one], reverse=True)
@@ -33,7 +33,7 @@ def drawn_partitions(verdict: Verdict, timeline: Timeline) -> list[TopicPartitio
 
 
 def dual_windows(verdict: Verdict, timeline: Timeline, topic_partition: TopicPartition) -> list[Span]:
-    """The windows with two leaders that the verdict shows of this partition."""
+    """Windows with two leaders of this partition in the verdict."""
     check = verdict.checks.get("dual-leader")
     return [
         Span(one["from_ms"], one.get("to_ms") or timeline.end_ms, -1, one["text"])
@@ -43,7 +43,7 @@ def dual_windows(verdict: Verdict, timeline: Timeline, topic_partition: TopicPar
 
 
 def island_of(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition], messages: Messages) -> str:
-    """What the scripts need: where lanes are, logs in steps, messages."""
+    """Data for the scripts: positions of lanes, steps of logs, messages."""
     outside = {name for one in messages.kept for name in (one.sender, one.receiver)}
     of: list[TopicPartition | None] = list(drawn) or [None]
     layouts = [
@@ -61,8 +61,11 @@ def island_of(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition],
 
 
 def _messages(messages: Messages) -> dict[str, Any]:
-    """`rows`: [sent, time under way or -1, sender, receiver, name, response, stopped after, rule, at its receiver];
-    the last three only if a rule stopped it. Names of nodes, frames and rules by their number."""
+    """Messages as compact rows.
+
+    `rows`: [sent, time in flight or -1, sender, receiver, name, response, stopped after, rule, at its receiver]; the
+    last three only if a rule stopped it. Nodes, frames and rules are numbers.
+    """
     nodes, apis, rules = _Numbers(), _Numbers(), _Numbers()
     rows = []
     for one in messages.kept:
@@ -87,16 +90,16 @@ def _left_out(messages: Messages) -> str:
     if not messages.recorded or (messages.within is None and messages.chatter):
         return ""
     few = f"{len(messages.kept):,}" + (f" of {messages.total:,}" if messages.total is not None else "")
-    said = f"{few} messages are in this page"
+    note = f"{few} messages are in this page"
     if not messages.chatter:
-        said += "; none of sessions and the ensemble"
+        note += "; none of sessions and the ensemble"
     if messages.within is not None:
-        said += "; those within some time of faults, deaths and new leaders: shaded above where they are not"
-    return f"{said} (a page has room for {MESSAGES_MAX:,})."
+        note += "; those within some time of faults, deaths and new leaders: shaded above where they are not"
+    return f"{note} (a page has room for {MESSAGES_MAX:,})."
 
 
 class _Numbers:
-    """Names by the number of their first use."""
+    """Numbers of names, in the order of their first use."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -110,7 +113,7 @@ class _Numbers:
 
 
 def kafka_name(api: str) -> str:
-    """LeaderAndIsr is LEADER_AND_ISR, as in Kafka's own ApiKeys."""
+    """Kafka's name of a frame: LeaderAndIsr is LEADER_AND_ISR, as in ApiKeys."""
     return "".join(f"_{c}" if c.isupper() and n else c for n, c in enumerate(api)).upper()
 
 

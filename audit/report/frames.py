@@ -1,5 +1,6 @@
-"""Frames: what the scripts fill: the choice of messages, the list of those in sight, logs at a moment. Hidden until a
-script is there."""
+"""Containers that scripts fill: choice of messages, list of visible ones, logs at a time.
+
+They are hidden until a script runs."""
 
 from audit.report.messages import KINDS
 

@@ -1,7 +1,7 @@
-"""Island: plain values as JSON inside a page, where a script finds them.
+"""Plain values as JSON inside a page, where a script finds them.
 
-Whatever stands in it was written by clients and may be hostile. Nothing in it ends the element or begins another, and
-no line separator of Unicode's is left, which older scripts took for the end of a line.
+Clients' values in it may be hostile. Nothing in it ends the element or begins another, and no Unicode line separator is
+left, which older scripts took for the end of a line.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ _TABLE = str.maketrans(_ESCAPES)
 
 
 def island(identifier: str, values: Any) -> str:
-    """An element that no browser runs."""
+    """An element with data, which no browser executes."""
     text = msgspec.json.encode(values).decode().translate(_TABLE)
     return f'<script type="application/json" id="{identifier}">{text}</script>'

@@ -1,8 +1,8 @@
-"""Kept: a bounded part of a run's events, as plain objects in the order of time. Plain Python.
+"""A bounded part of a run's events, as plain objects in order of time. Plain Python.
 
-Bounds: READ_MAX_BYTES of lines are kept. Of a run that has more, what is rare is taken from all of it (who leads, what
-was cut, who died), and of what is frequent one in so many: of appends, of high watermarks, of writes with all that
-became of them. `complete` says whether all events were read; the picture thins out what is too dense for it.
+At most READ_MAX_BYTES of lines are kept. Of a larger run all rare events are kept (leaders, truncations, deaths), and a
+sample of frequent ones: of appends, of high watermarks, of writes with all their events. `complete` says whether all
+events were read; the picture thins out dense marks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NOT_DRAWN = frozenset(
     )
 )
 FREQUENT = frozenset((b"batch_appended", b"high_watermark_moved"))
-"""Each says where things stand, so that some of them tell nearly as much as all."""
+"""Event types with positions, of which a sample shows nearly as much as all."""
 OF_OPERATIONS = frozenset((b"operation_invoked", b"attempt_sent", b"operation_ended"))
 
 Event = dict[str, Any]
@@ -37,8 +37,10 @@ _PARTITION = b'"partition":'
 
 
 def kept_events(run: RunDirectory) -> tuple[list[Event], bool]:
-    """(events, complete) of all nodes in the order of the scenario's clock; within a node that of their numbers. Lines
-    that are no events are left out: the verdict counts them."""
+    """(events, complete) of all nodes in time order, within a node by number.
+
+    Lines that are no events are left out: the verdict counts them.
+    """
     files = [file for file in run.files if not file.wire]
     one_in = -(-sum(file.size_bytes for file in files) // READ_MAX_BYTES) or 1
     found: list[Event] = []
@@ -56,7 +58,7 @@ def kept_events(run: RunDirectory) -> tuple[list[Event], bool]:
 
 
 def _kept(lines: Iterable[bytes], one_in: int) -> Iterator[bytes]:
-    """Those that are drawn; of the frequent ones of each partition every `one_in`th."""
+    """Drawn lines; of the frequent ones of each partition every `one_in`th."""
     frequent: Counter[tuple[bytes, bytes]] = Counter()
     for line in lines:
         name = _text_after(line, _EVENT)
@@ -74,19 +76,19 @@ def _kept(lines: Iterable[bytes], one_in: int) -> Iterator[bytes]:
 
 
 def _place(line: bytes) -> bytes:
-    """`"topic":"t","partition":0`: nodes write them side by side."""
+    """The text `"topic":"t","partition":0`: nodes write both fields side by side."""
     start = line.find(_TOPIC)
     return line[start : line.find(b",", line.find(_PARTITION, start))]
 
 
 def _text_after(line: bytes, key: bytes) -> bytes:
-    """The text of a field, by its first place in a line as nodes write it; empty if it is not there."""
+    """Text of a field, by its first place in a line as nodes write it; empty if missing."""
     start = line.find(key)
     return line[start + len(key) : line.find(b'"', start + len(key))] if start >= 0 else b""
 
 
 def _decoded(line: bytes) -> Iterator[Event]:
-    """None of a line that is no event."""
+    """The event of a line; none if it is no event."""
     event = event_in(line)
     if event is not None:
         yield event

@@ -1,4 +1,4 @@
-"""Layout: where things stand in a picture. Time runs to the right; nodes are lanes, grouped by AZ."""
+"""Positions in a picture. Time runs to the right; nodes are lanes, grouped by AZ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LANE_GAP = 6
 
 
 class Lane:
-    """Where one node is drawn."""
+    """Lane of one node."""
 
     def __init__(self, node: Node, kind: str, top: float, height: float) -> None:
         self.node, self.kind, self.top, self.height = node, kind, top, height
@@ -34,8 +34,9 @@ class Lane:
 
 
 class Layout:
-    """Of one partition's picture, or of the cluster's (`topic_partition` None). `dual`: there is a row for two leaders.
-    `outside`: nodes that need a place; those that have no lane share the last.
+    """Layout of one partition's picture, or of the cluster's (`topic_partition` None).
+
+    `dual`: there is a row for two leaders. `outside`: nodes that need a place; those without a lane share the last one.
 
     `groups`: [(AZ, its lanes)]; `rows`: the row above the axis for each of the timeline's bands.
     """
@@ -58,14 +59,14 @@ class Layout:
         return self.x(span.to_ms) - self.x(span.from_ms)
 
     def struck(self, band: Band) -> list[tuple[float, float]]:
-        """(top, bottom) of what the fault's text names: AZs, nodes, or everything."""
+        """(top, bottom) of the AZs and nodes that the fault's text names, or of everything."""
         words = set(band.words)
         struck = [(lanes[0].top - 7, lanes[-1].bottom + 7) for az, lanes in self.groups if az in words]
         struck += [(lane.top, lane.bottom) for _, lanes in self.groups for lane in lanes if lane.node.name in words]
         return struck or [(self.top, self.height - GROUP_GAP)]
 
     def answered(self) -> Iterable[tuple[Lane, list[Operation]]]:
-        """Operations stand with the broker that answered; those that nobody answered, with their client."""
+        """Operations by lane: at the responding broker, or at the client without a response."""
         for _, lanes in self.groups:
             for lane in lanes:
                 of = [one for one in self.operations if lane.node.name in (f"broker-{one.broker}", one.client)]
@@ -75,11 +76,11 @@ class Layout:
                     yield lane, of
 
     def places(self) -> dict[str, tuple[float, float]]:
-        """{node: (top, bottom)}; of those without a lane by the name of the last."""
+        """{node: (top, bottom)}; nodes without a lane have the last one's name."""
         return {lane.node.name: (lane.top, lane.bottom) for _, lanes in self.groups for lane in lanes}
 
     def _lay_out(self, timeline: Timeline, y: float, outside: frozenset[str]) -> float:
-        """Lanes from `y` down; returns the height of it all."""
+        """Place lanes from `y` down; returns the total height."""
         by_az: dict[str, list[tuple[int, Node, str, float]]] = {}
         for node in timeline.nodes.values():
             kind, height = self._kind(node)

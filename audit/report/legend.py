@@ -1,4 +1,4 @@
-"""Legend: every mark and colour of the picture, each with the one thing it means."""
+"""Legend: every mark and colour of the picture with its single meaning."""
 
 from audit.report.picture import EPOCH_COLOURS
 
@@ -19,7 +19,7 @@ LEGEND = f"""<ul class="legend">
 <li><i class="wedge"></i>log truncated</li>
 <li><i class="box ensemble leading"></i>leads the ensemble</li>
 <li><i class="box ensemble following"></i>follows</li>
-<li><i class="box ensemble looking"></i>looks for a leader, or serves nobody</li>
+<li><i class="box ensemble looking"></i>looks for a leader, or serves no client</li>
 <li><i class="box cut"></i>links cut, delayed, held or losing</li>
 <li><i class="mark machine">✕</i>killed, paused, or disk broken, on purpose</li>
 <li><i class="mark">✕</i>died by itself</li>
@@ -29,7 +29,7 @@ LEGEND = f"""<ul class="legend">
 <li><i class="mark">◇</i>ISR change refused</li>
 <li><i class="mark step">▾</i>a step of the scenario</li>
 <li><i class="arrow">→</i>a request</li>
-<li><i class="arrow">⇢</i>its answer</li>
+<li><i class="arrow">⇢</i>its response</li>
 <li><i class="arrow dies">✕</i>a message that a rule stopped</li>
-<li><i class="arrow">○</i>one that nobody received</li>
+<li><i class="arrow">○</i>one that was not received</li>
 </ul>"""

@@ -1,5 +1,6 @@
-"""Links: from a claim to its moment in the picture, and the list of its events. Without a script the list is there, and
-the link leads to the picture."""
+"""Links from a claim to its time in the picture, and the list of its events.
+
+Without a script the list is visible, and the link leads to the picture."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ from protocol.ids import TopicPartition, topic_partition_text
 
 FIELD_CHARS_MAX = 48
 FIELDS_MAX = 14
-SAID_ELSEWHERE = frozenset((*ENVELOPE, "topic", "partition"))
+SHOWN_ELSEWHERE = frozenset((*ENVELOPE, "topic", "partition"))
 NAMES = {"leader_epoch": "epoch", "base_offset": "offset", "last_offset": "to offset", "as_leader": "as leader"}
 
 
 class Links:
-    """Into the pictures of these partitions, in their order."""
+    """Links into the pictures of these partitions, in order."""
 
     def __init__(self, drawn: Sequence[TopicPartition]) -> None:
         self._pictures = {topic_partition_text(*one): number for number, one in enumerate(drawn)}
 
     def moment(self, at_ms: float | None, partition: str = "") -> str:
-        """Empty where no moment is known. Of a partition that is not drawn the moment alone, as text."""
+        """Link to a time; empty if unknown. Plain text for a partition that is not drawn."""
         if at_ms is None:
             return ""
         text = f"{at_ms / 1000:.2f} s"
@@ -36,7 +37,7 @@ class Links:
         return f' <a class="where" href="#happened" data-at="{at_ms:.2f}"{where}>{text}</a>'
 
     def of(self, claim: Claim) -> str:
-        """Its moment, or the check that tells; then its events."""
+        """Link to the claim's time, or to its check; then its events."""
         if claim.check:
             return f' <a href="#check-{escape(claim.check)}">the check</a>'
         return self.moment(claim.at_ms, claim.partition) + self._events(claim)
@@ -58,21 +59,21 @@ class Links:
 
 
 def fields_text(event: Event) -> str:
-    """What the event says, but where it stands and what has no value."""
-    said = []
+    """Fields of an event as text, without its place and empty values."""
+    texts = []
     if event.get("topic") and isinstance(event.get("partition"), int):
-        said.append(f"{_short(event['topic'])}-{event['partition']}")
+        texts.append(f"{_short(event['topic'])}-{event['partition']}")
     for name, value in event.items():
-        if name in SAID_ELSEWHERE or value in ("", -1, None) or (name == "error" and value == 0):
+        if name in SHOWN_ELSEWHERE or value in ("", -1, None) or (name == "error" and value == 0):
             continue
         if name == "error" and isinstance(value, int) and value > 0:
             value = error_name(value)
-        said.append(f"{NAMES.get(name, name.replace('_', ' '))} {_short(value)}")
-    return ", ".join(said[:FIELDS_MAX])
+        texts.append(f"{NAMES.get(name, name.replace('_', ' '))} {_short(value)}")
+    return ", ".join(texts[:FIELDS_MAX])
 
 
 def _place(event: Event) -> str:
-    """The line's file and number; what came back has none."""
+    """File and number of the event's line; results of the player have none."""
     if "seq" not in event:
         return ""
     place = f"{_short(event['node'])}.{event.get('incarnation', 0)}.jsonl, seq {event['seq']}"

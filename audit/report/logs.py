@@ -1,11 +1,11 @@
-"""Logs: what each replica of a partition held at any moment, in steps that a page can follow; and at the end, as text.
+"""Replicas' logs of a partition over time, in steps for a page; and at the end, as text.
 
-A batch is told apart by its content, (digest, leader epoch). Two replicas differ where they hold different contents at
-one offset. Contents that nobody ever held anything else in the place of are *plain*.
+A batch is identified by its content, (digest, leader epoch). Two replicas differ where they hold different contents at
+one offset. A content without any different one at its offsets is *plain*.
 
-Bound: of a partition with more than STEPS_MAX steps, plain batches that one replica appended one after the other within
-one of COLUMNS parts of the run are one step, and so are moves of its high watermark. What differed anywhere stays as it
-was, up to CONTENTS_MAX contents.
+Bound: of a partition with more than STEPS_MAX steps, successive plain batches that one replica appended within one of
+COLUMNS parts of the run are one step, and so are moves of its high watermark. Differing contents stay, up to
+CONTENTS_MAX.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ CONTENTS_MAX = 4_000
 VALUE_CHARS_MAX = 24
 
 PLAIN = 0
-"""The number of every content that nobody ever held anything else in the place of, where they are not told apart."""
+"""Number of every plain content, where they are not distinguished."""
 KINDS = {"append": 0, "cut": 1, "load": 2, "create": 3, "delete": 4}
-"""As numbers in the page; `logs.js` has the same."""
+"""{step kind: its number in the page}; `logs.js` has the same."""
 
 Content = tuple[int, int]
 
 
 def logs_of(timeline: Timeline, topic_partition: TopicPartition) -> dict[str, Any]:
-    """Plain values for a page: `replicas`: each with its `node`, `steps` as [ms, kind, base, last, epoch, content], its
-    `marks` as [ms, high watermark], `leads` as [from, to, epoch] and `alive` as [from, to]; `values`: {content: what
-    was written}; `lost`: contents that were acknowledged and are gone; `merged`: steps are not all told apart."""
+    """Plain values for a page.
+
+    `replicas`: each with its `node`, `steps` as [ms, kind, base, last, epoch, content], its `marks` as [ms, high
+    watermark], `leads` as [from, to, epoch] and `alive` as [from, to]. `values`: {content: written value}. `lost`:
+    contents that were acknowledged and are gone. `merged`: whether steps are merged.
+    """
     replicas = timeline.replicas.get(topic_partition, {})
     contents = _numbered(replicas.values())
     count = sum(len(one.steps) + len(one.high_watermarks) for one in replicas.values())
@@ -81,7 +84,7 @@ def _numbered(replicas: Iterable[Replica]) -> dict[Content, int]:
 
 
 def _differing(replicas: Iterable[Replica], contents: Mapping[Content, int]) -> set[int]:
-    """Contents in whose place another one ever was."""
+    """Contents with a different one at their offsets at some time."""
     ranges = sorted(
         {
             (step.base, step.last, contents[step.digest, step.epoch])
@@ -150,7 +153,7 @@ def _written(
 
 
 def _several(values: Sequence[str]) -> str:
-    """Of one batch."""
+    """Text of the values of one batch."""
     first = values[0][:VALUE_CHARS_MAX]
     return first if len(values) == 1 else f"{first} and {len(values) - 1} more"
 

@@ -1,4 +1,4 @@
-"""Marks: what has a shape and a moment, as SVG: writes by what became of them, deaths, starts; and patterns."""
+"""Marks of single events as SVG: writes by outcome, deaths, starts; and patterns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from protocol.errors import error_name
 
 LABEL_CHARS_MAX = 11
 VALUE_CHARS_MAX = 32
-"""Of a value in a tip."""
+"""Maximum of a value's characters in a tip."""
 
 Where = Callable[[float], float]
-"""A moment in ms to its place."""
+"""Maps a time in ms to a position."""
 
 _CROSS = "M{x} {y:.1f}m-6 -6l12 12m0 -12l-12 12"
 _DIAMOND = "M{x} {y:.1f}m0 -5l5 5l-5 5l-5 -5z"
@@ -26,13 +26,13 @@ _SHAPES = {
     "stop": "M{x} {y:.1f}m-4 -4h8v8h-8z",
     "start": "M{x} {y:.1f}m-4 -5l9 5l-9 5z",
 }
-"""How a mark of each kind is drawn; a session's end and a refused ISR change are diamonds."""
+"""{kind of mark: its path}; a session's end and a refused ISR change are diamonds."""
 
-_SAID = {
+_RESULTS = {
     "kept": "acknowledged",
     "lost": "acknowledged and LOST",
     "failed": "failed",
-    "unknown": "unanswered: nobody knows",
+    "unknown": "unanswered: outcome unknown",
 }
 
 PATTERNS = (
@@ -45,12 +45,14 @@ PATTERNS = (
     '<pattern id="p3" width="8" height="8" patternTransform="rotate(0)" patternUnits="userSpaceOnUse">'
     '<path class="e3 line" d="M0 0V8M0 0H8"/></pattern></defs>'
 )
-"""Of cuts, and of leader epochs beside their colours: lines, dots, squares. One for all pictures of a page, where it is
-never hidden."""
+"""Patterns of cuts, and of leader epochs beside their colours: lines, dots, squares.
+
+One definition for all pictures of a page, where it is never hidden.
+"""
 
 
 def exact(value: float) -> str:
-    """A place to the right: as precise as the closest zoom needs."""
+    """A horizontal position, as precise as the closest zoom needs."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
@@ -71,12 +73,12 @@ def writes(cluster: list[Operation], lane: Lane, x: Where, *, labelled: bool, cs
     at = exact(at_x)
     if len(cluster) == 1:
         one = cluster[0]
-        said = f"{_short(one.values[0])!r} {_SAID[kind]}"
+        described = f"{_short(one.values[0])!r} {_RESULTS[kind]}"
         if len(one.values) > 1:
-            said = f"{len(one.values)} records of one batch, {_short(one.values[0])!r} the first, {_SAID[kind]}"
-        said += f" at offset {one.offset}" if one.offset >= 0 else ""
-        said += f", {error_name(one.error)}" if one.error > 0 else ", no answer" if one.error else ""
-        tip = tip_of(one.at_ms, f"{said}; acks={'all' if one.acks == -1 else one.acks}, {lane.node.name}")
+            described = f"{len(one.values)} records of one batch, {_short(one.values[0])!r} the first, {_RESULTS[kind]}"
+        described += f" at offset {one.offset}" if one.offset >= 0 else ""
+        described += f", {error_name(one.error)}" if one.error > 0 else ", no answer" if one.error else ""
+        tip = tip_of(one.at_ms, f"{described}; acks={'all' if one.acks == -1 else one.acks}, {lane.node.name}")
     else:
         some = ", ".join(_short(one.value) for one in cluster[:8]) + (", …" if len(cluster) > 8 else "")
         counts = Counter[str]()
@@ -100,7 +102,7 @@ def writes(cluster: list[Operation], lane: Lane, x: Where, *, labelled: bool, cs
 
 
 def marked(mark: Mark, lane: Lane, x: Where) -> str:
-    """Something that happened to a node."""
+    """Mark of an event of a node."""
     at, y = exact(x(mark.at_ms)), lane.top + lane.height / 2
     tip = tip_of(mark.at_ms, f"{lane.node.name}: {mark.text}")
     shape = f'<path d="{_SHAPES.get(mark.kind, _DIAMOND).format(x=at, y=y)}"/>'

@@ -1,13 +1,12 @@
-"""Messages: every frame from who sent it to who received it, or to where it was stopped. From the wire level's files.
+"""Messages of the wire level: every frame from its sender to its receiver or its stop.
 
 The N-th frame that one end of a connection sends is the N-th that the other receives, which joins `frame_sent` with
 `frame_received`. `frame_stopped` has no number. At the receiver's gate it is the oldest frame of that name which is
-still under way. At the sender's it comes with the frame's `frame_sent` in the simulated world; a real process writes
+still in flight. At the sender's it comes with the frame's `frame_sent` in the simulated world. A real process writes
 `frame_sent` when the frame is let through, so that the next of that name is the one, or there is none.
 
-Bounds: READ_MAX_BYTES are looked at and MESSAGES_MAX kept. Of a run that has more, sessions' and the ensemble's talk is
-left out, then everything that is not within some time of a moment at which something happened (`moments`). Within a
-window nothing is left out, so that whoever looks into one sees all that was said.
+READ_MAX_BYTES are read at most and MESSAGES_MAX kept. Of a larger run, messages of sessions and of the ensemble are
+left out, then everything outside windows around rare events (`moments`). A window has all its messages.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from protocol.undecodable import UNDECODABLE
 READ_MAX_BYTES = 48 << 20
 MESSAGES_MAX = 12_000
 HALF_MS = 4_000.0
-"""Of the widest window; twice narrowed it is half of it, until what is in them has room."""
+"""Half of the widest window; two narrowings halve it, until the windows' contents fit."""
 NARROWED_MAX = 24
 SOUGHT_BYTES = 1 << 14
-"""A window's begin is looked for until it is not further away than this."""
+"""A window's begin is searched until it is at most this far away."""
 SAME_MS = 0.001
 DIES = frozenset(("held", "dropped", "lost"))
-"""What may be done to a frame that keeps it from going its way. What is delayed only takes longer."""
+"""Actions that stop a frame; a delayed one only takes longer."""
 
 KINDS: dict[str, tuple[str, ...]] = {
     "fetch": ("Fetch",),
@@ -47,7 +46,7 @@ KINDS: dict[str, tuple[str, ...]] = {
                 "SessionWatch"),
     "ensemble": (),
 }  # fmt: skip
-"""Groups that are told apart, with the names of their frames; `ensemble`: everything that is called after it."""
+"""{group of frames: its names}; `ensemble`: all names with that prefix."""
 CHATTER = frozenset(("session", "ensemble"))
 
 _KIND = {name: kind for kind, names in KINDS.items() for name in names}
@@ -56,8 +55,11 @@ _AT = b'"at_ms":'
 
 
 class Message(msgspec.Struct):
-    """`received_ms` None: never. `stopped_ms`: when a rule held or dropped it, `rule` which; it may still have arrived,
-    long after. `at_receiver`: the rule was met there."""
+    """A message.
+
+    `received_ms` None: never. `stopped_ms`: when a rule (`rule`) held or dropped it; it may still have arrived, long
+    after. `at_receiver`: the rule was at the receiver.
+    """
 
     sent_ms: float
     sender: str
@@ -75,8 +77,11 @@ class Message(msgspec.Struct):
 
 
 class Messages(msgspec.Struct):
-    """`recorded`: the run has the wire level. `total`: how many there were, None if not all were looked at. `within`:
-    where all are kept, None everywhere. `chatter`: sessions and ensemble are among them."""
+    """Messages of a run.
+
+    `recorded`: the run has the wire level. `total`: count of all, None if not all were read. `within`: windows in which
+    all are kept, None: everywhere. `chatter`: whether sessions and ensemble are among them.
+    """
 
     recorded: bool = False
     kept: list[Message] = []
@@ -86,7 +91,7 @@ class Messages(msgspec.Struct):
 
 
 def kind_of(api: str) -> str:
-    """Empty: it is the emulator's own, and not drawn."""
+    """Group of a frame; empty: a frame of the emulator itself, which is not drawn."""
     return "ensemble" if api.startswith("Ensemble") else _KIND.get(api, "")
 
 
@@ -107,7 +112,7 @@ _decoder = msgspec.json.Decoder(_Frame)
 
 
 def read_messages(run: RunDirectory, at: Sequence[float], end_ms: float) -> Messages:
-    """`at`: moments around which they are kept if not all can be."""
+    """Messages of a run. `at`: times around which they are kept if not all fit."""
     files = [file for file in run.files if file.wire and file.size_bytes]
     if not files:
         return Messages()
@@ -120,7 +125,7 @@ def read_messages(run: RunDirectory, at: Sequence[float], end_ms: float) -> Mess
 
 
 def _bounded(all_of_it: Messages, at: Sequence[float]) -> Messages:
-    """As many as a page has room for; counts those that are drawn at all."""
+    """As many messages as fit into a page; counts those that are drawn at all."""
     kept = [one for one in all_of_it.kept if one.kind]
     total = None if all_of_it.total is None else len(kept)
     if len(kept) <= MESSAGES_MAX:
@@ -148,11 +153,11 @@ def _inside(messages: Iterable[Message], within: Sequence[Window]) -> Iterator[M
             yield one
 
 
-# --- joining what two ends tell ---
+# --- joining the events of both ends ---
 
 
 def _joined(frames: list[_Frame]) -> list[Message]:
-    """In the order in which they were sent."""
+    """Messages in the order of their sends."""
     sent: dict[tuple[str, str, int], Message] = {}
     under_way: dict[tuple[str, str, str], list[Message]] = {}
     for frame in frames:
@@ -174,7 +179,7 @@ def _joined(frames: list[_Frame]) -> list[Message]:
             message = _stopped(frame, under_way)
             message.stopped_ms, message.rule = frame.at_ms, frame.rule
             if message.sender == frame.node and message.sent_ms != frame.at_ms:
-                message.sent_ms = frame.at_ms  # when it was to be sent
+                message.sent_ms = frame.at_ms  # intended time of the send
             if message.sender != frame.node:
                 message.at_receiver = True
             if id(message) not in known:
@@ -184,7 +189,7 @@ def _joined(frames: list[_Frame]) -> list[Message]:
 
 
 def _stopped(frame: _Frame, under_way: dict[tuple[str, str, str], list[Message]]) -> Message:
-    """Which one it was; a new one if there is no other trace of it."""
+    """The message that was stopped; a new one if there is no other trace of it."""
     own = under_way.get((frame.connection, frame.node, frame.api), [])
     begin = bisect_left(own, frame.at_ms - SAME_MS, key=_sent_ms)
     next_own = next((one for one in islice(own, begin, None) if one.stopped_ms is None), None)
@@ -214,7 +219,7 @@ def _sent_ms(message: Message) -> float:
 
 
 def _frames(files: Iterable[EventFile], within: Sequence[Window] | None) -> list[_Frame]:
-    """In the order of time. Lines that are no frames are left out: the verdict counts them."""
+    """Frames in order of time. Lines that are no frames are left out: the verdict counts them."""
     frames: list[_Frame] = []
     left_bytes = READ_MAX_BYTES
     for file in files:
@@ -234,7 +239,7 @@ def _frames(files: Iterable[EventFile], within: Sequence[Window] | None) -> list
 
 
 def _lines(file: EventFile, within: Sequence[Window] | None) -> Iterator[bytes]:
-    """Of a file whose lines are in the order of time."""
+    """Lines within the windows, of a file in order of time."""
     with open_regular(file.path) as opened:
         if within is None:
             yield from lines_of(opened, LINE_BYTES_MAX)
@@ -260,7 +265,7 @@ def _lines(file: EventFile, within: Sequence[Window] | None) -> Iterator[bytes]:
 
 
 def _at_ms(line: bytes) -> float:
-    """Of a line that does not say, and of the end of a file: later than anything."""
+    """Time of a line; infinite for one without a time, and for the end of a file."""
     start = line.find(_AT)
     number = line[start + len(_AT) : line.find(b",", start)] if start >= 0 else b""
     try:

@@ -1,4 +1,4 @@
-"""Moments: when something rare happened. Where a page has no room for all of a run, it has what was around these."""
+"""Times of rare events, and windows around them for a page without room for all of a run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from audit.report.timeline import Timeline
 
 MOMENTS_MAX = 500
-"""Of a run in which more happens, every so many."""
+"""Maximum of times; of more, a regular sample."""
 
 Window = tuple[float, float]
 """(from_ms, to_ms)."""
 
 
 def moments(timeline: Timeline) -> list[float]:
-    """Faults and their heals, leaders that begin, logs that are cut, deaths and starts; in order."""
+    """Times of faults and heals, begins of leaders, truncations, deaths and starts, in order."""
     found = {at_ms for band in timeline.bands for at_ms in (band.from_ms, band.to_ms)}
     for node in timeline.nodes.values():
         found.update(mark.at_ms for mark in node.marks)
@@ -28,7 +28,7 @@ def moments(timeline: Timeline) -> list[float]:
 
 
 def windows(at: Iterable[float], half_ms: float) -> list[Window]:
-    """Those moments, each with as much before as after it; what overlaps is one."""
+    """Windows around the times; overlapping ones are merged."""
     merged: list[Window] = []
     for at_ms in at:
         begin, end = max(0.0, at_ms - half_ms), at_ms + half_ms

@@ -1,7 +1,7 @@
-"""Page: the verdict, the picture and the logs as one HTML file that needs nothing else.
+"""The verdict, the picture and the logs as one HTML file without dependencies.
 
-Without a script everything stands there but the messages and the logs of moments before the end. What its script and
-its style are is said in the page by their digests, so that no browser runs anything that came with a record.
+Without a script everything is there but the messages and the logs of earlier times. The page has the digests of its
+scripts and styles, so that no browser runs anything that came with a record.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ STYLES = ("colours.css", "picture.css", "page.css", "messages.css", "logs.css")
 
 _HEADLINES = {True: "As expected", False: "Not as expected", "unknown": "Unknown"}
 _HEADLINES_ALONE = {True: "Every check held", False: "Checks are violated", "unknown": "Unknown"}
-"""Of a cluster that was just used: nobody said what to expect."""
+"""Headlines of a live cluster, which has no expectations."""
 _CLASSES: dict[Any, str] = {True: "good", False: "bad", "unknown": "unsure"}
 _PANE = "Timeline. Plus and minus zoom, 0 shows all of it, arrows move along, a click chooses a moment"
-# Hidden until the script is there that does it.
+# Hidden until its script runs.
 _ZOOM = (
     '<p class="tools" id="zoom" hidden><button type="button" data-by="2">Zoom in</button> '
     '<button type="button" data-by="0.5">Zoom out</button> <button type="button" data-by="0">Whole run</button> '
@@ -105,10 +105,10 @@ def _head(verdict: Verdict, about: About) -> str:
     facts += [f"seed {about.seed}"] if about.seed is not None else []
     facts.append(f"{verdict.measures.get('events', 0):,} events")
     facts.append(f"run {verdict.run}")
-    said = list(verdict.unknown_because)
+    reasons_shown = list(verdict.unknown_because)
     if verdict.vouched_by:
-        said.append(f"timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in said)
+        reasons_shown.append(f"timers were late, which changed nothing: vouched for by {verdict.vouched_by}")
+    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in reasons_shown)
     css = "meant" if verdict.valid is True and meant(verdict.checks) else _CLASSES[verdict.valid]
     return (
         f'<header class="{css}"><p class="badge">{_headline(verdict)}</p>'
@@ -120,15 +120,15 @@ def _head(verdict: Verdict, about: About) -> str:
 
 
 def _summary(verdict: Verdict) -> str:
-    """What happened, in a sentence per violated check."""
-    said = []
+    """A sentence per violated check."""
+    reasons_shown = []
     for name, check in verdict.checks.items():
         if check.verdict == "violated":
-            expected = " This is what the scenario is there to show." if check.expected else ""
-            said.append(
+            expected = " The scenario expects it." if check.expected else ""
+            reasons_shown.append(
                 f'<li><a href="#check-{escape(name)}">{escape(name)}</a>: {escape(counted(check))}.{expected}</li>'
             )
-    return f'<ul class="summary">{"".join(said)}</ul>' if said else ""
+    return f'<ul class="summary">{"".join(reasons_shown)}</ul>' if reasons_shown else ""
 
 
 def _happened(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition], messages: Messages) -> str:
@@ -146,7 +146,7 @@ def _happened(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition],
             f'<option value="{n}">{escape(topic_partition_text(*one))}</option>' for n, one in enumerate(drawn)
         )
         left_out = len(timeline.replicas) - len(drawn)
-        more = f" <small>{left_out} quieter partitions are not drawn.</small>" if left_out else ""
+        more = f" <small>{left_out} less active partitions are not drawn.</small>" if left_out else ""
         choice = f'<p><label>Partition <select id="partition">{options}</select></label>{more}</p>'
     note = ""
     if not timeline.complete:
@@ -156,10 +156,10 @@ def _happened(verdict: Verdict, timeline: Timeline, drawn: list[TopicPartition],
         )
     pane = f'<div class="scroll" id="picture" tabindex="0" role="group" aria-label="{_PANE}">{figures}</div>'
     hint = '<p class="hint">The picture goes on to the right.</p>'
-    told = message_choices() if messages.recorded else NOT_RECORDED
+    choices = message_choices() if messages.recorded else NOT_RECORDED
     listed = MESSAGES_LISTED if messages.recorded else ""
     return (
-        f'<section id="happened"><h2>What happened</h2>{choice}{note}{_ZOOM}{told}{hint}{pane}{_MOMENT}'
+        f'<section id="happened"><h2>What happened</h2>{choice}{note}{_ZOOM}{choices}{hint}{pane}{_MOMENT}'
         f'{_logs(timeline, drawn)}<details class="key" open><summary>What the marks mean</summary>{LEGEND}</details>'
         f"{NEAR}{listed}</section>"
     )

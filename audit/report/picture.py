@@ -1,8 +1,8 @@
-"""Picture: a timeline as SVG, drawn where `layout` puts things.
+"""A timeline as SVG, with the positions of `layout`.
 
 A broker's lane shows its log as a stepped area (log end) with the high watermark as a line in it, on the colour of the
-leader epoch while it leads; above them the writes it answered. Everything carries its story in `data-tip`.
-What is too dense to be seen is drawn as one mark that says how many it stands for.
+leader epoch while it leads; above them the writes that it acknowledged. Every element has its description in
+`data-tip`. Dense marks become one mark with a count.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ COLUMN_PX = 1.5
 LABELS_MAX = 90
 """With more marks than this, values are only in the tips."""
 MARKS_MAX = 60
-"""Of a lane: with more, marks of one kind that would lie on each other are one."""
+"""Maximum of a lane's marks; with more, overlapping marks of one kind are one."""
 MARK_PX = 5.0
 BAND_CHAR_PX = 6.2
-"""What a character of a band's head takes at most."""
+"""Maximum width of a character in a band's head."""
 FINEST_ZOOM = 2_000
-"""Writes that are one mark even at this zoom stay one. Others are told apart when it is close (`view.js`: FINE)."""
+"""Writes that are one mark even at this zoom stay one; others split (`view.js`: FINE)."""
 FINE_MAX = 600
-"""Marks for that, in a picture. With more, a mark stays one."""
+"""Maximum of such marks in a picture; with more, a mark stays one."""
 
 
 class Picture:
@@ -43,8 +43,10 @@ class Picture:
         dual: Sequence[Span] = (),
         outside: Iterable[str] = (),
     ) -> None:
-        """`dual`: windows in which the partition had two leaders, as the verdict has them. `outside`: nodes to and from
-        which messages go; those without a lane share one."""
+        """`dual`: windows with two leaders of the partition, as in the verdict.
+
+        `outside`: nodes that send or receive messages; those without a lane share one.
+        """
         self.timeline = timeline
         self.topic_partition = topic_partition
         self.dual = dual
@@ -55,9 +57,9 @@ class Picture:
         self.labels: list[str] = []
 
     def svg(self) -> str:
-        """The whole picture, for a page, which can be zoomed."""
+        """The whole picture for a page, which can be zoomed."""
         fine = self._fine()
-        self._draw(told_apart=bool(fine))
+        self._draw(distinguished=bool(fine))
         for lane, several in fine:
             self._add(writes(several, lane, self.x, labelled=True, css=" fine"))
         body, labels = "\n".join(self.parts), "\n".join(self.labels)
@@ -88,7 +90,7 @@ class Picture:
         of = topic_partition_text(*self.topic_partition) if self.topic_partition else "the cluster"
         return escape(f"Timeline of {of}")
 
-    def _draw(self, *, told_apart: bool = False) -> None:
+    def _draw(self, *, distinguished: bool = False) -> None:
         assert not self.parts, "drawn once"
         self._frame()
         self._rows_above()
@@ -96,7 +98,7 @@ class Picture:
             for lane in lanes:
                 self._lane(lane)
         self._bands()
-        self._operations(told_apart)
+        self._operations(distinguished)
         self._steps()
 
     # --- parts, back to front ---
@@ -219,20 +221,20 @@ class Picture:
             self._name(span, y + 10.5, 8 + BAND_CHAR_PX * len(band.text), "cutname", band.text)
 
     def _next_head_ms(self, number: int) -> float:
-        """When the next head in the row of a band's begins: its text may go on until there."""
+        """Begin of the next head in a band's row: its text may extend to there."""
         rows = self.layout.rows
         later = zip(self.timeline.bands[number + 1 :], rows[number + 1 :], strict=True)
         return next((band.from_ms for band, row in later if row == rows[number]), self.timeline.end_ms)
 
-    def _operations(self, told_apart: bool) -> None:
+    def _operations(self, distinguished: bool) -> None:
         labelled = len(self.layout.operations) <= LABELS_MAX
         for lane, operations in self.layout.answered():
             for cluster in clusters(operations, self.x):
-                css = " coarse" if told_apart and len(cluster) > 1 else ""
+                css = " coarse" if distinguished and len(cluster) > 1 else ""
                 self._add(writes(cluster, lane, self.x, labelled=labelled, css=css))
 
     def _fine(self) -> list[tuple[Lane, list[Operation]]]:
-        """What marks for several writes stand for. The page shows it in their place when it is zoomed in."""
+        """The single writes behind marks of several; the page shows them instead when zoomed in."""
         fine = [
             (lane, several)
             for lane, operations in self.layout.answered()
@@ -256,7 +258,7 @@ class Picture:
         )
 
     def _name(self, span: Span, y: float, room_px: float, css: str, text: str) -> None:
-        """A text in what lasted. Where that has no room for it, the page shows it when there is more."""
+        """A text in an interval; without room for it, the page shows it when there is more."""
         x, to_x = self.x(span.from_ms) + 6, self.x(span.to_ms)
         tight = " tight" if to_x - x < room_px - 6 else ""
         self._add(

@@ -1,4 +1,4 @@
-"""Played: the scenario of a run, as its directory has it. Many runs are of one scenario, which is read once."""
+"""The scenario of a run, from its directory; a cache serves many runs of one scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT_BYTES_MAX = 1 << 20
 
 
 def scenario_of(run: Path) -> Scenario | None:
-    """None: there is none, or it cannot be read; the audit has complained of it."""
+    """The run's scenario; None: missing or unreadable, which the audit has reported."""
     try:
         return _scenario(read_regular(run / SCENARIO_FILE, TEXT_BYTES_MAX).decode())
     except (OSError, UnicodeDecodeError):

@@ -1,5 +1,7 @@
-"""Promises: what each check found. Those that are broken, or that nobody can judge, come first and in full; what held
-is a line each."""
+"""Results of each check.
+
+Broken and unknown ones come first and in full; a held one is a line.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,10 @@ PILLS = {
     "unknown": ("unsure", "? unknown"),
     "skipped": ("quiet", "– skipped"),
 }
-"""{verdict: (its colour, its words)}; `meant`: violated, as the scenario wants it. Each has a sign, for who sees no
-colours."""
+"""{verdict: (its colour, its words)}; `meant`: violated as the scenario expects.
+
+Each has a sign for readers who do not see colours.
+"""
 _CODE = re.compile(r"`([^`]+)`")
 _AS_CODE = r"<code>\1</code>"
 _ORDER = ("violated", "unknown", "held", "skipped")
@@ -41,7 +45,7 @@ def pill(kind: str) -> str:
 
 
 def counted(check: CheckVerdict) -> str:
-    """How many were found, among how many."""
+    """Count of violations, and of judged subjects."""
     if check.verdict == "held":
         return f"{check.judged:,} {check.subject}"
     by_acks = ", ".join([*(f"{n} with acks={acks}" for acks, n in check.by_acks.items()), *promises_text(check)])
@@ -49,12 +53,12 @@ def counted(check: CheckVerdict) -> str:
 
 
 def meant(checks: Mapping[str, CheckVerdict]) -> list[str]:
-    """Checks that the scenario is there to violate, and that are violated."""
+    """Checks that are violated as the scenario expects."""
     return [name for name, check in checks.items() if check.verdict == "violated" and check.expected]
 
 
 def _card(name: str, check: CheckVerdict, expects: bool, claims: Claims, links: Links) -> str:
-    """`expects`: somebody said what to expect."""
+    """A check's card. `expects`: whether the run has expectations."""
     known = CHECKS.get(name)
     on_purpose = check.expected and check.verdict == "violated"
     surprise = check.expected != (check.verdict == "violated") and check.verdict in ("held", "violated")

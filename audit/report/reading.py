@@ -1,4 +1,4 @@
-"""Reading: a bounded part of a run's events (`kept`) as a timeline. Plain Python."""
+"""A bounded part of a run's events (`kept`) as a timeline. Plain Python."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from protocol.kinds import CutReason
 
 
 def read_timeline(run: RunDirectory) -> Timeline:
-    """What can be drawn of a run."""
+    """The timeline of a run."""
     events, complete = kept_events(run)
     return timeline_of(events, complete=complete)
 
 
 def timeline_of(events: Iterable[dict[str, Any]], *, complete: bool) -> Timeline:
-    """`events`: in the order of time."""
+    """The timeline of `events`, which are in order of time."""
     reader = _Reader()
     reader.timeline.complete = complete
     for event in events:
@@ -31,7 +31,7 @@ def timeline_of(events: Iterable[dict[str, Any]], *, complete: bool) -> Timeline
 
 
 class _Reader:
-    """Takes events in order; `_EVENTS` says what becomes of each."""
+    """Builder of a timeline; takes events in order, each by the method of its name."""
 
     def __init__(self) -> None:
         self.timeline = Timeline()
@@ -84,7 +84,7 @@ class _Reader:
         self.node(event["node"]).marks.append(Mark(at_ms, kind, text))
 
     def _machine_fault(self, event: dict[str, Any], at_ms: float) -> None:
-        if event["what"] in ("start", START_REFUSED):  # its end tells of itself
+        if event["what"] in ("start", START_REFUSED):  # the node's own events show it
             return
         self.node(event["target"]).marks.append(Mark(at_ms, "machine", event["what"]))
         if event["what"] in ("kill", "power-loss"):
@@ -164,7 +164,7 @@ class _Reader:
 
     def _isr_change_ended(self, event: dict[str, Any], at_ms: float) -> None:
         if event["result"] == "done":
-            self._isr(event, at_ms, event["isr"], f"ISR {event['isr']}, asked by {event['node']}")
+            self._isr(event, at_ms, event["isr"], f"ISR {event['isr']}, requested by {event['node']}")
         else:
             self.node(event["node"]).marks.append(
                 Mark(at_ms, "isr", f"ISR change to {event['isr']}: {event['result']}")
@@ -220,7 +220,7 @@ class _Reader:
         if operation is not None:
             operation.at_ms, operation.outcome, operation.error = at_ms, event["outcome"], event["error"]
             operation.offset, operation.digest = event["offset"], event["digest"]
-            operation.topic_partition = event["topic"], event["partition"]  # a partitioner may have chosen it meanwhile
+            operation.topic_partition = event["topic"], event["partition"]  # the partitioner may have chosen it
 
 
 _OPEN = float("inf")
@@ -237,13 +237,16 @@ def _close(spans: list[Span], end_ms: float) -> None:
 
 
 def _forget_the_end(node: Node, end_ms: float) -> None:
-    """That every node is stopped when a run ends is nothing to be marked."""
+    """Remove the marks of nodes' stops at the run's end."""
     last_start_ms = max((span.from_ms for span in node.alive), default=0.0)
     node.marks = [m for m in node.marks if m.kind != "stop" or m.at_ms < max(last_start_ms, 0.9 * end_ms)]
 
 
 def _find_lost(timeline: Timeline) -> None:
-    """Mark what the verdict calls lost: acknowledged, and not in the last leader's log. Only if all was read."""
+    """Mark acknowledged records that the last leader's log lacks, as the verdict does.
+
+    Only if all was read.
+    """
     if not timeline.complete:
         return
     kept: defaultdict[TopicPartition, dict[int, list[tuple[int, int]]]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""Tables of the page: expectations, faults, measures, settings in force. Names in words, units with them."""
+"""Tables of the page: expectations, faults, measures, settings in force."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ HELD: dict[Any, tuple[str, str]] = {
     False: ("✗ broken", "bad"),
     "unknown": ("? unknown", "unsure"),
 }
-NOT_MEASURED = "not measured: no client there wrote"
+NOT_MEASURED = "not measured: no client wrote"
 NEVER_AGAIN = "not in this run"
 NEVER = "–"
 MACHINE_FAULTS_MAX = 40
 
 OF_CLIENTS = {"unavailable_ms": "Writes failed", "recovered_ms": "Writes acknowledged again, from the first fault on"}
-"""{measure of an AZ's clients, or of one: what it is called}"""
+"""{measure of an AZ's clients, or of one: its name}"""
 
 MEASURES = {
     "events": "Events",
@@ -55,7 +55,7 @@ def expectations(verdict: Verdict, claims: Claims, links: Links) -> str:
 
 
 def faults(verdict: Verdict, claims: Claims, links: Links) -> str:
-    """Rules on links, and what was done to machines."""
+    """Table of link rules and faults of nodes."""
     rows = [
         (escape(one.rule), links.of(claims.of_fault(one)) or NEVER, at(one.asked_ms), at(one.healed_ms),
          f"{one.frames_stopped:,}", yes(one.took_effect), yes(one.healed))
@@ -79,20 +79,20 @@ def measures(verdict: Verdict) -> str:
 
 
 def measured(verdict: Verdict) -> list[tuple[str, str]]:
-    """[(name in words, value with its unit)]."""
-    told = []
+    """[(name of a measure, value with its unit)]."""
+    rows = []
     for name, value in verdict.measures.items():
         if isinstance(value, dict) and name in ("unavailable_ms", "recovered_ms", "clients", "unknown_outcomes"):
-            told += _of_clients(verdict, name, value)
+            rows += _of_clients(verdict, name, value)
             continue
-        told.append((MEASURES.get(name) or _words(name), _measure(name, value)))
-    told.append(("Lines torn by a death", str(verdict.quarantine.torn)))
-    told.append(("Lines in quarantine", str(verdict.quarantine.lines)))
-    return told
+        rows.append((MEASURES.get(name) or _words(name), _measure(name, value)))
+    rows.append(("Lines torn by a death", str(verdict.quarantine.torn)))
+    rows.append(("Lines in quarantine", str(verdict.quarantine.lines)))
+    return rows
 
 
 def _of_clients(verdict: Verdict, name: str, value: dict[str, Any]) -> list[tuple[str, str]]:
-    """The rows of a measure that has several."""
+    """Rows of a measure with several values."""
     if name == "unknown_outcomes":
         words = ", ".join(f"{count} {_words(one).lower()}" for one, count in value.items())
         return [("Writes of unknown outcome", words)]
@@ -133,7 +133,7 @@ def section(title: str, inner: str) -> str:
 
 
 def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """`rows`: cells as HTML. Without names there is no row of them."""
+    """A table. `rows`: cells as HTML. Without names it has no head."""
     names = list(names)
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
     body = "".join(f"<tr>{''.join(_cells(row, names))}</tr>" for row in rows)
@@ -142,7 +142,7 @@ def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cells(row: Iterable[str], names: Sequence[str]) -> Iterator[str]:
-    """Each with its column's name, which stands beside it where a row is as narrow as a telephone."""
+    """Cells, each with its column's name, which stands beside it on a narrow screen."""
     for inner, name in zip_longest(row, names, fillvalue=""):
         label = f' data-label="{escape(name)}"' if name else ""
         yield inner if inner.startswith("<th") else f"<td{label}>{inner}</td>"
@@ -166,12 +166,12 @@ def _measure(name: str, value: Any) -> str:
 
 
 def duration(ms: float) -> str:
-    """Below a second in ms, else in s."""
+    """A duration: below a second in ms, else in s."""
     return f"{ms:,.0f} ms" if abs(ms) < 1000 else f"{ms / 1000:,.1f} s"
 
 
 def at(ms: float | None) -> str:
-    """A moment, on the scenario's clock."""
+    """A time on the scenario's clock."""
     return NEVER if ms is None else f"{ms / 1000:.2f} s"
 
 

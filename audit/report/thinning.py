@@ -1,4 +1,4 @@
-"""Thinning: marks too dense to be told apart become one, heads of bands get rows, and an axis gets round moments."""
+"""Merges dense marks, places heads of bands in rows, and chooses round times for an axis."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TICKS_MAX = 12
 
 
 def ticks(end_ms: float) -> list[float]:
-    """Round moments, at most TICKS_MAX and one."""
+    """Round times, at most TICKS_MAX and one."""
     step = next(step for step in _TICKS_MS if end_ms / step <= TICKS_MAX)
     return [n * float(step) for n in range(int(end_ms // step) + 1)]
 
 
 def band_rows(bands: Sequence[Band]) -> list[int]:
-    """For each band the row of its head, so that no two in one row overlap; the last row takes what is too much."""
+    """Row of each band's head, so that heads do not overlap; the last row takes the rest."""
     free_from = [float("-inf")] * BAND_ROWS_MAX
     rows = []
     for band in bands:

@@ -1,4 +1,4 @@
-"""Timeline: what a picture shows of a run: intervals, series and marks. Made by `reading`."""
+"""Data of a picture of a run: intervals, series and marks. Built by `reading`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from protocol.ids import TopicPartition
 
 
 class Span(msgspec.Struct):
-    """Something that lasted. `to_ms` is the end of the run if nobody said otherwise."""
+    """An interval. `to_ms`: its end, by default the run's."""
 
     from_ms: float
     to_ms: float
@@ -17,7 +17,7 @@ class Span(msgspec.Struct):
 
 
 class Mark(msgspec.Struct):
-    """Something that happened at one moment."""
+    """An event at one time."""
 
     at_ms: float
     kind: str
@@ -25,8 +25,11 @@ class Mark(msgspec.Struct):
 
 
 class Operation(msgspec.Struct):
-    """A produce. `values`: of its records; `outcome`: ok, failed, unknown, or "" while it lasts; `lost`: acknowledged
-    and gone at the end."""
+    """A produce.
+
+    `values`: of its records. `outcome`: ok, failed, unknown, or "" while it lasts. `lost`: acknowledged and gone at the
+    end.
+    """
 
     identifier: str
     values: list[str]
@@ -43,13 +46,16 @@ class Operation(msgspec.Struct):
 
     @property
     def value(self) -> str:
-        """In a few words."""
+        """Its values in short."""
         return self.values[0] if len(self.values) == 1 else f"{self.values[0]}…{self.values[-1]}"
 
 
 class LogStep(msgspec.Struct):
-    """What changed a replica's log. `kind`: append (of [base, last]), cut (to `base`), load (of what is below `base`),
-    create (empty, whatever was there), delete (with its topic, or for another replica)."""
+    """A change of a replica's log.
+
+    `kind`: append (of [base, last]), cut (to `base`), load (of all below `base`), create (empty, whatever was there),
+    delete (with its topic, or for another replica).
+    """
 
     at_ms: float
     kind: str
@@ -67,7 +73,7 @@ class Replica(msgspec.Struct):
     truncations: list[Mark] = []
     leads: list[Span] = []
     batches: list[tuple[int, int, int]] = []
-    """What survives so far: (base offset, last offset, digest)."""
+    """Batches that survive so far: (base offset, last offset, digest)."""
     steps: list[LogStep] = []
 
 
@@ -84,7 +90,10 @@ class Node(msgspec.Struct):
 
 
 class Band(msgspec.Struct):
-    """A fault while it was in force. `words`: of its text, which name nodes and AZs. `rule`: its name in the run."""
+    """A fault while it was in force. `words`: of its text, which name nodes and AZs.
+
+    `rule`: its name in the run.
+    """
 
     text: str
     from_ms: float
@@ -98,7 +107,7 @@ class Band(msgspec.Struct):
 
 
 class Timeline(msgspec.Struct):
-    """A run as it is drawn. Times are scenario ms."""
+    """Data of a run's picture. Times are scenario ms."""
 
     nodes: dict[str, Node] = {}
     replicas: dict[TopicPartition, dict[str, Replica]] = {}

@@ -1,4 +1,4 @@
-"""A run's report.html."""
+"""Writes a run's report.html."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from protocol.undecodable import UNDECODABLE, why
 
 
 def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = None) -> Path:
-    """(Re)write RUN/report.html (HOME/report.html, for a copy of a run), whole or not at all; returns its path.
+    """Write RUN/report.html (HOME/report.html for a copy), whole or not at all. Returns its path.
+
     `verdict` None: from RUN/verdict.json.
 
     Raises:
@@ -36,7 +37,7 @@ def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = 
 
 
 def verdict_of(run: Path) -> Verdict:
-    """As RUN/verdict.json has it. Raises AuditInputError."""
+    """The verdict in RUN/verdict.json. Raises AuditInputError."""
     path = run / "verdict.json"
     try:
         return from_json(read_regular(path))

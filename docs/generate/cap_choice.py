@@ -70,8 +70,8 @@ _PLACES = {
 _BLOCKING = f"""## Up to {BLOCKING_VERSION}
 
 The isolated leader has to write its ISR to the session service, which it cannot reach. From then on it responds to no
-client ([semantics 1.6](semantics.md#16-recording-an-isr-change)). Where two looks differ, the second is after the arrow.
-Leader on the minority's side, `min.insync.replicas` 1, no unclean election:
+client ([semantics 1.6](semantics.md#16-recording-an-isr-change)). Where two looks differ, the second is after the
+arrow. Leader on the minority's side, `min.insync.replicas` 1, no unclean election:
 """
 
 

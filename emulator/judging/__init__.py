@@ -1,4 +1,4 @@
-"""What a run is worth.
+"""Verdicts of runs: findings, measures, trust, and campaigns of many runs.
 
 Fed by Spark: `findings` (what the audit's query found), `completeness` (whether a run's events are all there),
 `link_faults` (asked for, of effect, healed), `health` (whether it can be trusted otherwise), `standstills` (processes

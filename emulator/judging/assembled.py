@@ -1,7 +1,6 @@
-"""A run's verdict, put together from its parts as the audit does it (`emulator.runs.verdict`: its shape, and how parts
-compose).
+"""Builds a run's verdict from its parts, for both worlds.
 
-Pure: whoever judged, and in whichever world.
+Pure. `emulator.runs.verdict` has the verdict's shape and says how parts compose.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,8 +33,11 @@ def assemble(
     settings: Account = NOTHING_TO_SAY,
     lasted_ms: float = 0.0,
 ) -> Verdict:
-    """`observations` as read (`reading.plain`); `checks`: the fields of CheckVerdict but `expected`; `unknown_because`
-    beside what the faults, the waits and the settings say; `lasted_ms`: the run."""
+    """The verdict of one run.
+
+    `observations`: as read (`reading.plain`). `checks`: {check: CheckVerdict without `expected`}. `unknown_because`:
+    reasons beside those of faults, waits and settings. `lasted_ms`: length of the run.
+    """
     version = version_name(observations.kafka)
     expected = scenario.violations_expected(version)
     all_violations = scenario.as_recorded and bool(equal_recording(scenario, version, observations))
@@ -45,8 +47,8 @@ def assemble(
     }
     missed = missed_waits(scenario.steps, observations.timeline)
     unknown = [*doubts_about(faults), *missed, *unknown_because, *doubt(judged, settings, lasted_ms)]
-    told = {name: msgspec.to_builtins(check) for name, check in judged.items()}
-    expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, told, measures)]
+    check_fields = {name: msgspec.to_builtins(check) for name, check in judged.items()}
+    expectations = [ExpectationVerdict(**one) for one in judge(scenario, observations, check_fields, measures)]
     return Verdict(
         run=run,
         scenario=scenario.id,
@@ -62,14 +64,14 @@ def assemble(
 
 
 def _expected(check: Mapping[str, Any], wanted: ExpectedViolation | None, all_violations: bool) -> bool:
-    """Whether the scenario is there to violate the check; `all_violations`: whatever is violated is meant."""
+    """Whether the scenario expects the violation. `all_violations`: it expects every violation."""
     if check["verdict"] == "violated":
         return all_violations or wanted is not None
     return wanted is not None and not wanted.sometimes
 
 
 def doubts_about(faults: Iterable[FaultVerdict]) -> list[str]:
-    """Why the faults that were asked for are not those that the run has met."""
+    """Differences between the configured faults and the faults that took effect."""
     found = []
     for fault in faults:
         if fault.in_force_ms is None:

@@ -1,7 +1,8 @@
-"""A verdict as cases, of which CI systems show each: what `junit` and `markdown` are made of. Pure.
+"""A verdict as test cases of CI systems; `junit` and `markdown` are made of them. Pure.
 
-A case for each expectation, for each check, and for whether the run can be trusted. Broken is a *failure*; unknown is
-an *error*: nobody knows, and a build should not pass on that. A violation that the scenario is there to show passes.
+There is a case for each expectation, for each check, and for whether the run can be trusted. A broken promise is a
+*failure*. An unknown result is an *error*, because a build should not pass on it. A violation that the scenario
+expects passes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ Result = Literal["passed", "failure", "error", "skipped"]
 
 
 class Case(msgspec.Struct, frozen=True):
-    """`text`: why it did not pass."""
+    """Result of one expectation or check. `text`: why it did not pass."""
 
     name: str
     result: Result = "passed"
@@ -25,7 +26,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Suite(msgspec.Struct, frozen=True):
-    """`seconds`: what it took, as the wall has it."""
+    """Cases of one run. `seconds`: wall-clock time of the run."""
 
     name: str
     cases: tuple[Case, ...]
@@ -33,7 +34,7 @@ class Suite(msgspec.Struct, frozen=True):
 
 
 def suites_of(verdicts: Sequence[Mapping[str, Any]]) -> list[Suite]:
-    """One for each run. Several of one scenario are told apart by the run's name."""
+    """One suite per run. The run's name distinguishes suites of one scenario."""
     suites = [suite_of(verdict) for verdict in verdicts]
     if len({suite.name for suite in suites}) == len(suites):
         return suites
@@ -44,7 +45,7 @@ def suites_of(verdicts: Sequence[Mapping[str, Any]]) -> list[Suite]:
 
 
 def suite_of(verdict: Mapping[str, Any]) -> Suite:
-    """`verdict`: as verdict.json has it."""
+    """The suite of one run. `verdict`: as in verdict.json."""
     reasons = verdict.get("unknown_because") or ()
     cases = [Case("the run can be trusted", "error" if reasons else "passed", "\n".join(reasons))]
     cases += [_expectation(one) for one in verdict["expectations"]]
@@ -63,10 +64,10 @@ def _check(name: str, check: Mapping[str, Any]) -> Case:
     evidence = [evidence_text(piece) for piece in check.get("evidence") or ()]
     if check["count"] > len(evidence) > 0:
         evidence.append(f"and {check['count'] - len(evidence)} more")
-    told = "\n".join(evidence)
+    evidence_lines = "\n".join(evidence)
     match check["verdict"]:
         case "violated" if not check["expected"]:
-            return Case(name, "failure", f"violated {check['count']}\n{told}")
+            return Case(name, "failure", f"violated {check['count']}\n{evidence_lines}")
         case "unknown":
             return Case(name, "error", check.get("reason") or "unknown")
         case "skipped":
@@ -76,12 +77,12 @@ def _check(name: str, check: Mapping[str, Any]) -> Case:
 
 
 def suite_of_a_run_not_played(scenario: str, why: str) -> Suite:
-    """Of one that has no verdict."""
+    """The suite of a run without a verdict."""
     return Suite(scenario, (Case("the scenario is played to its end", "error", why),))
 
 
 def suite_of_seeds(scenario: str, codes: Mapping[int, int], why: Mapping[int, str], seconds: float) -> Suite:
-    """A case for each seed. `codes`: {seed: exit code}; `why`: of those that did not hold."""
+    """A suite with a case per seed. `codes`: {seed: exit code}; `why`: {failed seed: reason}."""
     results: dict[int, Result] = {HELD: "passed", BROKEN: "failure", UNKNOWN: "error"}
     cases = (Case(f"seed {seed}", results.get(code, "error"), why.get(seed, "")) for seed, code in codes.items())
     return Suite(scenario, tuple(cases), seconds)

@@ -1,5 +1,7 @@
-"""Many seeds by what came of them and why, the rarest first: what happens once in a thousand runs is what a person
-wants to see. Of each the shortest run, and what decided it, event by event."""
+"""Groups seeds by their outcome and its reason, the rarest first.
+
+A rare outcome is the one worth reading. Each group has its shortest run, with a list of the decisive events.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,12 +14,14 @@ from emulator.runs.simulated import collector_asleep, play
 
 AS_EXPECTED = "as expected"
 LISTED_MAX = 10
-"""Causes whose shortest run is listed."""
+"""Maximum of causes whose shortest run is listed."""
 
 
 class Cause(msgspec.Struct):
-    """`seeds` of one `cause`. `shortest`: the one with the fewest inputs; `events`: what decided it, in order; empty if
-    it was not listed."""
+    """Seeds with one cause.
+
+    `shortest`: the seed with the fewest inputs. `events`: decisive events in order; empty if not listed.
+    """
 
     cause: str
     seeds: list[int]
@@ -26,7 +30,7 @@ class Cause(msgspec.Struct):
 
 
 def causes_of(results: Iterable[SeedResult]) -> list[Cause]:
-    """The rarest first."""
+    """Causes of all results, the rarest first."""
     groups: dict[str, list[SeedResult]] = {}
     for result in results:
         groups.setdefault(cause_of(result), []).append(result)
@@ -38,7 +42,7 @@ def causes_of(results: Iterable[SeedResult]) -> list[Cause]:
 
 
 def cause_of(result: SeedResult) -> str:
-    """Why it could not be played, or is not valid; else what is violated as the scenario expects, and by which race."""
+    """Text of the run's failure or invalidity, or else of its expected violations and races."""
     if result.error:
         return result.error
     if result.broken:
@@ -52,10 +56,10 @@ def cause_of(result: SeedResult) -> str:
 
 
 def with_events(causes: Sequence[Cause], resolved: Resolved) -> None:
-    """Of those that come first the shortest run is played again, and listed. Who could not be played has no list."""
+    """Replay the shortest run of each of the first causes and list its decisive events."""
     for cause in causes[:LISTED_MAX]:
         try:
             with collector_asleep():
                 cause.events = listing_of(play(resolved, cause.shortest).world.trace.entries)
-        except Exception as error:  # it is told of as a failure already
+        except Exception as error:  # already reported as a failure
             cause.events = [f"it was not played to its end: {type(error).__name__}"]

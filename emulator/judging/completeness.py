@@ -1,9 +1,9 @@
-"""Whether a run's events are all there: of every process that began, from its first event to its last.
+"""Whether a run's events are complete: of every process, from its first event to its last.
 
-    started (told by who started it)  ->  node_started, numbers 1, 2, 3, ...  ->  node_stopped, or a death that was told
+    started (reported by its supervisor)  ->  node_started, numbers 1, 2, 3, ...  ->  node_stopped, or a reported death
 
-A file that is gone, a life that is gone, the beginning or the end of one, a line in between: each is a reason for the
-verdict *unknown*, for what it would have said may be what a check looks for. Plain Python over counts and notes.
+A missing file, a missing incarnation, a missing beginning or end, a missing line: each is a reason for the verdict
+*unknown*, because the missing events may be those that a check looks for. Plain Python over counts and notes.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from emulator.topology import INJECTOR, OBSERVER
 from protocol.lateness import REPORT_EVERY_MS
 
 DEADLY = ("kill", "power-loss", DIED)
-"""What a `machine_fault` says after which its target writes nothing more."""
+"""Values of `what` in a `machine_fault` after which its target writes no more events."""
 START = "start"
 SPARE_REAL_MS = 1_000.0
-"""For lines to reach their file, and for a process that is late."""
+"""Allowance for lines on their way to a file, and for a late process."""
 
 Life = tuple[str, int]
 """(node, incarnation)"""
 
 
 class Told(msgspec.Struct):
-    """What a life told, in numbers. `seqs`: events, the sum of their numbers and of their squares."""
+    """First and last event of one incarnation. `seqs`: count, sum and sum of squares of numbers."""
 
     first_seq: int
     last_seq: int
@@ -39,8 +39,8 @@ class Told(msgspec.Struct):
     seqs: tuple[int, int, int]
 
 
-def told_lives(counts: Iterable[EventCount]) -> dict[Life, Told]:
-    """By node and incarnation."""
+def reports_by_life(counts: Iterable[EventCount]) -> dict[Life, Told]:
+    """Reports by node and incarnation."""
     of: defaultdict[Life, list[EventCount]] = defaultdict(list)
     for count in counts:
         if count.problem is None and count.node is not None and count.incarnation is not None:
@@ -69,9 +69,12 @@ def incomplete(
     over: bool = False,
     speed: float | None = None,
 ) -> list[str]:
-    """What is missing. `processes`: who may have written, if that is known; `over`: the run was played to its end;
-    `speed`: of its clock."""
-    lives = told_lives(counts)
+    """Reasons why events are missing.
+
+    `processes`: processes that may have written, if known. `over`: the run was played to its end. `speed`: of its
+    clock.
+    """
+    lives = reports_by_life(counts)
     over = over or any(note.event == "node_stopped" and note.node == INJECTOR for note in notes)
     return [
         *lost_events(lives),
@@ -82,12 +85,12 @@ def incomplete(
 
 
 def lost_events(lives: Mapping[Life, Told]) -> list[str]:
-    """Lives whose numbers are not each there once: events that were written are not there."""
+    """Reasons of incarnations whose numbers are not each there exactly once."""
     reasons = []
-    for (node, incarnation), told in lives.items():
-        last, events = told.last_seq, told.seqs[0]
-        # The first number is 0 or 1; whatever comes later was preceded by something.
-        first = min(told.first_seq, 1)
+    for (node, incarnation), report in lives.items():
+        last, events = report.last_seq, report.seqs[0]
+        # The first number is 0 or 1; a later one has a predecessor.
+        first = min(report.first_seq, 1)
         lacking = last + 1 - first - events
         if lacking > 0:
             reasons.append(
@@ -95,7 +98,7 @@ def lost_events(lives: Mapping[Life, Told]) -> list[str]:
             )
         elif lacking < 0:
             reasons.append(f"{-lacking} events of {node}, incarnation {incarnation}, are there twice")
-        elif told.seqs != _seqs_up_to(last, events):
+        elif report.seqs != _seqs_up_to(last, events):
             reasons.append(
                 f"of {node}, incarnation {incarnation}, some numbers up to {last} are there twice, and others are not"
             )
@@ -103,7 +106,7 @@ def lost_events(lives: Mapping[Life, Told]) -> list[str]:
 
 
 def _seqs_up_to(last: int, events: int) -> tuple[int, int, int]:
-    """As `Told` has them of numbers that are each there once. A zero among them adds nothing."""
+    """Sums as in `Told` of the numbers up to `last`, each once. A zero adds nothing."""
     total, squares = last * (last + 1) // 2, last * (last + 1) * (2 * last + 1) // 6
     return events, total % SEQ_MODULUS, squares % SEQ_MODULUS
 
@@ -111,10 +114,12 @@ def _seqs_up_to(last: int, events: int) -> tuple[int, int, int]:
 def missing_lives(
     lives: Mapping[Life, Told], notes: Iterable[Note], processes: Collection[str], *, over: bool
 ) -> list[str]:
-    """Lives that somebody tells of and that tell nothing themselves, or not their beginning. Of a run that does not say
-    whom it started, every process owes one life."""
+    """Incarnations that were started but have no events, or no `node_started`.
+
+    In a run that does not report its starts, every process must have one incarnation.
+    """
     notes = list(notes)
-    last_ms = max((told.last_ms for told in lives.values()), default=0.0)
+    last_ms = max((report.last_ms for report in lives.values()), default=0.0)
     begun = {(note.node, note.incarnation) for note in notes if note.event == "node_started"}
     starts = {
         (note.target, note.life): note.at_ms
@@ -126,7 +131,7 @@ def missing_lives(
     reasons = []
     for node, incarnation in sorted(owed):
         if (node, incarnation) not in lives:
-            # Of one that was started just now, nothing may be written yet, while the run goes on.
+            # A process that has just started may have written nothing yet, while the run goes on.
             if over or last_ms - starts.get((node, incarnation), -math.inf) > REPORT_EVERY_MS:
                 reasons.append(f"no events of {node}, incarnation {incarnation}, are there, and it was started")
         elif node != INJECTOR and (node, incarnation) not in begun:
@@ -138,35 +143,37 @@ def missing_lives(
 def unended_lives(
     lives: Mapping[Life, Told], notes: Iterable[Note], *, over: bool, speed: float, injected: bool
 ) -> list[str]:
-    """Lives whose events end, and nothing tells why. While a run goes on, or where it was cut short, a process that
-    lives has told something a short while ago (`timer_lateness`, every REPORT_EVERY_MS)."""
+    """Incarnations whose events end without a reason.
+
+    A process writes at least `timer_lateness`, every REPORT_EVERY_MS, while it runs or where the run was cut short.
+    """
     notes = list(notes)
     spare_ms = 2 * REPORT_EVERY_MS + SPARE_REAL_MS * speed
     stopped = {(note.node, note.incarnation) for note in notes if note.event == "node_stopped"}
-    ends = told_ends(notes)
-    last_ms = max((told.last_ms for told in lives.values()), default=0.0)
+    ends = reported_ends(notes)
+    last_ms = max((report.last_ms for report in lives.values()), default=0.0)
     reasons = []
-    for life, told in lives.items():
+    for life, report in lives.items():
         node, incarnation = life
         if life in stopped or incarnation == 0 or (node == INJECTOR and not (over and injected)):
             continue
         if life in ends:
             until_ms, why = ends[life], "it lived"
         elif over:
-            until_ms, why = math.inf, "nothing tells of its end"
+            until_ms, why = math.inf, "no event reports its end"
         else:
             until_ms, why = last_ms, "the run goes on"
-        if until_ms - told.last_ms > spare_ms:
+        if until_ms - report.last_ms > spare_ms:
             until = "" if until_ms == math.inf else f" until {until_ms:.0f} ms"
             reasons.append(
-                f"the events of {node}, incarnation {incarnation}, end at {told.last_ms:.0f} ms (number "
-                f"{told.last_seq}), and {why}{until}"
+                f"the events of {node}, incarnation {incarnation}, end at {report.last_ms:.0f} ms (number "
+                f"{report.last_seq}), and {why}{until}"
             )
     return reasons
 
 
-def told_ends(notes: Iterable[Note]) -> dict[Life, float]:
-    """When lives ended, or stood still for good, that did not say so themselves."""
+def reported_ends(notes: Iterable[Note]) -> dict[Life, float]:
+    """{(node, incarnation): time of its kill, or of a pause without a resume}."""
     current: dict[str, int] = {}
     ends: dict[Life, float] = {}
     for note in notes:
@@ -182,10 +189,10 @@ def told_ends(notes: Iterable[Note]) -> dict[Life, float]:
 
 
 def turned_back(lives: Mapping[Life, Told]) -> list[str]:
-    """Lives that began before the one before them had ended."""
+    """Incarnations that began before their predecessor had ended."""
     return [
         f"the clock of {node} went back between its lives {incarnation - 1} and {incarnation}, from "
-        f"{lives[node, incarnation - 1].last_ms:.0f} ms to {told.first_ms:.0f} ms"
-        for (node, incarnation), told in lives.items()
-        if (node, incarnation - 1) in lives and told.first_ms < lives[node, incarnation - 1].last_ms
+        f"{lives[node, incarnation - 1].last_ms:.0f} ms to {report.first_ms:.0f} ms"
+        for (node, incarnation), report in lives.items()
+        if (node, incarnation - 1) in lives and report.first_ms < lives[node, incarnation - 1].last_ms
     ]

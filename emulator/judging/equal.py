@@ -1,4 +1,4 @@
-"""Which recording of real Kafka a run equals, and of which versions there are any."""
+"""The recording of real Kafka that a run equals, and the versions that have recordings."""
 
 from functools import lru_cache
 from glob import escape
@@ -18,7 +18,7 @@ LOADED_MAX = 64
 
 
 def equal_recording(scenario: Scenario, version: str, observations: Observations) -> str | None:
-    """Name of the recording that the run equals, "" if there are some and it equals none, None if there are none."""
+    """The recording that the run equals; "": it equals none; None: there are no recordings."""
     recordings = {f"{path.parent.name}/{path.name}": _loaded(path) for path in recordings_of(scenario.id, version)}
     if not recordings:
         return None
@@ -29,13 +29,13 @@ def equal_recording(scenario: Scenario, version: str, observations: Observations
 
 
 def recorded_versions(scenario_id: str, folder: Path = GOLDEN) -> list[str]:
-    """Versions of which there is a recording, oldest first."""
+    """Versions that have a recording of the scenario, oldest first."""
     found = (path.name.rpartition("@")[2] for path in folder.glob(f"{escape(scenario_id)}@*"))
     return sorted(found, key=lambda version: [int(part) for part in version.split(".")])
 
 
 def recorded_as_played(resolved: Resolved) -> bool:
-    """Whether some recording of the scenario was made with the run's settings, so that the run ought to equal one."""
+    """Whether a recording has the run's settings, so that the run should equal one."""
     paths = recordings_of(resolved.scenario.id, resolved.spec.kafka_version)
     return any(resolve(scenario_of_recording(_loaded(path))).spec == resolved.spec for path in paths)
 

@@ -1,4 +1,4 @@
-"""Findings: what Spark answers about a run, as plain values."""
+"""Findings: results of the audit's queries about a run, as plain values."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 
 ACKS = {"all": "-1", "1": "1", "0": "0"}
-"""{how verdicts name an acks setting: its number}"""
+"""{acks as a verdict names it: its number}"""
 
 ALLOWED = {
     **{"acks": "acks<=1", "unclean": "unclean.leader.election", "unflushed": "not flushed"},
     "sequence": "duplicate sequence",
 }
-"""{a short name: what allows the loss of an acknowledged record, as verdicts say it}"""
+"""{short name: what allows the loss of an acknowledged record, as verdicts name it}"""
 
 
 SEQ_MODULUS = (1 << 31) - 1
-"""A prime: numbers are added up as what is left of them, so that nobody's can be too large."""
+"""A prime. Sums of event numbers are kept modulo it, so that no sum is too large."""
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """One row of a check. `topic` "" and `partition` -1: of the whole run; `offset` -1: of none."""
+    """One row of a check. `topic` "" and `partition` -1: the whole run; `offset` -1: no offset."""
 
     topic: str
     partition: int
@@ -32,9 +32,11 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 class Findings(msgspec.Struct):
-    """What a check found in a run. `total`: all violations, of which `violations` are the first; `by_acks`, `allowed`:
-    how many of each. `counted`: how much there was to judge, of a check that counts by a query. `crashed`: why it could
-    not be computed."""
+    """Results of one check in one run.
+
+    `total`: count of all violations, of which `violations` are the first. `by_acks`, `allowed`: counts by acks and by
+    allowed loss. `counted`: size of the evidence, of a check that counts by a query. `crashed`: why the check failed.
+    """
 
     total: int = 0
     by_acks: dict[str, int] = {}
@@ -47,9 +49,11 @@ class Findings(msgspec.Struct):
 
 
 class EventCount(msgspec.Struct, frozen=True):
-    """Lines of one kind: of events called `event` (or broken: `problem`) from one incarnation. `seq_sum`,
-    `seq_squares`: of their numbers, each modulo SEQ_MODULUS. Of produces: how many were `acknowledged` (with acks=all),
-    `begun`, `ended`; of groups' offsets: `commits` and `looks` that were answered."""
+    """Count of one event type (or of broken lines: `problem`) of one incarnation.
+
+    `seq_sum`, `seq_squares`: sums of event numbers, each modulo SEQ_MODULUS. Produces: `acknowledged` (with acks=all),
+    `begun`, `ended`. Groups' offsets: `commits` and `looks` that got a response.
+    """
 
     node: str | None
     incarnation: int | None
@@ -106,33 +110,35 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(msgspec.Struct):
-    """One run as the query tells it. `findings`: {check: what it found}."""
+    """All results of the query about one run. `findings`: {check: its findings}."""
 
     findings: dict[str, Findings]
     counts: list[EventCount]
     notes: list[Note]
-    """In the order of the scenario's clock; a leader's `role_changed` only as far as there is room."""
+    """In the order of the scenario's clock; a leader's `role_changed` only up to a limit."""
     notes_total: int = 0
-    """All of them, the roles left out."""
+    """Count of all notes, without the roles."""
     doubts: list[str] = []
-    """Why events cannot all be as they were written."""
+    """Reasons why events may have been changed after they were written."""
     unavailable_ms: dict[str, float] = {}
-    """{client's node: how long its produces kept failing, until the last of them ended}."""
+    """{client's node: total time during which its produces failed, until the last one ended}."""
     failing_since_ms: dict[str, float] = {}
-    """{client's node: when its last produce ended}, of those that failed in it."""
+    """{client's node: when its last produce ended}, for clients whose last produce failed"""
     again_ms: dict[str, float] = {}
-    """{client's node: when the produce ended that came after its last one that failed}."""
+    """{client's node: when the first produce after its last failed one ended}"""
     unknown_outcomes: dict[str, int] = {}
-    """Of produces that ended so: `in_log`, `not_in_log` of the final leader, `open` where that is not told."""
+    """Produces of unknown outcome: `in_log`, `not_in_log` of the final leader, `open` (unknown)."""
     two_at_once_ms: dict[str, float] = {}
-    """{leader or controller: the longest time for which two were in that office, until it was over}"""
+    """{leader or controller: longest time during which two nodes held that role, if it ended}"""
     two_since_ms: dict[str, float] = {}
-    """{leader or controller: since when two are}, of those where it lasts to the run's end."""
+    """{leader or controller: since when two nodes hold it}, if it lasts to the run's end"""
 
 
 def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    """Put one row of the answer (`audit.questions`) where it belongs. `values`: {(run, operation): the values of its
-    records}."""
+    """Add one row of the query's result (`audit.questions`).
+
+    `values`: {(run, operation): values of its records}.
+    """
     details, numbers = row["details"], msgspec.json.decode(row["numbers"])
     match row["kind"]:
         case "counts":
@@ -167,28 +173,30 @@ def add_row(judged: Judged, row: Mapping[str, Any], values: Mapping[tuple[str, s
             findings.allowed = {
                 rule: numbers[f"allowed_{name}"] for name, rule in ALLOWED.items() if numbers[f"allowed_{name}"]
             }
-            told: dict[str, Any] = msgspec.json.decode(details)
+            shown: dict[str, Any] = msgspec.json.decode(details)
             text: str = row["text"]
-            told, text = _with_value(told, text, values.get((row["run"], told.get("operation", "")), ()))
-            findings.violations.append(Violation(row["topic"], row["partition"], row["offset"], text, told))
+            shown, text = _with_value(shown, text, values.get((row["run"], shown.get("operation", "")), ()))
+            findings.violations.append(Violation(row["topic"], row["partition"], row["offset"], text, shown))
         case other:
             raise AssertionError(f"a row of kind {other!r}")
 
 
-def _with_value(told: dict[str, Any], text: str, values: Sequence[str]) -> tuple[dict[str, Any], str]:
-    """A violation's details and text with the value of its record, or, where none is known, which of several it is.
-    Operations that are no produce write nothing."""
-    record = told.pop("record", 0)
+def _with_value(shown: dict[str, Any], text: str, values: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """A violation's details and text with the value of its record, or else the record's number.
+
+    An operation that is not a produce has no values.
+    """
+    record = shown.pop("record", 0)
     value = values[record] if record < len(values) else ""
     if len(values) > 1:
-        told = {"record": record, **told}
+        shown = {"record": record, **shown}
     if value:
-        return {"value": value, **told}, f"{value!r} of {text}"
-    return told, f"record {record} of {text}" if len(values) > 1 else text
+        return {"value": value, **shown}, f"{value!r} of {text}"
+    return shown, f"record {record} of {text}" if len(values) > 1 else text
 
 
 def _with_nulls(details: str, shape: type[msgspec.Struct]) -> bytes:
-    """Spark leaves null fields out of JSON."""
+    """JSON with explicit nulls; Spark leaves null fields out."""
     return msgspec.json.encode({**dict.fromkeys(shape.__struct_fields__), **msgspec.json.decode(details)})
 
 

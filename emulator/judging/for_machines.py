@@ -1,4 +1,4 @@
-"""What CI systems read of a verdict, written where a command was told to: `--junit FILE`, `--markdown FILE`."""
+"""Writes the reports that CI systems read: `--junit FILE`, `--markdown FILE`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,31 +13,31 @@ from emulator.regular_files import write_whole
 
 
 class ForMachines(msgspec.Struct, frozen=True):
-    """None: nobody wants it. Writing raises OSError, with the file's name."""
+    """Files of the reports; None: not requested. Writing raises OSError with the file's name."""
 
     junit: Path | None = None
     markdown: Path | None = None
 
     @property
     def options(self) -> list[str]:
-        """Those that were given."""
+        """Options that were given."""
         return [option for option, path in self.places.items() if path is not None]
 
     @property
     def places(self) -> dict[str, Path | None]:
-        """{option: its file}."""
+        """{option: its file or None}."""
         return {"--junit": self.junit, "--markdown": self.markdown}
 
     def write(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
-        """`verdicts`: as verdict.json has them."""
+        """Write reports of finished runs. `verdicts`: as in verdict.json."""
         self._write(suites_of(verdicts), markdown(verdicts))
 
     def write_not_played(self, scenario: str, why: str) -> None:
-        """A run that has no verdict."""
+        """Write reports of a run without a verdict."""
         self._write([suite_of_a_run_not_played(scenario, why)], markdown_of_a_run_not_played(scenario, why))
 
     def write_seeds(self, summary: Mapping[str, Any], codes: Mapping[int, int]) -> None:
-        """`summary`: as `sim --json` prints it; `codes`: {seed: its exit code}."""
+        """Write reports of many seeds. `summary`: of `sim --json`; `codes`: {seed: its exit code}."""
         why = {failure["seed"]: f"{failure['why']}\n{failure['replay']}" for failure in summary["failures"]}
         suite = suite_of_seeds(summary["scenario"], codes, why, summary["wall_s"])
         self._write([suite], markdown_of_seeds(summary))

@@ -23,7 +23,10 @@ WORLD = "sim"
 
 
 class JudgedRun(msgspec.Struct):
-    """`observations`: as read, entries as plain dicts. `truth`: what the verdict is of."""
+    """A simulated run with its verdict. `observations`: as read, entries as plain dicts.
+
+    `truth`: as judged.
+    """
 
     played: Played
     observations: Observations
@@ -34,7 +37,7 @@ class JudgedRun(msgspec.Struct):
 def play_and_judge(
     resolved: Resolved, seed: int, *, run: str, latencies: Latencies = CALM, wire_events: bool = False
 ) -> JudgedRun:
-    """Play one seed; `run`: what the verdict calls it. Raises what `play` raises.
+    """Play one seed and judge it; `run`: its name in the verdict. Raises the errors of `play`.
 
     Measures beside those of `measures_of`: `wall_s`, real seconds to play it, and `audit_s`, to judge it.
     """

@@ -9,11 +9,11 @@ from emulator.judging.cases import Case, Result, Suite
 from emulator.terminal import shown_plainly
 
 TEXT_MAX: Final = 4_000
-"""Characters of one message."""
+"""Maximum of characters of one message."""
 _NO_XML: Final = re.compile("[\ufffe\uffff]")
 
 def junit_xml(suites: Iterable[Suite]) -> bytes:
-    """UTF-8, with a declaration and a line's end."""
+    """JUnit XML in UTF-8, with a declaration and a final newline."""
     suites = list(suites)
     every = [case for suite in suites for case in suite.cases]
     seconds = sum(suite.seconds for suite in suites)
@@ -48,5 +48,5 @@ def _counts(cases: Sequence[Case], seconds: float) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """What XML cannot hold is written out."""
+    """Text with the characters escaped that XML cannot hold, cut at TEXT_MAX."""
     return _NO_XML.sub("\ufffd", shown_plainly(text))[:TEXT_MAX]

@@ -1,6 +1,6 @@
-"""Faults of links as events tell them: asked for, in force everywhere, of effect, and healed.
+"""Faults of links as events report them: requested, in force everywhere, of effect, healed.
 
-Plain Python over the notes of `emulator.judging.findings`. What is not told is a reason for the verdict *unknown*.
+Plain Python over the notes of `emulator.judging.findings`. A missing report is a reason for the verdict *unknown*.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from emulator.judging.findings import Note
 from emulator.runs.verdict import FaultVerdict
 
 ENDING_FAULTS = ("kill", "stop", "power-loss")
-"""What a `machine_fault` says that is meant to end a process."""
+"""Values of `what` in a `machine_fault` that is meant to end a process."""
 DIED = "died"
-"""What it says of an end that nobody had asked for."""
+"""Its value for an unrequested end of a process."""
 PAUSE, RESUME = "pause", "resume"
-"""And of a process that stands still, and goes on."""
+"""Its values for a process that stops and continues."""
 HEAL = "heal"
 
 
 class _Rule(msgspec.Struct):
     what: str = ""
-    asked_ms: float | None = None
-    heal_asked_ms: float | None = None
+    requested_ms: float | None = None
+    heal_requested_ms: float | None = None
     expects_traffic: bool = True
     in_force: dict[tuple[str, int], float] = {}
     healed: dict[tuple[str, int], float] = {}
@@ -36,14 +36,14 @@ class _Rule(msgspec.Struct):
 
 
 def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]]:
-    """Every rule in the order in which it was asked for, and why the run is unknown because of them."""
+    """Verdicts of all rules in the order of their requests, and the reasons for an unknown run."""
     rules: dict[str, _Rule] = {}
     standing: set[str] = set()
     for note in notes:
-        if _asks_for_heal(note):
+        if _is_heal_request(note):
             healed = standing & {note.rule} if note.rule is not None else {*standing}
             for rule_id in healed:
-                rules[rule_id].heal_asked_ms = note.at_ms
+                rules[rule_id].heal_requested_ms = note.at_ms
             standing -= healed
             continue
         if note.rule is None or not note.event.startswith("fault_"):
@@ -53,71 +53,75 @@ def fault_verdicts(notes: Sequence[Note]) -> tuple[list[FaultVerdict], list[str]
             standing.add(note.rule)
         rule = rules[note.rule]
         rule.what = note.what or rule.what
-        who = (note.node, note.incarnation)
+        incarnation = (note.node, note.incarnation)
         match note.event:
             case "fault_asked":
-                rule.asked_ms = note.at_ms
+                rule.requested_ms = note.at_ms
                 rule.expects_traffic = note.expects_traffic is not False
             case "fault_in_force":
-                rule.in_force.setdefault(who, note.at_ms)
+                rule.in_force.setdefault(incarnation, note.at_ms)
             case "fault_healed":
-                rule.healed[who] = note.at_ms
+                rule.healed[incarnation] = note.at_ms
                 rule.frames_stopped += note.frames_stopped or 0
             case "fault_lasted":
-                rule.lasted.add(who)
+                rule.lasted.add(incarnation)
                 rule.frames_stopped += note.frames_stopped or 0
             case "fault_tried":
                 rule.tried_after = True
             case "fault_traffic":
                 rule.traffic_after = True
     ended = ended_ms(notes)
-    running = _running_at(notes, {rule.asked_ms for rule in rules.values() if rule.asked_ms is not None})
+    running = _running_at(notes, {rule.requested_ms for rule in rules.values() if rule.requested_ms is not None})
     verdicts, reasons = [], []
-    for rule_id, rule in sorted(rules.items(), key=lambda item: (item[1].asked_ms or 0.0, item[0])):
+    for rule_id, rule in sorted(rules.items(), key=lambda item: (item[1].requested_ms or 0.0, item[0])):
         verdict = _verdict(rule_id, rule, ended)
         verdicts.append(verdict)
-        reasons += [*_reasons(verdict, rule), *_not_told_everywhere(verdict, rule, running, ended)]
+        reasons += [*_reasons(verdict, rule), *_missing_in_force(verdict, rule, running, ended)]
     return verdicts, reasons
 
 
 def undone(notes: Iterable[Note], done: int | None) -> list[str]:
-    """Faults that the scenario did (`done`, if somebody counted) and nobody was asked for."""
-    asked = {note.rule for note in notes if note.event == "fault_asked" and not _asks_for_heal(note)}
-    if done is None or len(asked) >= done:
+    """Reasons for faults that the scenario did (`done`, if counted) but no event reports."""
+    requested = {note.rule for note in notes if note.event == "fault_asked" and not _is_heal_request(note)}
+    if done is None or len(requested) >= done:
         return []
-    return [f"the scenario did {done} faults on links, and events tell of {len(asked)}"]
+    return [f"the scenario did {done} faults on links, and events tell of {len(requested)}"]
 
 
-def _asks_for_heal(note: Note) -> bool:
-    """The injector was asked to heal a rule (`rule`), or the script says that all are healed."""
+def _is_heal_request(note: Note) -> bool:
+    """Whether a note requests to heal one rule (`rule`), or is the step that heals all rules."""
     if note.event == "fault_asked":
         return (note.what or "").startswith(HEAL)
     return note.event == "scenario_step" and note.text == HEAL
 
 
 def _verdict(rule_id: str, rule: _Rule, ended: Mapping[tuple[str, int], float]) -> FaultVerdict:
-    """Nodes that had ended before the heal need none. One that ended later, as all do in the end, should have healed:
-    whoever is asked to heal and is not believed by its nodes must not be saved by the run's end."""
-    asked_ms = min((ms for ms in (rule.heal_asked_ms, *rule.healed.values()) if ms is not None), default=None)
-    heal_wanted = asked_ms is not None
+    """The verdict of one rule.
+
+    A node that ended before the heal needs none. A node that ended later should have healed: the run's end must not
+    hide a heal that the node ignored.
+    """
+    requested_ms = min((ms for ms in (rule.heal_requested_ms, *rule.healed.values()) if ms is not None), default=None)
+    heal_wanted = requested_ms is not None
     unhealed = [
-        who
-        for who in rule.in_force
-        if who not in rule.healed and not (asked_ms is not None and ended.get(who, math.inf) <= asked_ms)
+        incarnation
+        for incarnation in rule.in_force
+        if incarnation not in rule.healed
+        and not (requested_ms is not None and ended.get(incarnation, math.inf) <= requested_ms)
     ]
-    # While a rule lasts nobody says what it has stopped so far; nor does who is killed, or the kernel.
-    untold = not rule.healed and any(who not in rule.lasted for who in rule.in_force)
+    # The count of stopped frames is unknown while a rule lasts, after a kill, and for rules in the kernel.
+    uncounted = not rule.healed and any(incarnation not in rule.lasted for incarnation in rule.in_force)
     healed: bool | str | None = None
     if heal_wanted:
         quiet = not (rule.tried_after and rule.expects_traffic)
         healed = False if unhealed else True if rule.traffic_after or quiet else "unknown"
     return FaultVerdict(
         rule=rule.what,
-        asked_ms=rule.asked_ms,
+        asked_ms=rule.requested_ms,
         in_force_ms=max(rule.in_force.values(), default=None),
         healed_ms=max(rule.healed.values(), default=None) if healed else None,
         frames_stopped=rule.frames_stopped,
-        took_effect=bool(rule.in_force) and (rule.frames_stopped > 0 or not rule.expects_traffic or untold),
+        took_effect=bool(rule.in_force) and (rule.frames_stopped > 0 or not rule.expects_traffic or uncounted),
         healed=healed,  # type: ignore[arg-type]
         id=rule_id,
         nodes=sorted({node for node, _ in rule.in_force}),
@@ -139,28 +143,34 @@ def _reasons(verdict: FaultVerdict, rule: _Rule) -> list[str]:
     return reasons
 
 
-def _not_told_everywhere(
+def _missing_in_force(
     verdict: FaultVerdict,
     rule: _Rule,
     running: Mapping[float, Mapping[str, int]],
     ended: Mapping[tuple[str, int], float],
 ) -> list[str]:
-    """Every process that ran when the rule was asked for is told of it, whether or not its links are meant."""
-    if rule.asked_ms is None:
-        return [f"fault {verdict.rule!r} was in force, and nobody had asked for it"]
+    """A reason for processes that ran at the request and do not report the rule.
+
+    Every process gets every rule, whether or not it concerns its links.
+    """
+    if rule.requested_ms is None:
+        return [f"fault {verdict.rule!r} was in force without a request"]
     if verdict.in_force_ms is None:
         return []
     lacking = [
-        who[0]
-        for who in sorted(running[rule.asked_ms].items())
-        if who not in rule.in_force and ended.get(who, math.inf) > verdict.in_force_ms
+        incarnation[0]
+        for incarnation in sorted(running[rule.requested_ms].items())
+        if incarnation not in rule.in_force and ended.get(incarnation, math.inf) > verdict.in_force_ms
     ]
-    return [f"fault {verdict.rule!r} is not told to have been in force at {', '.join(lacking)}"] if lacking else []
+    return [f"fault {verdict.rule!r} is not reported in force at {', '.join(lacking)}"] if lacking else []
 
 
 def _running_at(notes: Iterable[Note], moments_ms: Iterable[float]) -> dict[float, dict[str, int]]:
-    """{moment: {node: its life}} of those that had begun by then and did not stand still: in one pass, for a long run
-    has many faults and many notes. Who stands still is told of a rule when it goes on."""
+    """{moment: {node: its incarnation}} of nodes that had started and were not paused.
+
+    One pass over the notes, because a long run has many faults and many notes. A paused node gets a rule when it
+    resumes.
+    """
     found: dict[float, dict[str, int]] = {}
     waiting = sorted(moments_ms, reverse=True)
     lives: dict[str, int] = {}
@@ -184,7 +194,7 @@ def _running_at(notes: Iterable[Note], moments_ms: Iterable[float]) -> dict[floa
 
 
 def ended_ms(notes: Iterable[Note]) -> dict[tuple[str, int], float]:
-    """When incarnations were over, scenario ms: from then on nobody can heal there."""
+    """Times at which incarnations ended, scenario ms; an ended incarnation cannot heal a rule."""
     last: dict[str, int] = {}
     ended: dict[tuple[str, int], float] = {}
     for note in notes:

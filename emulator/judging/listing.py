@@ -1,5 +1,4 @@
-"""What decided a run, a line each: what was done to it, who led and controlled when, what was cut, and which writes
-failed."""
+"""List of a run's decisive events: faults, leaders, controllers, cuts and failed writes."""
 
 from collections.abc import Iterable
 
@@ -27,13 +26,15 @@ LINES_MAX = 60
 
 
 def listing_of(entries: Iterable[Happened]) -> list[str]:
-    """`12.345 s broker-1: leads t-0 in epoch 2, from offset 3`. What several nodes tell is told once. Of more than
-    LINES_MAX lines the first and the last."""
+    """Lines such as `12.345 s broker-1: leads t-0 in epoch 2, from offset 3`.
+
+    Equal lines of several nodes appear once. Of more than LINES_MAX lines the first and the last remain.
+    """
     lines: dict[str, None] = {}
     for node, *_, at_ms, event in entries:
-        told = _told(node, event)
-        if told:
-            lines.setdefault(f"{at_ms / 1000.0:.3f} s {told}")
+        text = _event_text(node, event)
+        if text:
+            lines.setdefault(f"{at_ms / 1000.0:.3f} s {text}")
     found = list(lines)
     if len(found) <= LINES_MAX:
         return found
@@ -41,8 +42,8 @@ def listing_of(entries: Iterable[Happened]) -> list[str]:
     return [*found[:half], f"... and {len(found) - 2 * half} more", *found[-half:]]
 
 
-def _told(node: str, event: Event) -> str:
-    """"": it decides nothing by itself."""
+def _event_text(node: str, event: Event) -> str:
+    """Text of a decisive event; "" for any other event."""
     match event:
         case MachineFault(what=what, target=target):
             return f"{target}: {what}"
@@ -57,7 +58,7 @@ def _told(node: str, event: Event) -> str:
         case ControllerChanged(active=active, controller_epoch=epoch):
             return f"{node}: is the controller, epoch {epoch}" if active else f"{node}: is no controller any more"
         case StateDecided():
-            leader = "nobody leads" if event.leader < 0 else f"{node_name(event.leader)} is to lead"
+            leader = "no leader" if event.leader < 0 else f"{node_name(event.leader)} is to lead"
             where = topic_partition_text(event.topic, event.partition)
             return f"{node}: {where}: {leader}, epoch {event.leader_epoch}, ISR {event.isr} ({event.reason})"
         case RoleChanged(role="leader"):

@@ -1,8 +1,8 @@
-"""A verdict as Markdown, for a pull request: first the verdict, then what is broken with its evidence, and more. Pure.
+"""A verdict as Markdown for a pull request: result, broken promises with evidence, details.
 
-What others wrote (a record's value, a scenario's expectation, a node's reason) stands in code spans, in which nothing
-is markup, a mention or a link. It is GitHub's Markdown: a table's cell has its bars escaped, and what is long is folded
-away. The whole is bounded: a comment there has 65,536 characters.
+Foreign text (a record's value, a scenario's expectation, a node's reason) stands in code spans, in which nothing is
+markup, a mention or a link. The dialect is GitHub's: bars in table cells are escaped, long parts are folded. The
+result is bounded, because a comment there has at most 65,536 characters. Pure.
 """
 
 import re
@@ -15,14 +15,14 @@ from emulator.terminal import shown_plainly
 
 CHARACTERS_MAX: Final = 60_000
 TEXT_MAX: Final = 300
-"""Characters of one text of others; of an evidence's many lines each."""
+"""Characters of one foreign text, and of each line of evidence."""
 CELL_MAX: Final = 100
 LINES_MAX: Final = 6
-"""Of one case."""
+"""Maximum per case."""
 CASES_MAX: Final = 30
-"""Of one kind in one run."""
+"""Maximum per result type in one run."""
 RUNS_MAX: Final = 200
-"""Lines of the table of runs."""
+"""Maximum of lines of the table of runs."""
 FAULTS_MAX: Final = 20
 HEADS: Final = {True: "✅ as expected", False: "❌ not as expected", "unknown": "❔ unknown"}
 CODES: Final = {HELD: HEADS[True], BROKEN: HEADS[False], UNKNOWN: HEADS["unknown"]}
@@ -35,8 +35,10 @@ _MEASURES: Final = (
 
 
 def code(text: object, *, cell: bool = False) -> str:
-    """A code span that shows `text`, in one line, cut at TEXT_MAX. `cell`: for a table, whose bars end a cell even in
-    code; shorter."""
+    """A code span of `text` in one line, cut at TEXT_MAX.
+
+    `cell`: for a table; cut at CELL_MAX, with escaped bars, because a bar ends a cell even in code.
+    """
     plain, most = " ".join(shown_plainly(str(text)).split()), CELL_MAX if cell else TEXT_MAX
     plain = plain if len(plain) <= most else plain[: most - 1] + "…"
     fence = "`" * (1 + max((len(run) for run in _BACKTICKS.findall(plain)), default=0))
@@ -46,7 +48,10 @@ def code(text: object, *, cell: bool = False) -> str:
 
 
 def markdown(verdicts: Sequence[Mapping[str, Any]]) -> str:
-    """`verdicts`: as verdict.json has them. One run whole; of several a table, then those that are not as expected."""
+    """Markdown of finished runs: one in full; several as a table, unexpected ones in full.
+
+    `verdicts`: as in verdict.json.
+    """
     suites = suites_of(verdicts)
     if len(verdicts) == 1:
         return _bounded(_run(verdicts[0], suites[0]))
@@ -54,12 +59,12 @@ def markdown(verdicts: Sequence[Mapping[str, Any]]) -> str:
 
 
 def markdown_of_a_run_not_played(scenario: str, why: str) -> str:
-    """Of one that has no verdict."""
+    """Markdown of a run without a verdict."""
     return f"## {HEADS['unknown']}: {code(scenario)}\n\nIt was not played to its end: {code(why)}\n"
 
 
 def markdown_of_seeds(summary: Mapping[str, Any]) -> str:
-    """`summary`: as `sim --json` prints it."""
+    """Markdown of many seeds. `summary`: as `sim --json` prints it."""
     return _bounded(_seeds(summary))
 
 
@@ -79,9 +84,9 @@ def _run(verdict: Mapping[str, Any], suite: Suite) -> Iterator[str]:
 def _runs(verdicts: Sequence[Mapping[str, Any]], suites: Sequence[Suite]) -> Iterator[str]:
     valid = [verdict["valid"] for verdict in verdicts]
     worst = False if False in valid else "unknown" if "unknown" in valid else True
-    told = [f"{valid.count(each)} {head}" for each, head in HEADS.items() if valid.count(each)]
+    counted = [f"{valid.count(each)} {head}" for each, head in HEADS.items() if valid.count(each)]
     yield f"## {HEADS[worst]}: {len(verdicts)} runs\n"
-    yield f"{', '.join(told)}.\n"
+    yield f"{', '.join(counted)}.\n"
     rows = "".join(
         f"| {HEADS[verdict['valid']]} | {code(suite.name, cell=True)} | {_counts(suite)} |\n"
         for verdict, suite in list(zip(verdicts, suites, strict=True))[:RUNS_MAX]
@@ -183,7 +188,7 @@ def _folded(title: str, body: str) -> str:
 
 
 def _bounded(blocks: Iterator[str]) -> str:
-    """Whole blocks, an empty line between two, and how many there was no room for."""
+    """As many whole blocks as fit, separated by an empty line, and the count of omitted ones."""
     kept: list[str] = []
     length = left_out = 0
     for block in blocks:

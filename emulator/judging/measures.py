@@ -1,4 +1,4 @@
-"""Measures of a run that its notes tell: how long it took, how soon there was a new leader, who could not write."""
+"""Measures of a run from its notes: duration, time to a new leader, clients' unavailability."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from emulator.judging.findings import Judged, Note
 
 DISTURBING = ("kill", "stop", "pause", "power-loss")
 OUTSIDE = "outside"
-"""Stands for the AZ of a client that is in none."""
+"""Stands for the AZ of a client that has none."""
 
 
 def measures_of(judged: Judged) -> dict[str, Any]:
-    """`wall_s`: scenario seconds from launch to the last event.
+    """All measures of a run. `wall_s`: scenario seconds from launch to the last event.
 
-    - `unavailable_ms`: {AZ: how long the produces of its clients kept failing, the longest of them; null: none of them
-      wrote, so it was not measured}
-    - `recovered_ms`: {AZ: from the first fault until its clients were acknowledged again for good, the last of them; 0:
-      none was refused; null: none of them wrote, or one never was acknowledged again}
-    - `clients`: {client that wrote: both of it}
-    - `unknown_outcomes`: how many produces whose outcome their clients never knew are `in_log` of the final leader in
-      the end, or `not_in_log`, and how many are `open`: they never ended, or that log is not told
+    - `unavailable_ms`: {AZ: longest time during which the produces of one of its clients failed; null: no client of
+      the AZ wrote, so it was not measured}
+    - `recovered_ms`: {AZ: time from the first fault until the last of its clients got lasting acknowledgements again;
+      0: no produce failed; null: no client wrote, or one of them got no acknowledgement again}
+    - `clients`: {client that wrote: both measures of it}
+    - `unknown_outcomes`: produces whose outcome their clients do not know: `in_log` of the final leader, `not_in_log`,
+      and `open` (they did not end, or the log is unknown)
     - `time_to_new_leader_ms`: from the first fault to the first later leader of a higher epoch; null: none
-    - `dual_leader_ms`, `dual_controller_ms`: the longest time for which two were in that office at once, whether they
-      did anything or not; null: never
-    - `exits`: {node: how many of its lives ended by themselves}
+    - `dual_leader_ms`, `dual_controller_ms`: longest time during which two nodes held that role at once, active or not;
+      null: never
+    - `exits`: {node: count of its incarnations that ended by themselves}
     """
     last_ms = _last_ms(judged)
     return {
@@ -42,7 +42,7 @@ def measures_of(judged: Judged) -> dict[str, Any]:
 
 
 def first_fault_ms(notes: list[Note]) -> float | None:
-    """When a rule was first in force, or a machine first broken. `notes` in the order of the scenario's clock."""
+    """Time of the first link rule in force or node fault. `notes` in the scenario's time order."""
     return next((note.at_ms for note in notes if _disturbs(note)), None)
 
 
@@ -51,7 +51,7 @@ def _disturbs(note: Note) -> bool:
 
 
 def time_to_new_leader_ms(notes: list[Note]) -> float | None:
-    """Over all partitions, the first to get one. `notes` in the order of the scenario's clock."""
+    """Time from the first fault to a partition's first new leader. `notes` in time order."""
     epochs: defaultdict[tuple[str | None, int | None], int] = defaultdict(lambda: -1)
     fault_ms: float | None = None
     for note in notes:
@@ -84,7 +84,7 @@ def azs_of(judged: Judged) -> dict[str, str]:
 
 
 def _unavailable(judged: Judged) -> dict[str, float]:
-    """Of the clients that wrote."""
+    """{client that wrote: total time of its failing produces, ms}"""
     of_node = {count.node or "": 0.0 for count in judged.counts if count.problem is None and count.acknowledged}
     of_node |= judged.unavailable_ms
     for node, since_ms in judged.failing_since_ms.items():
@@ -93,7 +93,7 @@ def _unavailable(judged: Judged) -> dict[str, float]:
 
 
 def _recovered(judged: Judged) -> dict[str, float | None]:
-    """Of the clients that wrote; none: there was no fault."""
+    """{client that wrote: time until it recovered; null: it did not}; empty: there was no fault."""
     fault_ms = first_fault_ms(judged.notes)
     if fault_ms is None:
         return {}
@@ -104,22 +104,24 @@ def _recovered(judged: Judged) -> dict[str, float | None]:
 
 
 def _unknown_outcomes(judged: Judged) -> dict[str, int]:
-    told = dict.fromkeys(("in_log", "not_in_log", "open"), 0) | judged.unknown_outcomes
+    counted = dict.fromkeys(("in_log", "not_in_log", "open"), 0) | judged.unknown_outcomes
     known = [count for count in judged.counts if count.problem is None]
-    told["open"] += max(0, sum(count.begun for count in known) - sum(count.ended for count in known))
-    return told
+    counted["open"] += max(0, sum(count.begun for count in known) - sum(count.ended for count in known))
+    return counted
 
 
 def recovery_ms(again_ms: float | None, fault_ms: float) -> float:
-    """From the fault until a client was acknowledged again (`again_ms`; None: it was never refused)."""
+    """Time from the fault to a client's acknowledgement (`again_ms`; None: no produce failed)."""
     return 0.0 if again_ms is None else max(0.0, round(again_ms - fault_ms, 3))
 
 
 def availability(
     azs: Mapping[str, str], unavailable: Mapping[str, float], recovered: Mapping[str, float | None]
 ) -> dict[str, Any]:
-    """`unavailable_ms`, `recovered_ms` and `clients`, of the clients that wrote. `azs`: {node: its AZ}; `recovered`: of
-    none, if there was no fault."""
+    """`unavailable_ms`, `recovered_ms` and `clients` of the clients that wrote.
+
+    `azs`: {node: its AZ}. `recovered`: empty if there was no fault.
+    """
     by_az = longest_by_az(azs, {node: ms for node, ms in recovered.items() if ms is not None})
     for node, ms in recovered.items():
         if ms is None:
@@ -135,8 +137,10 @@ def availability(
 
 
 def longest_by_az(azs: Mapping[str, str], of_node: Mapping[str, float]) -> dict[str, float | None]:
-    """{AZ: the longest of its clients; null: none of them wrote}. `azs`: {node: its AZ}; `of_node`: those that wrote.
-    Clients outside every AZ have an entry if they wrote."""
+    """{AZ: longest time of its clients; null: no client of the AZ wrote}.
+
+    `azs`: {node: its AZ}. `of_node`: {client that wrote: ms}. Clients outside every AZ have an entry if they wrote.
+    """
     longest: dict[str, float | None] = dict.fromkeys(sorted(set(azs.values()) - {OUTSIDE}))
     for node, ms in of_node.items():
         az = azs.get(node, OUTSIDE)

@@ -1,10 +1,10 @@
-"""Random schedules in the simulated world, judged by the recordings' own rules (tests/golden/README.md).
+"""Judges random schedules in the simulated world by rules of the recordings.
 
-Two judgements: each recording, as a whole, is what some seed does; and no entry on which both recordings of a schedule
-agree is rare, shown by fewer than 1 in `RARE` of the runs.
+tests/golden/README.md has the two rules. Each recording as a whole equals a run of some seed. No entry on which both
+recordings of a schedule agree is rare, that is, shown by fewer than 1 in `RARE` of the runs.
 
-"Writes by whoever thinks it leads": the script was written while it was played, so two recordings of a schedule may
-differ in it, and each is held against runs of its own. """
+A recorded schedule's script depends on its execution: "write to the node that believes to be the leader". So two
+recordings of a schedule may have different scripts, and each is compared with runs of its own script."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -25,16 +25,21 @@ from emulator.scenario.recorded import scenario_of_recording
 
 EXAMPLES_MAX = 3
 RARE = 50
-"""Two recordings that agree on a rare outcome are luck; two that agree on an impossible one show a wrong rule."""
+"""Two recordings agree on a rare outcome by luck, on an impossible one by a wrong rule."""
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """One schedule over many seeds. `results`: of the timeline of its first recording; `entries`: those that the
-    recordings agree on; `by_two_seeds`: on how many two runs agree, on average; `always`: how many entries hold in
-    every seed. `broken`: seeds in which some agreed entry, also of the states, controllers and
-    truncations, does not hold. `rare`: agreed entries that fewer than 1 in `RARE` of the runs show, how to see that.
-    `reached`: {recording: seeds that equal it}; one above `seeds` if it took more of them. `examples`: what failed
-    most, how to see it."""
+    """One schedule over many seeds.
+
+    - `results`: count of entries in the timeline of its first recording
+    - `entries`: count of entries on which the recordings agree
+    - `by_two_seeds`: average count of entries on which two runs agree
+    - `always`: count of entries that hold in every seed
+    - `broken`: seeds that lack an agreed entry, also of the states, controllers and truncations
+    - `rare`: agreed entries that fewer than 1 in `RARE` of the runs show, with a command that shows the lack
+    - `reached`: {recording: seeds that equal it}; more than `seeds` if it took more of them
+    - `examples`: the entries that most runs lack, with a command
+    """
 
     schedule: str
     seeds: int
@@ -49,13 +54,15 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedules(golden: Path = GOLDEN) -> tuple[str, ...]:
-    """The recorded ones: `random-101@2.8`, ..."""
+    """Names of the recorded schedules: `random-101@2.8`, ..."""
     return tuple(sorted(path.name for path in golden.glob("random-*") if path.is_dir()))
 
 
 def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN, further: Sequence[int] = ()) -> Judged:
-    """Plays every seed of every script, and of `further` as many as a recording needs that none of `seeds` has reached.
-    Raises what reading a recording and playing it raise."""
+    """Play every seed of every script, then `further` seeds for recordings not yet reached.
+
+    Raises the errors of reading a recording and of playing it.
+    """
     files = sorted((golden / schedule).glob("*.json"))
     loaded = {path.name: load(path) for path in files}
     recordings = {name: comparable(recorded) for name, recorded in loaded.items()}
@@ -110,7 +117,10 @@ def judge(schedule: str, seeds: Sequence[int], golden: Path = GOLDEN, further: S
 
 
 def reaches(schedule: str, recording: str, seed: int, golden: Path = GOLDEN) -> bool:
-    """Whether a run of the recording's own script equals it. Raises what reading a recording and playing it raise."""
+    """Whether a run of the recording's own script equals it.
+
+    Raises the errors of reading and playing it.
+    """
     recorded = load(golden / schedule / recording)
     return not compare_reduced(_run(resolve(scenario_of_recording(recorded)), seed), comparable(recorded))
 
@@ -120,7 +130,7 @@ def _run(resolved: Resolved, seed: int) -> Comparable:
 
 
 def _by_script(recordings: dict[str, Comparable]) -> list[list[str]]:
-    """Names of recordings, those with the same script together."""
+    """Names of recordings, grouped by script."""
     found: dict[tuple[bytes, ...], list[str]] = {}
     for name, recording in recordings.items():
         script = tuple(item.token for item in recording.timeline if "do" in item.entry)

@@ -1,7 +1,7 @@
-"""Many seeds of one scenario in the simulated world, on all cores.
+"""Plays many seeds of one scenario in the simulated world, on all cores.
 
-Every worker resolves the scenario for itself from what the command line said, plays whole runs, and sends back a few
-numbers. A run that fails is a result too: its seed, and why."""
+Every worker process resolves the scenario itself from the command line's options, plays whole runs, and returns a few
+numbers. A failed run is a result too: its seed and its reason."""
 
 import re
 import shlex
@@ -33,15 +33,15 @@ from emulator.worlds.simulated.heap import RunTooLong
 
 SEEDS_MAX = 1_000_000
 DIFFERENCES_MAX = 5
-"""Differences from the nearest recording that a result tells."""
+"""Maximum of differences from the nearest recording in a result."""
 
 
 class UnusableSeeds(ValueError):
-    """Not a range of seeds."""
+    """Invalid range of seeds."""
 
 
 def parse_seeds(given: str) -> range:
-    """`1..200`, both included, or `7`. Raises UnusableSeeds."""
+    """A range from `1..200`, both included, or `7`. Raises UnusableSeeds."""
     match = re.fullmatch(r"\s*(\d+)\s*(?:\.\.\s*(\d+)\s*)?", given)
     if match is None:
         raise UnusableSeeds(f"--seeds {given}: expected A..B, such as 1..200")
@@ -57,8 +57,11 @@ def parse_seeds(given: str) -> range:
 
 
 class SeedsAsked(msgspec.Struct, frozen=True):
-    """What a worker is told. `golden`: where recordings are, "": nothing is compared; `out`: "" keeps nothing;
-    `parameters`: what of the scenario's file is changed, as `--param` takes it."""
+    """Options of a worker.
+
+    `golden`: directory of recordings, "": no comparison. `out`: output directory, "": no output. `parameters`: changes
+    of the scenario's file, as `--param` takes them.
+    """
 
     scenario: str
     kafka_version: str | None = None
@@ -69,13 +72,13 @@ class SeedsAsked(msgspec.Struct, frozen=True):
     parameters: tuple[str, ...] = ()
 
     def resolved(self) -> Resolved:
-        """Raises what reading and resolving a scenario raises: every one a ValueError."""
+        """Read and resolve the scenario. Raises ValueError, as reading and resolving do."""
         overrides = dict(map(parse_assignment, self.overrides))
         files = read_settings_files(self.settings_files)
         return resolve(find_scenario(self.scenario, self.parameters), self.kafka_version, overrides, files)
 
     def recordings(self, resolved: Resolved) -> dict[str, Observations]:
-        """{ID@VERSION/N.json: what real Kafka did}. Raises Malformed."""
+        """{ID@VERSION/N.json: recording of real Kafka}. Raises Malformed."""
         if not self.golden:
             return {}
         files = recordings_of(resolved.scenario.id, resolved.spec.kafka_version, Path(self.golden))
@@ -83,8 +86,11 @@ class SeedsAsked(msgspec.Struct, frozen=True):
 
 
 class SeedResult(msgspec.Struct, frozen=True, kw_only=True):
-    """One seed. `recording`: the one it equals, "" if none. `outcome`, `shape`: hashes of all that must match a
-    recording, and of the trace without times. `broken`: why it is not valid. `error`: why there is no run."""
+    """Result of one seed.
+
+    `recording`: the recording that it equals, "" if none. `outcome`, `shape`: hashes of all that must match a
+    recording, and of the trace without times. `broken`: why it is not valid. `error`: why the run failed.
+    """
 
     seed: int
     code: int
@@ -102,35 +108,35 @@ class SeedResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Worker:
-    """Plays seeds of one scenario. One per process."""
+    """Player of one scenario's seeds. One per process."""
 
-    def __init__(self, asked: SeedsAsked, resolved: Resolved | None = None) -> None:
-        """`resolved`: what was asked for, where somebody has it already."""
-        self._asked = asked
-        self._resolved = resolved or asked.resolved()
-        recordings = asked.recordings(self._resolved)
+    def __init__(self, options: SeedsAsked, resolved: Resolved | None = None) -> None:
+        """`resolved`: the resolved `options`, where the caller already has it."""
+        self._options = options
+        self._resolved = resolved or options.resolved()
+        recordings = options.recordings(self._resolved)
         self._recorded = Recorded(recordings, self._resolved.scenario.races) if recordings else None
 
     def play(self, seed: int) -> SeedResult:
-        # Nothing of a run outlives its judging: the collector looks afterwards, when little is left.
+        # A judged run leaves no objects: the collector runs afterwards, when little is left.
         with collector_asleep():
             return self.played(seed)[0]
 
     def played(self, seed: int) -> tuple[SeedResult, JudgedRun | None]:
-        """And the run itself, if there is one."""
+        """The result of one seed, and the run itself if it was played to its end."""
         began_s = perf_counter()
         try:
             run = play_and_judge(self._resolved, seed, run=str(seed))
         except StepFailed as error:
-            place = place_of_step(self._asked.scenario, error.step)
+            place = place_of_step(self._options.scenario, error.step)
             return SeedResult(seed=seed, code=UNKNOWN, error=f"{place}not played to its end: {error}"), None
         except RunTooLong as error:
             return SeedResult(seed=seed, code=UNKNOWN, error=f"{type(error).__name__}: {error}"), None
         except Exception as error:
-            # Our bug: the other seeds go on; the command that plays this one again writes its traceback down.
+            # A bug of this program: the other seeds go on. A replay of this seed writes the traceback.
             return SeedResult(seed=seed, code=BUG, error=f"{type(error).__name__}: {error}"), None
-        if self._asked.out:
-            folder = Path(self._asked.out) / str(seed)
+        if self._options.out:
+            folder = Path(self._options.out) / str(seed)
             folder.mkdir(parents=True, exist_ok=True)
             write_observations(folder, run.observations)
             write_verdict(folder, run.verdict)
@@ -159,26 +165,26 @@ class Worker:
         match = self._recorded.nearest(outcome)
         if match.equal:
             return match.recording, tuple(race.name for race in match.races), ()
-        told = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
-        return "", (), tuple(told)
+        described = [f"{match.recording}: {difference}" for difference in match.differences[:DIFFERENCES_MAX]]
+        return "", (), tuple(described)
 
 
-def replay_command(asked: SeedsAsked, seed: int) -> str:
-    """What plays one seed again, whole."""
-    words = ["faultline", "run", asked.scenario, "--world", "sim", "--seed", str(seed)]
-    if asked.kafka_version is not None:
-        words += ["--kafka-version", asked.kafka_version]
-    for override in asked.overrides:
+def replay_command(options: SeedsAsked, seed: int) -> str:
+    """Command line that replays one seed completely."""
+    words = ["faultline", "run", options.scenario, "--world", "sim", "--seed", str(seed)]
+    if options.kafka_version is not None:
+        words += ["--kafka-version", options.kafka_version]
+    for override in options.overrides:
         words += ["--set", override]
-    for parameter in asked.parameters:
+    for parameter in options.parameters:
         words += ["--param", parameter]
-    for file in asked.settings_files:
+    for file in options.settings_files:
         words += ["--settings", file]
     return shlex.join(words)
 
 
 def broken_in(verdict: Verdict) -> tuple[str, ...]:
-    """Why the run is not valid, one sentence each."""
+    """Reasons why the run is not valid, one sentence each."""
     expectations = [one.text for one in verdict.expectations if one.held is not True]
     checks = [
         f"{name} is {check.verdict}, which the scenario does not expect"
@@ -189,7 +195,7 @@ def broken_in(verdict: Verdict) -> tuple[str, ...]:
 
 
 def outcome_of(run: Comparable) -> str:
-    """The same for two runs that equal the same recordings."""
+    """Hash that is equal for two runs that equal the same recordings."""
     parts = [item.token for item in run.timeline + run.controllers]
     for of_place in (run.states, run.truncations):
         for name, items in sorted(of_place.items(), key=lambda part: str(part[0])):
@@ -206,6 +212,6 @@ def _hash(data: bytes) -> str:
 Results = Generator[SeedResult, None, None]
 
 
-def play_seeds(asked: SeedsAsked, seeds: Sequence[int], processes: Processes = None) -> Results:
-    """Results in whatever order they come. Closing the iterator, as an interrupt does, ends all processes."""
-    yield from on_all_cores(Worker, asked, seeds, processes)
+def play_seeds(options: SeedsAsked, seeds: Sequence[int], processes: Processes = None) -> Results:
+    """Results in the order of completion. Closing the iterator ends all processes."""
+    yield from on_all_cores(Worker, options, seeds, processes)

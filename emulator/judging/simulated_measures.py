@@ -1,6 +1,6 @@
-"""Faults and measures of a simulated run. Nothing here judges whether promises were kept: that is the oracle's.
+"""Faults and measures of a simulated run. The oracle, not this module, judges promises.
 
-When a rule was asked for and in force is in the trace; how much it stopped is counted at every node's gates.
+The trace has the times of a rule's request and effect; every node's link gates count the stopped frames.
 """
 
 from collections import Counter
@@ -28,15 +28,18 @@ from protocol.events.faults import DEADLY_FAULTS
 from protocol.ids import TopicPartition
 
 BREAKING = ("kill", "stop", "pause", "power-loss")
-"""What is done to machines that may cost a partition its leader."""
+"""Faults of nodes that may cost a partition its leader."""
 OF_LINKS = frozenset((FaultAsked, FaultInForce, FaultHealed, FaultTraffic, FaultTried))
-"""Events that tell of a rule on links. A few of a run's, so the others are passed over quickly."""
+"""Event types about rules on links. Few events have them, so the others are skipped quickly."""
 KAFKAS_EXIT = 1
-"""Code of a process that ends as Kafka's would."""
+"""Exit code of a process that ends as Kafka would."""
 
 
 def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
-    """Every rule on links, in the order in which they were asked for. `nodes`: where it is still in force."""
+    """Verdicts of all rules on links, in the order of their requests.
+
+    `nodes`: nodes where a rule is still in force.
+    """
     faults: dict[str, FaultVerdict] = {}
     expects: dict[str, bool] = {}
     flowed: set[str] = set()
@@ -65,20 +68,22 @@ def faults_of(world: SimulatedWorld) -> list[FaultVerdict]:
         effect = fault.frames_stopped > 0 or not expects[rule] or untold
         fault.took_effect = fault.in_force_ms is not None and effect
         if fault.healed_ms is not None:
-            # Where nobody has tried, no traffic is owed.
+            # A heal without later attempts needs no traffic as proof.
             proven = rule in flowed or rule not in tried or not expects[rule]
             fault.healed = False if fault.nodes else True if proven else "unknown"
     return list(faults.values())
 
 
 def _tells_its_end(node: SimulatedNode) -> bool:
-    """Not one that was killed, or that stands still in the end: what it stopped nobody tells."""
+    """Whether a node reports its stopped frames at its end; a killed or paused node does not."""
     return node.died is not None if node.machine is None else not node.paused
 
 
 def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]:
-    """Nodes whose last life ended by itself, but for `expected` ones that ended as Kafka would; a broker dies of a disk
-    that was filled, or broken, on purpose, as Kafka's does."""
+    """Nodes whose last incarnation ended by itself, unexpectedly.
+
+    Excluded are `expected` nodes with Kafka's exit code, and brokers with a full or broken disk, which Kafka stops too.
+    """
     broken = {
         event.target
         for *_, event in world.trace.entries
@@ -95,14 +100,17 @@ def deaths_of(world: SimulatedWorld, expected: Container[str] = ()) -> list[str]
 
 
 def exits_of(world: SimulatedWorld) -> dict[str, int]:
-    """{node: how many of its lives ended by themselves}; nodes without any are left out."""
+    """{node: count of its incarnations that ended by themselves}, without zeros."""
     exits = [entry[0] for entry in world.trace.entries if type(entry[5]) is NodeStopped and entry[5].code != 0]
     return dict(sorted(Counter(exits).items()))
 
 
 def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
-    """`unavailable_ms`, `recovered_ms`, `clients`: as the audit's (`emulator.judging.measures`). `exits`: as
-    `exits_of`. `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`."""
+    """All measures of a simulated run.
+
+    `unavailable_ms`, `recovered_ms`, `clients`: as `emulator.judging.measures`. `exits`: as `exits_of`.
+    `dual_leader_ms`, `dual_controller_ms`: as `two_at_once_ms`.
+    """
     return {
         "events": len(world.trace.entries),
         "exits": exits_of(world),
@@ -115,7 +123,7 @@ def measures_of(world: SimulatedWorld, probe: Probe) -> dict[str, Any]:
 
 
 def first_fault_ms(world: SimulatedWorld) -> float | None:
-    """When a rule was first in force, or a machine first broken."""
+    """Time at which a rule was first in force, or a node first faulted; None: never."""
     for _, _, _, _, at_ms, event in world.trace.entries:
         if type(event) is FaultInForce or (type(event) is MachineFault and event.what in BREAKING):
             return at_ms
@@ -123,7 +131,7 @@ def first_fault_ms(world: SimulatedWorld) -> float | None:
 
 
 def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> float | None:
-    """From the fault until a partition that was led is led in a later epoch, the first that is; None: none was.
+    """Time from the fault to the first later epoch of a partition that had a leader; None: none.
 
     `leaders` in order of time. """
     if fault_ms is None:
@@ -138,8 +146,7 @@ def time_to_new_leader_ms(leaders: list[Office], fault_ms: float | None) -> floa
 
 
 def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
-    """The longest time for which two nodes were in one office, in different epochs, whether they did anything or not;
-    None: never."""
+    """Longest time during which two nodes held one role in different epochs; None: never."""
     longest: float | None = None
     for one, other in overlapping(offices):
         until_ms = min(end_ms if office.to_ms is None else office.to_ms for office in (one, other))
@@ -150,8 +157,11 @@ def two_at_once_ms(offices: list[Office], end_ms: float) -> float | None:
 
 
 def availability_of(world: SimulatedWorld) -> dict[str, Any]:
-    """A client cannot write from a produce that failed until its next one ended, or the run: so long it knew nothing
-    better. It can again when the produce has ended that came after its last one that failed."""
+    """Unavailability and recovery of clients.
+
+    A client cannot write from the end of a failed produce to the end of its next one, or of the run. It can write again
+    when the first produce after its last failed one has ended.
+    """
     azs = {entry[0]: entry[5].az or OUTSIDE for entry in world.trace.entries if type(entry[5]) is NodeStarted}
     unavailable: dict[str, float] = {}
     failed_ms: dict[str, float] = {}
@@ -176,7 +186,7 @@ def availability_of(world: SimulatedWorld) -> dict[str, Any]:
 
 
 def _end_ms(world: SimulatedWorld) -> float:
-    """Of the last event."""
+    """Time of the last event."""
     return round(world.trace.entries[-1][4], 3) if world.trace.entries else 0.0
 
 

@@ -1,11 +1,10 @@
-"""Whether a run whose timers were late says what a punctual one says: then lateness has changed nothing of it.
+"""Compares a late run to punctual runs: an equal one shows that lateness changed nothing.
 
-A late run is held against recordings of real Kafka that were made of its script with its settings, and against the
-scenario's simulated seeds, which are punctual. Equal is stricter here than for `compare`: what a recording may lack
-because it was sampled, and what a race allows, may be just what lateness did. So every result, every state, every
-controller and every truncation must be the same, in order; and with a seed, which has all that a run has, also roles,
-log ends at role changes, ISR changes asked for, registrations, how much was acknowledged, and what checks and
-expectations found.
+The comparison covers recordings of real Kafka with the run's script and settings, and the scenario's simulated seeds,
+which are punctual. Equality is stricter than for `compare`: lateness may cause the very differences that sampling or a
+race would explain. So every result, state, controller and truncation must be equal, in order. A seed has all that a
+run has. There these must be equal too: roles, log ends at role changes, requested ISR changes, registrations, the
+count of acknowledged records, and the results of checks and expectations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,22 +35,31 @@ from protocol.events import OperationEnded
 
 SEEDS = 200
 AT_ONCE = 4
-"""Seeds that are played here first: most late runs equal one of them, and other processes take a second to begin."""
+"""Seeds that this process plays itself.
+
+Most late runs equal one of them, and workers start slowly.
+"""
 LIMIT_S = 10.0
-"""Real seconds. A big scenario is held against fewer seeds."""
+"""Limit of the comparison in real seconds; a big scenario is compared with fewer seeds."""
 OF_TIME = "measure"
-"""What such an expectation is about, no recording has."""
+"""Subject of an expectation that no recording can show."""
 
 
 class Vouched(msgspec.Struct, frozen=True):
-    """`by`: what shows the same, "" if nothing does. `compared`: what was looked at, in words."""
+    """Result of the comparison. `by`: the equal run, "" if none.
+
+    `compared`: text of the compared runs.
+    """
 
     by: str = ""
     compared: str = ""
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a run says beside its observations. `checks`: (verdict, count) by name; `held`: of each expectation."""
+    """Results of a run beside its observations.
+
+    `checks`: {name: (verdict, count)}; `held`: by expectation.
+    """
 
     checks: dict[str, tuple[str, int]]
     held: tuple[Valid, ...]
@@ -68,16 +76,19 @@ class Told(msgspec.Struct, frozen=True):
         return cls(found, tuple(one.held for one in expectations), acknowledged)
 
 
-def vouch(scenario: Scenario, observations: Observations, nodes: Mapping[str, Any], told: Told) -> Vouched:
-    """Of a finished run. `scenario`: as it was played; `observations` as read; `nodes`: {node: settings in force}, as
-    settings.json has them. Raises what resolving a scenario raises: every one a ValueError."""
+def vouch(scenario: Scenario, observations: Observations, nodes: Mapping[str, Any], results: Told) -> Vouched:
+    """Compare a finished run with recordings, then with simulated seeds.
+
+    `scenario`: as played. `observations`: as read. `nodes`: {node: settings in force}, as in settings.json. Raises
+    ValueError, as resolving a scenario does.
+    """
     resolved = resolve(scenario)
     if msgspec.to_builtins(settings_in_force(resolved)) != nodes:
         return Vouched(compared="nothing, for its settings are not what its scenario gives now")
     recording, count = _recording(resolved, observations)
     if recording:
         return Vouched(f"recording {recording}", "recordings")
-    seed, played = _seed(resolved, observations, told)
+    seed, played = _seed(resolved, observations, results)
     if seed is not None:
         return Vouched(f"seed {seed} of {SEEDS} simulated", "simulated seeds")
     recordings = f"{count} recording{'s' if count != 1 else ''} of real Kafka and " if count else ""
@@ -85,7 +96,7 @@ def vouch(scenario: Scenario, observations: Observations, nodes: Mapping[str, An
 
 
 def _recording(resolved: Resolved, observations: Observations) -> tuple[str, int]:
-    """(the one that the run equals, "" if none; how many there are of this script)."""
+    """(the recording that the run equals, "" if none; count of this script's recordings)."""
     scenario = resolved.scenario
     if any(expectation.of == OF_TIME for expectation in scenario.expectations):
         return "", 0
@@ -103,21 +114,21 @@ def _recording(resolved: Resolved, observations: Observations) -> tuple[str, int
 # --- simulated seeds ---
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    """What a worker is told; `scenario`: its YAML."""
+class _Reference(msgspec.Struct, frozen=True):
+    """Input of a worker; `scenario`: its YAML."""
 
     scenario: str
     outcome: str
-    told: Told
+    results: Told
 
 
 class _Worker:
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
-        self._resolved = resolve(load_scenario(asked.scenario, "scenario.yaml"))
+    def __init__(self, reference: _Reference) -> None:
+        self._reference = reference
+        self._resolved = resolve(load_scenario(reference.scenario, "scenario.yaml"))
 
     def play(self, seed: int) -> tuple[int, bool]:
-        """(the seed, whether it says the same). One that does not end says nothing."""
+        """(the seed, whether its run equals the late one). A run without an end does not."""
         try:
             run = play_and_judge(self._resolved, seed, run=str(seed))
         except (StepFailed, RunTooLong):
@@ -126,18 +137,18 @@ class _Worker:
         acknowledged = sum(
             isinstance(event, OperationEnded) and event.kind == "produce" and event.outcome == "ok" for event in events
         )
-        told = Told.of(run.verdict.checks, run.verdict.expectations, acknowledged)
-        return seed, told == self._asked.told and whole_outcome(run.observations) == self._asked.outcome
+        results = Told.of(run.verdict.checks, run.verdict.expectations, acknowledged)
+        return seed, results == self._reference.results and whole_outcome(run.observations) == self._reference.outcome
 
 
-def _seed(resolved: Resolved, observations: Observations, told: Told) -> tuple[int | None, int]:
-    """(the first found that says the same, how many were played)."""
-    asked = _Asked(written(resolved.scenario), whole_outcome(observations), told)
+def _seed(resolved: Resolved, observations: Observations, results: Told) -> tuple[int | None, int]:
+    """(the first seed with an equal run, count of seeds that were played)."""
+    reference = _Reference(written(resolved.scenario), whole_outcome(observations), results)
     began_s, played = monotonic(), 0
     here, others = range(1, AT_ONCE + 1), range(AT_ONCE + 1, SEEDS + 1)
     with (
-        closing(on_all_cores(_Worker, asked, here, processes=1)) as first,
-        closing(on_all_cores(_Worker, asked, others)) as rest,
+        closing(on_all_cores(_Worker, reference, here, processes=1)) as first,
+        closing(on_all_cores(_Worker, reference, others)) as rest,
     ):
         for seed, same in chain(first, rest):
             played += 1
@@ -149,7 +160,7 @@ def _seed(resolved: Resolved, observations: Observations, told: Told) -> tuple[i
 
 
 def whole_outcome(observations: Observations) -> str:
-    """The same for two runs in which everything that is observed is the same, but for times."""
+    """Text of all observations but times; equal for two runs that differ in times alone."""
     of_replicas = {
         "roles": _by_replica(observations.role_changes, "role", "leader_epoch", "log_end"),
         "ISR changes": _by_replica(observations.isr_changes, "was", "now"),
@@ -160,7 +171,7 @@ def whole_outcome(observations: Observations) -> str:
 
 
 def _by_replica(entries: Sequence[Entry], *keys: str) -> list[tuple[str, list[list[Any]]]]:
-    """Entries of different brokers have no order."""
+    """Entries by replica, because entries of different brokers have no order."""
     found: dict[str, list[list[Any]]] = {}
     for entry in entries:
         replica = f"{entry['broker']} {entry.get('partition') or ''}"

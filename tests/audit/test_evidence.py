@@ -127,7 +127,7 @@ def _clock_goes_back(files: Files) -> Files:
 
 ROWS: dict[str, tuple[Callable[[Files], Files], str]] = {
     "every fault event": (_no_faults, "the scenario did 1 faults on links, and events tell of 0"),
-    "in force at one node": (_not_in_force_at_one, "is not told to have been in force at broker-2"),
+    "in force at one node": (_not_in_force_at_one, "is not reported in force at broker-2"),
     "a broker's file ends early": (_ends_early("broker-1.1.jsonl"), "the events of broker-1, incarnation 1, end at "),
     "a client's file ends early": (_ends_early("client-0.1.jsonl"), "the events of client-0, incarnation 1, end at "),
     "no file of the final leader": (lambda f: _without(f, "broker-1.1.jsonl"), "no events of broker-1, incarnation 1"),
@@ -282,7 +282,7 @@ def test_a_run_that_was_played_to_its_end_is_owed_every_end() -> None:
     notes = [*_begun("broker-0", "broker-1"), _note("node_stopped", 60_000.0, "broker-0", code=0)]
     counts = _lives(broker_0_1=60_000.0, broker_1_1=60_000.0)
     [why] = incomplete(counts, notes, over=True)
-    assert why == "the events of broker-1, incarnation 1, end at 60000 ms (number 2), and nothing tells of its end"
+    assert why == "the events of broker-1, incarnation 1, end at 60000 ms (number 2), and no event reports its end"
     assert incomplete(counts, [*notes, _note("node_stopped", 60_000.0, "broker-1", code=0)], over=True) == []
 
 

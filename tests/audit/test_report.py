@@ -118,7 +118,7 @@ def test_measures_have_names_and_units_in_words_and_no_empty_row_above() -> None
     for name, value in (
         ("The run took", "61.5 s"),
         ("From the first fault to a new leader", "5.8 s"),
-        ("Writes failed, clients of az-0", "not measured: no client there wrote"),
+        ("Writes failed, clients of az-0", "not measured: no client wrote"),
         ("Writes failed, clients outside every AZ", "20 ms"),
     ):
         assert f'<th scope="row">{name}</th><td>{value}</td>' in page, name

@@ -15,7 +15,7 @@ from audit.events import EVENT_SCHEMA
 from audit.expected import Expected
 from audit.few_rows import FEW_MAX
 from audit.run import audit_runs
-from emulator.judging.completeness import lost_events, told_lives
+from emulator.judging.completeness import lost_events, reports_by_life
 from emulator.judging.findings import EventCount, Note
 from emulator.judging.health import (
     Lateness,
@@ -271,7 +271,7 @@ def count(*seqs: int, event: str = "x") -> EventCount:
     ],
 )
 def test_gaps_in_the_sequence_are_told(counts: list[EventCount], expected: str | None) -> None:
-    assert lost_events(told_lives(counts)) == ([expected] if expected else [])
+    assert lost_events(reports_by_life(counts)) == ([expected] if expected else [])
 
 
 def test_time_to_a_new_leader_counts_from_the_first_fault() -> None:

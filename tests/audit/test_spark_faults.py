@@ -53,7 +53,7 @@ def told(java_exception: JavaException) -> str:
 )  # fmt: skip
 def test_the_first_cause_is_told_behind_what_spark_says(below: JavaException | None, message: str) -> None:
     said = told(JavaException("Task failed while writing rows to file:/out", below))
-    assert said == f"Spark could not do it: org.apache.spark.SparkException: {message}"
+    assert said == f"Spark failed: org.apache.spark.SparkException: {message}"
 
 
 def test_causes_in_a_circle_come_to_an_end() -> None:

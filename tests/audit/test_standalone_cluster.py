@@ -137,6 +137,6 @@ def test_what_is_killed_meanwhile_is_survived_or_named(spark: SparkSession, tmp_
         _, err = process.communicate(timeout=TIMEOUT_S)
     assert "Traceback" not in err
     if process.returncode == UNKNOWN:
-        assert err.startswith("Spark could not do it: ") and err.count("\n") == 1
+        assert err.startswith("Spark failed: ") and err.count("\n") == 1
     else:
         assert (process.returncode, _left(run)) == (BROKEN, _without_time(here))

@@ -1,4 +1,4 @@
-"""Advice: which single faults break which promises with somebody's settings, why, and what would end it.
+"""Advice: single faults that break promises under given settings, reasons, and remedies.
 
 `cluster` (who is there), `running` (the same of one that runs), `sense` (settings that leave nothing to ask), `faults`
 (all that is gone through, each with its moment), `pairs` of them, `workload` (a fault as the text of a scenario),

@@ -1,4 +1,4 @@
-"""Asked and answered: all faults with all seeds, then, for what breaks, changes of settings of growing size."""
+"""Plays all faults with all seeds, then searches the smallest remedy of each violation."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
@@ -23,16 +23,19 @@ from emulator.judging.advice.summary import FaultSummary, summaries_of
 from emulator.runs.cores import Processes
 
 Broken = tuple[str, str]
-"""(check, fault's name)"""
+"""(check, name of the fault)"""
 Ended = Callable[[], bool]
 ADDED_MAX = 2
 CAUSES_MAX = 40
-"""Of pairs; changes are looked for that end the first so many."""
+"""Maximum of causes of pairs for which changes are searched."""
 
 
 class Advice(msgspec.Struct):
-    """`remedies`: {(check, fault): the smallest change that ends it}; what is not there has none of up to PARTS_MAX
-    parts. `runs`: played for remedies."""
+    """Results of single faults.
+
+    `remedies`: {(check, fault): the smallest change that ends it}; a missing key has none of up to PARTS_MAX parts.
+    `runs`: count of runs for the remedies.
+    """
 
     asked: Asked
     summaries: list[FaultSummary]
@@ -41,8 +44,11 @@ class Advice(msgspec.Struct):
 
 
 class PairsAdvice(msgspec.Struct):
-    """Of pairs: `played` of `of` runs. `summaries`: without what one of the two breaks by itself, which `known` counts.
-    `causes`: what breaks, the same for the same cause, those of most pairs first."""
+    """Results of pairs: `played` of `of` runs.
+
+    `summaries`: without violations of one fault alone, which `known` counts. `causes`: violations by cause, the causes
+    of most pairs first.
+    """
 
     advice: Advice
     causes: list[Cause]
@@ -52,7 +58,7 @@ class PairsAdvice(msgspec.Struct):
 
 
 def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
-    """Every fault with every seed."""
+    """Options of a run of every fault with every seed."""
     runs = tuple((0, place, seed) for place in range(len(base.faults)) for seed in seeds)
     return Asked(
         cluster=base.cluster,
@@ -64,16 +70,16 @@ def asked_of(choice: Choice, base: Base, seeds: Iterable[int]) -> Asked:
     )
 
 
-def advise(asked: Asked, base: Base, ended: Callable[[], None], processes: Processes = None) -> Advice:
-    """`ended` is called for each run of the first round."""
+def advise(options: Asked, base: Base, ended: Callable[[], None], processes: Processes = None) -> Advice:
+    """Play all faults and search remedies. `ended` is called for each run of the first round."""
     outcomes = []
-    with closing(play_faults(asked, processes)) as playing:
+    with closing(play_faults(options, processes)) as playing:
         for _, outcome in playing:
             outcomes.append(outcome)
             ended()
     summaries = summaries_of(base.faults, outcomes)
-    remedies, runs = _remedies(asked, base, summaries, _broken_in(summaries), processes)
-    return Advice(asked, summaries, remedies, runs)
+    remedies, runs = _remedies(options, base, summaries, _broken_in(summaries), processes)
+    return Advice(options, summaries, remedies, runs)
 
 
 def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recommendation | None:
@@ -146,18 +152,21 @@ def _union(changes: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def advise_pairs(
-    asked: Asked,
+    options: Asked,
     base: Base,
     singles: Sequence[FaultSummary],
     ended: Ended,
     limit: int | None = None,
     processes: Processes = None,
 ) -> PairsAdvice:
-    """`asked`, `base`: of pairs. `singles`: what is known already. `ended` is called for each run of the first round,
-    and says whether to go on; if it does not, or somebody interrupts, what was played by then is a sample. `limit`: so
-    many of the runs, drawn by chance."""
-    every = len(asked.runs)
-    some = msgspec.structs.replace(asked, runs=tuple(drawn(asked.runs, every if limit is None else limit)))
+    """Play pairs of faults and search remedies.
+
+    `options`, `base`: of pairs. `singles`: of single faults. `ended` is called after each run of the first round
+    and returns whether to go on. After a stop or an interrupt the runs so far are a sample. `limit`: count of runs in a
+    random sample.
+    """
+    every = len(options.runs)
+    some = msgspec.structs.replace(options, runs=tuple(drawn(options.runs, every if limit is None else limit)))
     outcomes: list[Outcome] = []
     with suppress(KeyboardInterrupt), closing(play_faults(some, processes)) as playing:
         for _, outcome in playing:
@@ -173,7 +182,7 @@ def advise_pairs(
 
 
 def _fresh(summaries: Iterable[FaultSummary], singles: Iterable[FaultSummary]) -> tuple[list[FaultSummary], int]:
-    """Without promises that one of the two breaks by itself, at whatever moment; how many those are."""
+    """Summaries without promises that one of the two faults breaks alone, and their count."""
     alone = {(broken.check, one.fault.text) for one in singles for broken in one.broken}
     fresh, known = [], 0
     for one in summaries:
@@ -193,24 +202,24 @@ def _broken_in(summaries: Iterable[FaultSummary]) -> list[Broken]:
 
 
 def _remedies(
-    asked: Asked, base: Base, summaries: Iterable[FaultSummary], open_ones: Sequence[Broken], processes: Processes
+    options: Asked, base: Base, summaries: Iterable[FaultSummary], unresolved: Sequence[Broken], processes: Processes
 ) -> tuple[dict[Broken, tuple[str, ...]], int]:
     parts = parts_of(base)
     before = _before(summaries)
     found: dict[Broken, tuple[str, ...]] = {}
     played = 0
     for size in range(1, min(PARTS_MAX, len(parts)) + 1):
-        left = [broken for broken in open_ones if broken not in found]
+        left = [broken for broken in unresolved if broken not in found]
         if not left:
             break
-        tried = [change for change in changes(parts, size, base.replicas) if _usable(asked.choices[0], change, base)]
+        tried = [change for change in changes(parts, size, base.replicas) if _usable(options.choices[0], change, base)]
         wanted = [
             (number, fault)
             for number, change in enumerate(tried)
             for check, fault in left
             if bears_on(change, parts, check)
         ]
-        outcomes = _tried(asked, base, tried, wanted, processes)
+        outcomes = _tried(options, base, tried, wanted, processes)
         played += sum(map(len, outcomes.values()))
         for check, fault in left:
             enough = (
@@ -224,13 +233,13 @@ def _remedies(
 
 
 def parts_of(base: Base) -> tuple[Part, ...]:
-    """Of which changes are made."""
+    """Parts of which changes are composed."""
     settings = {**base.left_open, **base.settings}
     return parts_for(settings, base.version, base.replicas, len(base.cluster.brokers), base.of_each)
 
 
 def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:
-    """Whether whoever made the change could ask again: what contradicts itself is no advice."""
+    """Whether the changed settings are consistent; contradictory ones are no advice."""
     made = changed(choice, change)
     try:
         base_of(made, made.kafka_version, base.cluster)
@@ -240,11 +249,11 @@ def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:
 
 
 def _shared(
-    asked: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: Processes
+    options: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: Processes
 ) -> tuple[dict[Broken, tuple[str, ...]], int]:
-    """The change that ends a cause in its first pair is tried in all others; it counts for those in which it does."""
+    """Remedies of causes: a change for the first pair is tried with the cause's other pairs too."""
     firsts = [(cause.check, cause.faults[0]) for cause in causes]
-    found, played = _remedies(asked, base, summaries, firsts, processes)
+    found, played = _remedies(options, base, summaries, firsts, processes)
     tried = list(dict.fromkeys(found.values()))
     others = [
         (tried.index(found[cause.check, cause.faults[0]]), cause.check, fault)
@@ -252,7 +261,7 @@ def _shared(
         if (cause.check, cause.faults[0]) in found
         for fault in cause.faults[1:]
     ]
-    outcomes = _tried(asked, base, tried, [(number, fault) for number, _, fault in others], processes)
+    outcomes = _tried(options, base, tried, [(number, fault) for number, _, fault in others], processes)
     before = _before(summaries)
     for number, check, fault in others:
         if ends(check, before[fault], outcomes[number, fault]):
@@ -261,25 +270,25 @@ def _shared(
 
 
 def _before(summaries: Iterable[FaultSummary]) -> dict[str, frozenset[str]]:
-    """{fault: checks that it breaks as it is}"""
+    """{fault: checks that it breaks without a change}"""
     return {one.fault.name: frozenset(broken.check for broken in one.broken) for one in summaries}
 
 
 def _tried(
-    asked: Asked,
+    options: Asked,
     base: Base,
     tried: Sequence[tuple[str, ...]],
     wanted: Iterable[tuple[int, str]],
     processes: Processes,
 ) -> dict[tuple[int, str], list[Outcome]]:
-    """`wanted`: (number of the change, fault). {the same: outcomes over all seeds}"""
-    places = {fault.name: place for place, fault in enumerate(asked.faults)}
+    """{(number of the change, fault): outcomes over all seeds}, for the `wanted` keys."""
+    places = {fault.name: place for place, fault in enumerate(options.faults)}
     seeds: dict[int, set[int]] = {}
-    for _, place, seed in asked.runs:
+    for _, place, seed in options.runs:
         seeds.setdefault(place, set()).add(seed)
     again = msgspec.structs.replace(
-        asked,
-        choices=tuple(changed(asked.choices[0], change) for change in tried),
+        options,
+        choices=tuple(changed(options.choices[0], change) for change in tried),
         replicas=tuple(3 if REPLICATED in change else base.replicas for change in tried),
         runs=tuple(
             (number, places[fault], seed)

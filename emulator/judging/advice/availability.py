@@ -1,4 +1,4 @@
-"""Who waits in a run, and how long: of each AZ the writes of its client, and the fetches of its consumer."""
+"""Waiting times of clients in a run, by AZ: writes of its client, fetches of its consumer."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,22 +11,25 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import NodeStarted, OperationEnded, OperationInvoked
 
 WAITS_MS: Final = 1_000.0
-"""An answer that took less is no unavailability."""
+"""Shorter responses count as no unavailability."""
 FETCH_WAITS: Final = "consumer.fetch.max.wait.ms"
 FETCH_WAITS_MS: Final = 500.0
-"""Kafka's default: so long a leader may keep a fetch that finds nothing."""
+"""Kafka's default: the leader's maximum wait for an empty fetch."""
 
 
 class Waits(msgspec.Struct, frozen=True):
-    """`waited_ms`: {AZ: the longest wait, 0 for none that counts}. `refused`: {AZ: writes that failed, or consumers
-    that stopped for good}."""
+    """Waiting times and refusals.
+
+    `waited_ms`: {AZ: the longest wait, 0 if too short to count}. `refused`: {AZ: count of failed writes, or of
+    consumers that stopped for good}.
+    """
 
     waited_ms: dict[str, float] = {}
     refused: dict[str, int] = {}
 
 
 def writes_of(world: SimulatedWorld) -> Waits:
-    """From a record's send to its end; a write that never ended waits until the run does."""
+    """Waits from a record's send to its end; a write without an end waits until the run's end."""
     azs = _client_azs(world)
     longest = dict.fromkeys(azs.values(), 0.0)
     begun: dict[str, tuple[str, float]] = {}
@@ -49,8 +52,10 @@ def writes_of(world: SimulatedWorld) -> Waits:
 
 
 def reads_of(world: SimulatedWorld, operations: KeptOperations, scenario: Scenario) -> Waits:
-    """Between two fetches that were answered, be it with nothing new: a consumer asks on and on. Before the first it
-    waits since it began, behind the last until it is stopped; one that stopped by itself, until the run ends."""
+    """Waits between two fetches with a response, even an empty one.
+
+    The first wait begins with the consumer, the last one ends with its stop, or with the run if it stopped by itself.
+    """
     azs = _client_azs(world)
     longest = dict.fromkeys(azs.values(), 0.0)
     lives: dict[str, tuple[str, float]] = {}
@@ -80,7 +85,7 @@ def reads_of(world: SimulatedWorld, operations: KeptOperations, scenario: Scenar
 
 
 def worst_of(waits: Iterable[Waits]) -> Waits:
-    """Of each AZ."""
+    """The worst values of each AZ."""
     waited: dict[str, float] = {}
     refused: dict[str, int] = {}
     for one in waits:

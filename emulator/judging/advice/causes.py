@@ -1,4 +1,4 @@
-"""What breaks in many pairs for one cause is told once. Pure."""
+"""Groups violations of many pairs by their cause. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -7,14 +7,17 @@ import msgspec
 
 from emulator.judging.advice.summary import FaultSummary
 
-WHO = re.compile(r"\S*\d\S*")
-"""Whoever and whatever is named in a reason has a number in its name: records, brokers, offsets, epochs."""
+NUMBERED_NAME = re.compile(r"\S*\d\S*")
+"""Names with a number in a reason: records, brokers, offsets, epochs."""
 LIST = re.compile(r"…(?: (?:and |of epoch )?…)+")
-"""Of several: an ISR of two and one of three, or replicas that hold a batch, are circumstances and no cause."""
+"""Lists of such names: the members of an ISR, or a batch's holders, are no part of a cause."""
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """`text`: the reason without names and numbers; `faults`: their names, the first as it was asked for."""
+    """A cause.
+
+    `text`: the reason without names and numbers; `faults`: their names, in the order of play.
+    """
 
     check: str
     text: str
@@ -22,10 +25,12 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 def causes_of(summaries: Iterable[FaultSummary]) -> list[Cause]:
-    """Those of most faults first."""
+    """Causes, those of most faults first."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in summaries:
         for broken in one.broken:
-            found.setdefault((broken.check, LIST.sub("…", WHO.sub("…", broken.reason))), []).append(one.fault.name)
+            found.setdefault((broken.check, LIST.sub("…", NUMBERED_NAME.sub("…", broken.reason))), []).append(
+                one.fault.name
+            )
     causes = [Cause(check, text, tuple(faults)) for (check, text), faults in found.items()]
     return sorted(causes, key=lambda cause: -len(cause.faults))

@@ -1,7 +1,7 @@
-"""The cluster that advice is about: three AZs, as many brokers and AZs as somebody says, or a compose file's.
+"""The cluster under test: three AZs, given counts of brokers and AZs, or a compose file's.
 
-One replica of the topic is in each AZ, as far as there are so many: `members`. The first leads, the last is started
-first, so that it is the controller where brokers are. Other brokers hold nothing of the topic.
+Each AZ has one replica of the topic, as far as there are enough AZs: `members`. The first member leads. The last one
+starts first, so that it is the controller where brokers are controllers. Other brokers hold no replica of the topic.
 """
 
 from collections.abc import Container, Mapping
@@ -21,9 +21,12 @@ BROKERS_MAX: Final = 30
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """`settings`: of all of its nodes, as its file has them; `by_broker`: of single ones besides. `holding`: brokers
-    that hold a replica, or would if one was added. `sources`: who says a setting, by its name (a single broker's:
-    `broker-0: NAME`); `of`: whose all of it is. Both where it is not what somebody asks about."""
+    """Topology and settings of a cluster.
+
+    `settings`: of all its nodes, as in its file; `by_broker`: of single brokers in addition. `holding`: count of
+    brokers that hold a replica, or would if one was added. `sources`: source of each setting, by its name (a single
+    broker's: `broker-0: NAME`). `of`: source of all of it. Both are set where the settings are not the user's options.
+    """
 
     topology: Topology
     version: str = DEFAULT_VERSION
@@ -39,7 +42,7 @@ class Cluster(msgspec.Struct, frozen=True):
 
     @property
     def members(self) -> tuple[int, ...]:
-        """All brokers, those first that hold a replica if there are few: the first of each AZ, then the second."""
+        """All brokers in the order in which they get replicas: first of each AZ, then second."""
         by_az: dict[str, list[int]] = {}
         for node in self.topology.with_role("broker"):
             by_az.setdefault(node.az, []).append(node.number)
@@ -47,11 +50,11 @@ class Cluster(msgspec.Struct, frozen=True):
         return tuple(broker for one in rounds for broker in one if broker is not None)
 
     def holders(self, replicas: int | None = None) -> tuple[int, ...]:
-        """Who has a replica if there are so many; who leads comes first."""
+        """Brokers that hold one of so many replicas, the leader first."""
         return self.members[: self.holding if replicas is None else replicas]
 
     def without(self, names: Container[str]) -> "Cluster":
-        """Those settings of single brokers are left to what is asked for all, as `up` does."""
+        """A copy in which settings for all brokers replace those of single brokers, as `up` does."""
         left = {
             broker: {name: value for name, value in own.items() if name not in names}
             for broker, own in self.by_broker.items()
@@ -62,7 +65,7 @@ class Cluster(msgspec.Struct, frozen=True):
         return tuple(node.name for node in self.topology.with_role(role))
 
     def servers_in(self, az: str) -> list[str]:
-        """All machines of an AZ but its clients: session servers first."""
+        """All nodes of an AZ but its clients: ZooKeeper servers first."""
         found = [node for node in self.topology.in_az(az) if "client" not in node.roles]
         return [node.name for node in sorted(found, key=_session_first)]
 
@@ -75,7 +78,7 @@ THREE_AZS = Cluster(three_azs())
 
 
 def of_counts(brokers: int, azs: int) -> Cluster:
-    """With three session servers, and a client in each AZ. Raises UnusableSpace."""
+    """A cluster of three ZooKeeper servers and a client in each AZ. Raises UnusableSpace."""
     if not 1 <= azs <= BROKERS_MAX or not 1 <= brokers <= BROKERS_MAX:
         raise UnusableSpace(f"--brokers {brokers}, --azs {azs}: from 1 to {BROKERS_MAX}")
     if azs > brokers:
@@ -84,12 +87,14 @@ def of_counts(brokers: int, azs: int) -> Cluster:
 
 
 def of_file(word: str) -> Cluster:
-    """A topology by its name, or a compose file, as `up` takes it. Raises NoClusterFile, ClusterFileErrors,
-    UnusableSpace."""
+    """A cluster by the name of a topology, or by a compose file as `up` takes it.
+
+    Raises NoClusterFile, ClusterFileErrors, UnusableSpace.
+    """
     path: Path = named_topology(word)
     given = read_cluster_file(path)
     if not given.topology.with_role("client"):
-        raise UnusableSpace(f"{path}: no AZ has a client, so nobody would write or read")
+        raise UnusableSpace(f"{path}: no AZ has a client to write and read; add a client")
     nodes = {node.name: node.number for node in given.topology.with_role("broker")}
     common = _common(list(given.settings.values()))
     own = {
@@ -106,7 +111,7 @@ def of_file(word: str) -> Cluster:
 
 
 def _common(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all nodes are given alike."""
+    """Settings that all nodes have alike."""
     if not settings:
         return {}
     first, *others = settings

@@ -1,7 +1,7 @@
-"""The single faults of a cluster, each at the moments that matter. Pure: text and plain steps.
+"""Single faults of a cluster, each at the moments that matter. Pure: text and plain steps.
 
-Of three AZs: broker-0 leads, broker-1 and broker-2 follow, broker-2 is the controller. `strike` and `mend` are steps as
-a scenario's file has them.
+With three AZs broker-0 leads, broker-1 and broker-2 follow, and broker-2 is the controller. `strike` and `mend` are
+steps as in a scenario's file.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from emulator.judging.advice.cluster import THREE_AZS, Cluster
 from emulator.topology import broker_name
 
 MOMENTS: Final = {
-    "idle": "while nobody writes",
+    "idle": "while no client writes",
     "load": "under load",
     "election": "as a new leader is elected",
     "restart": "as the followers come back from a crash",
@@ -26,8 +26,11 @@ Step = dict[str, Any]
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """`lasts_s`: from strike to mend. `ends`: brokers and session servers that it kills, or halts; `apart`: session
-    servers that the others do without. `then`: it is the first of a pair."""
+    """One fault.
+
+    `lasts_s`: from strike to mend. `ends`: brokers and ZooKeeper servers that it kills or pauses. `apart`: ZooKeeper
+    servers that it separates from the others. `then`: the second fault of a pair.
+    """
 
     name: str
     text: str
@@ -41,13 +44,15 @@ class Fault(msgspec.Struct, frozen=True):
 
     @property
     def struck(self) -> tuple[str, ...]:
-        """What strikes, each in words."""
+        """Descriptions of the faults that strike."""
         return (self.text,) if self.then is None else (self.then.before, self.then.fault.text)
 
 
 class Then(msgspec.Struct, frozen=True):
-    """`fault` strikes `gap_s` after the one of a pair that is called `before`. Both end when this one has lasted its
-    time, the first before the second."""
+    """Second fault of a pair: `fault` strikes `gap_s` after the first one, called `before`.
+
+    Both end when the second has lasted its time, the first before the second.
+    """
 
     fault: Fault
     gap_s: float
@@ -57,8 +62,11 @@ class Then(msgspec.Struct, frozen=True):
 def single_faults(
     session_timeout_ms: float, request_timeout_ms: float, cluster: Cluster = THREE_AZS
 ) -> tuple[Fault, ...]:
-    """All of them. Each lasts longer than a broker's session, else nobody is missed; what cuts clients off longer than
-    the producers' `request_timeout_ms`, else nothing is sent again, or to another leader."""
+    """All single faults.
+
+    Each lasts longer than a broker's session, so that the session expires. A cut of clients lasts longer than the
+    producers' `request_timeout_ms`, so that records are sent again, or to another leader.
+    """
     lasts_s = session_timeout_ms / 1000.0 + MARGIN_S
     client_s = request_timeout_ms / 1000.0 + MARGIN_S
     found = (*_machines(cluster), *_azs(cluster, max(lasts_s, client_s)), *_links(cluster, client_s))
@@ -66,7 +74,7 @@ def single_faults(
 
 
 def _alive_at(moment: str, cluster: Cluster) -> tuple[int, ...]:
-    """Brokers that may be struck then. Without followers there is no such moment."""
+    """Brokers that may be struck at that moment; none if it needs followers and has none."""
     leader, *followers = cluster.holders()
     if moment in ("idle", "load"):
         return cluster.brokers
@@ -87,7 +95,7 @@ def _machines(cluster: Cluster) -> Iterator[Fault]:
             yield _fault(f"{name} loses power", moment, {"power-loss": broker}, {"start": broker}, ends=own)
             if moment in ("load", "election"):
                 yield _fault(f"{name} is paused", moment, {"pause-node": broker}, {"resume-node": broker}, ends=own)
-    for broker in cluster.holders():  # the others write nothing
+    for broker in cluster.holders():  # the other brokers write nothing
         slow: Step = {"slow-disk": {"node": broker, "takes_ms": SLOW_MS, "fsync_ms": SLOW_MS}}
         yield _fault(f"broker-{broker}'s disk is slow", "load", slow, {"slow-disk": broker})
         full: Step = {"disk-full": broker}
@@ -102,7 +110,7 @@ def _azs(cluster: Cluster, cut_s: float) -> Iterator[Fault]:
         nodes = cluster.servers_in(az)
         for moment in _moments(cluster, "idle", "load", "election", "restart"):
             if len(cluster.topology.azs) == 1:
-                break  # from nobody
+                break  # there is no other AZ
             cut: Step = {"cut": {"az": az, "expects_traffic": False}}
             heal: Step = {"heal": {"az": az}}
             yield _fault(f"{az} is cut off", moment, cut, heal, lasts_s=cut_s, apart=_sessions(nodes))
@@ -117,7 +125,7 @@ def _azs(cluster: Cluster, cut_s: float) -> Iterator[Fault]:
 
 
 def _links(cluster: Cluster, client_s: float) -> Iterator[Fault]:
-    """Between brokers that hold a replica; of each broker; of each client with the leader."""
+    """Cuts between replica holders, of each broker, and of each client with the leader."""
     holders = cluster.holders()
     for one, other in ((one, other) for one in holders for other in holders if one != other):
         links: Step = {"from": one, "to": other}

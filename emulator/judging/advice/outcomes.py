@@ -1,4 +1,4 @@
-"""What one run says of each promise: what was written, what was read, and who waited."""
+"""Outcome of one run: broken promises of writes and reads, and clients' waiting times."""
 
 from typing import Final
 
@@ -16,18 +16,21 @@ WRITES: Final = {
     "replica-divergence": "replicas do not differ",
 }
 READS: Final = {
-    "read-then-lost": "what was read stays",
-    "non-monotonic-read": "no consumer is given again what it had",
+    "read-then-lost": "a record that was read stays",
+    "non-monotonic-read": "no consumer reads a record again",
     "skipped-read": "a change of leader leaves nothing out",
-    "unseen": "whoever reads on has read what was before",
+    "unseen": "a consumer that reads on has read all records before",
 }
 PROMISES: Final = WRITES | READS
-"""{check: what is promised}"""
+"""{check: its promise}"""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`broken`: {check: violations}; `reasons`: {check: what happened to the first}. `writes`, `reads`: who waited.
-    `untold`: why the run says nothing."""
+    """Outcome of a run.
+
+    `broken`: {check: count of violations}; `reasons`: {check: explanation of the first}. `writes`, `reads`: waiting
+    times. `untold`: why the run is inconclusive; "" if it is not.
+    """
 
     fault: str
     seed: int

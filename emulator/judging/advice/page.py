@@ -1,8 +1,7 @@
-"""Advice as a page to hand to a colleague: promises against faults, and of what breaks its share, why, the command that
-plays it again and the change that ends it.
+"""Advice as an HTML page: promises by faults, and details of each violation.
 
-One HTML file that needs nothing else, with the look of a campaign's. It says everything without a script; that only
-adds a button that copies a command.
+Each violation has its share, reason, replay command and remedy. One file without dependencies, in the style of a
+campaign's page. It works without a script, which only adds a button that copies a command.
 """
 
 from collections import Counter
@@ -35,18 +34,18 @@ KEPT, UNKNOWN = "kept", "unknown"
 
 
 PAIRS_MAX = 50
-"""Named of one cause; JSON has all."""
+"""Maximum of pairs that are named for a cause; JSON has all."""
 
 
-def page_of(told: Told) -> str:
-    advice, base, replays = told.advice, told.base, told.replays
+def page_of(report: Told) -> str:
+    advice, base, replays = report.advice, report.base, report.replays
     parts = [
-        _head(told),
+        _head(report),
         _promises(advice),
         _faults(advice),
         _broken(advice, replays),
-        "" if told.pairs is None else _pairs(told.pairs, replays),
-        _untold(advice.summaries if told.pairs is None else [*advice.summaries, *told.pairs.advice.summaries]),
+        "" if report.pairs is None else _pairs(report.pairs, replays),
+        _untold(advice.summaries if report.pairs is None else [*advice.summaries, *report.pairs.advice.summaries]),
         _settings(base),
     ]
     style = _text(campaigns.__package__, "page.css") + _text(__package__, "page.css")
@@ -62,26 +61,26 @@ def _text(package: str, name: str) -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def _head(told: Told) -> str:
-    advice = told.advice
-    summaries = [*advice.summaries, *(told.pairs.advice.summaries if told.pairs is not None else ())]
+def _head(report: Told) -> str:
+    advice = report.advice
+    summaries = [*advice.summaries, *(report.pairs.advice.summaries if report.pairs is not None else ())]
     found = {broken.check for one in summaries for broken in one.broken}
     if found:
         kind, badge = "bad", f"{len(found)} of {len(PROMISES)} promises are broken"
     elif any(not one.told for one in summaries):
-        kind, badge = "unsure", "No promise was broken, and of some faults no run tells anything"
+        kind, badge = "unsure", "No promise was broken, and some faults have no conclusive run"
     else:
         kind, badge = "good", "Every promise was kept"
     runs, seeds = len(advice.asked.runs), seeds_words(advice)
-    said = [
+    sentences = [
         *verdicts(advice.summaries),
-        *([f"Settings are those of {told.base.cluster.of}."] if told.base.cluster.of else []),
-        f"Kafka {told.base.version}; {len(advice.summaries)} single faults, each with {seeds}: {runs} simulated runs, "
+        *([f"Settings are those of {report.base.cluster.of}."] if report.base.cluster.of else []),
+        f"Kafka {report.base.version}; {len(advice.summaries)} single faults with {seeds} each: {runs} simulated runs, "
         f"and {advice.runs} to try changes. Seeds are a sample, never a proof.",
     ]
-    if told.pairs is not None:
-        said.append(f"Pairs of faults: {told.pairs.played} of {told.pairs.of} runs, see below.")
-    lines = "".join(f"<p>{escape(line)}</p>" for line in said)
+    if report.pairs is not None:
+        sentences.append(f"Pairs of faults: {report.pairs.played} of {report.pairs.of} runs, see below.")
+    lines = "".join(f"<p>{escape(line)}</p>" for line in sentences)
     return (
         f'<header class="{kind}"><p class="badge">{badge}</p>'
         f"<h1>Which faults break which promise</h1>{lines}</header>\n"
@@ -89,7 +88,7 @@ def _head(told: Told) -> str:
 
 
 def _promises(advice: Advice) -> str:
-    """A row for each, with the changes that end it, the one that helps most first."""
+    """A row for each promise, with changes that end its violations, the most effective first."""
     rows, tell = [], telling(advice.summaries)
     for check, promise in PROMISES.items():
         found = [(one, broken) for one in advice.summaries for broken in one.broken if broken.check == check]
@@ -114,7 +113,7 @@ def _promises(advice: Advice) -> str:
 
 
 def _faults(advice: Advice) -> str:
-    """The matrix; what breaks nothing and lets nobody wait is listed below."""
+    """The matrix; faults without violations and waits are listed below it."""
     azs = list(dict.fromkeys(az for one in advice.summaries for az in one.writes.waited_ms))
     rows, quiet = [], []
     for one in advice.summaries:
@@ -137,7 +136,7 @@ def _faults(advice: Advice) -> str:
     columns = "".join(f'<th scope="col">{name}</th>' for name in (*names, *map(escape, azs), *map(escape, azs)))
     head = f'<tr><th scope="col" rowspan="2">fault</th>{groups}</tr><tr>{columns}</tr>'
     table = _framed("Shares of runs in which a promise is broken; longest waits by AZ", head, rows, "matrix")
-    shown = table if rows else "<p>Nothing breaks, and nobody waits.</p>"
+    shown = table if rows else "<p>No fault breaks a promise, and no client waits.</p>"
     return f"<h2>Promises against faults</h2>{shown}{_quiet(quiet, len(telling(advice.summaries)))}"
 
 
@@ -150,7 +149,7 @@ def _cell(summary: FaultSummary, broken: Broken | None) -> str:
 
 
 def _wait(waits: Waits, az: str, ended: str) -> str:
-    """`ended`: what became of those that were refused."""
+    """A cell of a waiting time. `ended`: what happened to refused operations."""
     ms, refused = waits.waited_ms.get(az, 0.0), waits.refused.get(az, 0)
     more = f" <small>{refused} {ended}</small>" if refused else ""
     return f'<td class="wait">{wait_words(ms)}{more}</td>'
@@ -160,8 +159,8 @@ def _quiet(quiet: Sequence[FaultSummary], of: int) -> str:
     if not quiet:
         return ""
     found = "".join(f"<li>{escape(_named(one))}</li>" for one in quiet)
-    told = f"{len(quiet)} of {of} faults break nothing, and nobody waits a second"
-    return f"<details><summary>{told}</summary><ul>{found}</ul></details>"
+    report = f"{len(quiet)} of {of} faults break nothing and delay no client by a second"
+    return f"<details><summary>{report}</summary><ul>{found}</ul></details>"
 
 
 def _broken(advice: Advice, replays: Mapping[str, str]) -> str:
@@ -187,7 +186,7 @@ def _explanation(one: FaultSummary, broken: Broken, replays: Mapping[str, str], 
 
 
 def _pairs(pairs: PairsAdvice, replays: Mapping[str, str]) -> str:
-    """Each cause by the first of its pairs; the others are named."""
+    """Each cause by the first of its pairs; the other pairs are named."""
     lines = "".join(f"<p>{escape(line)}</p>" for line in pairs_verdicts(pairs))
     parts = []
     for shown in islice(shown_of(pairs), CAUSES_MAX):
@@ -195,8 +194,8 @@ def _pairs(pairs: PairsAdvice, replays: Mapping[str, str]) -> str:
         ends = f" <small>ends {shown.ended} of {of}</small>" if shown.change and of > 1 else ""
         others = "".join(f"<li>{escape(other)}</li>" for other in shown.others[:PAIRS_MAX])
         others += f"<li>and {of - 1 - PAIRS_MAX} more</li>" if of - 1 > PAIRS_MAX else ""
-        told = f"{of - 1} other pairs do, for the same cause" if of > 2 else "Another pair does, for the same cause"
-        more = f"<details><summary>{told}</summary><ul>{others}</ul></details>" if others else ""
+        report = f"{of - 1} other pairs do, for the same cause" if of > 2 else "Another pair does, for the same cause"
+        more = f"<details><summary>{report}</summary><ul>{others}</ul></details>" if others else ""
         parts.append(_explanation(shown.summary, shown.broken, replays, _change(shown.change) + ends, more))
     if len(pairs.causes) > CAUSES_MAX:
         parts.append(f'<p class="note">and {len(pairs.causes) - CAUSES_MAX} causes more</p>')
@@ -212,19 +211,19 @@ def _untold(summaries: Sequence[FaultSummary]) -> str:
     ]
     if not rows:
         return ""
-    return "<h2>Runs that tell nothing</h2>" + _table("Why they are left out", ("fault", "runs", "because"), rows)
+    return "<h2>Inconclusive runs</h2>" + _table("Why they are left out", ("fault", "runs", "because"), rows)
 
 
 def _settings(base: Base) -> str:
     given = base.settings | base.own
-    told = [(name, value, base.sources.get(name, "given")) for name, value in given.items()]
-    told += [(name, value, "nobody gave it: Kafka's own") for name, value in base.left_open.items()]
+    report = [(name, value, base.sources.get(name, "given")) for name, value in given.items()]
+    report += [(name, value, "not set: Kafka's default") for name, value in base.left_open.items()]
     rows = [
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td><td>{escape(who)}</td></tr>'
-        for name, value, who in told
+        for name, value, who in report
     ]
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in base.warnings)
-    table = _table("Settings that were asked about", ("setting", "value", ""), rows) if rows else "<p>Kafka's own.</p>"
+    table = _table("Settings under test", ("setting", "value", ""), rows) if rows else "<p>Kafka's defaults.</p>"
     return f"<h2>Settings</h2>{table}{f'<ul>{warned}</ul>' if warned else ''}"
 
 
@@ -251,7 +250,7 @@ def _table(caption: str, head: Iterable[str], rows: Iterable[str]) -> str:
 
 
 def _framed(caption: str, head: str, rows: Iterable[str], kind: str = "") -> str:
-    """Scrolls by itself where it is too wide, also by keyboard."""
+    """A table that scrolls where it is too wide, also by keyboard."""
     return (
         f'<div class="scroll {kind}" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
         f'<caption class="unseen">{escape(caption)}</caption>'

@@ -1,8 +1,8 @@
-"""Pairs of single faults of one moment: both at once, or one a while after the other. Pure.
+"""Pairs of single faults of one moment: both at once, or one after the other. Pure.
 
-The second strikes while the first lasts: at once, before anybody's session has expired (`SOON_S`), and when whatever
-the first leads to has happened. Who is dead or halted cannot be struck again, so two faults that end the same machine
-are no pair. Links that are cut twice are.
+The second fault strikes while the first lasts: at once, before any session has expired (`SOON_S`), and when the first
+has had its effect. A dead or paused node cannot be struck again, so two faults that end the same node form no pair.
+Two cuts of the same links do.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +14,14 @@ import msgspec
 from emulator.judging.advice.faults import Fault, Then
 
 Run = tuple[int, int, int]
-"""As in Asked."""
+"""(choice, fault, seed), as in Asked."""
 SOON_S = 2.0
 LONG, SHORT = "-and-the-session-service-are-cut-apart", "-without-sessions"
-"""In names, which are names of scenarios, too, and have at most 100 letters."""
+"""Replaced parts of names, which are also names of scenarios and have at most 100 letters."""
 
 
 def pairs_of(faults: Iterable[Fault]) -> Iterator[Fault]:
-    """All of them. Of two that strike at once there is one order."""
+    """All pairs. Two faults that strike at once have one order."""
     by_moment: dict[str, list[Fault]] = {}
     for fault in faults:
         by_moment.setdefault(fault.moment, []).append(fault)
@@ -50,5 +50,5 @@ def _pair(first: Fault, second: Fault, gap_s: float) -> Fault:
 
 
 def drawn(runs: Sequence[Run], count: int) -> list[Run]:
-    """So many of them in an order by chance, always the same: whatever comes first of it is a fair sample, too."""
+    """A reproducible random sample of the runs; every prefix of it is a fair sample too."""
     return Random("pairs").sample(runs, min(count, len(runs)))

@@ -1,6 +1,7 @@
-"""Faults and seeds played with somebody's settings, on all cores: numbers of runs to outcomes.
+"""Plays faults and seeds with the user's settings, on all cores.
 
-A run's number is (choice of settings, fault, seed), the first slowest.
+A worker turns numbers of runs into outcomes. The number of a run is (choice of settings, fault, seed), the first
+slowest.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -31,11 +32,11 @@ RESOLVED_MAX: Final = 64
 IDEMPOTENT: Final = "producer.enable.idempotence=true"
 REQUEST_TIMEOUT_MS: Final = 30_000.0
 DEFAULT_ACKS: Final = "1"
-"""Of Kafka's producers up to 2.8, where nobody says it."""
+"""Default of Kafka's producers up to 2.8."""
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """Settings as words of the command line: `files` below `overrides`."""
+    """Settings as words of the command line: `overrides` take precedence over `files`."""
 
     kafka_version: str
     overrides: tuple[str, ...] = ()
@@ -43,12 +44,15 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """What `overrides` say something of."""
+        """Names that `overrides` set."""
         return frozenset(override.partition("=")[0].strip() for override in self.overrides)
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """`left_open`: what nobody says and each scenario has to; `runs`: (choice, fault, seed), by place."""
+    """Options of the runs.
+
+    `left_open`: settings without a value, which each scenario needs. `runs`: (choice, fault, seed), by index.
+    """
 
     cluster: Cluster
     choices: tuple[Choice, ...]
@@ -59,9 +63,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Base(msgspec.Struct, frozen=True):
-    """What is known before anything is played. `settings`: in force, as far as somebody gave them, be it to each broker
-    in a file of its own; `by_broker`: what brokers have of their own besides; `sources`: who gave them, by name
-    (`broker-0: NAME` of one broker alone). `every`: `faults` are all that there are."""
+    """Facts known before any run.
+
+    `settings`: explicit settings in force, also those that each broker has in its own file. `by_broker`: additional
+    settings of single brokers. `sources`: source of each setting by name (`broker-0: NAME` of one broker alone).
+    `every`: whether `faults` are all that exist.
+    """
 
     cluster: Cluster
     version: str
@@ -76,7 +83,7 @@ class Base(msgspec.Struct, frozen=True):
 
     @property
     def own(self) -> dict[str, Any]:
-        """`by_broker` as one, by names as in `sources`."""
+        """`by_broker` in one mapping, by names as in `sources`."""
         return {
             f"{broker_name(broker)}: {name}": value
             for broker, values in self.by_broker.items()
@@ -85,13 +92,16 @@ class Base(msgspec.Struct, frozen=True):
 
     @property
     def of_each(self) -> list[dict[str, Any]]:
-        """Of each broker, with what nobody says."""
+        """Settings of each broker, including those of `left_open`."""
         common = {**self.left_open, **self.settings}
         return [{**common, **self.by_broker.get(broker, {})} for broker in self.cluster.brokers]
 
 
 def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -> Base:
-    """Raises what reading and resolving settings raises: file, line, rule."""
+    """The facts of a choice.
+
+    Raises the errors of reading and resolving settings: file, line, rule.
+    """
     fault = single_faults(0.0, REQUEST_TIMEOUT_MS, cluster)[0]
     files = read_settings_files(choice.files)
     for_all = (entry.name for file in files if file.broker is None for entry in file.entries)
@@ -102,7 +112,7 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     resolved = resolve(scenario, version, overrides, files)
     given = given_for(scenario, resolved.spec.kafka_version, overrides, (), files)
     check_sense(given.everything, len(cluster.brokers), common)
-    settings, by_broker = _said_by_all(resolved, cluster)
+    settings, by_broker = _common_settings(resolved, cluster)
     replicas = int(settings.get(FACTOR, common))
     cluster = msgspec.structs.replace(cluster, holding=max(common, replicas))
     safe = "producer.transactional.id" in settings or settings.get("producer.enable.idempotence") is True
@@ -110,7 +120,7 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     timeout_ms = float(settings.get("producer.request.timeout.ms", REQUEST_TIMEOUT_MS))
     left_open = {"producer.acks": DEFAULT_ACKS} if open_acks else {}
     if "producer.transactional.id" in settings and "producer.acks" not in settings:
-        left_open = {"producer.acks": "all"}  # it implies idempotence, which the machine does not know
+        left_open = {"producer.acks": "all"}  # transactions imply idempotence, which the machine does not model
     warnings = (*resolved.account.warnings, *_differing(by_broker, replicas))
     own = (node["zookeeper.session.timeout.ms"] for node in resolved.spec.settings.values())
     faults = single_faults(max(map(float, own)), timeout_ms, cluster)
@@ -118,9 +128,8 @@ def base_of(choice: Choice, version: str | None, cluster: Cluster = THREE_AZS) -
     return Base(cluster, version, replicas, settings, left_open, faults, warnings, sources, by_broker)
 
 
-def _said_by_all(resolved: Resolved, cluster: Cluster) -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:
-    """(Settings, what is left for single brokers): where each machine has a server.properties of its own, most of what
-    they say is alike, and is the cluster's."""
+def _common_settings(resolved: Resolved, cluster: Cluster) -> tuple[dict[str, Any], dict[int, dict[str, Any]]]:
+    """(common settings, {broker: others}); equal entries of all brokers' files are common."""
     settings = dict(resolved.scenario.settings)
     own = {broker: dict(resolved.scenario.settings_by_broker.get(broker, {})) for broker in cluster.brokers}
     first, *others = own.values()
@@ -132,14 +141,14 @@ def _said_by_all(resolved: Resolved, cluster: Cluster) -> tuple[dict[str, Any], 
 
 
 def _differing(by_broker: Mapping[int, Mapping[str, Any]], replicas: int) -> Iterator[str]:
-    """Any broker may be asked to create a topic that nobody has created."""
-    told = ", ".join(f"{broker_name(broker)}: {own[FACTOR]}" for broker, own in by_broker.items() if FACTOR in own)
-    if told:
-        yield f"brokers differ in {FACTOR} ({told}): the topic has {replicas} replicas"
+    """A warning if brokers differ: any of them may handle the request that creates the topic."""
+    factors = ", ".join(f"{broker_name(broker)}: {own[FACTOR]}" for broker, own in by_broker.items() if FACTOR in own)
+    if factors:
+        yield f"brokers differ in {FACTOR} ({factors}): the topic has {replicas} replicas"
 
 
 def _sources(everything: Everything, settings: Mapping[str, Any], cluster: Cluster) -> dict[str, str]:
-    """Of those that are in force, and of what single brokers have."""
+    """{setting in force: its source}, including settings of single brokers."""
     places = {key: one.where for key, one in everything.cluster.items()}
     own: dict[str, str] = {}
     files: dict[str, dict[str, None]] = {}
@@ -148,13 +157,13 @@ def _sources(everything: Everything, settings: Mapping[str, Any], cluster: Clust
             own[f"{broker_name(broker)}: {key}"] = one.where if one.told else ""
             if one.told:
                 files.setdefault(key, {})[one.where] = None
-    # What each says in a file of its own is among the settings only where no other word is: that of all brokers.
+    # A broker's own file is a source only where no other source sets it: that of all brokers.
     places |= {key: ", ".join(found) for key, found in files.items() if len(found) == len(cluster.brokers)}
     by_cluster = cluster.sources
-    told = {name: where for name in settings if (where := places.get(name, "")) not in ("", BY_SCENARIO)}
+    named = {name: where for name in settings if (where := places.get(name, "")) not in ("", BY_SCENARIO)}
     return (
         {name: by_cluster.get(name, cluster.of or "the topology") for name in settings}
-        | told
+        | named
         | {key: where or by_cluster.get(key, "the topology") for key, where in own.items()}
     )
 
@@ -164,20 +173,20 @@ def _resolved(text: str, version: str | None, overrides: Sequence[str], files: S
 
 
 class AdviceWorker:
-    """Plays runs by their place in `Asked.runs`. One per process."""
+    """Plays runs by their index in `Asked.runs`. One per process."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._files = {choice.files: read_settings_files(choice.files) for choice in asked.choices}
+    def __init__(self, options: Asked) -> None:
+        self._options = options
+        self._files = {choice.files: read_settings_files(choice.files) for choice in options.choices}
         self._known: dict[tuple[int, int], Resolved] = {}
 
     def play(self, seed: int) -> tuple[int, Outcome]:
-        """`seed`: a run's place. (The choice, what came of it.)"""
-        choice, place, chance = self._asked.runs[seed]
-        fault = self._asked.faults[place]
+        """(the choice, the outcome) of a run. `seed`: the run's index."""
+        choice, place, chance = self._options.runs[seed]
+        fault = self._options.faults[place]
         try:
             resolved = self._resolved(choice, place)
-        except ValueError as error:  # these settings do not go together
+        except ValueError as error:  # contradictory settings
             return choice, Outcome(fault=fault.name, seed=chance, untold=" ".join(str(error).split()))
         with collector_asleep():
             try:
@@ -190,26 +199,26 @@ class AdviceWorker:
         if (choice, place) not in self._known:
             if len(self._known) >= RESOLVED_MAX:
                 self._known.clear()
-            asked, settings = self._asked, self._asked.choices[choice]
-            text = text_of(asked, choice, place)
+            options, settings = self._options, self._options.choices[choice]
+            text = text_of(options, choice, place)
             self._known[choice, place] = _resolved(
                 text, settings.kafka_version, settings.overrides, self._files[settings.files]
             )
         return self._known[choice, place]
 
 
-def text_of(asked: Asked, choice: int, place: int) -> str:
-    """The scenario of a run: its file. Who asks for idempotence leaves acks to what that implies."""
-    settings = asked.choices[choice]
-    left_open = {} if IDEMPOTENT in settings.overrides else asked.left_open
-    replicas = asked.replicas[choice]
-    cluster = asked.cluster.without(settings.names)
-    return scenario_text(asked.faults[place], settings.kafka_version, replicas, left_open, cluster)
+def text_of(options: Asked, choice: int, place: int) -> str:
+    """The text of a run's scenario; explicit idempotence implies its acks."""
+    settings = options.choices[choice]
+    left_open = {} if IDEMPOTENT in settings.overrides else options.left_open
+    replicas = options.replicas[choice]
+    cluster = options.cluster.without(settings.names)
+    return scenario_text(options.faults[place], settings.kafka_version, replicas, left_open, cluster)
 
 
 Outcomes = Generator[tuple[int, Outcome], None, None]
 
 
-def play_faults(asked: Asked, processes: Processes = None) -> Outcomes:
-    """In whatever order they end. Closing the iterator ends all processes."""
-    yield from on_all_cores(AdviceWorker, asked, range(len(asked.runs)), processes)
+def play_faults(options: Asked, processes: Processes = None) -> Outcomes:
+    """Outcomes in the order of completion. Closing the iterator ends all processes."""
+    yield from on_all_cores(AdviceWorker, options, range(len(options.runs)), processes)

@@ -1,4 +1,4 @@
-"""Why a promise is broken, as a sentence: from what replicas held, and what took it away (`crash_testing.fates`)."""
+"""Explains a broken promise in a sentence: a record's holders, and the removing event."""
 
 from typing import Any, Final
 
@@ -17,11 +17,11 @@ from protocol.kinds import CutReason
 ACKS: Final = {-1: "acks=all", 0: "acks=0", 1: "acks=1"}
 POWER: Final = "power-loss"
 NOWHERE: Final = -1
-"""With acks=0 nobody answers with an offset."""
+"""Without an offset: a record with acks=0 gets no response."""
 
 
 def reason_of(check: str, run: JudgedRun, resolved: Resolved) -> str:
-    """Of the first violation that the verdict tells."""
+    """Reason of the first violation in the evidence."""
     evidence = run.verdict.checks[check].evidence
     if not evidence:
         return ""
@@ -34,13 +34,13 @@ def reason_of(check: str, run: JudgedRun, resolved: Resolved) -> str:
         return _read_then_lost(first, run, resolved)
     if check == "duplicate":
         return (
-            f"a batch was sent in {first['attempts']} attempts, for its answer did not come, and is in the log "
+            f"a batch was sent in {first['attempts']} attempts, because no response came, and is in the log "
             f"{first['copies']} times: "
-            + ("the leader knew the producer, and not the batch" if first["idempotent"] else
-               "without idempotence no broker can tell that it has it already")
+            + ("the leader knew the producer, but not the batch" if first["idempotent"] else
+               "without idempotence a broker cannot recognize a batch that it has already")
         )  # fmt: skip
     if check == "reordered":
-        return f"{first['text']}: several requests were under way, and an earlier one was sent again after a later one"
+        return f"{first['text']}: several requests were in flight, and an earlier one was sent again after a later one"
     return str(first["text"])
 
 
@@ -48,17 +48,17 @@ def _lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
     history, fate = _fate(first, run, resolved)
     acks = ACKS[first["acks"]]
     if fate is None:
-        return f"{first['value']} was sent with {acks}, and no leader ever wrote it: nobody answers with acks=0"
+        return f"{first['value']} was sent with {acks}, and no leader ever wrote it: acks=0 gets no response"
     by = f"broker-{fate.record.broker}, leading in epoch {fate.record.epoch}"
     if "offset" in first:
-        told = [f"{first['value']} was acknowledged with {acks} at offset {first['offset']} by {by}"]
+        sentences = [f"{first['value']} was acknowledged with {acks} at offset {first['offset']} by {by}"]
     else:
-        told = [f"{first['value']} was sent with {acks} and written at offset {fate.offset} by {by}"]
+        sentences = [f"{first['value']} was sent with {acks} and written at offset {fate.offset} by {by}"]
     if fate.committed_ms is None:
-        told.append("no high watermark ever passed it")
+        sentences.append("no high watermark ever passed it")
     elif fate.by is not None and first["acks"] == -1:
-        told.append(_in_sync(fate, history))
-    return "; ".join(one for one in (*told, *_taken(fate, run, unclean=first["allowed"] == UNCLEAN)) if one)
+        sentences.append(_in_sync(fate, history))
+    return "; ".join(one for one in (*sentences, *_taken(fate, run, unclean=first["allowed"] == UNCLEAN)) if one)
 
 
 def _read_then_lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
@@ -66,14 +66,14 @@ def _read_then_lost(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -
     if fate is None:
         return str(first["text"])
     by = f"broker-{fate.record.broker}, leading in epoch {fate.record.epoch}"
-    told = [f"what {by}, had written at offset {first['offset']} was read (times: {first['times']})"]
+    sentences = [f"what {by}, had written at offset {first['offset']} was read (times: {first['times']})"]
     if fate.committed_ms is not None:
-        told.append(_in_sync(fate, history))
-    return "; ".join(one for one in (*told, *_taken(fate, run, unclean=False)) if one)
+        sentences.append(_in_sync(fate, history))
+    return "; ".join(one for one in (*sentences, *_taken(fate, run, unclean=False)) if one)
 
 
 def _parted(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
-    """Which follower kept what, and by which rule of its version."""
+    """The follower that kept a diverging record, and the rule of its version that allows it."""
     history = history_of(run.played.world.trace.entries)
     rules = Rules(resolved, history, tails=[])
     found = (one for one in broken_promises(run.truth, history) if one.what == "divergence")
@@ -82,7 +82,7 @@ def _parted(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> str:
 
 
 def _fate(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> tuple[History, Fate | None]:
-    """What became of a violation's record; None if no leader ever wrote it."""
+    """The fate of a violation's record; None if no leader ever wrote it."""
     history = history_of(run.played.world.trace.entries)
     fates = Fates(history, ReplicaLogs(gates_of(resolved), history, []))
     topic_partition = topic_partition_of(first["partition"])
@@ -92,13 +92,13 @@ def _fate(first: dict[str, Any], run: JudgedRun, resolved: Resolved) -> tuple[Hi
 
 
 def _taken(fate: Fate, run: JudgedRun, *, unclean: bool) -> list[str]:
-    """Who was elected without it, and what took it from whom."""
-    told = []
+    """The leader elected without the record, and the event that removed the record from it."""
+    sentences = []
     if fate.by is not None:
         how = " in an unclean election" if unclean else ""
-        told.append(f"broker-{fate.by.broker} was elected{how} for epoch {fate.by.epoch} and did not have it")
+        sentences.append(f"broker-{fate.by.broker} was elected{how} for epoch {fate.by.epoch} and did not have it")
     powerless = any(POWER in str(getattr(entry[5], "what", "")) for entry in run.played.world.trace.entries)
-    return told + _gone(fate, power=powerless)
+    return sentences + _gone(fate, power=powerless)
 
 
 def _in_sync(fate: Fate, history: History) -> str:

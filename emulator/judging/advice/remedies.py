@@ -1,6 +1,6 @@
-"""The smallest change of settings that ends a broken promise: parts that bear on it, tried alone, then by two.
+"""Searches the smallest change of settings that ends a violation: parts, then pairs of them.
 
-All changes of one size are tried before a larger one, so no part of what is found suffices by itself. Pure.
+All changes of one size are tried before larger ones, so no part of a result suffices alone. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,13 +21,15 @@ OF_THE_TOPIC: Final = {
     "unclean.leader.election.enable": "topic.unclean.leader.election.enable",
     "log.flush.interval.messages": "topic.flush.messages",
 }
-"""{a broker's setting: the topic's own}"""
+"""{broker setting: the topic's setting}"""
 REPLICATED: Final = "default.replication.factor=3"
 
 
 class Part(msgspec.Struct, frozen=True):
-    """`word`: NAME=VALUE as `--set` takes it, or a version of Kafka. `checks`: promises on which it bears; all if
-    empty."""
+    """Part of a change.
+
+    `word`: NAME=VALUE as `--set` takes it, or a version of Kafka. `checks`: promises that it may affect; all if empty.
+    """
 
     word: str
     checks: tuple[str, ...] = ()
@@ -40,9 +42,11 @@ def parts_for(
     brokers: int = 3,
     of_each: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[Part, ...]:
-    """Those that are not so already, and can be had of so many brokers. `settings`: in force, by name; `of_each`: the
-    same of each broker, of which any may lead. What the topic has of its own wins over its brokers', so there it is
-    the topic's that has to change."""
+    """Parts that change something and are possible with so many brokers.
+
+    `settings`: in force, by name. `of_each`: the same of each broker, any of which may lead. A topic's setting takes
+    precedence over its brokers', so that the part changes the topic's where it is set.
+    """
     each = of_each or (settings,)
     least, unclean, flush = (own if own in settings else name for name, own in OF_THE_TOPIC.items())
     acks, safe = str(settings.get("producer.acks", "")), _true(settings.get("producer.enable.idempotence"))
@@ -64,8 +68,10 @@ def parts_for(
 
 
 def changes(parts: tuple[Part, ...], size: int, replicas: int = 3) -> Iterator[tuple[str, ...]]:
-    """All of so many parts, as words. Where there is one replica, nobody asks for two in sync: what is never written
-    cannot be lost, and that is no help."""
+    """All changes of `size` parts, as words.
+
+    With one replica `min.insync.replicas=2` is no remedy: it prevents all writes, and so all losses.
+    """
     for chosen in combinations(parts, size):
         words = tuple(part.word for part in chosen)
         if replicas > 1 or REPLICATED in words or not any(word.endswith(IN_SYNC) for word in words):
@@ -73,13 +79,13 @@ def changes(parts: tuple[Part, ...], size: int, replicas: int = 3) -> Iterator[t
 
 
 def bears_on(change: tuple[str, ...], parts: tuple[Part, ...], check: str) -> bool:
-    """Whether each part of it may matter for that promise."""
+    """Whether each part of the change may affect that promise."""
     of = {part.word: part.checks for part in parts}
     return all(not of[word] or check in of[word] for word in change)
 
 
 def changed(choice: Choice, change: tuple[str, ...]) -> Choice:
-    """The choice with the change made: the last word on what files and `--set` say."""
+    """The choice with the change, which takes precedence over files and `--set`."""
     version = next((word.split()[1] for word in change if word.startswith(VERSION)), choice.kafka_version)
     words = tuple(word for word in change if not word.startswith(VERSION))
     names = {word.partition("=")[0] for word in words}
@@ -88,7 +94,7 @@ def changed(choice: Choice, change: tuple[str, ...]) -> Choice:
 
 
 def ends(check: str, before: frozenset[str], outcomes: list[Outcome]) -> bool:
-    """Whether none of these runs breaks the promise, nor one that was kept `before`; and all of them tell."""
+    """Whether all runs are conclusive, keep the promise, and break no other one than `before`."""
     return bool(outcomes) and all(
         not one.untold and check not in one.broken and set(one.broken) <= before for one in outcomes
     )

@@ -1,6 +1,6 @@
-"""Settings with which there would be nothing to ask: no topic, or nothing that is ever written. Pure.
+"""Rejects settings without any topic or without any successful write. Pure.
 
-Kafka starts with them, and refuses topics or writes later; whoever asks for advice is told at once, with file and line.
+Kafka starts with such settings, and refuses topics or writes later; advice reports them at once, with file and line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,16 @@ LEAST = "min.insync.replicas"
 
 
 def check_sense(everything: Everything, brokers: int, replicas: int) -> None:
-    """`replicas`: where nobody says so many. Raises UnusableSetting, one line for each rule that is broken."""
-    if told := list(_told(everything, brokers, replicas)):
-        raise UnusableSetting("\n".join(told))
+    """Check all rules. `replicas`: default count.
+
+    Raises UnusableSetting, a line for each broken rule.
+    """
+    if problems := list(_problems(everything, brokers, replicas)):
+        raise UnusableSetting("\n".join(problems))
 
 
-def _told(everything: Everything, brokers: int, replicas: int) -> Iterator[str]:
-    of_brokers, producer = _said_by_all(everything), everything.of(PRODUCER)
+def _problems(everything: Everything, brokers: int, replicas: int) -> Iterator[str]:
+    of_brokers, producer = _common_settings(everything), everything.of(PRODUCER)
     factor = of_brokers.get(FACTOR)
     many = int(str(factor.value)) if factor is not None else replicas
     if factor is not None and many > brokers:
@@ -34,8 +37,8 @@ def _told(everything: Everything, brokers: int, replicas: int) -> Iterator[str]:
         yield f"{_at(least, factor)}{LEAST}={least.value} must not be more than {limit}: {why}"
 
 
-def _said_by_all(everything: Everything) -> dict[str, Given]:
-    """To all of them at once, or to each in a file of its own."""
+def _common_settings(everything: Everything) -> dict[str, Given]:
+    """Settings that all brokers have alike, common or in a file of each."""
     first, *others = map(everything.of_broker, everything.brokers)
     return {
         name: one for name, one in first.items() if all(name in own and own[name].value == one.value for own in others)

@@ -1,4 +1,4 @@
-"""Outcomes of one fault over its seeds: which promise it breaks in which share of the runs, who waits and how long."""
+"""Outcomes of one fault over its seeds: shares of violations, and waiting times."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from emulator.judging.advice.outcomes import PROMISES, Outcome
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """`runs` of `of` runs break the promise of `check`; the first with `seed`, because of `reason`."""
+    """A broken promise: `runs` of `of` runs break `check`. `seed`, `reason`: of the first one."""
 
     check: str
     runs: int
@@ -20,8 +20,11 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class FaultSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """`told`: runs that say something; `untold`: why others don't. `writes`, `reads`: who waited, of each AZ the worst
-    of all runs."""
+    """Outcomes of one fault.
+
+    `told`: count of conclusive runs; `untold`: why others are inconclusive. `writes`, `reads`: the worst waits of each
+    AZ.
+    """
 
     fault: Fault
     runs: int
@@ -37,7 +40,7 @@ class FaultSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summaries_of(faults: Iterable[Fault], outcomes: Iterable[Outcome]) -> list[FaultSummary]:
-    """In the order of `faults`."""
+    """Summaries in the order of `faults`."""
     by_fault: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         by_fault.setdefault(outcome.fault, []).append(outcome)
@@ -49,18 +52,18 @@ def _seed(outcome: Outcome) -> int:
 
 
 def _summary(fault: Fault, outcomes: list[Outcome]) -> FaultSummary:
-    told = [one for one in outcomes if not one.untold]
+    conclusive = [one for one in outcomes if not one.untold]
     broken = []
     for check in PROMISES:
-        found = [one for one in told if check in one.broken]
+        found = [one for one in conclusive if check in one.broken]
         if found:
-            broken.append(Broken(check, len(found), len(told), found[0].seed, found[0].reasons[check]))
+            broken.append(Broken(check, len(found), len(conclusive), found[0].seed, found[0].reasons[check]))
     return FaultSummary(
         fault=fault,
         runs=len(outcomes),
-        told=len(told),
+        told=len(conclusive),
         untold=next((one.untold for one in outcomes if one.untold), ""),
         broken=tuple(broken),
-        writes=worst_of(one.writes for one in told),
-        reads=worst_of(one.reads for one in told),
+        writes=worst_of(one.writes for one in conclusive),
+        reads=worst_of(one.reads for one in conclusive),
     )

@@ -1,4 +1,4 @@
-"""All that there is to tell, as text, JSON and page take it."""
+"""Data of the report, for text, JSON and page."""
 
 from collections.abc import Iterator, Mapping
 
@@ -12,8 +12,11 @@ from emulator.judging.advice.summary import Broken, FaultSummary
 
 
 class Told(msgspec.Struct, frozen=True):
-    """`replays`: {fault: the command that plays its scenario again, without the seed}, of what breaks something.
-    `pairs`: if they were asked for."""
+    """Data of a report.
+
+    `replays`: {fault that breaks something: the command that replays its scenario, without the seed}. `pairs`: None if
+    not requested.
+    """
 
     advice: Advice
     base: Base
@@ -23,7 +26,10 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A cause by the first of its pairs. `ended`: pairs in which the change ends it; `others`: their names in words."""
+    """A cause by the first of its pairs.
+
+    `ended`: pairs in which the change ends it; `others`: other pairs.
+    """
 
     cause: Cause
     summary: FaultSummary

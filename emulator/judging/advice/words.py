@@ -1,4 +1,4 @@
-"""Advice in few words, for a terminal and a page. Pure."""
+"""Short texts of advice, for a terminal and a page. Pure."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ TITLES: Final = {
     "skipped-read": "skipped",
     "unseen": "unseen",
 }
-"""{check: a column's head}"""
+"""{check: heading of its column}"""
 VERBS: Final = {
     "lost-acknowledged": "lose acknowledged records",
     "duplicate": "leave records twice",
     "reordered": "break the order",
     "replica-divergence": "leave replicas that differ",
-    "read-then-lost": "take away what was read",
-    "non-monotonic-read": "give consumers again what they had",
-    "skipped-read": "leave something out as leaders change",
-    "unseen": "let consumers read past records",
+    "read-then-lost": "lose records that were read",
+    "non-monotonic-read": "return records to consumers again",
+    "skipped-read": "skip records at a change of leader",
+    "unseen": "let consumers skip records",
 }
 
 
@@ -85,42 +85,42 @@ def _left_line(left: Sequence[Finding]) -> str:
 
 
 def verdicts(summaries: Sequence[FaultSummary]) -> list[str]:
-    """A sentence for each promise that is broken, or one for all; and of how many faults nothing is known."""
+    """A sentence for each broken promise, or one for all; and the count of inconclusive faults."""
     tell = telling(summaries)
-    said = []
+    sentences = []
     for check, verb in VERBS.items():
         count = sum(any(one.check == check for one in summary.broken) for summary in tell)
         if count:
-            said.append(f"With these settings, {count} of {len(tell)} faults {verb}.")
-    if tell and not said:
-        said = [f"With these settings, none of {len(tell)} faults loses, doubles or reorders records."]
-    return [*said, *_untold(len(summaries) - len(tell), "fault", bool(tell))]
+            sentences.append(f"With these settings, {count} of {len(tell)} faults {verb}.")
+    if tell and not sentences:
+        sentences = [f"With these settings, none of {len(tell)} faults loses, doubles or reorders records."]
+    return [*sentences, *_untold(len(summaries) - len(tell), "fault", bool(tell))]
 
 
 def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
-    """What was played of how many, then a sentence for each promise that only pairs break."""
-    every = "all" if pairs.played == pairs.of else f"{pairs.played}, drawn by chance, of"
-    left_out = f"what one of the two breaks by itself is left out ({pairs.known})"
-    told = [f"Pairs of faults, {every} {pairs.of} runs; {left_out}."]
+    """Count of runs, then a sentence for each promise that only pairs break."""
+    every = "all" if pairs.played == pairs.of else f"{pairs.played}, drawn at random, of"
+    left_out = f"violations of one fault alone are left out ({pairs.known})"
+    sentences = [f"Pairs of faults, {every} {pairs.of} runs; {left_out}."]
     summaries = pairs.advice.summaries
     tell = telling(summaries)
     for check, verb in VERBS.items():
         count = sum(any(one.check == check for one in summary.broken) for summary in tell)
         if count:
-            told.append(f"{count} of {len(tell)} pairs {verb}, and neither of the two does.")
-    if len(told) == 1 and (tell or not summaries):
-        told.append("No pair breaks a promise that single faults leave whole.")
-    return [*told, *_untold(len(summaries) - len(tell), "pair")]
+            sentences.append(f"{count} of {len(tell)} pairs {verb}, and neither of the two does.")
+    if len(sentences) == 1 and (tell or not summaries):
+        sentences.append("No pair breaks a promise that single faults leave whole.")
+    return [*sentences, *_untold(len(summaries) - len(tell), "pair")]
 
 
 def telling(summaries: Sequence[FaultSummary]) -> list[FaultSummary]:
-    """Faults of which a run says something: of the others it is not known what they break."""
+    """Faults with a conclusive run."""
     return [one for one in summaries if one.told]
 
 
 def _untold(count: int, what: str, more: bool = False) -> list[str]:
-    words = f"{count} {what}{'s' if count != 1 else ''}{' more' if more else ''}"
-    return [f"Of {words} no run tells anything."] if count else []
+    words = f"{count} {'more ' if more else ''}{what}{'s' if count != 1 else ''}"
+    return [f"All runs of {words} are inconclusive."] if count else []
 
 
 def seeds_words(advice: Advice) -> str:
@@ -129,7 +129,7 @@ def seeds_words(advice: Advice) -> str:
 
 
 def change_words(change: Sequence[str] | None) -> str:
-    return " and ".join(change) if change else "none of those that were tried ends it"
+    return " and ".join(change) if change else "no tried change ends it"
 
 
 def wait_words(ms: float) -> str:

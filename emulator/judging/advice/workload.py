@@ -1,4 +1,4 @@
-"""A fault as the text of a scenario: a client in each AZ writes and reads, the fault strikes at its moment and ends."""
+"""A fault as the text of a scenario, in which a client in each AZ writes and reads."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -10,14 +10,17 @@ from emulator.judging.advice.faults import MOMENTS, Fault, Step
 
 TOPIC: Final = "advice"
 RATE: Final = 2
-"""Records per second of each client."""
-HEAD: Final = "# Written by faultline advise; play it with the settings that were asked about.\n"
+"""Rate of each client in records per second."""
+HEAD: Final = "# Written by faultline advise; play it with the settings under test.\n"
 
 
 def scenario_text(
     fault: Fault, version: str, replicas: int, settings: Mapping[str, Any], cluster: Cluster = THREE_AZS
 ) -> str:
-    """`settings`: what the person left to Kafka's defaults and has to be said here."""
+    """The scenario's text.
+
+    `settings`: values that the user left to defaults and the scenario needs.
+    """
     lines = [
         f"id: {fault.name}",
         f"title: {_json(f'{fault.text} {MOMENTS[fault.moment]}')}",
@@ -32,7 +35,7 @@ def scenario_text(
 
 
 def _topology(cluster: Cluster) -> Iterator[str]:
-    """Three AZs are what a scenario has that says nothing."""
+    """The topology; none for three AZs, a scenario's default."""
     if cluster.topology == THREE_AZS.topology:
         return
     yield "topology:"
@@ -43,7 +46,7 @@ def _topology(cluster: Cluster) -> Iterator[str]:
 
 
 def _started(cluster: Cluster) -> Iterator[Step]:
-    """Dedicated controllers, then the last of those that hold a replica, which is the controller where brokers are."""
+    """Start dedicated controllers, then brokers, the last replica holder first."""
     for node in cluster.names("controller"):
         if node not in cluster.names("broker"):
             yield {"start": node}
@@ -53,7 +56,7 @@ def _started(cluster: Cluster) -> Iterator[Step]:
 
 
 def _steps(fault: Fault, version: str, replicas: int, cluster: Cluster) -> Iterator[Step]:
-    """The clients are of the brokers' version: of what the person's own have by default nothing is known."""
+    """All steps; clients have the brokers' version, as the user's clients are unknown."""
     leader, *followers = cluster.holders()
     yield from _started(cluster)
     yield {"create-topic": {"topic": TOPIC, "assignment": list(cluster.holders(replicas))}}
@@ -108,8 +111,11 @@ def _mended(fault: Fault, leader: int, sessions: int) -> Iterator[Step]:
 
 
 def _in_order(mends: Iterable[Step], fault: Fault) -> Iterator[Step]:
-    """Links and session servers come first: a broker that comes back to a session server that was apart, or while most
-    of them are missing, so that no session expires, finds its own registration, and exits."""
+    """Mends in a safe order: links and ZooKeeper servers first.
+
+    A broker finds its own registration and exits, if it returns to a ZooKeeper server that was separated, or while most
+    of them are missing, so that no session expires.
+    """
     late: list[Step] = []
     for step in mends:
         if "start" not in step:

@@ -1,8 +1,7 @@
-"""Campaigns: many runs with one question, and the data set that they leave.
+"""Campaigns: many runs of a space of settings, and their data set.
 
-`space` (what is gone through, and ways to draw from it), `sweeps` (one in words, or in a file), `row` (what is known
-of a run: the data set's schema), `columns` (the same for Parquet and SQL), `dataset` (a directory of rows: whole
-parts, gone on with after a kill); `rows` (a judged run as a row), `playing` (draws to rows, on all cores); `cells`
-(rows summed up over the seeds), `words` (a cell's numbers, for people), `page` and `report` (what breaks, how often,
-and the command that plays it again).
+`space` (axes and ways to draw runs), `sweeps` (a space as words or as a file), `row` (facts about a run: the data set's
+schema), `columns` (the schema for Parquet and SQL), `dataset` (a directory of rows in whole parts, resumed after a
+kill); `rows` (a judged run as a row), `playing` (draws to rows, on all cores); `cells` (rows summed up over the seeds),
+`words` (texts of a cell's numbers), `page` and `report` (violations, their shares, and replay commands).
 """

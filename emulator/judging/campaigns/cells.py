@@ -1,6 +1,8 @@
-"""Rows summed up by cell: of each measure how often it is not zero, and its spread over the seeds. Pure.
+"""Sums up rows by cell: of each measure the share above zero, and its spread over the seeds.
 
-A cell keeps eight bytes a measure and run, and of each broken promise the first run that breaks it.
+Pure.
+
+A cell keeps eight bytes per measure and run, and of each broken promise the first run that breaks it.
 """
 
 from array import array
@@ -18,18 +20,21 @@ COUNTED: Final = ("acknowledged", "refused", "undecided", "lost", "duplicated", 
 TIMED: Final = ("time_to_new_leader_ms", "dual_leader_ms", "dual_controller_ms")
 CHANGES: Final = ("isr_shrinks", "isr_expands", "exits")
 UNAVAILABLE: Final = "unavailable_ms"
-"""By AZ: the measure is called `unavailable_ms.az-0`."""
+"""Measured by AZ: the measure is called `unavailable_ms.az-0`."""
 HARM: Final = ("lost", "duplicated", "reordered", "diverged")
-"""More than none of it is never wanted."""
+"""Measures whose every value above zero is harm."""
 PROMISES: Final = tuple(SUBJECTS)
 REASONS_MAX: Final = 5
 OUTCOMES_MAX: Final = 1_000
-"""Told apart in one cell."""
+"""Maximum of different outcomes in one cell."""
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Of one measure over a cell's runs. `runs`: those where it was measured; `above`: of these, where it is more than
-    zero. `low`, `median`, `high`: null where it was measured in none."""
+    """Spread of one measure over a cell's runs.
+
+    `runs`: count of runs with a value; `above`: count of those above zero. `low`, `median`, `high`: None without
+    values.
+    """
 
     runs: int
     above: int
@@ -43,7 +48,10 @@ class Spread(msgspec.Struct, frozen=True):
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """One promise that a cell's runs broke: how many of those that tell, and the first."""
+    """A promise that a cell's runs broke: `runs` of `of` conclusive runs.
+
+    `replay`: of the first.
+    """
 
     check: str
     runs: int
@@ -52,7 +60,7 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct):
-    """Runs of a cell whose outcome is the same: how many, and the first."""
+    """Runs of a cell with the same outcome: their count, and the first."""
 
     runs: int
     seed: int
@@ -60,7 +68,7 @@ class Outcome(msgspec.Struct):
 
 
 class Cell:
-    """One choice of version, settings and parameters, and what became of its runs."""
+    """One choice of version, settings and parameters, and the results of its runs."""
 
     def __init__(self, row: Row) -> None:
         self.number, self.scenario, self.kafka_version = row.cell, row.scenario, row.kafka_version
@@ -68,21 +76,21 @@ class Cell:
         self.replay = row.replay
         self.runs = self.judged = 0
         self.unknown: Counter[str] = Counter()
-        """{why a run says nothing: how many}"""
+        """{reason of inconclusive runs: count}"""
         self.outcomes: dict[str, Outcome] = {}
         self._violated: Counter[str] = Counter()
-        self._told: Counter[str] = Counter()
+        self._conclusive: Counter[str] = Counter()
         self._first: dict[str, tuple[int, str]] = {}
         self._values: dict[str, array[float]] = {}
         self._first_seed = row.seed
 
     def add(self, row: Row) -> None:
-        """In whatever order."""
+        """Add a row, in any order."""
         self.runs += 1
         if row.seed < self._first_seed:
             self._first_seed, self.replay = row.seed, row.replay
         if not row.judged:
-            # Once each: what is counted is runs, and two cuts of one link say the same if neither met traffic.
+            # Each reason once per run: two cuts of one link have the same reason if neither met traffic.
             reasons = dict.fromkeys(whenever(why) for why in (row.error, *row.unknown_because) if why)
             self.unknown.update(list(reasons)[:REASONS_MAX])
             return
@@ -90,7 +98,7 @@ class Cell:
         for name, value in _measured(row):
             self._values.setdefault(name, array("d")).append(value)
         for one in row.checks:
-            self._told[one.check] += one.verdict in ("held", "violated")
+            self._conclusive[one.check] += one.verdict in ("held", "violated")
             if one.verdict == "violated":
                 self._violated[one.check] += 1
                 self._first[one.check] = min(self._first.get(one.check, (row.seed, row.replay)), (row.seed, row.replay))
@@ -108,16 +116,16 @@ class Cell:
 
     @property
     def broken(self) -> tuple[Broken, ...]:
-        """In the order of the checks."""
+        """Broken promises, in the order of the checks."""
         return tuple(
-            Broken(name, self._violated[name], self._told[name], self._first[name][1])
+            Broken(name, self._violated[name], self._conclusive[name], self._first[name][1])
             for name in PROMISES
             if self._violated[name]
         )
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Those that were measured in at least one run."""
+        """Measures with a value in at least one run."""
         return tuple(name for name in ordered(self._values))
 
     def spread(self, measure: str) -> Spread:
@@ -130,7 +138,7 @@ class Cell:
 
 
 def cells_of(rows: Iterable[Row]) -> list[Cell]:
-    """In their order."""
+    """Cells in the order of their numbers."""
     cells: dict[int, Cell] = {}
     for row in rows:
         add_to(cells, row)
@@ -138,24 +146,24 @@ def cells_of(rows: Iterable[Row]) -> list[Cell]:
 
 
 def add_to(cells: dict[int, Cell], row: Row) -> None:
-    """{its number: cell}"""
+    """Add a row to `cells`, {number: cell}."""
     cells.setdefault(row.cell, Cell(row)).add(row)
 
 
 def ordered(measures: Iterable[str]) -> list[str]:
-    """Counts, unavailability by AZ, times, changes."""
+    """Measures in order: counts, unavailability by AZ, times, changes."""
     names = set(measures)
     azs = sorted(name for name in names if name.startswith(f"{UNAVAILABLE}."))
     return [name for name in (*COUNTED, *azs, *TIMED, *CHANGES) if name in names]
 
 
 def measures_of(cells: Iterable[Cell]) -> list[str]:
-    """Of all of them."""
+    """Measures of all cells, in order."""
     return ordered({name for cell in cells for name in cell.measures})
 
 
 def axes_of(cells: Iterable[Cell]) -> dict[str, list[str]]:
-    """{what differs between cells: its values, in their order}; `kafka_version`, then settings, then parameters."""
+    """{axis that differs between cells: its values}; `kafka_version`, settings, parameters."""
     found: dict[str, dict[str, None]] = {}
     cells = list(cells)
     for cell in cells:
@@ -166,7 +174,7 @@ def axes_of(cells: Iterable[Cell]) -> dict[str, list[str]]:
 
 
 def choice_of(cell: Cell) -> Mapping[str, str]:
-    """{axis: the cell's value}, whether others have it too or not."""
+    """{axis: the cell's value}, whether or not it differs between cells."""
     return {"kafka_version": cell.kafka_version, **cell.settings, **cell.parameters}
 
 

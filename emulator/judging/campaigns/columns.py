@@ -1,4 +1,4 @@
-"""The columns of rows, as Parquet has them and as Spark's SQL is told: both from the struct."""
+"""Columns of rows, for Parquet and for Spark's SQL, both derived from the struct."""
 
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
@@ -14,7 +14,7 @@ SQL: Final[dict[Any, str]] = {str: "STRING", int: "BIGINT", float: "DOUBLE", boo
 
 
 def sql_type(kind: Any) -> str:
-    """`ARRAY<STRING>` of tuple[str, ...]."""
+    """The SQL type of a Python type: `ARRAY<STRING>` of tuple[str, ...]."""
     if kind in SQL:
         return SQL[kind]
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -28,12 +28,12 @@ def sql_type(kind: Any) -> str:
 
 
 def sql_columns() -> str:
-    """All of them, those of folders too, as Spark is told of files that may not be there yet."""
+    """All columns, also those from folder names, for files that may not exist yet."""
     return ", ".join(f"`{name}` {sql_type(kind)}" for name, (kind, _) in described(Row).items())
 
 
 def arrow_schema() -> "pa.Schema":
-    """Of a file: what folders say is not in it."""
+    """Schema of a file, without the columns from folder names."""
     import pyarrow as pa
 
     columns = described(Row).items()

@@ -1,11 +1,11 @@
-"""A campaign on disk: rows in Parquet, written in bounded parts, each whole or not there.
+"""A campaign on disk: rows in Parquet, in bounded parts, each of which is whole or absent.
 
-    DIR/campaign.json                                       what was asked for, and the format
+    DIR/campaign.json                                       options, and the format
     DIR/runs/scenario=ID/kafka_version=V/part-N.parquet     rows
 
-A part is written under another name, synced, and renamed, at the latest after `PART_ROWS` rows or `PART_S` seconds. So
-a campaign that is killed has lost those of its last part, and no more; asked for again in the same words it goes on
-with the runs that no part has. Two at once cannot write to one: whoever writes holds a lock on campaign.json.
+A part is written under another name, synced, and renamed, at the latest after `PART_ROWS` rows or `PART_S` seconds. A
+killed campaign loses the rows of its last part alone. The same command resumes it with the runs that no part has. Two
+commands cannot write to one campaign: the writer holds a lock on campaign.json.
 """
 
 import fcntl
@@ -41,19 +41,22 @@ RUNS_FOLDER: Final = "runs"
 PART_ROWS: Final = 1_000
 PART_S: Final = 10.0
 BATCH_ROWS: Final = 1_000
-"""Read at once."""
+"""Rows read at once."""
 UNSAID: Final = ("settings_digest", "recordings_digest")
-"""What an older faultline did not say of a campaign that it began."""
+"""Fields that an older faultline did not write."""
 
 
 class UnusableCampaign(ValueError):
-    """One line: what is there is no campaign, another one, or damaged."""
+    """A directory without a campaign, with another one, or with a damaged one; one line."""
 
 
 class About(msgspec.Struct, frozen=True, kw_only=True):
-    """campaign.json. `command`: who began it, sim or sweep. `scenario_digest`: of the file as it was then;
-    `settings_digest`, `recordings_digest`: of what files with settings said, and of what runs are compared with, "" in
-    what an older faultline began, or without such files. `only`: so many runs of the space, drawn by chance; 0: all."""
+    """Contents of campaign.json.
+
+    `command`: the command that began it, sim or sweep. `scenario_digest`: of the file at that time. `settings_digest`,
+    `recordings_digest`: of settings files and of recordings for comparison, "" without such files, or in a campaign of
+    an older faultline. `only`: size of a random sample of the space's runs; 0: all.
+    """
 
     command: str
     space: Space
@@ -70,7 +73,7 @@ def is_campaign(directory: Path) -> bool:
 
 
 def about(directory: Path) -> About:
-    """Raises UnusableCampaign."""
+    """Read campaign.json. Raises UnusableCampaign."""
     path = directory / ABOUT_FILE
     try:
         found = msgspec.json.decode(read_regular(path), type=About)
@@ -84,7 +87,7 @@ def about(directory: Path) -> About:
 
 
 class Campaign:
-    """One that is being written. `done`: numbers of runs that it has already."""
+    """A campaign that is being written. `done`: numbers of runs that it has already."""
 
     def __init__(self, directory: Path, done: frozenset[int]) -> None:
         self.done = done
@@ -93,7 +96,7 @@ class Campaign:
         self._since_s = monotonic()
 
     def add(self, row: Row) -> None:
-        """In whatever order. Raises OSError."""
+        """Add a row, in any order. Raises OSError."""
         if not self._rows:
             self._since_s = monotonic()
         self._rows.append(row)
@@ -101,7 +104,7 @@ class Campaign:
             self.write_part()
 
     def write_part(self) -> None:
-        """All that was added; one file per scenario and version. Raises OSError."""
+        """Write all added rows, a file per scenario and version. Raises OSError."""
         parts: dict[tuple[str, ...], list[Row]] = {}
         for row in self._rows:
             parts.setdefault(tuple(getattr(row, key) for key in PARTITIONED_BY), []).append(row)
@@ -115,15 +118,16 @@ class Campaign:
 
 @contextmanager
 def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
-    """A new campaign in an empty directory, or one that was begun there in the same words. What was added is written
-    when the block ends, however it ends.
+    """Begin a campaign in an empty directory, or resume the same one there.
+
+    Added rows are written when the block ends, also on an error.
 
     Raises NotEmpty, ForeignDirectory, UnusableCampaign, OSError."""
     path = directory / ABOUT_FILE
     if not is_campaign(directory):
         _made(directory)
     with _locked(path):
-        if not path.stat().st_size:  # nobody has said yet what it is
+        if not path.stat().st_size:  # no command has written its options yet
             _say(path, wanted)
         _refuse_another(directory, wanted)
         for left in (directory / RUNS_FOLDER).rglob(".part-*"):
@@ -136,8 +140,11 @@ def writing(directory: Path, wanted: About) -> Iterator[Campaign]:
 
 
 def _made(directory: Path) -> None:
-    """With an empty campaign.json: whoever locks it first says what it is. Another that began at the same moment may
-    have made it, so it is never put in the place of one that is there, and locked."""
+    """Create the directory with an empty campaign.json.
+
+    The first command that locks the file writes its options. A concurrent command may have created the file, so an
+    existing one is locked and never replaced.
+    """
     try:
         prepare(directory)
     except NotEmpty:
@@ -149,7 +156,7 @@ def _made(directory: Path) -> None:
 
 
 def _say(path: Path, wanted: About) -> None:
-    """All of it, or nothing: the same command begins anew then."""
+    """Write all options or nothing; after a failure the same command can begin anew."""
     with named(path), path.open("r+b") as file:
         try:
             file.write(msgspec.json.format(msgspec.json.encode(wanted), indent=2) + b"\n")
@@ -160,7 +167,7 @@ def _say(path: Path, wanted: About) -> None:
 
 
 def rows_of(directory: Path) -> Iterator[Row]:
-    """All, a bounded number at a time. Raises UnusableCampaign."""
+    """All rows, a bounded number at a time. Raises UnusableCampaign."""
     for values, path in _parts(directory):
         with _read(path) as parquet:
             for batch in parquet.iter_batches(BATCH_ROWS):
@@ -169,7 +176,7 @@ def rows_of(directory: Path) -> Iterator[Row]:
 
 
 def numbers_of(directory: Path) -> Iterator[int]:
-    """Of the runs that it has. Raises UnusableCampaign."""
+    """Numbers of the campaign's runs. Raises UnusableCampaign."""
     for _, path in _parts(directory):
         with _read(path) as parquet:
             for batch in parquet.iter_batches(BATCH_ROWS, columns=["number"]):
@@ -186,7 +193,7 @@ def files_of(directory: Path) -> list[Path]:
 
 
 def _refuse_another(directory: Path, wanted: About) -> None:
-    """Raises UnusableCampaign where other runs were asked for than those that are there."""
+    """Raise UnusableCampaign if the campaign in the directory has other options."""
     found = about(directory)
     for field, what in (
         ("command", "was begun by another command"),
@@ -211,7 +218,10 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def lock(descriptor: int, directory: Path) -> None:
-    """What is open there is ours until it is closed. Raises UnusableCampaign: another command writes to `directory`."""
+    """Lock an open file until it is closed.
+
+    Raises UnusableCampaign: another command writes to `directory`.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -219,7 +229,7 @@ def lock(descriptor: int, directory: Path) -> None:
 
 
 def _write_part(path: Path, rows: Sequence[Row]) -> None:
-    """Synced before it has its name: a machine that dies leaves no part that is half there."""
+    """Write a part; it gets its name after the sync, so that a crash leaves no partial one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -242,7 +252,7 @@ def _write_part(path: Path, rows: Sequence[Row]) -> None:
 
 
 def _parts(directory: Path) -> Iterator[tuple[dict[str, str], Path]]:
-    """({what its folders say}, file), in order."""
+    """({column: value} from its folders, file) of all parts, in order."""
     folder = directory / RUNS_FOLDER
     if not folder.is_dir():
         return
@@ -259,7 +269,7 @@ def _parts(directory: Path) -> Iterator[tuple[dict[str, str], Path]]:
 
 @contextmanager
 def _read(path: Path) -> Iterator["pq.ParquetFile"]:
-    """Raises UnusableCampaign, whatever is wrong with the file."""
+    """Open a part. Raises UnusableCampaign for every fault of the file."""
     import pyarrow.parquet as pq
 
     try:

@@ -1,7 +1,7 @@
-"""A campaign's page: what breaks in which version and settings, how often, and the command that plays it again.
+"""A campaign's HTML page: violations by version and settings, shares, replay commands.
 
-One HTML file that needs nothing else: a heat map of each measure that differs between cells, and a table of broken
-promises. A cell is a button; what it opens has everything that is known of the cell, and works without a script.
+One file without dependencies: a heat map of each measure that differs between cells, and a table of broken promises. A
+cell is a button that opens all facts about the cell; it works without a script.
 """
 
 from collections import Counter
@@ -14,22 +14,22 @@ from emulator.judging.campaigns.cells import HARM, Cell, axes_of, choice_of, mea
 from emulator.judging.campaigns.words import ABSENT, meaning_of, percent, spread_words, title_of
 
 CELLS_MAX = 2_000
-"""Drawn; of more the page tells the broken promises alone."""
+"""Maximum of cells drawn; of more the page lists the broken promises alone."""
 BROKEN_MAX = 200
 OUTCOMES_MAX = 20
 REASONS_MAX = 10
 
 
-def page_of(title: str, told: Sequence[str], cells: Sequence[Cell]) -> str:
-    """`told`: lines below the title, of what was asked."""
+def page_of(title: str, description: Sequence[str], cells: Sequence[Cell]) -> str:
+    """The page. `description`: lines below the title that describe the options."""
     axes = axes_of(cells)
     drawn = cells if len(cells) <= CELLS_MAX else ()
-    parts = [_head(title, told, cells), _maps(drawn, axes), _broken(cells, axes), _unknown(cells)]
+    parts = [_head(title, description, cells), _maps(drawn, axes), _broken(cells, axes), _unknown(cells)]
     if len(cells) == 1:
         parts.append(_outcomes(cells[0]))
     parts += [_card(cell, axes) for cell in drawn]
     if not drawn:
-        parts.append(f'<p class="note">{len(cells)} cells are too many to draw; ask them with faultline sql.</p>')
+        parts.append(f'<p class="note">{len(cells)} cells are too many to draw; query them with faultline sql.</p>')
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     script = files(__package__).joinpath("page.js").read_text(encoding="utf-8")
     return (
@@ -41,16 +41,16 @@ def page_of(title: str, told: Sequence[str], cells: Sequence[Cell]) -> str:
     )
 
 
-def _head(title: str, told: Sequence[str], cells: Sequence[Cell]) -> str:
+def _head(title: str, description: Sequence[str], cells: Sequence[Cell]) -> str:
     runs, judged = sum(cell.runs for cell in cells), sum(cell.judged for cell in cells)
-    lines = [*told, f"{runs} runs in {len(cells)} cell{'s' if len(cells) != 1 else ''}; {judged} of them tell"]
+    lines = [*description, f"{runs} runs in {len(cells)} cell{'s' if len(cells) != 1 else ''}; {judged} conclusive"]
     return f"<header><h1>{escape(title)}</h1>{''.join(f'<p>{escape(line)}</p>' for line in lines)}</header>"
 
 
 def _broken(cells: Sequence[Cell], axes: dict[str, list[str]]) -> str:
     found = [(broken, cell) for cell in cells for broken in cell.broken]
     if not found:
-        return "<h2>What breaks</h2><p>No promise was broken in any run that tells.</p>"
+        return "<h2>What breaks</h2><p>No promise was broken in any conclusive run.</p>"
     found.sort(key=lambda one: (-one[0].runs / one[0].of, one[0].check, one[1].number))
     rows = [
         f'<tr><th scope="row">{escape(broken.check)}</th>{_choice(cell, axes)}'
@@ -71,11 +71,11 @@ def _unknown(cells: Sequence[Cell]) -> str:
         return ""
     rows = [f"<tr><td>{count}</td><td>{escape(text)}</td></tr>" for text, count in why.most_common(REASONS_MAX)]
     more = f'<p class="note">and {len(why) - REASONS_MAX} reasons more</p>' if len(why) > REASONS_MAX else ""
-    return f"<h2>Runs that tell nothing</h2>{_table('Why they are left out', ('runs', 'because'), rows)}{more}"
+    return f"<h2>Inconclusive runs</h2>{_table('Why they are left out', ('runs', 'because'), rows)}{more}"
 
 
 def _outcomes(cell: Cell) -> str:
-    """Of one cell alone: seeds with the same outcome, the rarest first."""
+    """Of a single cell: seeds with the same outcome, the rarest first."""
     if len(cell.outcomes) < 2:
         return ""
     groups = sorted(cell.outcomes.values(), key=lambda one: (one.runs, one.seed))
@@ -96,7 +96,7 @@ def _maps(cells: Sequence[Cell], axes: dict[str, list[str]]) -> str:
         return ""
     same, parts = [], []
     found = measures_of(cells)
-    for measure in sorted(found, key=lambda name: name not in HARM):  # what is worst comes first
+    for measure in sorted(found, key=lambda name: name not in HARM):  # harm comes first
         words = {spread_words(measure, cell.spread(measure), cell.judged) for cell in cells}
         if len(words) == 1:
             same.append(f"{title_of(measure)}: {words.pop()}")
@@ -107,7 +107,7 @@ def _maps(cells: Sequence[Cell], axes: dict[str, list[str]]) -> str:
 
 
 def _map(measure: str, cells: Sequence[Cell], axes: dict[str, list[str]]) -> str:
-    """Rows: all axes but the last; columns: its values."""
+    """A heat map. Rows: all axes but the last; columns: its values."""
     *upper, last = axes
     by_choice = {tuple(choice_of(cell).get(name, ABSENT) for name in axes): cell for cell in cells}
     values = {name: [*found, *([ABSENT] if _lacking(name, cells) else [])] for name, found in axes.items()}
@@ -136,14 +136,14 @@ def _lacking(name: str, cells: Iterable[Cell]) -> bool:
 
 
 def _square(measure: str, cell: Cell | None, top: float) -> str:
-    """Its heat is the median's part of the largest; that some runs have it and others don't is in its words."""
+    """A cell of a heat map. Heat: the median by the largest value, raised if a run is above 0."""
     if cell is None:
         return '<td class="heat"></td>'
     spread = cell.spread(measure)
     heat = (spread.median or 0.0) / top if top else 0.0
     if spread.above:
         heat = max(heat, 0.15 + 0.35 * spread.share * bool(measure in HARM))
-    words = spread_words(measure, spread, cell.judged) if cell.judged else "tells nothing"
+    words = spread_words(measure, spread, cell.judged) if cell.judged else "inconclusive"
     return (
         f'<td class="heat" style="--heat:{heat:.3f}"><button type="button" popovertarget="c{cell.number}">'
         f"{escape(words)}</button></td>"
@@ -151,7 +151,7 @@ def _square(measure: str, cell: Cell | None, top: float) -> str:
 
 
 def _card(cell: Cell, axes: dict[str, list[str]]) -> str:
-    """Everything of one cell."""
+    """All facts about one cell."""
     chosen = ", ".join(f"{name}={value}" for name, value in choice_of(cell).items() if name in axes)
     measures = "".join(
         f"<tr><th scope=row>{escape(title_of(name))}</th>"
@@ -163,7 +163,7 @@ def _card(cell: Cell, axes: dict[str, list[str]]) -> str:
     )
     return (
         f'<div popover id="c{cell.number}" class="card"><h3>{escape(chosen or cell.scenario)}</h3>'
-        f"<p>{cell.runs} runs, {cell.judged} tell. The first: {_command(cell.replay)}</p>"
+        f"<p>{cell.runs} runs, {cell.judged} conclusive. The first: {_command(cell.replay)}</p>"
         f"<table>{measures}</table>{f'<h4>Broken</h4><ul>{broken}</ul>' if broken else ''}"
         f'<button type="button" popovertarget="c{cell.number}" popovertargetaction="hide">Close</button></div>'
     )

@@ -1,6 +1,6 @@
-"""A campaign played: draws of a space to rows, on all cores.
+"""Plays a campaign: draws of a space to rows, on all cores.
 
-A worker resolves a cell once, for all of its seeds, and reads the scenario's file once, where no parameter changes it.
+A worker resolves a cell once for all its seeds, and reads the scenario's file once unless a parameter changes it.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -30,14 +30,17 @@ from emulator.settings.setting import Value
 from protocol.versions import ladder_name
 
 CELLS_CHECKED_MAX = 100
-"""One by one, before anything is played."""
+"""Maximum of cells that are checked one by one before the first run."""
 SCENARIOS_KEPT = 8
-"""Of a worker, by their parameters."""
+"""Maximum of scenarios that a worker keeps, by their parameters."""
 
 
 class CampaignAsked(msgspec.Struct, frozen=True):
-    """What a worker is told. `golden`: where recordings are, for cells that are as the scenario says; `keep`: a
-    directory for SEED/observations.json and verdict.json, "" keeps nothing."""
+    """Options of a worker.
+
+    `golden`: directory of recordings, for cells with the scenario's own settings. `keep`: directory for
+    SEED/observations.json and verdict.json, "" keeps nothing.
+    """
 
     space: Space
     golden: str = str(GOLDEN)
@@ -45,49 +48,54 @@ class CampaignAsked(msgspec.Struct, frozen=True):
 
 
 class Cells:
-    """Cells of a space, resolved."""
+    """Resolved cells of a space."""
 
-    def __init__(self, asked: CampaignAsked) -> None:
-        self._asked = asked
-        self._files = read_settings_files(asked.space.settings_files)
+    def __init__(self, options: CampaignAsked) -> None:
+        self._options = options
+        self._files = read_settings_files(options.space.settings_files)
         self._scenarios: dict[tuple[str, ...], Scenario] = {}
 
-    def asked(self, draw: Draw) -> SeedsAsked:
-        """As a command line would ask for the cell."""
-        space = self._asked.space
+    def options(self, draw: Draw) -> SeedsAsked:
+        """Options for the cell, as a command line would give them."""
+        space = self._options.space
         changed = draw.overrides != space.overrides or draw.parameters != space.parameters
         return SeedsAsked(
-            space.scenario, draw.kafka_version, draw.overrides, "" if changed else self._asked.golden,
-            self._asked.keep, space.settings_files, draw.parameters,
+            space.scenario, draw.kafka_version, draw.overrides, "" if changed else self._options.golden,
+            self._options.keep, space.settings_files, draw.parameters,
         )  # fmt: skip
 
     def named(self, draw: Draw) -> tuple[str, str]:
-        """(id of the scenario, version), also of what cannot be played: where parameters are why, as the scenario's
-        file stands without them."""
+        """(id of the scenario, version), also of a cell that cannot be played.
+
+        If its parameters are the reason, the scenario's file counts without them.
+        """
         for parameters in (draw.parameters, ()):
             with suppress(ValueError):
                 scenario = self._scenario(parameters)
                 return scenario.id, ladder_name(draw.kafka_version or scenario.default_version)
-        return self._asked.space.scenario, draw.kafka_version or ""
+        return self._options.space.scenario, draw.kafka_version or ""
 
     def resolved(self, draw: Draw) -> Resolved:
-        """Raises what reading and resolving a scenario raises: every one a ValueError."""
+        """The resolved cell. Raises ValueError, as reading and resolving a scenario do."""
         return resolve(self._scenario(draw.parameters), draw.kafka_version, settings_of(draw), self._files)
 
     def _scenario(self, parameters: tuple[str, ...]) -> Scenario:
         scenario = self._scenarios.get(parameters)
         if scenario is None:
-            scenario = find_scenario(self._asked.space.scenario, parameters)
+            scenario = find_scenario(self._options.space.scenario, parameters)
             if len(self._scenarios) >= SCENARIOS_KEPT:
                 self._scenarios.clear()
             self._scenarios[parameters] = scenario
         return scenario
 
 
-def check_cells(asked: CampaignAsked) -> Resolved:
-    """Whether all cells can be played; the first of them. Of many cells each value of each axis in each version, beside
-    the first of all others: what two settings say together is then told by the rows. Raises what `resolved` does."""
-    cells, space = Cells(asked), asked.space
+def check_cells(options: CampaignAsked) -> Resolved:
+    """Check that all cells can be played; returns the first.
+
+    Of many cells it checks each value of each axis in each version, beside the first value of all other axes. The rows
+    report contradictions of two settings. Raises the errors of `resolved`.
+    """
+    cells, space = Cells(options), options.space
     numbers = range(space.cells)
     if space.cells > CELLS_CHECKED_MAX:
         numbers = sorted(set(space.each_value()))  # type: ignore[assignment]
@@ -98,31 +106,31 @@ def check_cells(asked: CampaignAsked) -> Resolved:
 class CampaignWorker:
     """Plays runs of a space by their numbers. One per process."""
 
-    def __init__(self, asked: CampaignAsked) -> None:
-        self._space = asked.space
-        self._cells = Cells(asked)
+    def __init__(self, options: CampaignAsked) -> None:
+        self._space = options.space
+        self._cells = Cells(options)
         self._cell = -1
         self._worker: Worker | None = None
         self._resolved: Resolved | None = None
 
     def play(self, seed: int) -> Row:
-        """`seed`: a run's number."""
+        """The row of a run. `seed`: the run's number."""
         draw = self._space.draw(seed)
         about: dict[str, Any] = {
             "number": draw.number,
             "cell": draw.cell,
             "settings": _named(draw.overrides),
             "parameters": _named(draw.parameters),
-            "replay": replay_command(self._cells.asked(draw), draw.seed),
+            "replay": replay_command(self._cells.options(draw), draw.seed),
         }
         try:
             self._enter(draw)
-        except ValueError as error:  # these settings do not go together
-            told = " ".join(str(error).split())
+        except ValueError as error:  # contradictory settings
+            error_text = " ".join(str(error).split())
             scenario, version = self._cells.named(draw)
             return Row(
                 scenario=scenario, kafka_version=version, seed=draw.seed, faults=(), valid="unknown", code=UNUSABLE,
-                error=told, **about,
+                error=error_text, **about,
             )  # fmt: skip
         assert self._worker is not None and self._resolved is not None
         with collector_asleep():
@@ -131,19 +139,22 @@ class CampaignWorker:
             return row_of(result, run, scenario=scenario, kafka_version=version, **about)
 
     def _enter(self, draw: Draw) -> None:
-        """Its cell. Raises what `Cells.resolved` raises."""
+        """Enter the draw's cell. Raises the errors of `Cells.resolved`."""
         if draw.cell != self._cell or self._worker is None or self._resolved is None:
             self._resolved = self._cells.resolved(draw)
-            self._worker = Worker(self._cells.asked(draw), self._resolved)
+            self._worker = Worker(self._cells.options(draw), self._resolved)
             self._cell = draw.cell
 
 
 Rows = Generator[Row, None, None]
 
 
-def play_runs(asked: CampaignAsked, numbers: Sequence[int], processes: Processes = None) -> Rows:
-    """Rows in whatever order they come. Closing the iterator, as an interrupt does, ends all processes."""
-    yield from on_all_cores(CampaignWorker, asked, numbers, processes)
+def play_runs(options: CampaignAsked, numbers: Sequence[int], processes: Processes = None) -> Rows:
+    """Rows in the order of completion.
+
+    Closing the iterator, as an interrupt does, ends all processes.
+    """
+    yield from on_all_cores(CampaignWorker, options, numbers, processes)
 
 
 def settings_of(draw: Draw) -> dict[str, Value]:
@@ -152,12 +163,14 @@ def settings_of(draw: Draw) -> dict[str, Value]:
 
 
 def about_of(command: str, space: Space, only: int = 0, recordings: Iterable[Path] = ()) -> About:
-    """What such a campaign says of itself. `recordings`: files that runs are compared with. Raises what
-    `find_scenario` and reading settings files raise."""
+    """Contents of such a campaign's campaign.json. `recordings`: files for comparison.
+
+    Raises the errors of `find_scenario` and of reading settings files.
+    """
     scenario = find_scenario(space.scenario)
-    # What a file says, not where: its comments may be others. A scenario's own files are in its text by name alone.
+    # Digests cover values, not lines: comments may differ. A scenario's text has its own files by name alone.
     files = read_settings_files((*scenario.settings_files, *space.settings_files))
-    said = [(one.scope, one.broker, [(entry.name, entry.value) for entry in one.entries]) for one in files]
+    settings = [(one.scope, one.broker, [(entry.name, entry.value) for entry in one.entries]) for one in files]
     compared = [(path.name, path.read_bytes()) for path in recordings]
     return About(
         command=command,
@@ -165,7 +178,7 @@ def about_of(command: str, space: Space, only: int = 0, recordings: Iterable[Pat
         scenario_digest=_digest(written(scenario).encode()),
         faultline=installed_version(),
         only=only,
-        settings_digest=_digest(msgspec.json.encode(said)) if said else "",
+        settings_digest=_digest(msgspec.json.encode(settings)) if settings else "",
         recordings_digest=_digest(msgspec.json.encode(compared)),
     )
 
@@ -175,6 +188,6 @@ def _digest(data: bytes) -> str:
 
 
 def _named(words: Sequence[str]) -> dict[str, str]:
-    """{name: value} of `NAME=VALUE`, as a person wrote them."""
+    """{name: value} of `NAME=VALUE` words, as the user wrote them."""
     pairs = (word.partition("=") for word in words)
     return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""`report.html` of a campaign's directory, from its rows."""
+"""Writes `report.html` of a campaign's directory, from its rows."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ REPORT_FILE = "report.html"
 
 
 def write_report(directory: Path) -> Path:
-    """Raises UnusableCampaign where there is no run in it yet; OSError."""
+    """Write the report. Raises UnusableCampaign without any run; OSError."""
     found = about(directory)
     cells = cells_of(rows_of(directory))
     if not cells:
@@ -24,18 +24,18 @@ def write_report(directory: Path) -> Path:
 
 
 def page(space: Space, cells: Sequence[Cell], only: int = 0) -> str:
-    """Of a campaign that is over, or of what there is of it. `only`: so many runs of the space were asked for."""
+    """The page of a finished or partial campaign. `only`: size of a random sample of the space."""
     versions = ", ".join(dict.fromkeys(cell.kafka_version for cell in cells))
     last = space.first_seed + space.seeds - 1
     seeds = f"seed {last}" if space.seeds == 1 else f"seeds {space.first_seed} to {last}"
-    asked = f"{seeds} of each cell"
+    seeds_text = f"{seeds} of each cell"
     if only:
-        asked = f"{only} of {space.runs} runs, drawn by chance from {asked}"
+        seeds_text = f"{only} of {space.runs} runs, drawn at random from {seeds_text}"
     runs = sum(cell.runs for cell in cells)
     if runs < (only or space.runs):
-        asked += f", of which {runs} are there" if only else f", of which {runs} of {space.runs} runs are there"
-    told = [f"Kafka {versions}; {asked}; simulated, judged by the oracle"]
+        seeds_text += f", of which {runs} are there" if only else f", of which {runs} of {space.runs} runs are there"
+    description = [f"Kafka {versions}; {seeds_text}; simulated, judged by the oracle"]
     fixed = [*space.overrides, *space.parameters, *space.settings_files]
     if fixed:
-        told.append(f"in every cell: {', '.join(fixed)}")
-    return page_of(f"{cells[0].scenario}: what came of it", told, cells)
+        description.append(f"in every cell: {', '.join(fixed)}")
+    return page_of(f"{cells[0].scenario}: results", description, cells)

@@ -1,4 +1,4 @@
-"""A run's row: what the oracle, the measures and the trace say of it."""
+"""Builds the row of a run from the oracle's verdict, the measures and the trace."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,14 +12,17 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import FaultAsked, IsrChangeAsked, IsrChangeEnded, MachineFault
 
 FAULTS_MAX = 100
-"""Told of one run."""
+"""Maximum of faults in a row."""
 MENDING = ("start", "resume", "start-refused", "died")
-"""What is told of machines and is no fault of theirs."""
+"""Values of `what` in a `machine_fault` that are no faults."""
 GRANTED = "done"
 
 
 def row_of(result: SeedResult, run: JudgedRun | None, **about: Any) -> Row:
-    """`about`: what it was, the fields of `Row` up to `parameters`, and `replay`."""
+    """The row of a run.
+
+    `about`: its options, the fields of `Row` up to `parameters`, and `replay`.
+    """
     row = {"seed": result.seed, "code": result.code, "error": result.error, "broken": result.broken, **about}
     if run is None:
         return Row(faults=(), valid="unknown", **row)
@@ -49,7 +52,7 @@ def row_of(result: SeedResult, run: JudgedRun | None, **about: Any) -> Row:
 
 
 def seed_result(row: Row) -> SeedResult:
-    """What was made a row of: of a campaign that goes on, some seeds are there already."""
+    """The result from which a row was made; a resumed campaign has some seeds as rows already."""
     return SeedResult(
         seed=row.seed,
         code=row.code,
@@ -73,7 +76,7 @@ def valid_word(verdict: Verdict) -> str:
 
 
 def _counts(verdict: Verdict) -> dict[str, Any]:
-    """Nothing where nothing could be judged."""
+    """Counts of violations; None where a check was not judged."""
     found = {}
     for column, name in COUNTS.items():
         check = verdict.checks.get(name)
@@ -93,15 +96,15 @@ def _measures(verdict: Verdict) -> dict[str, Any]:
 
 
 def _isr_changes(world: SimulatedWorld) -> dict[str, Any]:
-    """Those that were granted."""
-    asked: dict[tuple[str, str, int], str] = {}
+    """Counts of successful ISR changes."""
+    requested: dict[tuple[str, str, int], str] = {}
     granted = {"shrink": 0, "expand": 0}
     for node, _, _, _, _, event in world.trace.entries:
         match event:
             case IsrChangeAsked(topic=topic, partition=partition, change=change):
-                asked[node, topic, partition] = change
+                requested[node, topic, partition] = change
             case IsrChangeEnded(topic=topic, partition=partition, result=result) if result == GRANTED:
-                change = asked.pop((node, topic, partition), "")
+                change = requested.pop((node, topic, partition), "")
                 if change in granted:
                     granted[change] += 1
             case _:

@@ -1,8 +1,8 @@
-"""A space of runs, and the ways to draw from it.
+"""A space of runs, and ways to draw from it.
 
-A space is a scenario and *axes*: versions, settings, parameters of its steps, each with the values it is to have.
-Every choice of one value per axis is a *cell*, and each cell is played with every seed. Runs have numbers, a cell's
-seeds side by side, the first axis slowest: a run is known by one number, and nothing is kept of those to come.
+A space is a scenario and *axes*: versions, settings and parameters of its steps, each with a list of values. Every
+choice of one value per axis is a *cell*, and each cell is played with every seed. Runs have numbers, a cell's seeds
+side by side, the first axis slowest. So one number identifies a run, and no list of runs is stored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,20 +14,23 @@ import msgspec
 
 RUNS_MAX = 10_000_000
 SEED_MAX = 2**63 - 1
-"""A column of whole numbers has 64 bits."""
+"""A column of integers has 64 bits."""
 AXES_MAX = 12
 VALUES_MAX = 1_000
-"""Of one axis."""
+"""Maximum of values of one axis."""
 
 Kind = Literal["version", "setting", "parameter"]
 
 
 class UnusableSpace(ValueError):
-    """One line that says what is wrong with an axis."""
+    """An invalid axis; one line."""
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """`name`: of a setting or parameter; of versions `kafka_version`. `values` as a person wrote them."""
+    """An axis. `name`: of a setting or parameter; of versions `kafka_version`.
+
+    `values`: as the user wrote them.
+    """
 
     kind: Kind
     name: str
@@ -47,7 +50,10 @@ class Draw(msgspec.Struct, frozen=True):
 
 
 class Space(msgspec.Struct, frozen=True, kw_only=True):
-    """`overrides`, `parameters`, `settings_files`: what all runs have, as words of the command line."""
+    """A space.
+
+    `overrides`, `parameters`, `settings_files`: common to all runs, as words of the command line.
+    """
 
     scenario: str
     axes: tuple[Axis, ...] = ()
@@ -67,7 +73,7 @@ class Space(msgspec.Struct, frozen=True, kw_only=True):
         return self.cells * self.seeds
 
     def each_value(self) -> Iterator[int]:
-        """Cells in which every value of every axis occurs with every version; of all other axes the first value."""
+        """Cells with every value of every axis in every version, other axes at their first value."""
         steps = {
             axis.name: prod(len(one.values) for one in self.axes[place:]) for place, axis in enumerate(self.axes, 1)
         }
@@ -105,14 +111,17 @@ def _words(axes: Sequence[Axis], kind: str, chosen: dict[str, str]) -> tuple[str
 
 
 def checked(space: Space) -> Space:
-    """The same. Raises UnusableSpace where an axis has no value, one twice, or there is too much of it all."""
+    """The space itself.
+
+    Raises UnusableSpace: an axis has no value or one twice, or a limit is exceeded.
+    """
     if len(space.axes) > AXES_MAX:
         raise UnusableSpace(f"{len(space.axes)} axes: at most {AXES_MAX}")
     fixed = {word.partition("=")[0].strip() for word in (*space.overrides, *space.parameters)}
     names: set[str] = set()
     for axis in space.axes:
         if axis.name in names | fixed:
-            raise UnusableSpace(f"{axis.name}: is given twice; give its values in one word, A,B")
+            raise UnusableSpace(f"{axis.name}: duplicate axis; give its values in one word, A,B")
         names.add(axis.name)
         twice = [value for number, value in enumerate(axis.values) if value in axis.values[:number]]
         if not axis.values or "" in axis.values:
@@ -132,10 +141,10 @@ def checked(space: Space) -> Space:
 
 
 def all_of(space: Space) -> range:
-    """Every run."""
+    """Numbers of all runs."""
     return range(space.runs)
 
 
 def some_of(space: Space, count: int, seed: int = 1) -> list[int]:
-    """So many of them, each at most once, drawn from `seed`; in their order. A sample, never a proof."""
+    """Numbers of `count` different runs, drawn from `seed`, sorted. A sample, never a proof."""
     return sorted(Random(seed).sample(range(space.runs), min(count, space.runs)))

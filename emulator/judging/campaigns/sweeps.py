@@ -1,4 +1,4 @@
-"""A sweep as words of a command line, or as a file: which scenario, and the values of each axis.
+"""A sweep as words of a command line, or as a file: a scenario, and the values of each axis.
 
     id: cap-choice
     title: what three settings keep and lose on each side of a cut
@@ -9,7 +9,7 @@
     seeds: 1..5
     measures: [isr_shrinks]
 
-`scenarios/sweeps/` has those that come with faultline. One value is no axis: all cells have it.
+`scenarios/sweeps/` has the files that come with faultline. A single value is no axis: all cells have it.
 """
 
 import re
@@ -37,7 +37,7 @@ FILE_BYTES_MAX = 1 << 20
 VERSION = "kafka_version"
 BRACKETS = {"[": "]", "{": "}"}
 Named = tuple[str, tuple[str, ...]]
-"""An axis, or what all cells have: (name, values)."""
+"""An axis, or a value of all cells: (name, values)."""
 MEASURES = (*COUNTED, *TIMED, *CHANGES)
 
 
@@ -67,7 +67,7 @@ def sweep_of(
     seeds: range,
     settings_files: Sequence[str] = (),
 ) -> Space:
-    """Of `NAME=A,B` words. Raises UnusableSpace, UnknownVersion."""
+    """The space of `NAME=A,B` words. Raises UnusableSpace, UnknownVersion."""
     named: dict[Kind, Iterable[Named]] = {"setting": map(_named, sets), "parameter": map(_named, parameters)}
     return _space(scenario, named, tuple(values_in(versions or "")), seeds, settings_files)
 
@@ -79,7 +79,7 @@ def _space(
     seeds: range,
     settings_files: Sequence[str] = (),
 ) -> Space:
-    """One value is no axis: all cells have it. Raises UnusableSpace, UnknownVersion."""
+    """The space; a single value is no axis. Raises UnusableSpace, UnknownVersion."""
     axes = [Axis("version", VERSION, tuple(versions))] if len(versions) > 1 else []
     fixed: dict[Kind, tuple[str, ...]] = {}
     for kind, pairs in named.items():
@@ -103,7 +103,10 @@ def _space(
 
 
 def _check_versions(versions: Sequence[str]) -> None:
-    """Cells are told apart by what their rows say. Raises UnusableSpace, UnknownVersion."""
+    """Check that versions differ, because rows identify cells by them.
+
+    Raises UnusableSpace, UnknownVersion.
+    """
     known: dict[str, str] = {}
     for word in versions:
         version = ladder_name(word)
@@ -113,7 +116,7 @@ def _check_versions(versions: Sequence[str]) -> None:
 
 
 def _named(word: str) -> Named:
-    """`NAME=A,B`. Raises UnusableSpace."""
+    """(name, values) of `NAME=A,B`. Raises UnusableSpace."""
     name, equals, given = word.partition("=")
     values = tuple(values_in(given))
     if not equals or not name.strip() or not values:
@@ -122,7 +125,7 @@ def _named(word: str) -> Named:
 
 
 def values_in(given: str) -> Iterator[str]:
-    """`a,b` at its commas, but for those in brackets and between quotes: `[0,1],[1,0]`, `"d0,d1",d2`."""
+    """Parts of `a,b`, without a split in brackets and quotes: `[0,1],[1,0]`, `"d0,d1",d2`."""
     value, quoted = "", ""
     closing: list[str] = []
     for character in given:
@@ -154,13 +157,15 @@ def values_in(given: str) -> Iterator[str]:
 
 
 def shipped() -> dict[str, Path]:
-    """{name: file} of those that come with faultline."""
+    """{name: file} of the sweeps that come with faultline."""
     return {path.stem: path for path in sorted((SCENARIOS / FOLDER).glob("*.yaml"))}
 
 
 def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
-    """One that comes with faultline, or a file of a sweep; None: the name or file is no sweep's. `seeds`: instead of
-    its own. Raises ScenarioErrors, UnusableSpace, UnusableSeeds, OSError."""
+    """A sweep by its name, or by its file; None: neither is a sweep.
+
+    `seeds`: instead of its own. Raises ScenarioErrors, UnusableSpace, UnusableSeeds, OSError.
+    """
     path = shipped().get(given, Path(given))
     if path.suffix != ".yaml" or not path.is_file():
         return None
@@ -168,7 +173,7 @@ def find_sweep(given: str, seeds: range | None = None) -> Sweep | None:
     reader = Reader()
     root = reader.document(text)
     if root is None or "steps" in {key for key, _, _ in Reader().pairs(root, "")}:
-        return None  # a scenario, or what whoever reads one will tell of
+        return None  # a scenario, or a file whose errors the scenario reader reports
     fields = reader.fields(root, "a sweep", KEYS, REQUIRED)
     texts = {key: reader.text(fields[key]) or "" for key in REQUIRED if key in fields}
     own = reader.text(fields["seeds"]) if "seeds" in fields else None
@@ -220,7 +225,10 @@ def _of_file(reader: Reader, node: Node | None) -> Iterator[Named]:
 
 
 def measure_named(name: str, where: str = "") -> str:
-    """The same. `where` it was said; by default on the command line. Raises UnusableSpace."""
+    """The name of a measure. `where`: its source; default: the command line.
+
+    Raises UnusableSpace.
+    """
     if name not in MEASURES:
         known = {**{one: one for one in MEASURES}, **{title_of(one): one for one in MEASURES}}
         close: list[Any] = get_close_matches(name, known, n=1)

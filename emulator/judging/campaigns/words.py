@@ -1,4 +1,4 @@
-"""A cell's numbers in few words, for a terminal's table and a page. Pure."""
+"""Texts of a cell's numbers, for a terminal's table and a page. Pure."""
 
 from typing import Final
 
@@ -13,11 +13,11 @@ TITLES: Final = {
     "isr_expands": "ISR expands",
 }
 ABSENT: Final = "–"
-"""It was measured in no run."""
+"""Text of a measure without a value."""
 
 
 def title_of(measure: str) -> str:
-    """`unavailable az-0`"""
+    """Title of a measure: `unavailable az-0`."""
     if measure.startswith(f"{UNAVAILABLE}."):
         return f"unavailable {measure.partition('.')[2]}"
     return TITLES.get(measure, measure)
@@ -25,13 +25,15 @@ def title_of(measure: str) -> str:
 
 def meaning_of(measure: str) -> str:
     if measure.startswith(f"{UNAVAILABLE}."):
-        return f"how long writes of clients in {measure.partition('.')[2]} kept failing, of the worst of them"
+        return f"total time of failing writes of the worst client in {measure.partition('.')[2]}"
     return described(Row)[measure][1]
 
 
 def spread_words(measure: str, spread: Spread, runs: int) -> str:
-    """`3`, `0–4 in 40%` (more than zero in so many runs), `5.1–6.2 s`, `5.1 s in 80%` (measured in so many of
-    `runs`)."""
+    """Text of a spread: `3`, `0–4 in 40%` (above zero in 40%), `5.1–6.2 s`, `5.1 s in 80%`.
+
+    The last one has a value in 80% of `runs`.
+    """
     if spread.low is None or spread.high is None:
         return ABSENT
     low, high = _number(measure, spread.low), _number(measure, spread.high)
@@ -43,7 +45,7 @@ def spread_words(measure: str, spread: Spread, runs: int) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Never 0% of something, nor 100% of less than all."""
+    """A percentage that is 0% for zero only, and 100% for all only."""
     share = 100 * part / whole if whole else 0.0
     if 0 < share < 1:
         return "<1%"

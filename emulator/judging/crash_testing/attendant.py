@@ -1,8 +1,7 @@
-"""The attendant of a simulated run: does the killing, and starts again what should be alive, as somebody who looks
-after the machines would.
+"""Crash driver of a simulated run: kills nodes and restarts them, as an operator would.
 
-Who should be alive is what the script last said: a node that it has started and not killed, stopped or given a full
-disk. A broker that is started before its old session has expired exits (semantics 11.10); it is started again until it
+The script decides which nodes should be alive: those that it has started and not killed, stopped or given a full disk.
+A broker that restarts before its old session has expired exits (semantics 11.10); the driver restarts it until it
 stays.
 """
 
@@ -22,12 +21,12 @@ from protocol.events import MachineFault
 from protocol.kinds import ExitKind
 
 AGAIN_MS = 3_000.0
-"""From a node's own end (it exited) to the next try."""
+"""Time from a node's own exit to its next start."""
 STARTS_MAX = 500
 
 
 class Exited(msgspec.Struct, frozen=True):
-    """A life that ended by itself."""
+    """An incarnation that ended by itself."""
 
     at_ms: float
     node: str
@@ -37,8 +36,10 @@ class Exited(msgspec.Struct, frozen=True):
 
 
 class Attendant:
-    """`hit_ms`: when the planned death came, None before. Give `look` to the world as part of `after_step`, and call
-    `attend` before anything starts."""
+    """Driver of deaths and restarts. `hit_ms`: time of the planned death, None before it.
+
+    `look` is a part of the world's `after_step`; `attend` precedes every start.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -62,7 +63,7 @@ class Attendant:
     # --- what the script orders ---
 
     def do(self, node: SimulatedNode, order: act.Act) -> None:
-        """The player's action, with what the attendant has to know of it."""
+        """Do the player's action and record its meaning for the driver."""
         self.logs.ordered(order.action, self._world.nodes, self._world.now_ms)
         match order.action:
             case act.Start(name):
@@ -80,7 +81,7 @@ class Attendant:
                 pass
         about = self._world.nodes.get(getattr(order.action, "node", ""))
         if about is not None and not about.alive and act.unfit(order.action, alive=False, paused=False):
-            self._done(node, order, "")  # it died before the script thinks
+            self._done(node, order, "")  # it died while the script takes it for alive
             return
         self._world.executor.do(node, order)
 
@@ -92,7 +93,7 @@ class Attendant:
     # --- starting ---
 
     def start_all(self) -> None:
-        """Every node should be alive from now on."""
+        """Start every node, and keep it alive from now on."""
         for name, node in self._world.nodes.items():
             if name != OBSERVER:
                 self._wanted.add(name)
@@ -118,7 +119,7 @@ class Attendant:
     # --- looking ---
 
     def look(self, node: SimulatedNode, now_ms: float) -> None:
-        """`node` has handled an input, or has died."""
+        """Inspect `node` after an input or its death."""
         name = node.node.name
         if name == OBSERVER:
             if not self._armed and self._player.step_number >= self.plan.step:
@@ -153,7 +154,7 @@ class Attendant:
     # --- killing ---
 
     def _moment(self) -> None:
-        """The step has begun, and `later_ms` have passed."""
+        """The step has begun, and `later_ms` have passed: kill the victim, or arm its storage."""
         if self.hit_ms is not None:
             return
         if self.plan.operations < 0 and self._world.nodes[self.plan.victim].alive:
@@ -162,7 +163,7 @@ class Attendant:
             self._arm(max(0, self.plan.operations))
 
     def strike(self) -> None:
-        """The planned death, now; or the orderly stop, which takes its time."""
+        """Kill the victim now, or begin its orderly stop."""
         world, victim = self._world, self.plan.victim
         self._about_to_die()
         if self.plan.orderly:
@@ -177,7 +178,7 @@ class Attendant:
         def before(operation: str, path: str) -> None:
             nonlocal left
             if not world.nodes[victim].alive:
-                return  # what is done to a dead node's disk is not its own doing
+                return  # operations on a dead node's disk are not its own
             left -= 1
             if left < 0:
                 self._about_to_die()
@@ -198,6 +199,6 @@ class Attendant:
             self._arm(self.plan.again)
 
     def spare(self) -> None:
-        """Nobody is killed any more."""
+        """Kill no node any more."""
         self._lives_left = 0
         self._world.watch_storage(self.plan.victim, None)

@@ -1,4 +1,4 @@
-"""Partitions that do not settle because of an error of the controller in office (semantics 8)."""
+"""Partitions that do not settle because of an error of the active controller (semantics 8)."""
 
 from collections.abc import Collection, Sequence
 
@@ -22,7 +22,7 @@ def controller_error(
     assigned: Sequence[int],
     isr: Collection[int],
 ) -> str:
-    """The rule that keeps `topic_partition` as it is; "" if none does."""
+    """The rule that keeps `topic_partition` unsettled; "" if none does."""
     for controller in controllers_of(world).values():
         if not controller.active:
             continue

@@ -1,4 +1,4 @@
-"""What a network run left behind, as the simulated world's truth is told: from its events and its disks."""
+"""The truth about a network run, from its events and its disks."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -40,7 +40,7 @@ WANTED: tuple[type[Event], ...] = (
 
 
 def happened(run_dir: Path) -> list[Happened]:
-    """The events that count, of all nodes, in order of time. A line that a kill has torn is left out."""
+    """Relevant events of all nodes in order of time, without lines that a kill has cut off."""
     return sorted(_read(run_dir), key=lambda one: one[4])
 
 
@@ -53,7 +53,7 @@ def _read(run_dir: Path) -> Iterator[Happened]:
 
 
 def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) -> Truth:
-    """Logs from the disks; operations, offices and steps back from the events."""
+    """The truth: logs from the disks; operations, terms and decreases from the events."""
     truth = Truth()
     for node in topology.with_role("broker"):
         with_files(run_dir, node.name, partial(read_logs, truth, node.name))
@@ -112,7 +112,7 @@ def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) ->
 
 
 def _life_ended(truth: Truth, topic: str, name: str) -> None:
-    """What was seen of a topic until now was of one that is called `name` from here on, and gone on request."""
+    """Rename a deleted topic's facts to `name`; it is gone on request."""
 
     def renamed(topic_partition: TopicPartition) -> TopicPartition:
         return (name, topic_partition[1]) if topic_partition[0] == topic else topic_partition
@@ -131,13 +131,18 @@ def _life_ended(truth: Truth, topic: str, name: str) -> None:
 def recoveries_of(
     left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[DiskLost], events: list[Happened]
 ) -> list[Recovery]:
-    """What the next life found of what one left. A life that never told of its log is passed over."""
+    """Logs that incarnations left, compared with their successors' logs.
+
+    An incarnation without events about its log is skipped.
+    """
     found: list[Recovery] = []
     loaded: dict[tuple[str, int, TopicPartition], tuple[float, int]] = {}
     for node, incarnation, _, _, at_ms, event in events:
         if isinstance(event, LogLoaded):
             loaded[node, incarnation, (event.topic, event.partition)] = (at_ms, event.log_end)
-        elif isinstance(event, LogCreated):  # nothing was there, unless the same life has loaded and deleted it before
+        elif isinstance(
+            event, LogCreated
+        ):  # it was missing, unless the same incarnation has loaded and deleted it before
             loaded.setdefault((node, incarnation, (event.topic, event.partition)), (at_ms, 0))
     held: dict[tuple[str, TopicPartition], list[Batch]] = {}
     for one in left:

@@ -1,6 +1,7 @@
-"""What became of one record: who held it when, which leader took office without it, and what had taken it from there.
+"""Explains a lost record: its holders, the leader elected without it, the removing event.
 
-The first leader without it, behind the last one that had it, is the very event: all that follow copy that one's log.
+The decisive event is the first leader without the record after the last leader with it. Later leaders copy that one's
+log.
 """
 
 from collections.abc import Iterator
@@ -14,16 +15,16 @@ from emulator.topology import broker_name
 from protocol.ids import TopicPartition
 
 ANY_END = -1
-"""Of a leader that took no office: where its log ended then is not told."""
+"""In place of the log end of a leader whose election no event reports."""
 
 
 class Fate(msgspec.Struct, frozen=True):
-    """`record`, as a leader wrote it, at `offset`. `committed_ms`: when a leader that had it counted it as committed;
-    None: never.
+    """A copy of `record`, as a leader wrote it, at `offset`.
 
-    `by`: the leader that took office without it. `held`: (epoch, broker) of the last before that had it, or wrote it.
-    `gone`: what took it from `by`, or, where no leader came after, from who held it; None: `by` had never had it, or
-    nothing tells."""
+    `committed_ms`: when a leader with it counted it as committed; None: never. `by`: the leader elected without it.
+    `held`: (epoch, broker) of the last leader before that had it, or wrote it. `gone`: the event that removed it from
+    `by`, or from the last holder where no leader came after; None: `by` never had it, or no event reports it.
+    """
 
     topic_partition: TopicPartition
     record: Written
@@ -35,7 +36,7 @@ class Fate(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The event, in words."""
+        """Description of the event."""
         topic, partition = self.topic_partition
         what = f"{topic}-{partition}@{self.offset} of epoch {self.record.epoch}"
         if self.by is not None:
@@ -50,15 +51,17 @@ class Fate(msgspec.Struct, frozen=True):
 
 
 class Fates:
-    """Of the records of a run."""
+    """Fates of the records of a run."""
 
     def __init__(self, history: History, logs: ReplicaLogs) -> None:
         self._history = history
         self._logs = logs
 
     def of(self, topic_partition: TopicPartition, offset: int, digest: int) -> list[Fate]:
-        """Of each place where leaders wrote what is known by `digest` (0: whatever they wrote): as the last of them
-        wrote it there. `offset` -1: any."""
+        """Fates of the record with `digest` (0: any), by its last write at each offset.
+
+        `offset` -1: any.
+        """
         last: dict[int, Written] = {}
         for batch in self._history.written.get(topic_partition, []):
             if digest in (0, batch.digest) and (offset < 0 or batch.first <= offset <= batch.last):
@@ -68,8 +71,10 @@ class Fates:
         return [self._fate(topic_partition, at, batch) for at, batch in sorted(last.items())]
 
     def replaced(self, topic_partition: TopicPartition, offset: int) -> list[Fate]:
-        """Of all that leaders wrote at `offset` before they wrote there for the last time. That may have been the same
-        once more: what is sent again may find its old place empty."""
+        """Fates of all records that leaders wrote at `offset` before the last one.
+
+        The last one may be the same record: a resent record may find its old offset empty.
+        """
         written = [b for b in self._history.written.get(topic_partition, []) if b.first <= offset <= b.last]
         final = max(written, key=lambda batch: (batch.epoch, batch.at_ms), default=None)
         return [
@@ -79,10 +84,10 @@ class Fates:
         ]
 
     def _fate(self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float = inf) -> Fate:
-        """`until_ms`: when the same was written there again."""
+        """`until_ms`: when the same record was written there again."""
         untold = list(self._untold(topic_partition))
         own = [led.epoch for led in untold if led.broker == record.broker and led.at_ms <= record.at_ms]
-        epoch = max([record.epoch, *own])  # in which its writer led, told or not
+        epoch = max([record.epoch, *own])  # epoch in which its writer led, reported or not
         held, held_ms = (epoch, record.broker), record.at_ms
         by: Led | None = None
         for led in self._later(topic_partition, record, epoch, until_ms, untold):
@@ -103,7 +108,7 @@ class Fates:
     def _later(
         self, topic_partition: TopicPartition, record: Written, epoch: int, until_ms: float, untold: list[Led]
     ) -> list[Led]:
-        """Who led in a later epoch than this, or in the record's again, from before `until_ms`."""
+        """Leaders of later epochs, or of the record's epoch again, from before `until_ms`."""
         leaders = [*self._history.leaders.get(topic_partition, []), *untold]
         later = [
             led
@@ -117,7 +122,7 @@ class Fates:
         return sorted(later, key=lambda led: (led.epoch, led.at_ms))
 
     def _untold(self, topic_partition: TopicPartition) -> Iterator[Led]:
-        """Who was elected again while it led on in an epoch of the past, and did not hear of it, leads nevertheless."""
+        """Unreported elections: a leader of an older epoch that did not receive its new one."""
         history = self._history
         leaders, followers = history.leaders.get(topic_partition, []), history.followers.get(topic_partition, [])
         known = {led.epoch for led in leaders}
@@ -134,7 +139,7 @@ class Fates:
     def _had(
         self, topic_partition: TopicPartition, offset: int, record: Written, broker: int, at_ms: float
     ) -> tuple[bool, Cut | LostTail | None]:
-        """(whether it has the record at that moment; what took it away, if it had it before)."""
+        """(whether the broker has the record at that time; the event that removed it, if any)."""
         copies = [
             one
             for one in self._logs.over(topic_partition, offset, broker)
@@ -151,15 +156,15 @@ class Fates:
                 return high.at_ms
         return None
 
-    # --- what rules ask beside that ---
+    # --- further questions of rules ---
 
     def holds_another(self, fate: Fate, led: Led) -> bool:
-        """`led` took office with another record in its place, that it had appended."""
+        """Whether `led` took office with another record in its place, which it had appended."""
         own = [one.digest for one in self._logs.at(fate.topic_partition, fate.offset, led.broker, led.at_ms)]
         return led.log_end > fate.offset and any(one not in (UNSEEN, fate.record.digest) for one in own)
 
     def followed(self, topic_partition: TopicPartition, broker: int, at_ms: float) -> Iterator[Followed]:
-        """Its role at that moment."""
+        """Roles of the broker at that time."""
         for role in self._history.followers.get(topic_partition, []):
             if role.broker == broker and role.at_ms <= at_ms <= role.until_ms:
                 yield role

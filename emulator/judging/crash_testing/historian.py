@@ -1,4 +1,4 @@
-"""A run's events, in order of time, made its history (`history`)."""
+"""Builds a run's history (`history`) from its events in order of time."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -57,15 +57,15 @@ HISTORIC: tuple[type[Event], ...] = (
     HighWatermarkMoved, LeaderAndIsrIgnored, LogLoaded, LogTruncated, NodeStarted, OperationEnded, RoleChanged,
     SessionChanged, StateDecided, TopicRemoved, ZnodeChanged,
 )  # fmt: skip
-"""Events that a history is made of."""
+"""Event types that a history is made of."""
 
 
 TOPIC_DEPTH = 3
-"""Slashes in a topic's path."""
+"""Count of slashes in a topic's path."""
 
 
 def history_of(events: Iterable[Happened]) -> History:
-    """`events` in order of time; brokers' nodes are called `broker-N`."""
+    """The history of `events` in order of time; brokers' nodes are called `broker-N`."""
     writer = _Writer()
     for happened in events:
         writer.add(*happened)
@@ -159,13 +159,13 @@ class _Writer:
             history.contradictions.append(text)
 
     def _controller_znode(self, at_ms: float, event: ZnodeChanged) -> None:
-        """Each server tells of it; the first that does is the service."""
+        """Record a change of `/controller`; the first server that reports it counts."""
         if event.zxid > self._controller_zxid:
             self._controller_zxid = event.zxid
             self.history.controller_znode.append((at_ms, event.change))
 
     def _removed(self, topic: str) -> None:
-        """What is called so from now on is another topic."""
+        """Forget a deleted topic: its name means another topic from now on."""
         history = self.history
         for topic_partition, written in history.written.items():
             if topic_partition[0] == topic:
@@ -182,7 +182,7 @@ class _Writer:
         history.created = {made for made in history.created if made[0][0] != topic}
 
     def _cut_short(self, node: str, at_ms: float, event: LeaderAndIsrIgnored) -> None:
-        """A lost session ended an order after it had come to this replica, or before; or all of it was refused."""
+        """Record an order that a lost session ended at this replica or before, or that was refused."""
         replica = ((event.topic, event.partition), identifier_named(node))
         if event.reason in (IgnoredReason.HALF_WAY, IgnoredReason.NEWER_REGISTRATION):
             roles = ((event.leader, event.leader_epoch),)
@@ -211,7 +211,7 @@ class _Writer:
                 history.stopped[topic_partition, broker] = msgspec.structs.replace(stopped, roles=roles)
 
     def _born(self, node: str, at_ms: float) -> None:
-        """Nothing of a life reaches the next, but what is on disk."""
+        """End the former incarnation's roles and fetchers; only its disk survives."""
         self._disconnected.pop(node, None)
         mine = [replica for replica in self._roles if broker_name(replica[1]) == node]
         for replica in mine:
@@ -275,7 +275,7 @@ class _Writer:
             history.ahead.setdefault(topic_partition, []).append(copied)
 
     def _found(self, node: str, at_ms: float, event: LogLoaded) -> None:
-        """More than the last life told of, if it is."""
+        """Record a log that is longer than the former incarnation reported."""
         topic_partition, broker = (event.topic, event.partition), identifier_named(node)
         role = self._former.get((topic_partition, broker))
         held = self._ends.get((topic_partition, broker), event.log_end if role is None else role.log_end)
@@ -295,7 +295,7 @@ Lasting = TypeVar("Lasting", Followed, Fetched)
 
 
 def _end(lasting: list[Lasting], broker: int, at_ms: float) -> None:
-    """What this broker did last is over, if it was not already."""
+    """End the broker's latest entry, unless it has ended already."""
     for index in range(len(lasting) - 1, -1, -1):
         if lasting[index].broker == broker:
             if lasting[index].until_ms > at_ms:

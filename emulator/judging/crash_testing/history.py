@@ -1,35 +1,38 @@
-"""What is known of the past of a run: states, roles, who wrote and copied what, what clients were told.
+"""Facts about a run's past: states, roles, writes and copies of records, clients' results.
 
-Plain data: `historian` writes it from events, a test by hand."""
+Plain data: `historian` builds it from events, a test by hand."""
 
 import msgspec
 
-from emulator.judging.crash_testing.unclean import UncleanSaid
+from emulator.judging.crash_testing.unclean import UncleanSettings
 from protocol.ids import TopicPartition
 from protocol.znodes import Leadership
 
 UNTOLD = "untold"
 UNSEEN = -1
-"""The digest of what no event tells: its writer died between the write and the event."""
+"""Digest of a batch that no event reports: its writer died between the write and the event."""
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """A state that the session service held from `at_ms` on (when the first of its servers had it)."""
+    """A state that ZooKeeper held from `at_ms` on (when its first server had it)."""
 
     at_ms: float
     state: Leadership
 
 
 class Assigned(msgspec.Struct, frozen=True):
-    """These are a partition's replicas from `at_ms` on, those that come or go among them."""
+    """Replicas of a partition from `at_ms` on, including those that are being added or removed."""
 
     at_ms: float
     replicas: tuple[int, ...]
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """A replica's log was cut to `to`; it had ended at `log_end`. `reason` as in `log_truncated`; UNTOLD: it was
-    shorter when its next life found it, of which a death in the midst of cutting leaves no other trace."""
+    """A truncation of a replica's log from `log_end` to `to`.
+
+    `reason` as in `log_truncated`. UNTOLD: the next incarnation found it shorter, because the broker died during a
+    truncation and reported nothing.
+    """
 
     at_ms: float
     broker: int
@@ -39,8 +42,10 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class LostTail(msgspec.Struct, frozen=True):
-    """`broker` came back at `at_ms` without its log's records [first, last]: a power loss took them, or its `disk` is
-    another."""
+    """Records [first, last] that `broker`'s log lacks after its return at `at_ms`.
+
+    A power loss removed them, or its `disk` was replaced.
+    """
 
     at_ms: float
     broker: int
@@ -51,7 +56,7 @@ class LostTail(msgspec.Struct, frozen=True):
 
 
 class Led(msgspec.Struct, frozen=True):
-    """`broker` became leader in `epoch`, with a log that ended at `log_end`."""
+    """A leadership: `broker` became leader in `epoch`, with a log that ended at `log_end`."""
 
     at_ms: float
     broker: int
@@ -60,8 +65,11 @@ class Led(msgspec.Struct, frozen=True):
 
 
 class Followed(msgspec.Struct, frozen=True):
-    """`broker` follows `leader` in `epoch` from `at_ms` on, until `until_ms`: its next role, or its next life. Its own
-    `high_watermark` then; `before`: the (leader, epoch) that it had gone by in this life, None: it had none."""
+    """A follower's role: `broker` follows `leader` in `epoch` from `at_ms` until `until_ms`.
+
+    It ends with the next role or incarnation. `high_watermark`: its own then. `before`: the former (leader, epoch) of
+    this incarnation, None: it had none.
+    """
 
     at_ms: float
     broker: int
@@ -73,9 +81,11 @@ class Followed(msgspec.Struct, frozen=True):
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """`broker`, following `leader`, went by `to`: its log and that one's are the same below. `epoch`: the latest that
-    the leader's answer speaks of; -1: the answer names none (version 0), or there was none and `to` is the own high
-    watermark (`answered` false)."""
+    """A follower's agreement with its leader: their logs are equal below `to`.
+
+    `epoch`: the latest one in the leader's response; -1: the response names none (version 0), or there was none and
+    `to` is the own high watermark (`answered` false).
+    """
 
     at_ms: float
     broker: int
@@ -86,7 +96,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 
 class Fetched(msgspec.Struct, frozen=True):
-    """`broker` fetches from `source`, as it began to in `epoch`, until `until_ms`: it is stopped, or its life ends."""
+    """A fetcher of `broker` from `source`, begun in `epoch`, until it stops or its broker ends."""
 
     at_ms: float
     broker: int
@@ -96,8 +106,10 @@ class Fetched(msgspec.Struct, frozen=True):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """`broker`, leading or following in `epoch`, appended [first, last]. `of`: the epoch that the batch bears; -1: its
-    format has none."""
+    """A batch [first, last] that `broker` appended, leading or following in `epoch`.
+
+    `of`: the epoch in the batch; -1: its format has none.
+    """
 
     at_ms: float
     broker: int
@@ -109,15 +121,17 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Unseen(msgspec.Struct, frozen=True):
-    """What a life found at the end of its log that the one before had told nobody of. `leader`: whom that one followed;
-    itself: it led."""
+    """Batches at the end of a log that its broker's former incarnation did not report.
+
+    `leader`: the leader that this incarnation followed; itself if it led.
+    """
 
     written: Written
     leader: int
 
 
 class High(msgspec.Struct, frozen=True):
-    """`broker`, leading in `epoch`, moved its high watermark up to there."""
+    """A leader's high watermark: `broker`, leading in `epoch`, raised it to `high_watermark`."""
 
     at_ms: float
     broker: int
@@ -126,7 +140,7 @@ class High(msgspec.Struct, frozen=True):
 
 
 class Copied(msgspec.Struct, frozen=True):
-    """`broker`, following in epoch `followed`, appended at `first` what had been written in the later `epoch`."""
+    """An append of a batch of a later `epoch` by a follower in epoch `followed`."""
 
     at_ms: float
     broker: int
@@ -136,10 +150,12 @@ class Copied(msgspec.Struct, frozen=True):
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """A replica's fetcher ended, and has not begun again in this life of its broker. `how`: removed, failed (as in
-    `fetcher_changed`, with its `reason`), half-way: an order that took over a leader ended before its fetcher began,
-    for the session was lost, or broker epoch not known yet: all of an order was refused. `roles`: (leader, epoch) that
-    it followed or should have followed then, and of the orders since."""
+    """A replica whose fetcher ended and has not begun again in this incarnation of its broker.
+
+    `how`: removed, failed (as in `fetcher_changed`, with its `reason`); half-way: a lost session ended an order after
+    it took over a leader and before its fetcher began; broker epoch not known yet: the broker refused all of an order.
+    `roles`: (leader, epoch) that it followed or should have followed then, and of the orders since.
+    """
 
     at_ms: float
     how: str
@@ -148,7 +164,7 @@ class Stopped(msgspec.Struct, frozen=True):
 
 
 class Office(msgspec.Struct, frozen=True):
-    """`node` takes itself for the controller of this epoch."""
+    """A term of a controller: `node` takes itself for the controller of `epoch`."""
 
     at_ms: float
     node: str
@@ -156,21 +172,24 @@ class Office(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct):
-    """By partition, in order; brokers by their numbers, nodes by their names. Of a topic that was deleted nothing but
-    `gone`: what is called so now is what came after.
+    """Facts by partition, in order of time; brokers by their numbers, nodes by their names.
 
-    `gone`: digests of what was written to topics of the same name that were deleted. `written`: by leaders; `copied`:
-    by followers; `ahead`: what these copied of later epochs than they followed in. `unseen`: written or copied by
-    lives that ended with it. `highs`: of leaders. `settled`: by followers, where their logs and their leaders'
-    part. `stopped`: replicas that fetch no more, {(topic_partition, broker): how}. `cut_short`: when an order for this
-    replica was ended by a lost session before it came to it.
+    A deleted topic has only `gone`; its name stands for its successor.
 
-    `acknowledged`: {(topic_partition, digest): first success of a produce with acks=all}. `attempts`: of each
-    operation. `lives`: when each life of a node began. `away`: when a node lost its connection to the session
-    service, and had it again. `controller_znode`: what became of `/controller` (created, changed, deleted), and
-    when. `named`: when a controller saw a broker come or go, {(controller's node, broker): times}. `created`:
-    partitions whose first state a controller knows to have written, with its epoch. `contradictions`: transactions
-    that two session servers have committed differently. `unclean`: who said what of unclean election."""
+    - `gone`: digests of batches that deleted topics of the same name had; `written`: batches of leaders; `copied`:
+      batches of followers; `ahead`: copies of batches of later epochs than the follower's
+    - `unseen`: batches whose writer died before it reported them; `highs`: leaders' high watermarks
+    - `settled`: offsets at which followers agreed with their leaders
+    - `stopped`: {(topic_partition, broker): how its fetcher ended}; `cut_short`: times at which a lost session ended an
+      order before this replica
+    - `acknowledged`: {(topic_partition, digest): first success of a produce with acks=all}; `attempts`: by operation
+    - `lives`: beginnings of each node's incarnations; `away`: periods in which a node was disconnected from ZooKeeper
+    - `controller_znode`: (time, change) of `/controller` (created, changed, deleted)
+    - `named`: {(controller's node, broker): times at which the controller saw it come or go}
+    - `created`: partitions whose first state a controller knows to have written, with its epoch
+    - `contradictions`: transactions that two ZooKeeper servers have committed differently
+    - `unclean`: settings of unclean election
+    """
 
     states: dict[TopicPartition, list[Stated]] = {}
     assignments: dict[TopicPartition, list[Assigned]] = {}
@@ -196,4 +215,4 @@ class History(msgspec.Struct):
     named: dict[tuple[str, int], list[float]] = {}
     created: set[tuple[TopicPartition, int]] = set()
     contradictions: list[str] = []
-    unclean: UncleanSaid = msgspec.field(default_factory=UncleanSaid)
+    unclean: UncleanSettings = msgspec.field(default_factory=UncleanSettings)

@@ -1,16 +1,18 @@
-"""What idempotent producers write in a scenario, by its steps: none of it may be stored twice (semantics 6)."""
+"""Records of a scenario's idempotent producers; none may be stored twice (semantics 6)."""
 
 from emulator.scenario import model as m
 from emulator.scenario.model import AnyStep
 from protocol.ids import TopicPartition, topic_partition_of
 
 ANY_PARTITION = -1
-"""Of a produce whose partitioner chooses."""
+"""In place of a partition that the partitioner chooses."""
 
 
 def idempotent_writes(steps: tuple[AnyStep, ...], first: str = "") -> set[tuple[str, int, str]]:
-    """(topic, partition, value) of all records that idempotent producers write; ANY_PARTITION: the partitioner says.
-    `first`: the topic of steps that name no partition (the first that is created)."""
+    """(topic, partition, value) of all records of idempotent producers.
+
+    ANY_PARTITION: the partitioner chooses. `first`: topic of steps without a partition (the first one created).
+    """
     found: set[tuple[str, int, str]] = set()
     first = first or next((step.topic for step in steps if isinstance(step, m.CreateTopic)), "")
     for step in m.plain_steps(steps):
@@ -35,5 +37,5 @@ def _numbered(step: m.Produce | m.LibraryProduce, first: str) -> set[tuple[str, 
 
 
 def is_true(value: object) -> bool:
-    """A setting's value, as YAML or as text."""
+    """Whether a setting's value, as YAML or as text, is true."""
     return str(value).lower() == "true"

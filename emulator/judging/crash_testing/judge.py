@@ -1,4 +1,4 @@
-"""A run with a death, judged: what nothing allows, and what a rule does."""
+"""Judges a run with a death: violations, and deviations that a rule allows."""
 
 import msgspec
 
@@ -15,8 +15,11 @@ from emulator.topology import Topology
 
 
 class Judged(msgspec.Struct):
-    """`failed`: what nothing allows. `allowed`: {rule: how often it was needed}. `events`: what took away the records
-    that were allowed to go, in words."""
+    """Result of a run.
+
+    `failed`: violations that no rule allows. `allowed`: {rule: count of its uses}. `events`: descriptions of the events
+    that removed allowed losses.
+    """
 
     failed: list[Broken]
     allowed: dict[str, int]
@@ -24,7 +27,7 @@ class Judged(msgspec.Struct):
 
 
 def judge_death(died: Died) -> Judged:
-    """By the true state of the world."""
+    """Judge a simulated run by the true state of its world."""
     history = history_of(died.world.trace.entries)
     truth = truth_of(died.world, died.operations, died.probe)
     tails = lost_tails(died.attendant.logs.found, died.world.topology)
@@ -43,7 +46,7 @@ def judge_death(died: Died) -> Judged:
 
 
 def lost_tails(recoveries: list[Recovery], topology: Topology) -> list[LostTail]:
-    """What power losses took from logs, and lost disks."""
+    """Tails of logs that power losses and lost disks removed."""
     return [
         LostTail(
             one.at_ms,
@@ -59,7 +62,7 @@ def lost_tails(recoveries: list[Recovery], topology: Topology) -> list[LostTail]
 
 
 def put(judged: Judged, broken: Broken, rule: str) -> None:
-    """Among what a rule allows, or what nothing does."""
+    """Count a broken promise by its rule, or as a failure."""
     if rule:
         judged.allowed[rule] = judged.allowed.get(rule, 0) + 1
     else:

@@ -1,7 +1,8 @@
-"""Which rule of docs/semantics.md allows that a record is gone: each names the event that took it away (`fates`), and
-allows nothing but what that event has taken.
+"""Finds the rule of docs/semantics.md that allows a lost record.
 
-Until a record is committed, acks 0 and 1 promise it to nobody but its leader; from then on it is promised to all,
+Each rule names the event that removed the record (`fates`), and allows only what that event has removed.
+
+Until a record is committed, acks 0 and 1 promise it to its leader alone. From then on it is promised to all clients,
 whatever its acks.
 """
 
@@ -28,7 +29,10 @@ NOT_SYNCED = "3: power loss takes what was not synced"
 
 
 class Losses:
-    """`unclean`: when there could be such elections. `events`: what took away what was allowed to go, in words."""
+    """Rules of lost records. `unclean`: periods of unclean election.
+
+    `events`: descriptions of allowed losses.
+    """
 
     def __init__(self, gates: Gates, history: History, logs: ReplicaLogs, unclean: UncleanElections) -> None:
         self._gates = gates
@@ -38,7 +42,7 @@ class Losses:
         self.events: list[str] = []
 
     def lost(self, broken: Broken) -> str:
-        """The rule that allows it of every copy that was promised; "": none does."""
+        """The rule that allows the loss of every promised copy; "": none does."""
         fates = self._fates.of(broken.topic_partition, broken.offset, broken.digest)
         if broken.acks == m.ALL_ACKS:
             committed = [fate for fate in fates if fate.committed_ms is not None]
@@ -46,7 +50,7 @@ class Losses:
         return self._all(fates, [self._gone(fate) for fate in fates])
 
     def reread(self, broken: Broken) -> str:
-        """One offset, exposed with two contents: what was committed there first went by a rule."""
+        """The rule that allows two contents at one offset, the committed one lost; "": none does."""
         fates = self._fates.replaced(broken.topic_partition, broken.offset)
         committed = [fate for fate in fates if fate.committed_ms is not None] or fates
         return self._all(committed, [self._committed(fate) for fate in committed])
@@ -58,27 +62,30 @@ class Losses:
         return rules[0]
 
     def _gone(self, fate: Fate) -> str:
-        """acks 0 and 1."""
+        """The rule for a record with acks 0 or 1."""
         return self._uncommitted(fate) if fate.committed_ms is None else self._committed(fate)
 
     def _uncommitted(self, fate: Fate) -> str:
-        """What only some have goes with the leadership of those that have it (1.8), and with their power (3)."""
+        """The rule for an uncommitted record.
+
+        It is lost with the leadership of its holders (1.8), or with their power (3).
+        """
         own = fate.by is None or fate.by.broker == fate.held[1]
         match fate.gone:
             case LostTail() if own:
                 return NOT_SYNCED
-            case Cut(at_ms=at_ms, broker=broker) if own:  # it followed somebody since
+            case Cut(at_ms=at_ms, broker=broker) if own:  # it followed another leader since
                 roles = self._fates.followed(fate.topic_partition, broker, at_ms)
                 return NEXT_WITHOUT if any(role.epoch > fate.held[0] for role in roles) else ""
             case _:
                 return NEXT_WITHOUT if not own else ""
 
     def _committed(self, fate: Fate) -> str:
-        """What is below a high watermark."""
+        """The rule for a record below a high watermark."""
         by, gone, gates = fate.by, fate.gone, self._gates
         if by is None:
             if isinstance(gone, LostTail):
-                return "3: power loss took it from its last leader, and nobody has led since"
+                return "3: power loss took it from its last leader, and no broker has led since"
             return ""
         if self._elected_outside(fate, by):
             return "4.2: an unclean election"
@@ -104,8 +111,10 @@ class Losses:
         return ""
 
     def _elected_outside(self, fate: Fate, by: Led) -> bool:
-        """It is the one that was elected so, after the last leader that had the record. Who dies before it is told of
-        its election is elected again, from the ISR that it is alone in."""
+        """Whether the leader without the record was elected uncleanly after the last holder.
+
+        A leader that dies before it learns of its election is elected again, alone in the ISR.
+        """
         states = self._history.states.get(fate.topic_partition, [])
         return any(
             after.state.leader == by.broker
@@ -116,7 +125,7 @@ class Losses:
         )
 
     def _in_isr_without(self, fate: Fate, by: Led, tail: LostTail) -> str:
-        """It was in the ISR all the time from its return until it led."""
+        """The rule if the leader stayed in the ISR from its return until it led; otherwise ""."""
         for stated in _since(self._history.states.get(fate.topic_partition, []), tail.at_ms):
             if by.broker not in stated.state.isr:
                 return ""
@@ -125,7 +134,7 @@ class Losses:
         return ""
 
     def _joined_behind(self, fate: Fate, by: Led) -> bool:
-        """It joined the ISR of a leader that had begun beyond that, and has lost nothing since."""
+        """Whether it joined the ISR below the leader epoch's start, and has lost nothing since."""
         topic_partition, leaders = fate.topic_partition, self._history.leaders.get(fate.topic_partition, [])
         for before, after in pairwise(self._history.states.get(topic_partition, [])):
             joined = by.broker in after.state.isr and by.broker not in before.state.isr
@@ -137,34 +146,37 @@ class Losses:
         return False
 
     def _counted_from_the_past(self, fate: Fate, by: Led) -> str:
-        """It fetched from the writer, when the record was committed, as it had begun to in an epoch since which another
-        had led: it counted as holding what lies before. It had not been told of a later epoch, or its fetcher was left
-        alone when it was."""
+        """The rule if the leader counted as a holder by a fetcher of an older epoch; otherwise "".
+
+        The later leader fetched from the writer when the record was committed. The fetcher had begun in an epoch since
+        which another broker had led, so that the writer took all earlier offsets as replicated. The follower had no
+        later epoch, or kept its fetcher when it received one.
+        """
         history, topic_partition, batch = self._history, fate.topic_partition, fate.record
         at_ms = history.acknowledged.get((topic_partition, batch.digest), fate.committed_ms or batch.at_ms)
         for fetched in history.fetched.get(topic_partition, []):
             counted = fetched.broker == by.broker and fetched.source == batch.broker and by.at_ms > at_ms
             if not (counted and fetched.at_ms <= at_ms < fetched.until_ms):
                 continue
-            told = [
+            roles_since = [
                 (followed.leader, followed.epoch)
                 for followed in history.followers.get(topic_partition, [])
                 if followed.broker == fetched.broker and fetched.at_ms < followed.at_ms <= at_ms
             ]
-            roles = [(fetched.source, fetched.epoch), *told]
+            roles = [(fetched.source, fetched.epoch), *roles_since]
             led = another_led(history, topic_partition, fetched.epoch, batch.epoch, batch.broker)
             if led and left_alone(self._gates, roles):
-                return FETCHER_KEPT if told else FETCHED_ON
+                return FETCHER_KEPT if roles_since else FETCHED_ON
         return ""
 
 
 def another_led(history: History, topic_partition: TopicPartition, after: int, before: int, than: int) -> bool:
-    """Somebody else than this broker, in an epoch between these two."""
+    """Whether a broker other than `than` led in an epoch between these two."""
     return any(after < led.epoch < before and led.broker != than for led in history.leaders.get(topic_partition, []))
 
 
 def _since(states: list[Stated], at_ms: float) -> list[Stated]:
-    """The state that held at a moment, and all later ones."""
+    """The state in force at a time, and all later ones."""
     later = [stated for stated in states if stated.at_ms > at_ms]
     before = [stated for stated in states if stated.at_ms <= at_ms]
     return [*before[-1:], *later]

@@ -1,7 +1,7 @@
-"""The machine of a node process that may be told to die before one of its next storage operations.
+"""Crash process: a node process that can die before one of its next storage operations.
 
-It is told by a file, for a process that handles an input looks at nothing else: the file holds how many operations are
-left. The process that dies takes the file with it, so that its next life goes on.
+A file orders the death, because a process that handles an input looks at nothing else. The file holds the count of
+operations that remain. The process deletes it when it dies, so that its next incarnation survives.
 """
 
 import contextlib
@@ -20,21 +20,24 @@ FACTORY = "emulator.judging.crash_testing.mortal:mortal_machine"
 
 
 def tell(order: Path, operations: int) -> None:
-    """Whoever watches `order` dies before that operation from now (0: the next)."""
+    """Order the process that watches `order` to die before that operation (0: the next)."""
     whole = order.with_suffix(".tmp")
     whole.write_text(str(operations), encoding="ascii")
     whole.replace(order)
 
 
 def mortal_machine(life: Life, files: Files, arguments: dict[str, Any]) -> Machine:
-    """The factory that the process names; `arguments`: `spec` as of `network_machine`, and `order`, the file."""
+    """The machine factory of the process.
+
+    `arguments`: `spec` as of `network_machine`, and `order`, the file.
+    """
     assert isinstance(files, DiskFiles)
     watch(files, Path(arguments["order"]))
     return network_machine(life, files, arguments["spec"])
 
 
 def watch(files: DiskFiles, order: Path) -> None:
-    """SIGKILL for this process when the file says so."""
+    """Kill this process with SIGKILL when the file orders it."""
     left: int | None = None
 
     def before(operation: str, path: str) -> None:

@@ -1,7 +1,7 @@
-"""A death among real processes: the same plans, the same script, SIGKILL, and a mended cluster at the end.
+"""A run with a death in real processes: the same plans, SIGKILL, healing at the end.
 
-The mending is a part of the script here: the player heals, starts everybody and waits, as a person would. What came of
-it is read from the run's directory (`evidence`)."""
+Healing is a part of the script here: the player heals, starts all nodes and waits, as an operator would. `evidence`
+reads the results from the run's directory."""
 
 import contextlib
 import random
@@ -37,12 +37,12 @@ from protocol.ids import TopicPartition
 SETTLE_LIMIT_S = 180.0
 STILL_S = 12.0
 SETTLED = "settled"
-"""What the wait for it is called in the timeline."""
+"""Name of the last wait in the timeline."""
 AGAIN_S = 3.0
 
 
 class Left(msgspec.Struct, frozen=True):
-    """What lay on a broker's disk when one of its lives had ended."""
+    """Contents of a broker's disk at the end of an incarnation."""
 
     node: str
     incarnation: int
@@ -50,7 +50,10 @@ class Left(msgspec.Struct, frozen=True):
 
 
 class DiedOver(msgspec.Struct):
-    """A finished run. `alive` at its end. `power_lost`: whoever lost power, and what was left is without it."""
+    """A finished run. `alive`: nodes at its end.
+
+    `power_lost`: (time, node); `left` precedes the loss.
+    """
 
     plan: Plan
     resolved: Resolved
@@ -64,7 +67,7 @@ class DiedOver(msgspec.Struct):
 
 
 async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> DiedOver:
-    """Raises StepFailed, ClusterError, trio.TooSlowError."""
+    """Play a plan with real processes. Raises StepFailed, ClusterError, trio.TooSlowError."""
     resolved = resolved_for(plan.scenario, plan.version)
     spec = resolved.spec
     script = resolved.scenario.steps
@@ -95,7 +98,7 @@ async def play_network_death(plan: Plan, run_dir: Path, *, speed: float) -> Died
 
 
 def _specs(resolved: Resolved, victim: str, order: Path) -> dict[str, MachineSpec]:
-    """The victim's process watches `order`."""
+    """Machine specs in which the victim's process watches `order`."""
     specs = machine_specs(resolved.spec)
     usual = specs[victim]
     specs[victim] = MachineSpec(MORTAL, {"spec": usual.arguments, "order": str(order)}, usual.versions)
@@ -103,27 +106,27 @@ def _specs(resolved: Resolved, victim: str, order: Path) -> dict[str, MachineSpe
 
 
 def mending(script: tuple[m.AnyStep, ...], topology: Topology) -> tuple[m.AnyStep, ...]:
-    """Heals, starts everybody, and waits until all is well and stays so."""
+    """Steps that heal, start all nodes, and wait until the cluster has settled and stays so."""
     brokers = topology.with_role("broker")
     conditions: list[Condition] = [Registered(frozenset(node.number for node in brokers))]
     for step in script:
         if isinstance(step, m.CreateTopic):
             conditions += [IsrRestored(f"{step.topic}-{number}") for number in range(len(step.assignment))]
     paused = [step.node for step in script if isinstance(step, m.PauseNode)]
-    everybody = dict.fromkeys(n.name for role in ("session", "broker", "controller") for n in topology.with_role(role))
+    all_nodes = dict.fromkeys(n.name for role in ("session", "broker", "controller") for n in topology.with_role(role))
     settled = AllOf(tuple(conditions))
     return (
         m.Heal(),
         *(m.ResumeNode(node=node) for node in paused),
-        *(m.Start(node=node) for node in everybody),
-        m.Wait(until=settled, called="everybody is back", limit_s=SETTLE_LIMIT_S),
+        *(m.Start(node=node) for node in all_nodes),
+        m.Wait(until=settled, called="all nodes are back", limit_s=SETTLE_LIMIT_S),
         m.Settle(quiet_s=STILL_S, limit_s=2 * STILL_S),
         m.Wait(until=settled, called=SETTLED, limit_s=STILL_S),
     )
 
 
 class AttendedExecutor(FaultExecutor):
-    """The player's actions on a cluster whose dead are started again: see `attendant`, whose rules these are too."""
+    """Executor of the player's actions that restarts dead nodes, by the rules of `attendant`."""
 
     def __init__(
         self, cluster: Cluster, run_dir: Path, plan: Plan, player: Player, order: Path, script_steps: int, spec: RunSpec
@@ -185,7 +188,7 @@ class AttendedExecutor(FaultExecutor):
     # --- the dead ---
 
     async def restart_the_dead(self) -> None:
-        """Whoever should be alive and has died is started again, until it stays."""
+        """Restart every wanted node that has died, until it stays."""
         async with trio.open_nursery() as nursery:
             while True:
                 await self._cluster.wait_exit_change()
@@ -203,11 +206,11 @@ class AttendedExecutor(FaultExecutor):
         await trio.sleep(after_s)
         if node in self._wanted:
             with contextlib.suppress(ClusterError):
-                # It died at its start: that is an end like any other, and noticed as such.
+                # A death at the start is an exit like any other, and is handled as such.
                 await self._start(node)
 
     def _note_left(self) -> None:
-        """Look at the disks of those who have died since the last look."""
+        """Read the disks of the brokers that have died since the last call."""
         ends, self._looked = self._cluster.exits[self._looked :], len(self._cluster.exits)
         for end in ends:
             if not end.node.startswith("broker"):
@@ -220,7 +223,7 @@ class AttendedExecutor(FaultExecutor):
                 self._lose(end.node, -1)
 
     def _lose(self, node: str, batches_kept: int) -> None:
-        """Of every log some of what was not synced; -1: as the seed says."""
+        """Remove unsynced records from every log; -1: a random part."""
 
         def lose(files: DiskFiles) -> None:
             def survives(path: str, synced: int, size: int) -> int:
@@ -235,7 +238,7 @@ class AttendedExecutor(FaultExecutor):
     # --- the planned death ---
 
     async def kill_as_planned(self) -> None:
-        """When the step has begun; a second time soon after the victim is back, if the plan says so."""
+        """Kill the victim when the step has begun, and again after its return if so planned."""
         plan = self.plan
         await self._until_step(plan.step)
         await trio.sleep(plan.later_ms / 1000.0 / self._speed)
@@ -259,7 +262,7 @@ class AttendedExecutor(FaultExecutor):
         self._stepped = trio.Event()
 
     async def _until_dead(self, lives: int) -> None:
-        """It makes too few operations: it dies when the script is over."""
+        """Wait for the victim's death; kill it after the script if it makes too few operations."""
         while len(self._ends()) == lives:
             if self._player.step_number > self._script_steps:
                 self._order.unlink(missing_ok=True)
@@ -288,6 +291,6 @@ class AttendedExecutor(FaultExecutor):
             self._lose(victim, -1)
 
     def _ends(self) -> list[NodeExit]:
-        """Of the victim, that nobody but the plan asked for."""
+        """Deaths of the victim that the plan caused."""
         ends = self._cluster.exits
         return [end for end in ends if end.node == self.plan.victim and end.code < 0 and not end.expected]

@@ -1,4 +1,4 @@
-"""A network run with a death, judged by what it left: the same promises and rules as in the simulated world."""
+"""Judges a network run with a death by the same promises and rules as a simulated one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from emulator.judging.crash_testing.network import SETTLED, DiedOver
 from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
 from emulator.judging.crash_testing.rules import Rules
 from emulator.judging.crash_testing.stopped import still
-from emulator.judging.crash_testing.stuck import UNREGISTERED, exit_rule, never_told, session_timeout_ms
+from emulator.judging.crash_testing.stuck import UNREGISTERED, exit_rule, first_state_unknown, session_timeout_ms
 from emulator.judging.oracle.truth import Truth
 from emulator.topology import broker_name
 from protocol.events import IsrChangeEnded, NodeStopped
@@ -22,7 +22,7 @@ PENDING_FOR_EVER = ("refused: FENCED_LEADER_EPOCH", "refused: INVALID_UPDATE_VER
 
 
 def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
-    """From events and disks."""
+    """Judge a run by its events and disks."""
     events = happened(run_dir)
     topology = died.resolved.spec.topology
     history = history_of(events)
@@ -39,7 +39,7 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
         if end.expected or (end.code < 0 and end.node == died.plan.victim):
             continue
         stopped = reasons.get((end.node, end.incarnation))
-        reason = stopped.reason if stopped is not None else f"exit code {end.code}, no word"
+        reason = stopped.reason if stopped is not None else f"exited with code {end.code} and no output"
         rule = exit_rule(rules.gates, stopped.kind) if stopped is not None else ""
         put(judged, Broken("exit", f"{end.node} ended at {end.at_ms:.0f} ms: {reason}"), rule)
         if end.node not in died.alive and rule:
@@ -56,7 +56,7 @@ def judge_network_death(died: DiedOver, run_dir: Path) -> Judged:
 
 
 def _unregistered(died: DiedOver) -> Iterator[int]:
-    """Brokers that live and that the session service does not know, as the player saw it last."""
+    """Living brokers without a registration in ZooKeeper, as the player saw it last."""
     seen = died.player.timeline.live_brokers
     registered = seen[-1]["live"] if seen else ()
     for node in died.resolved.spec.topology.with_role("broker"):
@@ -65,7 +65,7 @@ def _unregistered(died: DiedOver) -> Iterator[int]:
 
 
 def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broken]:
-    """By the player's last wait, the states, and the logs."""
+    """Failures to settle, by the player's last wait, the states and the logs."""
     waits = [e for e in died.player.timeline.entries if e.get("until") == SETTLED and "saw" in e]
     if not waits or waits[-1]["saw"] != "reached":
         yield Broken("settled", "not every broker and every ISR was back within the limit")
@@ -85,8 +85,10 @@ def _unsettled(died: DiedOver, truth: Truth, history: History) -> Iterator[Broke
 def _stuck(
     gates: Gates, history: History, events: list[Happened], topic_partition: TopicPartition, timeout_ms: float
 ) -> str:
-    """As the last events of some partition tell; `topic_partition` without a topic: of any. `timeout_ms`: of the
-    controller's session."""
+    """The rule that keeps a partition (without a topic: any) from settling, by its last events.
+
+    `timeout_ms`: of the controller's session.
+    """
     for where, states in history.states.items():
         if topic_partition[0] and where != topic_partition:
             continue
@@ -99,9 +101,9 @@ def _stuck(
         if changes and changes[-1].result in PENDING_FOR_EVER:
             kind = "1.6: an ISR change that was refused stays pending" if gates.alter_isr else "1.6 (KAFKA-2729)"
             return f"{kind} until a newer leader epoch"
-        told = never_told(history, where, states[-1].state, timeout_ms)
+        first_state_rule = first_state_unknown(history, where, states[-1].state, timeout_ms)
         stopped = [still(history, gates, where, broker) for partition, broker in history.stopped if partition == where]
-        rule = told or next((rule for rule in stopped if rule), "")
+        rule = first_state_rule or next((rule for rule in stopped if rule), "")
         if rule:
             return rule
     return ""

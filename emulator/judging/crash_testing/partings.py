@@ -1,10 +1,12 @@
-"""Why two logs differ: which follower was told of a leader that did not have its record, went by what its version's
-rule says of where the two logs part, and so kept it (semantics 2.1, 8: KIP-101, KAFKA-6361, KAFKA-7415, KAFKA-7164).
+"""Explains divergence of logs: the leader change and truncation rule that kept a record.
 
-The version alone excuses nothing. What a replica holds must be what some leader wrote at that very place, in another
-epoch than what the final leader holds there; and the event must be there: an own high watermark, or an answer, behind
-the record. Where two batches lie at one offset (`replica_logs`), somebody has kept the first of them so, and was given
-the other.
+The follower got a leader without the record and truncated by its version's rule (semantics 2.1, 8: KIP-101,
+KAFKA-6361, KAFKA-7415, KAFKA-7164).
+
+The version alone excuses nothing. A replica's record must be one that a leader wrote at that very offset, in another
+epoch than the final leader's record there. The event must exist as well: an own high watermark, or a leader's response,
+behind the record. Where two batches lie at one offset (`replica_logs`), a replica has kept the first of them so and
+received the other.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,9 +25,9 @@ LEFT_ALONE = "8 (KAFKA-7164): the fetcher of an earlier epoch was not restarted,
 
 
 def parting_rule(gates: Gates) -> str:
-    """Why a follower does not find where its log parts from its leader's; "": it does."""
+    """The rule by which a follower misses the offset at which the logs diverge; "": it finds it."""
     if not gates.has_epoch_cache:
-        return "8 (KIP-101): before 0.11 nobody compares logs"
+        return "8 (KIP-101): before 0.11 no follower compares logs"
     if gates.epoch_request_version == 0:
         return "8 (KAFKA-6361): one question about one epoch is not enough"
     if not gates.assigns_epoch_on_election:
@@ -34,12 +36,14 @@ def parting_rule(gates: Gates) -> str:
 
 
 Batches = tuple[Written, ...]
-"""What lies at one offset of a log: one batch, or none; before 0.11 it may be several, in the log's order."""
+"""Batches at one offset of a log in order: one or none; before 0.11 perhaps several."""
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A follower's `record`, from `record.at_ms` until `until_ms`, when its leader in `role` had `theirs` there, which
-    is something else than it had. `rule`: why it was not cut; "": it should have been."""
+    """A follower's `record` that it kept although its leader in `role` had `theirs` there.
+
+    It kept the record from `record.at_ms` until `until_ms`. `rule`: the rule that allows it; "": none does.
+    """
 
     record: Written
     until_ms: float
@@ -49,7 +53,7 @@ class Kept(msgspec.Struct, frozen=True):
     why: str
 
     def text(self, topic_partition: TopicPartition, offset: int) -> str:
-        """The event, in words."""
+        """Description of the event."""
         topic, partition = topic_partition
         kept = "kept what that one did not have"
         if _has(self.theirs, self.record):
@@ -61,7 +65,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Partings:
-    """`events`: what made those logs part that were allowed to, in words."""
+    """Rules of divergence. `events`: descriptions of the events that caused allowed divergences."""
 
     def __init__(self, gates: Gates, history: History, logs: ReplicaLogs) -> None:
         self._gates = gates
@@ -70,8 +74,11 @@ class Partings:
         self.events: list[str] = []
 
     def divergence(self, broken: Broken) -> str:
-        """Each of `others` has kept what it holds there; where several lie, somebody kept the one and was given the
-        other. What all hold there was written there."""
+        """The rule that allows a divergence; "": none does.
+
+        Each of `others` has kept its record there. Where several batches lie, a replica kept the one and received the
+        other. A leader wrote every batch there.
+        """
         topic_partition, offset = broken.topic_partition, broken.offset
         if not parting_rule(self._gates):
             return ""
@@ -95,8 +102,11 @@ class Partings:
     def _parted(
         self, topic_partition: TopicPartition, offset: int, broker: int, own: Batches, led: list[Batches]
     ) -> Kept | None:
-        """The last time that it kept what the final leader, as all in `led`, has not; or, where that one has all it has
-        and more, kept it though its leader had that."""
+        """The last time that the replica kept a record that the leaders in `led` lack.
+
+        Where the final leader has all its records and more: the last time that it kept its log though its leader had
+        those.
+        """
         theirs = [one for batches in led for one in batches]
         lacked = [one for one in own if not _has(theirs, one)]
         more = [one for one in theirs if not _has(own, one)]
@@ -115,7 +125,7 @@ class Partings:
         return last
 
     def _buried(self, topic_partition: TopicPartition, offset: int, record: Written, above: Written) -> Kept | None:
-        """Some replica kept it when its leader did not have it, and was given `above` then."""
+        """The event by which a replica kept a `record` that its leader lacked, and received `above`."""
         for broker in self._brokers(topic_partition):
             given_ms = [
                 one.record.at_ms for one in self._logs.over(topic_partition, offset, broker) if _same(one.record, above)
@@ -127,8 +137,11 @@ class Partings:
         return None
 
     def epoch_order(self, broken: Broken) -> str:
-        """Somebody kept the first record of the newer epoch, and was given those of the older one by a leader that did
-        not have it; whoever has both has them from there."""
+        """The rule that allows an older epoch behind a newer one in a log; "": none does.
+
+        A replica kept the first record of the newer epoch, and received those of the older one from a leader without
+        it. Every replica with both has them from there.
+        """
         if not parting_rule(self._gates):
             return ""
         for broker in self._brokers(broken.topic_partition):
@@ -148,16 +161,16 @@ class Partings:
         )
 
     def _brokers(self, topic_partition: TopicPartition) -> list[int]:
-        """All that ever followed."""
+        """All brokers that ever followed."""
         return sorted({role.broker for role in self._history.followers.get(topic_partition, [])})
 
     def _lies(self, topic_partition: TopicPartition, offset: int, broker: int) -> Batches:
-        """The batches that begin there in its log, in the end; of what is unseen it is not known where it begins."""
+        """The final batches that begin at the offset; where an unseen batch begins is unknown."""
         held = self._logs.at(topic_partition, offset, broker, float("inf"))
         return tuple(one for one in held if one.first == offset or one.digest == UNSEEN)
 
     def _are(self, topic_partition: TopicPartition, held: Batches, on_disk: list[tuple[int, int]]) -> bool:
-        """What a disk holds in the end is these, and each some leader's."""
+        """Whether a disk's final batches are these, each written by a leader."""
         return len(held) == len(on_disk) and all(
             self._is(topic_partition, record, epoch, digest)
             for record, (epoch, digest) in zip(held, on_disk, strict=True)
@@ -171,13 +184,13 @@ class Partings:
         return record.digest == digest and record.of in (-1, epoch)
 
     def _epochs(self, topic_partition: TopicPartition, record: Written) -> set[int]:
-        """The epochs in which leaders had written it there before; none: it is no leader's."""
-        told = {
+        """Epochs in which leaders had written the record there before; empty: no leader did."""
+        epochs = {
             one.epoch
             for one in self._history.written.get(topic_partition, [])
             if _same(one, record) and one.at_ms <= record.at_ms
         }
-        return told or {
+        return epochs or {
             unseen.written.epoch
             for unseen in self._history.unseen.get(topic_partition, [])
             if unseen.leader == unseen.written.broker
@@ -187,11 +200,11 @@ class Partings:
         }
 
     def _differ(self, topic_partition: TopicPartition, one: Written, other: Written) -> bool:
-        """Two records, that leaders wrote in two epochs."""
+        """Whether two records differ that leaders wrote in two epochs."""
         return not _same(one, other) and not self._epochs(topic_partition, one) & self._epochs(topic_partition, other)
 
     def _kept(self, topic_partition: TopicPartition, offset: int, broker: int) -> Iterator[Kept]:
-        """What it kept there, role by role."""
+        """Records that the broker kept at the offset, role by role."""
         roles = [role for role in self._history.followers.get(topic_partition, []) if role.broker == broker]
         for held in self._logs.over(topic_partition, offset, broker):
             for role in roles:
@@ -201,7 +214,7 @@ class Partings:
     def _decided(
         self, topic_partition: TopicPartition, offset: int, record: Written, until_ms: float, role: Followed
     ) -> Iterator[Kept]:
-        """What it went by; nothing, if its leader had the record, or that role was over before it was settled."""
+        """The decision to keep the record; none if its leader had it or the role ended before."""
         if role.before is not None and left_alone(self._gates, [role.before, (role.leader, role.epoch)]):
             theirs, differs = self._theirs(topic_partition, offset, role, role.at_ms)
             if differs:
@@ -231,13 +244,13 @@ class Partings:
     def _theirs(
         self, topic_partition: TopicPartition, offset: int, role: Followed, at_ms: float
     ) -> tuple[Batches, bool]:
-        """(what its leader had there then; whether it had something else itself)"""
+        """(the leader's batches at the offset then; whether the follower's differ)"""
         own, theirs = (self._logs.at(topic_partition, offset, broker, at_ms) for broker in (role.broker, role.leader))
         same = len(own) == len(theirs) and all(_same(*pair) for pair in zip(own, theirs, strict=True))
         return theirs, not same
 
     def _led_ms(self, topic_partition: TopicPartition, role: Followed, at_ms: float) -> float:
-        """Then, or when its leader took office, if it was told later: until then that one may have cut its log."""
+        """The time `at_ms`, or the leader's later election; until then it may truncate its log."""
         led = [
             one.at_ms
             for one in self._history.leaders.get(topic_partition, [])
@@ -246,8 +259,11 @@ class Partings:
         return min(led, default=at_ms)
 
     def _right(self, topic_partition: TopicPartition, offset: int, role: Followed, settled: list[Settled]) -> bool:
-        """By the version's rule, what lies at `offset` is taken for the same: it is below where it would fetch if it is
-        told nothing (the own high watermark, or what it was answered before); or an answer says so."""
+        """Whether the version's rule takes the records at `offset` for equal.
+
+        They are below the offset at which the follower would fetch without a response (its own high watermark, or the
+        former response), or a response says so.
+        """
         start = role.high_watermark
         for one in settled:
             right = self._answer_is_right(topic_partition, offset, one) if one.answered else one.to <= start
@@ -257,7 +273,10 @@ class Partings:
         return True
 
     def _answer_is_right(self, topic_partition: TopicPartition, offset: int, settled: Settled) -> bool:
-        """The leader's record there is of no later epoch than the answer, which is of the own latest or one before."""
+        """Whether the response is right: the leader's record there is of no later epoch.
+
+        The response is about the follower's latest epoch or one before.
+        """
         other = self._logs.at(topic_partition, offset, settled.leader, settled.at_ms)
         own = [
             one.record.of
@@ -273,7 +292,7 @@ def _has(batches: Iterable[Written], record: Written) -> bool:
 
 
 def _same(one: Written, other: Written) -> bool:
-    """One batch, at one place."""
+    """Whether two batches are the same at the same offset."""
     if UNSEEN in (one.digest, other.digest):
         return one is other
     return (one.first, one.digest, one.of) == (other.first, other.digest, other.of)

@@ -1,8 +1,9 @@
-"""Who dies when, or who is stopped in an orderly way and started again: drawn from a seed, or said.
+"""Plans of deaths: victim and time, or an orderly stop and start, from a seed or given.
 
-A death is at a step of the scenario's script: when the step begins, some time after, or before the n-th storage
-operation that the victim makes from then on. A victim that is dead when the step begins dies before the n-th operation
-of its next life; one that makes too few operations dies when the script is over."""
+A death is at a step of the scenario's script: when the step begins, some time after, or before the victim's n-th
+storage operation from then on. A victim that is dead when the step begins dies before the n-th operation of its next
+incarnation. A victim with too few operations dies when the script is over.
+"""
 
 import random
 from collections.abc import Collection
@@ -19,21 +20,26 @@ from emulator.scenario.model import AnyStep, Repeat, Scenario, plain_steps
 from protocol.versions import ladder_name
 
 STORAGE_SHARE = 0.6
-"""Of deaths that are between two storage operations."""
+"""Share of deaths between two storage operations."""
 OPERATIONS_MAX = 40
 LATER_MAX_MS = 8_000.0
 POWER_SHARE = 0.25
 AGAIN_SHARE = 0.2
 AGAIN_MAX = 24
-"""Storage operations of the next life before it dies again: it is still loading, or has just begun."""
+"""Maximum of storage operations before the next death: during loading or just after."""
 BACK_MS = (1_000.0, 9_000.0)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """`step` counts from 1. `operations` -1: `later_ms` after the step has begun; otherwise before that storage
-    operation (0: the next). `power`: the machine loses power with the process, and any part of what was not synced.
-    `again` -1: it dies once; otherwise its next life ends before that operation. `back_ms`: from a death to the
-    restart. `orderly`: nobody dies, the victim is told to stop."""
+    """One planned death.
+
+    - `step` counts from 1
+    - `operations` -1: `later_ms` after the step has begun; otherwise before that storage operation (0: the next)
+    - `power`: the machine loses power with the process, and a random part of the unsynced data
+    - `again` -1: one death; otherwise the next incarnation dies before that operation
+    - `back_ms`: from a death to the restart
+    - `orderly`: no death; the victim is stopped
+    """
 
     seed: int
     scenario: str
@@ -49,7 +55,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """One line."""
+        """Description in one line."""
         if self.orderly:
             back = f"and started {self.back_ms:.0f} ms after it has ended"
             return f"{self.scenario} on {self.version}: {self.victim} is stopped when step {self.step} begins, {back}"
@@ -60,13 +66,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def step_count(steps: tuple[AnyStep, ...]) -> int:
-    """As the player counts them."""
+    """Count of steps as the player counts them."""
     return sum(step.times * step_count(step.steps) if isinstance(step, Repeat) else 1 for step in steps)
 
 
 @lru_cache(maxsize=512)
 def scenario_of(scenario_id: str) -> Scenario:
-    """Of the catalogue; read once per process."""
+    """A catalogue scenario, read once per process."""
     return find_scenario(scenario_id)
 
 
@@ -76,10 +82,10 @@ def resolved_for(scenario_id: str, version: str) -> Resolved:
 
 
 def versions_of(scenario_id: str, among: Collection[str] = ()) -> list[str]:
-    """Versions that a scenario is for, of `among` (all if empty). None in two cases.
+    """Versions of a scenario, of `among` (all if empty); none in two cases.
 
-    Brokers change their version or settings: the rules that allow a loss are those of one version. A log directory
-    fails to the end: what is in it never settles."""
+    First, brokers change their version or settings: the rules that allow a loss are those of one version. Second, a log
+    directory stays broken to the end: its contents never settle."""
     scenario = scenario_of(scenario_id)
     if any(start.version or start.settings for start in starts_in(scenario.steps)) or _directory_fails(scenario):
         return []
@@ -88,7 +94,7 @@ def versions_of(scenario_id: str, among: Collection[str] = ()) -> list[str]:
 
 
 def _directory_fails(scenario: Scenario) -> bool:
-    """Whether a log directory that fails is not replaced before the end."""
+    """Whether a broken log directory is not replaced before the end."""
     failing: set[tuple[str, str]] = set()
     for step in plain_steps(scenario.steps):
         match step:
@@ -102,20 +108,22 @@ def _directory_fails(scenario: Scenario) -> bool:
 
 
 def mortal_scenarios() -> list[str]:
-    """Those of the catalogue in which deaths are judged."""
+    """Catalogue scenarios whose deaths are judged."""
     return [name for name in catalogue() if versions_of(name)]
 
 
 @lru_cache(maxsize=512)
 def _wanted(scenarios: tuple[str, ...], versions: tuple[str, ...]) -> dict[str, list[str]]:
-    """The versions to draw among, of every scenario that has any."""
+    """{scenario: versions to draw from}, of scenarios with any."""
     known = {name: versions_of(name, versions) for name in scenarios or catalogue()}
     return {name: of for name, of in known.items() if of}
 
 
 def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
-    """The plan of a seed; `scenarios`, `versions`: drawn among these alone (all if empty). Some scenario must be for
-    some version."""
+    """The plan of a seed, drawn from `scenarios` and `versions` (all if empty).
+
+    At least one scenario must have a version.
+    """
     draw = random.Random(f"death {seed}")
     wanted = _wanted(scenarios, versions)
     scenario = scenario_of(draw.choice(list(wanted)))
@@ -138,7 +146,7 @@ def drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] 
 
 
 def stop_drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, ...] = ()) -> Plan:
-    """An orderly stop and start of a broker between two steps; drawn as above."""
+    """An orderly stop and start of a broker between two steps; drawn as in `drawn`."""
     draw = random.Random(f"stop {seed}")
     wanted = _wanted(scenarios, versions)
     scenario = scenario_of(draw.choice(list(wanted)))
@@ -154,6 +162,6 @@ def stop_drawn(seed: int, scenarios: tuple[str, ...] = (), versions: tuple[str, 
 
 
 def mortals(scenario: Scenario) -> list[str]:
-    """Brokers, session servers, dedicated controllers."""
+    """Possible victims: brokers, ZooKeeper servers, dedicated controllers."""
     topology = scenario.topology
     return list(dict.fromkeys(n.name for role in ("broker", "session", "controller") for n in topology.with_role(role)))

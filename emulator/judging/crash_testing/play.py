@@ -1,4 +1,4 @@
-"""A simulated run with one death: the scenario's script, then everything is mended, and the cluster is given time."""
+"""Plays a simulated run with one death: the script, then healing, then time to settle."""
 
 from collections.abc import Callable
 
@@ -20,16 +20,21 @@ from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
 
 SETTLE_LIMIT_MS = 300_000.0
-"""From the end of the script. The longest things to wait for: a session of 30 s, a fetch that is parked for 50 s, a
-connection that is given up after 60 s (scenario kip101-case1), TCP's retransmission after the longest cut."""
+"""Limit from the end of the script.
+
+The longest waits are a session of 30 s, a parked fetch of 50 s, a connection given up after 60 s (scenario
+kip101-case1), and TCP's retransmission after the longest cut.
+"""
 STILL_MS = 12_000.0
-"""It has settled when it is so for that long: twice a session's time-out."""
+"""Time for which the cluster must stay settled: twice a session's timeout."""
 LOOK_MS = 1_000.0
 
 
 class Died(msgspec.Struct):
-    """A finished run. `unsettled`: what was not settled at its end. `settled_ms`: how long that took from the end of
-    the script."""
+    """A finished run. `unsettled`: failures to settle at its end.
+
+    `settled_ms`: time from the end of the script.
+    """
 
     plan: Plan
     resolved: Resolved
@@ -47,7 +52,7 @@ class Died(msgspec.Struct):
 
 
 def play_death(plan: Plan) -> Died:
-    """Raises whatever a machine raises: a bug of ours."""
+    """Play a plan. Raises every error of a machine, which is a bug of this program."""
     resolved = resolved_for(plan.scenario, plan.version)
     spec = resolved.spec
     steps, magic = resolved.scenario.steps, resolved.record_magic
@@ -82,7 +87,7 @@ def play_death(plan: Plan) -> Died:
 
 
 def settle(world: SimulatedWorld) -> list[Unsettled]:
-    """Time passes until it has settled, or the limit; what is not settled then."""
+    """Let time pass until the cluster has settled, or the limit; returns the failures to settle."""
     limit_ms = world.now_ms + SETTLE_LIMIT_MS
     since_ms = world.now_ms
     found: list[Unsettled] = []

@@ -1,4 +1,4 @@
-"""What was promised and is not so: from plain data about a finished run, whichever world it was in.
+"""Broken promises, from plain data about a finished run of either world.
 
 Each finding names the kind of promise; `rules` then says whether the version and its settings ever made it.
 """
@@ -30,14 +30,18 @@ from protocol.ids import TopicPartition
 
 
 class Broken(msgspec.Struct, frozen=True):
-    """`what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark,
-    reread, epoch, epoch-order (in a log), epoch-cache (of a batch), controller, or the name of a check that no
-    death excuses (ALWAYS_KEPT). `acks` of a lost record (-1 all); `offset` -1: of none; `value` and `digest` of
-    the record, "" and 0 if it is not one. `broker`, `epoch`: of a leader whose high watermark fell.
-    `unexplained`: copies of a record that no attempt to produce it accounts for. `others`: replicas that hold
-    something else than the final leader; `held`: (broker, epoch, digest) of all batches that begin there.
-    `found`: digests of what a power loss left, if it is no part of what was there. `since_ms`, `until_ms`: when
-    an election was decided; since when a log is back."""
+    """One broken promise.
+
+    - `what`: settled, ensemble, recovery, election, state, lost, duplicate, divergence, high-watermark, reread, epoch,
+      epoch-order (in a log), epoch-cache (of a batch), controller, or the name of a check that no death excuses
+      (ALWAYS_KEPT)
+    - `acks` of a lost record (-1 all); `offset` -1: no offset; `value` and `digest` of the record, "" and 0 without one
+    - `broker`, `epoch`: of a leader whose high watermark decreased
+    - `unexplained`: copies of a record beyond the attempts to produce it
+    - `others`: replicas that differ from the final leader; `held`: (broker, epoch, digest) of all batches there
+    - `found`: digests that a power loss left, if they are no part of the former log
+    - `since_ms`, `until_ms`: period in which an election was decided; since when a log is back
+    """
 
     what: str
     text: str
@@ -57,7 +61,7 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 def committed_beyond_all(truth: Truth) -> Iterator[Violation]:
-    """What a group has committed lies behind whatever any replica ever held: no death takes that away."""
+    """Commits of a group beyond the end of every replica's log; no death excuses them."""
     for found in group_ahead_of_log(truth):
         ends = (last + 1 for _, _, last, _ in truth.appended.get(found.topic_partition, ()))
         if found.offset > max(ends, default=0):
@@ -74,11 +78,11 @@ ALWAYS_KEPT: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "fenced-leader-change": fenced_leader_change,
     "partition-state": partition_state,
 }
-"""Checks of the oracle that machines keep whatever dies."""
+"""Checks of the oracle that machines pass whatever dies."""
 
 
 def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
-    """In logs, offices and states."""
+    """Broken promises in logs, terms and states."""
     for text in history.contradictions:
         yield Broken("ensemble", text)
     for topic_partition, stated in history.states.items():
@@ -110,7 +114,7 @@ def broken_promises(truth: Truth, history: History) -> Iterator[Broken]:
 
 
 def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
-    """Each attempt of each operation that produced it accounts for one copy."""
+    """A duplicate; each attempt of each operation that produced it accounts for one copy."""
     digest, copies = found.details["digest"], found.details["copies"]
     produced = (found.topic_partition, digest)
     writes = [write for write in truth.writes if (write.topic_partition, write.digest) == produced]
@@ -121,8 +125,11 @@ def _duplicate(truth: Truth, history: History, found: Violation) -> Broken:
 
 
 def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[int, int, int], ...]]:
-    """(who holds something else than the final leader: all that hold a batch there, if it holds none; what they do, in
-    the order of each log: before 0.11 several batches may begin at one offset, semantics 11.9)."""
+    """(replicas that differ from the final leader, all batches at the offset).
+
+    If the leader holds none there, every replica with a batch differs. Batches are in the order of each log: before
+    0.11 several may begin at one offset (semantics 11.9).
+    """
     held = {
         node: [(batch.epoch, batch.digest) for batch in log if batch.first == found.offset]
         for node, log in truth.logs[found.topic_partition].items()
@@ -134,7 +141,10 @@ def _held(truth: Truth, found: Violation) -> tuple[tuple[int, ...], tuple[tuple[
 
 
 def _states(topic_partition: TopicPartition, stated: list[Stated]) -> Iterator[Broken]:
-    """A leader is elected from the ISR; epochs rise; a leader alone never changes the epoch (semantics 1.6, 4.2)."""
+    """Broken rules of states (semantics 1.6, 4.2).
+
+    A leader is elected from the ISR; epochs rise; a leader alone never changes the epoch.
+    """
     for was, now in pairwise(stated):
         before, after = was.state, now.state
         if after.zk_version != before.zk_version + 1:
@@ -154,7 +164,10 @@ def _states(topic_partition: TopicPartition, stated: list[Stated]) -> Iterator[B
 
 
 def broken_recoveries(recoveries: list[Recovery]) -> Iterator[Broken]:
-    """A killed process loses nothing of its log; a power loss leaves a prefix, a lost disk nothing (semantics 3)."""
+    """Broken rules of recovery (semantics 3).
+
+    A killed process loses nothing of its log; a power loss leaves a prefix, a lost disk nothing.
+    """
     for one in recoveries:
         expected = [] if one.disk else one.held[: len(one.recovered)] if one.power else one.held
         if one.recovered != expected:

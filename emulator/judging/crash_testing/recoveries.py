@@ -1,4 +1,4 @@
-"""What brokers' disks held when a life ended, and what the next life made of it."""
+"""Contents of brokers' disks at an incarnation's end, and after the next one's recovery."""
 
 import msgspec
 
@@ -17,8 +17,10 @@ Logs = dict[TopicPartition, list[Batch]]
 
 
 class Recovery(msgspec.Struct, frozen=True):
-    """Of one log: what lay on disk at the death, and what the next life made of it. `power`: some of it may be
-    gone; `disk`: all of it is."""
+    """One log at a death (`held`), and as the next incarnation recovered it.
+
+    `power`: a part may be lost; `disk`: all of it is lost.
+    """
 
     at_ms: float
     node: str
@@ -30,7 +32,10 @@ class Recovery(msgspec.Struct, frozen=True):
 
 
 class DiskLost(msgspec.Struct, frozen=True):
-    """A dead broker's disk, or one of its log directories, was replaced. `partitions`: what was there."""
+    """A replacement of a dead broker's disk, or of a log directory.
+
+    `partitions`: its former contents.
+    """
 
     at_ms: float
     node: str
@@ -38,7 +43,7 @@ class DiskLost(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, at_ms: float, node: str, directory: str, files: Files) -> "DiskLost":
-        """To be called while it is still there."""
+        """Record the loss; call it before the directory is replaced."""
         held = partitions_in(Within(files, directory)) if directory else partitions_on(files)
         topic_partitions = (topic_partition_of(name) for name in held)
         known = frozenset(topic_partition for topic_partition in topic_partitions if topic_partition is not None)
@@ -46,7 +51,7 @@ class DiskLost(msgspec.Struct, frozen=True):
 
 
 class Recoveries:
-    """Tell it what is `ordered` before it is done, and of each broker that `ended` or is alive (`look`)."""
+    """Recorder of recoveries; call `ordered` before an action, `ended` and `look` per broker."""
 
     def __init__(self) -> None:
         self.found: list[Recovery] = []
@@ -56,7 +61,7 @@ class Recoveries:
         self._held: dict[str, tuple[float, Logs]] = {}
 
     def ordered(self, action: act.Action, nodes: dict[str, SimulatedNode], now_ms: float) -> None:
-        """What the script does to disks."""
+        """Record the script's faults of disks."""
         match action:
             case act.PowerLoss(name) | act.LoseUnsynced(name):
                 self.power_lost(name, now_ms)
@@ -71,20 +76,22 @@ class Recoveries:
         self._power_lost.append((now_ms, name))
 
     def ended(self, node: SimulatedNode, now_ms: float) -> None:
-        """Its life, before anything happens to its disk. A life that dies while it loads has made nothing of what the
-        one before it left."""
+        """Record a broker's disk at the end of its incarnation, before anything changes it.
+
+        An incarnation that dies while it loads has recovered nothing; the disk of its predecessor counts.
+        """
         if "broker" in node.node.roles and node.node.name not in self._held:
             self._held[node.node.name] = (now_ms, _logs_on(node.files))
 
     def look(self, node: SimulatedNode, now_ms: float) -> None:
-        """Whether a living broker has loaded its logs."""
+        """Record the recovery once a living broker has loaded its logs."""
         name = node.node.name
         if self._begun.get(name) != node.incarnation and _has_loaded(node):
             self._begun[name] = node.incarnation
             self._began(node, now_ms)
 
     def _began(self, node: SimulatedNode, now_ms: float) -> None:
-        """What was on disk has been recovered."""
+        """Compare the recovered logs with those at the death."""
         name = node.node.name
         died_ms, held = self._held.pop(name, (0.0, {}))
         if not held:
@@ -100,12 +107,12 @@ class Recoveries:
 
 
 def _has_loaded(node: SimulatedNode) -> bool:
-    """Its logs, where it is a broker."""
+    """Whether a broker has loaded its logs; true for other nodes."""
     return not isinstance(node.machine, BrokerNode) or node.machine.booted
 
 
 def _logs_on(files: MemoryFiles) -> Logs:
-    """What a broker's disk holds, whole batches only; looked at without its own operations being counted."""
+    """Whole batches on a broker's disk; reading them does not count as the broker's operations."""
     truth = Truth()
     with files.unwatched():
         read_logs(truth, "", files)

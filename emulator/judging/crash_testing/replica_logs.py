@@ -1,8 +1,8 @@
-"""What a replica held, and when: its log played again from what it appended and what took that away.
+"""Contents of a replica's log over time, replayed from its appends and truncations.
 
-A log is cut where Kafka cuts it (LogSegment.truncateTo): before the first batch that ends at or after the offset, with
-all behind. Up to 0.10.2 a follower takes a wrapper whole that begins before its log's end (semantics 11.9): then two
-batches lie at one offset, and neither has replaced the other.
+A log is truncated where Kafka truncates it (LogSegment.truncateTo): before the first batch that ends at or after the
+offset, with all behind. Up to 0.10.2 a follower takes a wrapper whole that begins before its log's end (semantics
+11.9): then two batches lie at one offset, and neither has replaced the other.
 """
 
 from bisect import bisect_left
@@ -17,8 +17,10 @@ from protocol.versions import Gates
 
 
 class Held(msgspec.Struct):
-    """A replica had `record` in its log from `record.at_ms` until `until_ms`. `gone`: what took it away; None: it is
-    still there, or was written over, of which no event tells."""
+    """A record in a replica's log from `record.at_ms` until `until_ms`.
+
+    `gone`: the event that removed it; None: it is still there, or was overwritten, which no event reports.
+    """
 
     record: Written
     until_ms: float = inf
@@ -30,7 +32,10 @@ class Held(msgspec.Struct):
 
 
 class ReplicaLogs:
-    """Of a run whose versions have these `gates`. `tails`: what power losses and lost disks took."""
+    """Logs of a run with these `gates`.
+
+    `tails`: records that power losses and lost disks removed.
+    """
 
     def __init__(self, gates: Gates, history: History, tails: list[LostTail]) -> None:
         self._gates = gates
@@ -39,21 +44,21 @@ class ReplicaLogs:
         self._known: dict[tuple[TopicPartition, int], list[Held]] = {}
 
     def held(self, topic_partition: TopicPartition, broker: int) -> list[Held]:
-        """All that it ever had, in the order in which it was appended."""
+        """All batches that the replica ever had, in the order of appends."""
         if (topic_partition, broker) not in self._known:
             self._known[topic_partition, broker] = self._played(topic_partition, broker, inf)
         return self._known[topic_partition, broker]
 
     def over(self, topic_partition: TopicPartition, offset: int, broker: int) -> Iterator[Held]:
-        """All that it ever had over this offset."""
+        """All batches that the replica ever had over this offset."""
         return (one for one in self.held(topic_partition, broker) if one.record.first <= offset <= one.record.last)
 
     def at(self, topic_partition: TopicPartition, offset: int, broker: int, at_ms: float) -> tuple[Written, ...]:
-        """What lay over this offset then, in the log's order."""
+        """Batches over this offset at that time, in the log's order."""
         return tuple(one.record for one in self.over(topic_partition, offset, broker) if one.at(at_ms))
 
     def _played(self, topic_partition: TopicPartition, broker: int, before_ms: float) -> list[Held]:
-        """Without what its lives found from `before_ms` on."""
+        """Replay a log, without records that its incarnations found from `before_ms` on."""
         history = self._history
         led = [one for one in history.written.get(topic_partition, []) if one.broker == broker]
         copied = [one for one in history.copied.get(topic_partition, []) if one.broker == broker]
@@ -64,7 +69,7 @@ class ReplicaLogs:
         tails = [tail for tail in self._tails if tail.broker == broker and tail.topic_partition == topic_partition]
         log: list[Held] = []
         past: list[Held] = []
-        # In one step a log is cut before it is appended to.
+        # In one step a truncation precedes an append.
         events: list[Cut | LostTail | Written] = [*cuts, *tails, *led, *copied]
         own = {id(one) for one in led}
         for event in sorted(events, key=lambda one: one.at_ms):
@@ -82,7 +87,10 @@ class ReplicaLogs:
         return past
 
     def _found(self, topic_partition: TopicPartition, unseen: Unseen) -> list[Written]:
-        """What a follower had appended is what its leader had; of what a leader wrote the epoch alone is known."""
+        """Batches that a follower had appended unseen, taken from its leader's log.
+
+        Of a leader's unseen batches only the epoch is known.
+        """
         own, leader = unseen.written, unseen.leader
         if leader == own.broker:
             return [msgspec.structs.replace(own, of=own.epoch if self._gates.has_epoch_cache else -1)]
@@ -99,7 +107,7 @@ class ReplicaLogs:
 def _end(
     log: list[Held], offset: int, at_ms: float, gone: Cut | LostTail | None, spared: Sequence[LostTail] = ()
 ) -> None:
-    """What ends at or after `offset`, and all behind, is over; what `spared` have taken ends with them."""
+    """End all batches that end at or after `offset`, except those that `spared` removed."""
     first = bisect_left(log, offset, key=lambda one: one.record.last)
     kept = []
     for one in log[first:]:

@@ -1,5 +1,6 @@
-"""Which rule of docs/semantics.md allows what was found: decided by the version's gates, the settings and what
-happened, never by the seed. An empty answer: none does, and the run has failed."""
+"""Finds the rule of docs/semantics.md that allows a broken promise; "": the run has failed.
+
+The version's features, the settings and the events decide, never the seed."""
 
 from emulator.judging.crash_testing.history import Followed, History, Led, LostTail
 from emulator.judging.crash_testing.idempotence import ANY_PARTITION, idempotent_writes
@@ -15,7 +16,7 @@ from protocol.versions import Gates
 
 
 def gates_of(resolved: Resolved) -> Gates:
-    """Of the cluster's brokers, which are all alike in the catalogue."""
+    """Features of the cluster's brokers, which all have one version in the catalogue."""
     return resolved.spec.gates(next(iter(resolved.spec.settings)))
 
 
@@ -27,12 +28,14 @@ LEFT_BEHIND = "4.5: a replica that is moved away while its broker is dead is tol
 
 
 BEFORE_MS = 0.0005
-"""Less than times are told apart by."""
+"""Less than the resolution of times."""
 
 
 class Rules:
-    """`tails`: what power losses took. `losses`: the rules of records that are gone; `partings`: of logs that
-    differ."""
+    """All rules. `tails`: records that power losses removed.
+
+    `losses`: rules of losses; `partings`: of divergence.
+    """
 
     def __init__(self, resolved: Resolved, history: History, *, tails: list[LostTail]) -> None:
         self.gates = gates_of(resolved)
@@ -46,14 +49,14 @@ class Rules:
 
     @property
     def events(self) -> list[str]:
-        """What took away the records that were allowed to go, and made the logs part that were allowed to, in words."""
+        """Descriptions of the events that caused allowed losses and divergences."""
         return [*self.losses.events, *self.partings.events]
 
     def allowing(self, broken: Broken) -> str:
-        """The rule, and what it says here; "" if nothing allows it."""
+        """The rule that allows the broken promise; "" if none does."""
         match broken.what:
             case "lost" if broken.acks == 0 and self._never_written(broken):
-                return "1.8: acks=0 is not answered, and nobody tells that nothing was written"
+                return "1.8: acks=0 gets no response, so no client learns that nothing was written"
             case "lost":
                 return self.losses.lost(broken)
             case "reread":
@@ -69,7 +72,7 @@ class Rules:
                     or self._written_again(broken)
                     or self._copied_behind(broken)
                     or self._copied_from_the_past(broken)
-                    or self._follows_nobody(broken)
+                    or self._without_fetcher(broken)
                     or self._left_behind(broken)
                 )
             case "epoch-order":
@@ -90,13 +93,13 @@ class Rules:
                 return ""
 
     def _thrown_away(self, broken: Broken) -> bool:
-        """What is back is the beginning of what its events say it held: it died before it told of the deletion."""
+        """Whether the recovered log is a prefix of the reported one: its deletion is unreported."""
         held = self._logs.held(broken.topic_partition, broken.broker)
         before = [one.record.digest for one in held if one.at(broken.since_ms - BEFORE_MS)]
         return bool(broken.found) and tuple(before[: len(broken.found)]) == broken.found
 
     def _never_written(self, broken: Broken) -> bool:
-        """No leader appended it: whoever was asked did not lead, or was not there."""
+        """Whether no leader appended it: the receiver did not lead, or did not run."""
         written = self._history.written.get(broken.topic_partition, [])
         return bool(broken.digest) and all(batch.digest != broken.digest for batch in written)
 
@@ -104,8 +107,10 @@ class Rules:
         return self._history.leaders.get(topic_partition, [])
 
     def _copied_behind(self, broken: Broken) -> str:
-        """A follower of an epoch of the past copied what lies behind: no epoch of its log tells that the two differ
-        before it."""
+        """The rule if a follower of an older epoch copied batches behind the offset; otherwise "".
+
+        No epoch of its log shows that the two logs differ before it.
+        """
         copied = self._history.ahead.get(broken.topic_partition, [])
         if not self.gates.fences_by_epoch and any(
             broken.offset < one.first
@@ -116,8 +121,10 @@ class Rules:
         return ""
 
     def _copied_from_the_past(self, broken: Broken) -> str:
-        """A follower copied what is there from a leader that had not yet heard of the follower's epoch, and that cut it
-        off when it did."""
+        """The rule if a follower copied the record from a leader of an older epoch; otherwise "".
+
+        That leader had not yet received the follower's epoch, and truncated the record when it did.
+        """
         topic_partition, history = broken.topic_partition, self._history
         if self.gates.fences_by_epoch:
             return ""
@@ -130,7 +137,7 @@ class Rules:
                 same = (written.first, written.digest) == (copied.first, copied.digest)
                 if not same or written.epoch >= copied.epoch or written.at_ms > copied.at_ms:
                     continue
-                heard = any(
+                received = any(
                     one.broker == written.broker and one.epoch >= copied.epoch and one.at_ms <= copied.at_ms
                     for one in roles
                 )
@@ -138,17 +145,17 @@ class Rules:
                     one.broker == written.broker and one.at_ms > copied.at_ms and one.to <= broken.offset
                     for one in history.cuts.get(topic_partition, [])
                 )
-                if cut and not heard:
+                if cut and not received:
                     return COPIED_FROM_THE_PAST
         return ""
 
-    def _follows_nobody(self, broken: Broken) -> str:
-        """Whoever was stopped, and told nothing that would make it follow again, cuts nothing."""
+    def _without_fetcher(self, broken: Broken) -> str:
+        """The rule if the replica's fetcher was stopped and no order restarts it; otherwise ""."""
         rules = [still(self._history, self.gates, broken.topic_partition, other) for other in broken.others]
         return rules[0] if rules and set(rules) <= {HALF_WAY, EARLIER_LIFE, UNKNOWN_REGISTRATION} else ""
 
     def _left_behind(self, broken: Broken) -> str:
-        """Replicas that were moved away while their brokers were dead: nobody has told them anything since."""
+        """The rule if the replica was moved away while its broker was dead; otherwise ""."""
         topic_partition, history = broken.topic_partition, self._history
         assigned = history.assignments.get(topic_partition, [])
         for broker in broken.others:
@@ -168,14 +175,17 @@ class Rules:
         return "" if numbered or broken.unexplained else "6: without idempotence each attempt stores a copy"
 
     def _led_again(self, broken: Broken) -> str:
-        """No controller has seen its leader die: it leads on in the same epoch, from what it had written down."""
+        """The rule if no controller saw the leader die: it leads on from its checkpoint."""
         lives = [led for led in self._led(broken.topic_partition) if led.broker == broken.broker]
         again = sum(led.epoch == broken.epoch for led in lives) > 1
         return "3: a leader that is back in its epoch begins at its checkpoint" if again else ""
 
     def _displaced(self, broken: Broken) -> str:
-        """It led in a later epoch and wrote nothing. That entry stayed at the log's end, and when a batch of the epoch
-        before came there, it took the entry of its own epoch along, and is where that epoch begins now."""
+        """The rule if a later epoch's entry displaced the batch's epoch in the cache; otherwise "".
+
+        The broker led in a later epoch and wrote nothing. That entry stayed at the log's end. A batch of the former
+        epoch, when it arrived there, removed the entry of its own epoch, and is where that epoch begins now.
+        """
         if self.gates.truncates_epochs_beyond_log_end and not self.gates.truncates_on_fetch:
             return ""
         led = [one for one in self._led(broken.topic_partition) if one.broker == broken.broker]
@@ -191,7 +201,7 @@ class Rules:
         return EMPTY_EPOCH_ON_FETCH if self.gates.truncates_on_fetch else EMPTY_EPOCH
 
     def _written_again(self, broken: Broken) -> str:
-        """The same, and its tail is gone: what it writes now has the epoch of what its followers still hold."""
+        """The rule if the leader lost its tail and led on in the same epoch; otherwise ""."""
         led = self._led(broken.topic_partition)
         for tail in (
             tail

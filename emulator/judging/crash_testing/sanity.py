@@ -1,5 +1,4 @@
-"""Whether every living machine's state is sane by itself and agrees with its disk: true of all versions, at any
-time."""
+"""Sanity of every living machine's state, and its agreement with the disk, in any version."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -17,11 +16,11 @@ from protocol.ids import LeaderEpoch, Offset, TopicPartition
 from protocol.versions import Gates
 
 LATE_MS = 1_000.0
-"""By which a thread may come late to a deadline: a slow disk holds a step."""
+"""Maximum lateness of a thread for a deadline: a slow disk delays a step."""
 
 
 def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken]:
-    """`truth`: with the logs that lie on the disks."""
+    """Broken sanity rules. `truth`: with the logs on the disks."""
     for number, broker in brokers_of(world).items():
         name = broker_name(number)
         for why in _parked(broker):
@@ -43,7 +42,7 @@ def insane(world: SimulatedWorld, truth: Truth, gates: Gates) -> Iterator[Broken
 
 
 def _parked(broker: BrokerNode) -> Iterator[str]:
-    """Semantics 1.8, 1.9: whoever waits is answered when its time is over at the latest."""
+    """Requests in purgatory past their deadline (semantics 1.8, 1.9)."""
     now_ms = broker.context.now.mono_ms
     for purgatory in (broker.broker.replicas.produces, broker.broker.replicas.fetches):
         late = [one for one in purgatory.parked() if one.deadline_ms + LATE_MS < now_ms]
@@ -54,7 +53,7 @@ def _parked(broker: BrokerNode) -> Iterator[str]:
 
 
 def _offsets(log: Log) -> Iterator[str]:
-    """Semantics 1.1."""
+    """Offsets out of order (semantics 1.1)."""
     if not log.log_start <= log.high_watermark <= log.log_end:
         yield f"the high watermark {log.high_watermark} is not within {log.log_start} and {log.log_end}"
     if log.recovery_point > log.log_end:
@@ -62,7 +61,7 @@ def _offsets(log: Log) -> Iterator[str]:
 
 
 def _epochs(log: Log) -> Iterator[str]:
-    """Semantics 3."""
+    """Epochs out of order (semantics 3)."""
     entries = log.epochs.entries
     for before, after in pairwise(entries):
         if after[0] <= before[0] or after[1] < before[1]:
@@ -72,8 +71,10 @@ def _epochs(log: Log) -> Iterator[str]:
 
 
 def _unknown_epochs(log: Log, gates: Gates) -> Iterator[tuple[Offset, LeaderEpoch]]:
-    """(base offset, epoch) of batches that the epoch cache takes for another epoch's. Semantics 3: from 2.0.1 they
-    agree; epoch 0 may be missing up to 2.5."""
+    """(base offset, epoch) of batches that the epoch cache assigns to another epoch.
+
+    Semantics 3: from 2.0.1 they agree; epoch 0 may be missing up to 2.5.
+    """
     entries = log.epochs.entries
     if not gates.epoch_cache_strict_assign or not gates.has_epoch_cache:
         return
@@ -97,7 +98,7 @@ def _disk(log: Log, on_disk: list[tuple[int, int, int]]) -> Iterator[str]:
 
 
 def _trees(world: SimulatedWorld) -> Iterator[Broken]:
-    """Session servers that have applied the same transactions hold the same (semantics 5.3)."""
+    """ZooKeeper servers with the same transactions and different trees (semantics 5.3)."""
     held: dict[int, tuple[str, bytes]] = {}
     for name, node in world.nodes.items():
         if isinstance(node.machine, SessionServer):

@@ -1,4 +1,4 @@
-"""Many deaths in the simulated world, on all cores: one result per seed, and what plays a seed again."""
+"""Plays many simulated deaths on all cores: a result and a replay command per seed."""
 
 import shlex
 import traceback
@@ -13,12 +13,14 @@ from emulator.judging.crash_testing.plan import Plan, drawn, stop_drawn
 from emulator.judging.crash_testing.play import play_death
 
 FAILED_MAX = 5
-"""Broken promises that a result tells."""
+"""Maximum of broken promises in a result."""
 
 
 class DeathsAsked(msgspec.Struct, frozen=True):
-    """What a worker is told: among which scenarios and versions plans are drawn (all if empty). `orderly`: nobody
-    dies, a broker is stopped and started between two steps."""
+    """Options of a worker: scenarios and versions from which plans are drawn (all if empty).
+
+    `orderly`: no death; a broker is stopped and started between two steps.
+    """
 
     scenarios: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -29,9 +31,11 @@ class DeathsAsked(msgspec.Struct, frozen=True):
 
 
 class DeathResult(msgspec.Struct, frozen=True, kw_only=True):
-    """`deaths`: how often the victim died. `failed`: what no rule allows. `allowed`: rules that were needed.
-    `events`: what took away the records that were allowed to go.
-    `error`: why there is no judgement, such as an assertion of ours."""
+    """Result of one seed.
+
+    `deaths`: count of the victim's deaths. `failed`: what no rule allows. `allowed`: rules that were used. `events`:
+    descriptions of the events that removed allowed losses. `error`: why there is no judgement, such as an assertion.
+    """
 
     seed: int
     plan: Plan
@@ -50,25 +54,27 @@ class DeathResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeathWorker:
-    """One per process."""
+    """Player of seeds. One per process."""
 
-    def __init__(self, asked: DeathsAsked) -> None:
-        self._asked = asked
+    def __init__(self, options: DeathsAsked) -> None:
+        self._options = options
 
     def play(self, seed: int) -> DeathResult:
-        return play_seed(self._asked.plan(seed))
+        return play_seed(self._options.plan(seed))
 
 
 def play_seed(plan: Plan, machines: AbstractContextManager[None] | None = None) -> DeathResult:
-    """One run, judged. Whatever it dies of is its result, so that the other seeds go on. `machines`: makes them others
-    while it is played; it is judged by what is right."""
+    """Play and judge one run; an error becomes its result, so that the other seeds go on.
+
+    `machines`: changes the machines while the run is played; the judgement uses the correct ones.
+    """
     began_s = perf_counter()
     try:
         with machines or nullcontext():
             died = play_death(plan)
         judged = judge_death(died)
     except Exception as error:
-        return DeathResult(seed=plan.seed, plan=plan, error=_told(error))
+        return DeathResult(seed=plan.seed, plan=plan, error=_error_text(error))
     return DeathResult(
         seed=plan.seed,
         plan=plan,
@@ -83,7 +89,7 @@ def play_seed(plan: Plan, machines: AbstractContextManager[None] | None = None) 
 
 
 def play_network_seed(plan: Plan, run_dir: Path, speed: float) -> DeathResult:
-    """The same with real processes, in an empty directory."""
+    """Play and judge one run with real processes, in an empty directory."""
     import trio
 
     from emulator.judging.crash_testing.network import play_network_death
@@ -96,7 +102,7 @@ def play_network_seed(plan: Plan, run_dir: Path, speed: float) -> DeathResult:
         )
         judged = judge_network_death(died, run_dir)
     except Exception as error:
-        return DeathResult(seed=plan.seed, plan=plan, error=_told(error))
+        return DeathResult(seed=plan.seed, plan=plan, error=_error_text(error))
     return DeathResult(
         seed=plan.seed,
         plan=plan,
@@ -108,17 +114,17 @@ def play_network_seed(plan: Plan, run_dir: Path, speed: float) -> DeathResult:
     )
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"
 
 
-def replay_command(asked: DeathsAsked, seed: int, world: str = "sim") -> str:
-    """What plays one seed again."""
+def replay_command(options: DeathsAsked, seed: int, world: str = "sim") -> str:
+    """Command line that replays one seed."""
     words = ["python", "-m", "benchmarks.kill_anywhere", "--runs", "1", "--first", str(seed), "--world", world]
-    words += ["--orderly"] if asked.orderly else []
-    for scenario in asked.scenarios:
+    words += ["--orderly"] if options.orderly else []
+    for scenario in options.scenarios:
         words += ["--scenario", scenario]
-    for version in asked.versions:
+    for version in options.versions:
         words += ["--kafka-version", version]
     return shlex.join(words)

@@ -1,6 +1,7 @@
-"""Whether a simulated cluster has settled, by its true state: everybody is there, every partition has its leader, its
-full ISR and equal log ends; brokers, controller and session service agree, and what brokers tell clients and go by
-(metadata, topics' settings) is what the session service holds."""
+"""Whether a simulated cluster has settled, by its true state.
+
+All nodes are alive, every partition has its leader, its full ISR and equal log ends. Brokers, controller and ZooKeeper
+agree. Brokers' metadata and topics' settings equal ZooKeeper's."""
 
 from typing import Any
 
@@ -34,8 +35,11 @@ from protocol.znodes import (
 
 
 class Unsettled(msgspec.Struct, frozen=True):
-    """`what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark, settings,
-    metadata. `broker`: -1 if it is no broker's."""
+    """One failure to settle.
+
+    `what`: dead, ensemble, unregistered, controller, no-state, leader, isr, role, log-end, high-watermark, settings,
+    metadata. `broker`: -1 if it concerns no broker.
+    """
 
     what: str
     text: str
@@ -44,7 +48,7 @@ class Unsettled(msgspec.Struct, frozen=True):
 
 
 def unsettled(world: SimulatedWorld) -> list[Unsettled]:
-    """What is not settled now; nothing: all is well."""
+    """Failures to settle now; empty: the cluster has settled."""
     found = [
         Unsettled("dead", f"{name} is dead", broker=node.node.number if "broker" in node.node.roles else -1)
         for name, node in world.nodes.items()
@@ -73,13 +77,13 @@ def unsettled(world: SimulatedWorld) -> list[Unsettled]:
                     Unsettled("isr", f"{name}: the ISR is {list(state.isr)} of {list(assignment)}", topic_partition)
                 )
             found += _replicas(brokers, topic_partition, assignment, state)
-            found += _told(brokers, topic_partition, state)
+            found += _metadata(brokers, topic_partition, state)
         found += _settings(tree, brokers, topic_partition)
     return found
 
 
 def ensemble_state(world: SimulatedWorld) -> tuple[Tree | None, list[Unsettled]]:
-    """The leader's tree, and what is wrong with the ensemble."""
+    """The leader's tree, and the ensemble's failures."""
     servers: dict[str, Any] = {n: s.machine for n, s in world.nodes.items() if isinstance(s.machine, SessionServer)}
     leading = [server for server in servers.values() if server.role == LEADING and server.serving]
     idle = [name for name, server in servers.items() if not server.serving]
@@ -90,12 +94,12 @@ def ensemble_state(world: SimulatedWorld) -> tuple[Tree | None, list[Unsettled]]
 
 
 def brokers_of(world: SimulatedWorld) -> dict[int, BrokerNode]:
-    """Those alive, by number."""
+    """{number: living broker}."""
     return {n.node.number: n.machine for n in world.nodes.values() if isinstance(n.machine, BrokerNode)}
 
 
 def controllers_of(world: SimulatedWorld) -> dict[int, Controller]:
-    """Who may be elected and lives, by id."""
+    """{id: living controller or candidate}."""
     return {
         identifier_of(node.node): node.machine.controller
         for node in world.nodes.values()
@@ -104,7 +108,7 @@ def controllers_of(world: SimulatedWorld) -> dict[int, Controller]:
 
 
 def assignments(tree: Tree) -> dict[TopicPartition, tuple[int, ...]]:
-    """Every partition's replicas."""
+    """{partition: its replicas}."""
     prefix = TOPICS + "/"
     topics = [path[len(prefix) :] for path in tree.znodes if path.startswith(prefix) and "/" not in path[len(prefix) :]]
     return {
@@ -124,7 +128,7 @@ def partition_of(broker: BrokerNode, topic_partition: TopicPartition) -> Partiti
 
 
 def _settings(tree: Tree, brokers: dict[int, BrokerNode], topic_partition: TopicPartition) -> list[Unsettled]:
-    """A topic's own settings hold at each of its replicas, whenever they were given and however often it stopped."""
+    """Replicas whose topic settings differ from ZooKeeper's, whenever they changed."""
     topic = topic_partition[0]
     znode = tree.znodes.get(topic_config_path(topic))
     config = decode_topic_config(topic, znode.data) if znode is not None else {}
@@ -139,8 +143,8 @@ def _settings(tree: Tree, brokers: dict[int, BrokerNode], topic_partition: Topic
     return found
 
 
-def _told(brokers: dict[int, BrokerNode], topic_partition: TopicPartition, state: Leadership) -> list[Unsettled]:
-    """What each broker answers to a metadata request: the leader and its epoch."""
+def _metadata(brokers: dict[int, BrokerNode], topic_partition: TopicPartition, state: Leadership) -> list[Unsettled]:
+    """Brokers whose metadata responses have another leader or epoch."""
     found: list[Unsettled] = []
     for number, broker in brokers.items():
         known = broker.broker.metadata.partitions.get(topic_partition)
@@ -167,7 +171,7 @@ def _controller(tree: Tree, candidates: dict[int, Controller]) -> list[Unsettled
 def _replicas(
     brokers: dict[int, BrokerNode], topic_partition: TopicPartition, assignment: tuple[int, ...], state: Leadership
 ) -> list[Unsettled]:
-    """What its brokers themselves think and hold."""
+    """Replicas whose role, log end or high watermark differs."""
     found: list[Unsettled] = []
     name = f"{topic_partition[0]}-{topic_partition[1]}"
     held = {number: partition_of(brokers[number], topic_partition) for number in assignment if number in brokers}

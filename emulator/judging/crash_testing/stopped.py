@@ -1,5 +1,6 @@
-"""Replicas that stand still: which rule of docs/semantics.md stopped a fetcher and keeps it from beginning again, by
-what the run's events say. An empty answer: none does."""
+"""Finds the rule of docs/semantics.md by which a replica's fetcher stays stopped.
+
+The run's events decide; "" means no rule."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,8 +12,8 @@ from protocol.ids import TopicPartition
 from protocol.kinds import IgnoredReason
 from protocol.versions import Gates
 
-HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows nobody"
-UNKNOWN_REGISTRATION = "8 (KAFKA-9839): an order for a registration that the broker has not heard of is not carried out"
+HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows no leader"
+UNKNOWN_REGISTRATION = "8 (KAFKA-9839): an order for a registration that the broker does not know is not carried out"
 OFFLINE = "1.7 (KAFKA-9769): a lost session that keeps a replica from getting a log takes it offline"
 EARLIER_LIFE = "8 (KAFKA-7235): orders are for a broker, not for a life of it"
 REMOVED = "was removed while epochs were asked for"
@@ -20,7 +21,7 @@ FENCED = "FENCED_LEADER_EPOCH"
 
 
 def still(history: History, gates: Gates, topic_partition: TopicPartition, broker: int) -> str:
-    """Which rule stopped this replica's fetcher and left it alone since; "": none did."""
+    """The rule that stopped this replica's fetcher and keeps it stopped; "": none does."""
     stopped = history.stopped.get((topic_partition, broker))
     if stopped is None:
         return ""
@@ -34,9 +35,9 @@ def still(history: History, gates: Gates, topic_partition: TopicPartition, broke
         case "removed" if not gates.broker_epochs and unseen(history, broker, stopped.at_ms):
             return EARLIER_LIFE
         case "failed" if FENCED in stopped.reason and not gates.broker_epochs and unseen(history, broker):
-            return EARLIER_LIFE  # the order that would end it went to that life
+            return EARLIER_LIFE  # the order that would end it went to that incarnation
         case "failed" if FENCED in stopped.reason and gates.fences_by_epoch:
-            return "2.2: who is fenced with the epoch that it has fetches no more until the next LeaderAndIsr"
+            return "2.2: a follower that is fenced with its own epoch stops fetching until the next LeaderAndIsr"
         case "failed" if gates.removed_partition_ends_fetcher and REMOVED in stopped.reason:
             return "8 (KAFKA-8012): a partition that is removed while epochs are asked for ends the fetcher"
         case "failed":
@@ -46,8 +47,7 @@ def still(history: History, gates: Gates, topic_partition: TopicPartition, broke
 
 
 def left_alone(gates: Gates, roles: Sequence[tuple[int, int]]) -> bool:
-    """Whether orders to follow with these (leader, epoch), one after the other, begin no fetcher after the first's
-    (1.7, makeFollower)."""
+    """Whether successive orders to follow (leader, epoch) start no fetcher (1.7, makeFollower)."""
     for (leader, epoch), (next_leader, next_epoch) in pairwise(roles):
         if leader != next_leader:
             return False
@@ -59,7 +59,7 @@ def left_alone(gates: Gates, roles: Sequence[tuple[int, int]]) -> bool:
 
 
 def unseen(history: History, broker: int, at_ms: float = inf) -> bool:
-    """At that moment the controller in office had seen nothing of this broker since before its life of then began."""
+    """Whether the controller had seen nothing of this broker since before its incarnation."""
     offices = [office for office in history.offices if office.at_ms <= at_ms]
     lives = [begun_ms for begun_ms in history.lives.get(broker_name(broker), []) if begun_ms <= at_ms]
     if len(lives) < 2 or not offices:

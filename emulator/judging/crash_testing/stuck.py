@@ -1,5 +1,6 @@
-"""Why Kafka would not have settled there either: which rule of docs/semantics.md lets a node end by itself, a partition
-have no leader, a replica stand still. An empty answer: none does."""
+"""Finds the rule of docs/semantics.md by which Kafka would not have settled either.
+
+Such rules let a node exit by itself, a partition lack a leader, a replica stand still. "" means no rule."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,19 +32,22 @@ from protocol.versions import Gates
 from protocol.znodes import Leadership
 
 ORDINARY_EXITS = (ExitKind.STILL_REGISTERED, ExitKind.REGISTRATION_EXPIRED)
-"""A broker that is started before its old session has expired exits (11.10)."""
+"""Exits of a broker that starts before its old session has expired (11.10)."""
 UNREGISTERED = "8 (KAFKA-7165): a broker finds its old registration in a new session, and lives on"
 LARGER_THAN_FETCH = "1.9 (KIP-74): up to FETCH 2 no follower gets past a record larger than replica.fetch.max.bytes"
 LOOKED_AT_MS = 250.0
-"""By which every broker has looked who was elected: a thread's turn, and a question to the session service."""
+"""Time in which every broker has read the new controller: a thread's turn and a request."""
 SAME_ANSWERS = 5
-"""So many in a row, and it goes on."""
+"""Count of equal responses in a row that show a loop."""
 COMES_AND_GOES_MS = 10_000.0
-"""From the start of a life that will end as the one before did to that end."""
+"""Time within which an incarnation ends as its predecessor did."""
 
 
 class Over(Protocol):
-    """A run that is over. `unsettled`: what was not settled at its end; `exits`: lives that ended by themselves."""
+    """A finished run.
+
+    `unsettled`: failures to settle at its end; `exits`: incarnations that ended by themselves.
+    """
 
     @property
     def resolved(self) -> Resolved: ...
@@ -56,12 +60,12 @@ class Over(Protocol):
 
 
 def exit_rule(gates: Gates, kind: str) -> str:
-    """Which rule lets a process end by itself."""
+    """The rule that lets a process exit by itself; "" if none does."""
     if kind in ORDINARY_EXITS:
         return "11.10: a broker that finds its old registration exits"
     if kind == ExitKind.NO_SESSION_SERVICE:
         return "4.2: a broker that does not reach the session service when it starts exits"
-    if kind == ExitKind.LOG_DIRECTORIES_FAILED:  # nothing fails here but what was told to
+    if kind == ExitKind.LOG_DIRECTORIES_FAILED:  # only injected disk errors occur here
         return "3 (KIP-112): a broker ends with its last log directory, before 1.0 with its first"
     if kind == ExitKind.AHEAD_OF_LEADER and gates.out_of_range_exits:
         return "2.3 (KAFKA-3410): a follower ahead of its leader exits"
@@ -69,7 +73,7 @@ def exit_rule(gates: Gates, kind: str) -> str:
 
 
 def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -> str:
-    """Why Kafka would not settle there either; "" if it would."""
+    """The rule by which Kafka would not settle either; "" if none does."""
     gone = absent(died, history, gates)
     if one.broker in gone:
         return gone[one.broker]
@@ -78,7 +82,7 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
     if one.topic_partition[1] < 0:
         return ""
     if one.what == "metadata" and not gates.broker_epochs and unseen(history, one.broker):
-        return EARLIER_LIFE  # what it should tell was told to that life
+        return EARLIER_LIFE  # its metadata went to that incarnation
     tree, _ = ensemble_state(died.world)
     if tree is None:
         return ""
@@ -91,20 +95,22 @@ def unsettled_rule(died: Over, history: History, gates: Gates, one: Unsettled) -
         return controller_error(died.world, gates, one.topic_partition, assigned, ())
     return (
         controller_error(died.world, gates, one.topic_partition, assigned, state.isr)
-        or never_told(history, one.topic_partition, state, session_timeout_ms(died.resolved, history))
+        or first_state_unknown(history, one.topic_partition, state, session_timeout_ms(died.resolved, history))
         or _bounced(died, history, gates, one.topic_partition, assigned, state)
         or _behind_half_way(died, history, gates, one.topic_partition, assigned)
         or _leader_stuck(died, gates, one.topic_partition, state)
         or _replicas_still(history, gates, one, assigned, state)
         or _larger_than_fetch(died, gates, one, assigned, state)
-        or asks_for_ever(history, gates, one, assigned, state)
+        or repeats_epoch_request(history, gates, one, assigned, state)
         or decided_behind(history, gates, one.topic_partition)
     )
 
 
 def deleted_unseen(history: History, gates: Gates) -> str:
-    """`/controller` was deleted before those who watch it had looked: they heard that it was created, look, find nobody
-    there, and wait for the next one (semantics 4.2)."""
+    """The rule if `/controller` was deleted before its watchers had read it (semantics 4.2).
+
+    They received its creation, read it, find none, and wait for the next change.
+    """
     if not gates.session_wait_ends_at_expiry:
         return ""
     last = history.controller_znode[-2:]
@@ -114,7 +120,7 @@ def deleted_unseen(history: History, gates: Gates) -> str:
 
 
 def decided_behind(history: History, gates: Gates, topic_partition: TopicPartition) -> str:
-    """A controller of the past decided last: the one in office goes by what it has read, and tells nobody."""
+    """The rule if a former controller decided last; the active one never reads that."""
     if gates.controller_epoch_multi:
         return ""
     decided = [
@@ -129,9 +135,14 @@ def decided_behind(history: History, gates: Gates, topic_partition: TopicPartiti
     return BEHIND_ITS_SUCCESSOR if behind else ""
 
 
-def asks_for_ever(history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership) -> str:
-    """A replica outside the ISR has led, and written nothing: it asks where an epoch ends that its leader never heard
-    of, cuts to where it stands, and asks again."""
+def repeats_epoch_request(
+    history: History, gates: Gates, one: Unsettled, assigned: Sequence[int], state: Leadership
+) -> str:
+    """The rule if a replica outside the ISR repeats its epoch request for ever; otherwise "".
+
+    It has led and written nothing. It requests the end of an epoch that its leader does not know, truncates to its own
+    log end, and requests again.
+    """
     if gates.truncates_epochs_beyond_log_end or one.what not in ("isr", "log-end", "high-watermark"):
         return ""
     led = history.leaders.get(one.topic_partition, [])
@@ -147,7 +158,7 @@ def asks_for_ever(history: History, gates: Gates, one: Unsettled, assigned: Sequ
 
 
 def absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
-    """Brokers that cannot be there, by a rule, or come and go."""
+    """{broker: rule} of brokers that a rule keeps away, or that come and go."""
     found: dict[int, str] = {}
     for number in brokers_of(died.world):
         lives = history.lives[broker_name(number)]
@@ -162,38 +173,42 @@ def absent(died: Over, history: History, gates: Gates) -> dict[int, str]:
 
 
 def _ended_by(died: Over, gates: Gates, broker: int) -> str:
-    """The rule by which its lives ended. Between two exits for the same reason it finds its old registration, as
-    everybody who is back too early."""
+    """The rule by which the broker's incarnations ended.
+
+    Between two exits for the same reason it finds its old registration, as every broker does that returns too early.
+    """
     kinds = [end.kind for end in died.exits if end.node == broker_name(broker)]
-    told = [kind for kind in kinds if kind not in ORDINARY_EXITS]
-    return exit_rule(gates, told[-1]) if told else ""
+    known = [kind for kind in kinds if kind not in ORDINARY_EXITS]
+    return exit_rule(gates, known[-1]) if known else ""
 
 
 def session_timeout_ms(resolved: Resolved, history: History) -> float:
-    """Of the controller in office; 0: nobody ever was."""
+    """Session timeout of the active controller; 0: there never was one."""
     if not history.offices:
         return 0.0
     return float(bounds.session_timeout_ms(resolved.spec, history.offices[-1].node))
 
 
-def never_told(history: History, topic_partition: TopicPartition, state: Leadership, timeout_ms: float) -> str:
-    """The controller in office has written the partition's first state, and lost its connection before it was told so:
-    when it asks again, the state exists. `timeout_ms`: of its session; a connection that is silent is given up within
-    it."""
+def first_state_unknown(history: History, topic_partition: TopicPartition, state: Leadership, timeout_ms: float) -> str:
+    """The rule if the writer of a partition's first state missed the response; otherwise "".
+
+    The controller lost its connection before the response; when it repeats the request, the state exists. `timeout_ms`:
+    of its session; a silent connection is given up within it.
+    """
     stated = history.states.get(topic_partition, [])
     if not history.offices or not stated or state.zk_version != 0:
         return ""
     office, epoch = history.offices[-1], state.controller_epoch
-    told = (
+    known = (
         (topic_partition, epoch) in history.created
         or history.followers.get(topic_partition)
         or history.leaders.get(topic_partition)
     )
-    if epoch != office.epoch or told:
+    if epoch != office.epoch or known:
         return ""
     written_ms, away = stated[0].at_ms, history.away.get(office.node, [])
     if any(lost <= written_ms + timeout_ms and written_ms <= back for lost, back in away):
-        return "4.2: a first state whose writer was not told is told to nobody before another controller takes over"
+        return "4.2: a first state whose writer got no response is announced by the next controller only"
     return ""
 
 
@@ -205,8 +220,11 @@ def _bounced(
     assigned: tuple[int, ...],
     state: Leadership,
 ) -> str:
-    """What an earlier life of a broker was told, or asked for, stands for the present one (up to 2.1): that has never
-    heard of its replica, or is still taken to shut down, and so is neither elected nor told of who is."""
+    """The rule if a broker's earlier incarnation counts for the present one (up to 2.1).
+
+    The present one does not know its replica, or the controller still takes it for shutting down. So it is neither
+    elected nor informed of the leader.
+    """
     brokers = brokers_of(died.world)
     if gates.broker_epochs or not history.offices:
         return ""
@@ -217,13 +235,13 @@ def _bounced(
         leaving = controller is not None and controller.takes_for_leaving(BrokerId(number))
         partition = partition_of(brokers[number], topic_partition)
         passed_over = state.leader < 0 or (partition is not None and partition.leader_epoch < state.leader_epoch)
-        if (leaving and passed_over) or _unheard(brokers[number], topic_partition):
+        if (leaving and passed_over) or _without_leader(brokers[number], topic_partition):
             return EARLIER_LIFE
     return ""
 
 
-def _unheard(node: BrokerNode, topic_partition: TopicPartition) -> bool:
-    """Its broker has never heard who leads, or only of a leader that it did not know."""
+def _without_leader(node: BrokerNode, topic_partition: TopicPartition) -> bool:
+    """Whether its broker received no leader, or only a leader that it did not know."""
     partition = partition_of(node, topic_partition)
     return partition is None or partition.leader_epoch < 0
 
@@ -231,27 +249,30 @@ def _unheard(node: BrokerNode, topic_partition: TopicPartition) -> bool:
 def _behind_half_way(
     died: Over, history: History, gates: Gates, topic_partition: TopicPartition, assigned: tuple[int, ...]
 ) -> str:
-    """A replica's broker was never told who leads: the order ended before it, and the controller has not seen that
-    broker go or come since; or it is offline in this life (`lost_session_takes_partition_offline`)."""
+    """The rule if a replica's broker never received the leader; otherwise "".
+
+    The order ended before this replica, and the controller has not seen the broker go or come since; or the replica is
+    offline in this incarnation (`lost_session_takes_partition_offline`).
+    """
     brokers = brokers_of(died.world)
     if not gates.session_wait_ends_at_expiry or not history.offices:
         return ""
     office = history.offices[-1]
     for number in assigned:
-        if number not in brokers or not _unheard(brokers[number], topic_partition):
+        if number not in brokers or not _without_leader(brokers[number], topic_partition):
             continue
         ends = history.cut_short.get((topic_partition, number), [])
         offline = topic_partition in brokers[number].broker.replicas.offline
         if ends and offline and gates.lost_session_takes_partition_offline:
             return OFFLINE
-        told = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
-        if any(told < end for end in ends):
+        known = max(office.at_ms, *history.named.get((office.node, number), []), 0.0)
+        if any(known < end for end in ends):
             return HALF_WAY
     return ""
 
 
 def _leader_stuck(died: Over, gates: Gates, topic_partition: TopicPartition, state: Leadership) -> str:
-    """Its leader cannot change the ISR."""
+    """The rule if its leader cannot change the ISR; otherwise ""."""
     leader = brokers_of(died.world).get(state.leader)
     partition = partition_of(leader, topic_partition) if leader is not None else None
     if leader is None or partition is None:
@@ -267,7 +288,7 @@ def _leader_stuck(died: Over, gates: Gates, topic_partition: TopicPartition, sta
 def _replicas_still(
     history: History, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
 ) -> str:
-    """All followers that this is about have stopped, by a rule."""
+    """The rule if all followers concerned have stopped by a rule; otherwise ""."""
     followers = [broker for broker in assigned if broker != state.leader]
     if one.what == "high-watermark":
         about = [broker for broker in followers if still(history, gates, one.topic_partition, broker)]
@@ -278,7 +299,7 @@ def _replicas_still(
 
 
 def _about(one: Unsettled, followers: list[int], state: Leadership) -> list[int]:
-    """The followers on account of which it is not settled."""
+    """Followers that keep the partition from settling."""
     match one.what:
         case "role" | "log-end":
             return [broker for broker in followers if broker == one.broker]
@@ -288,10 +309,8 @@ def _about(one: Unsettled, followers: list[int], state: Leadership) -> list[int]
             return []
 
 
-def _larger_than_fetch(
-    died: Over, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership
-) -> str:
-    """All followers that this is about have come to a record that their fetches cannot bring."""
+def _larger_than_fetch(died: Over, gates: Gates, one: Unsettled, assigned: tuple[int, ...], state: Leadership) -> str:
+    """The rule if all followers concerned wait at a record larger than a fetch; otherwise ""."""
     brokers = brokers_of(died.world)
     leader = partition_of(brokers[state.leader], one.topic_partition) if state.leader in brokers else None
     if gates.fetch_version >= FIRST_WITH_PROGRESS or leader is None or leader.log is None:

@@ -1,5 +1,6 @@
-"""Which rules of docs/semantics.md a docstring names: "semantics 1.5"; "semantics 1.2, 1.9" and "semantics 1.3 to 1.5"
-name several."""
+"""Rules of docs/semantics.md that a docstring names.
+
+"semantics 1.5" names one; "semantics 1.2, 1.9" and "semantics 1.3 to 1.5" name several."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ _CITED = re.compile(
 
 
 def cited(text: str) -> set[str]:
-    """Numbers of the rules that a text names. A chapter's number means the chapter as a whole."""
+    """Numbers of the rules that a text names; a chapter's number means the chapter as a whole."""
     found: set[str] = set()
     for match in _CITED.finditer(text):
         parts = re.split(rf"(?=(?:, and |, | and | to )(?:section )?{NUMBER})", match.group(1))
@@ -24,7 +25,7 @@ def cited(text: str) -> set[str]:
 
 
 def _between(first: str, last: str) -> Iterator[str]:
-    """`1.2 to 1.4`, both included; across chapters only the two ends."""
+    """Numbers from `1.2` to `1.4`, both included; across chapters only the two ends."""
     yield from (first, last)
     (chapter, _, low), (other, _, high) = first.partition("."), last.partition(".")
     if chapter == other and low and high:

@@ -1,8 +1,8 @@
-"""Which rules of docs/semantics.md runs went through, and which gates: by the functions that were called in a few runs
-that are played once more under a profiler.
+"""Rules of docs/semantics.md and features that runs reached, by profiled functions.
 
-A function stands for the rules that its docstring names, its class's and its module's, as in docs/rules.md; and for the
-gates that it reads. That is what code was reached, not every way through it.
+A few runs are replayed under the profiler. A function stands for the rules that its docstring, its class's and its
+module's name, as in docs/rules.md, and for the features that it reads. The result is reached code, not every path
+through it.
 """
 
 import inspect
@@ -23,14 +23,17 @@ from emulator.scenario.model import Scenario
 from protocol.versions import Gates
 
 ROOMS = ("controller.", "emulator.machines.", "emulator.storage.", "emulator.faults.")
-"""Where Kafka's rules are."""
+"""Packages that implement Kafka's rules."""
 RUNS_MAX = 24
 SHARE = 20
-"""One of so many runs at most is looked at closely."""
+"""At most one in so many runs is profiled."""
 
 
 class Closely(msgspec.Struct):
-    """`runs`: how many were looked at. `rules`, `gates`: those that were reached; `known_rules`: that code names."""
+    """Reached `rules` and `gates` in `runs` profiled runs.
+
+    `known_rules`: all rules that code names.
+    """
 
     runs: int = 0
     rules: set[str] = set()
@@ -54,7 +57,7 @@ def _in_order(rule: str) -> tuple[int, ...]:
 
 
 def looked_at(runs: Sequence[tuple[int, Scenario]]) -> Closely:
-    """(seed, scenario) each."""
+    """Profile runs. `runs`: (seed, scenario) each."""
     codes: set[CodeType] = set()
     for seed, scenario in runs:
         codes |= _called(scenario, seed)
@@ -71,7 +74,7 @@ def looked_at(runs: Sequence[tuple[int, Scenario]]) -> Closely:
 
 
 def chosen(kept: Iterable[Kept], runs: int) -> list[tuple[int, Scenario]]:
-    """Of `runs` runs those to look at: that were the first to reach some kind of event."""
+    """Runs to profile, of `runs` runs: those that first reached some event type."""
     found: list[tuple[int, Scenario]] = []
     for one in kept:
         if len(found) >= min(RUNS_MAX, max(1, runs // SHARE)):
@@ -100,7 +103,7 @@ def _called(scenario: Scenario, seed: int) -> set[CodeType]:
 
 
 def _modules(codes: Iterable[CodeType]) -> Iterator[tuple[ModuleType, list[CodeType]]]:
-    """Each module of ours that is there, with what was called of it."""
+    """Each loaded module of `ROOMS`, with its called code."""
     by_file: defaultdict[str, list[CodeType]] = defaultdict(list)
     for code in codes:
         by_file[code.co_filename].append(code)
@@ -110,7 +113,7 @@ def _modules(codes: Iterable[CodeType]) -> Iterator[tuple[ModuleType, list[CodeT
 
 
 def _names(qualname: str) -> Iterator[str]:
-    """`Log.append` -> the module, `Log`, `Log.append`."""
+    """Names that enclose a function: `Log.append` -> "" (the module), `Log`, `Log.append`."""
     yield ""
     parts = qualname.split(".")
     for count in range(1, len(parts) + 1):

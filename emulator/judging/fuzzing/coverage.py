@@ -1,7 +1,6 @@
-"""What a run reached, as words: kinds of events with their errors, reasons and results, and which came after which at
-one node.
+"""Coverage of a run, as words: event types with errors and results, and their order.
 
-It is all read from the trace that is there anyway, so a run costs no more for being measured.
+Everything comes from the trace, so that the measurement adds no cost to a run.
 """
 
 from collections.abc import Iterable
@@ -28,7 +27,7 @@ from protocol.events import (
 )
 
 FIELDS = ("error", "reason", "result", "change", "state", "role", "effective")
-"""Of an event: which say what kind of it this is, if they are words or numbers of few."""
+"""Fields that distinguish events of one type, if their values are words or small numbers."""
 FOLLOWED: frozenset[type[Event]] = frozenset(
     {
         ControllerChanged, EpochAnswered, FetchOffsetReset, FetchOutOfRange, FetcherChanged, IsrChangeEnded,
@@ -36,24 +35,24 @@ FOLLOWED: frozenset[type[Event]] = frozenset(
         StateDecided, TopicRemoved,
     }
 )  # fmt: skip
-"""Events whose order at a node counts: what changes its part in things."""
+"""Event types whose order at a node counts: changes of a node's role."""
 THEN = " > "
 
 
 def reached_by(entries: Iterable[Happened]) -> frozenset[str]:
-    """`entries` in order of time."""
+    """Words that a run reached. `entries` in order of time."""
     found: set[str] = set()
     last: dict[str, str] = {}
     kinds: dict[tuple[object, ...], str] = {}
     for node, _, _, _, _, event in entries:
         kind = type(event)
-        told = _TOLD.get(kind)
-        if told is None:
-            told = _TOLD[kind] = tuple(field for field in FIELDS if field in event.__struct_fields__)
-        key = (kind, *[getattr(event, field) for field in told])
+        values = _FIELDS_OF.get(kind)
+        if values is None:
+            values = _FIELDS_OF[kind] = tuple(field for field in FIELDS if field in event.__struct_fields__)
+        key = (kind, *[getattr(event, field) for field in values])
         word = kinds.get(key)
         if word is None:
-            word = kinds[key] = _word(event, told)
+            word = kinds[key] = _word(event, values)
             found.add(word)
         if kind in FOLLOWED:
             before = last.get(node)
@@ -63,8 +62,8 @@ def reached_by(entries: Iterable[Happened]) -> frozenset[str]:
     return frozenset(found)
 
 
-_TOLD: dict[type[Event], tuple[str, ...]] = {}
-"""{kind of event: which of FIELDS it has}."""
+_FIELDS_OF: dict[type[Event], tuple[str, ...]] = {}
+"""{event type: its fields of FIELDS}."""
 
 
 def _word(event: Event, fields: tuple[str, ...]) -> str:
@@ -77,14 +76,14 @@ def _word(event: Event, fields: tuple[str, ...]) -> str:
 
 
 def kinds_in(reached: Iterable[str]) -> list[str]:
-    """Without what came after what."""
+    """Words without the pairs of successive events."""
     return sorted(word for word in reached if THEN not in word)
 
 
 def codes_in(reached: Iterable[str]) -> tuple[list[str], list[str]]:
-    """(error codes that clients were told, by name; those of Kafka's that nobody was)."""
-    told = {word.partition("error=")[2].partition(" ")[0] for word in reached if "error=" in word}
-    numbers = {int(number) for number in told if number.lstrip("-").isdigit()}
+    """(names of error codes that clients received, names of Kafka's other error codes)."""
+    values = {word.partition("error=")[2].partition(" ")[0] for word in reached if "error=" in word}
+    numbers = {int(number) for number in values if number.lstrip("-").isdigit()}
     return (
         [code.name for code in ErrorCode if code in numbers and code != 0],
         [code.name for code in ErrorCode if code not in numbers and code != 0],

@@ -1,8 +1,8 @@
-"""A scenario drawn from a seed and a number: how many brokers, a topic, writes, and what is done to nodes and links.
+"""Draws a scenario from a seed and a number: brokers, a topic, writes, faults.
 
-Everything drawn is a scenario like those of the catalogue. In the end all is mended, and there is time to settle, so
-that what is broken then is broken for good. Faults come in the neighbourhood of each other: most of what is wrong with
-replication needs two or three of them within a few seconds, and some replicas that are kept apart meanwhile.
+A drawn scenario has the form of those of the catalogue. At its end all faults are healed, and there is time to settle,
+so that remaining damage is permanent. Faults come close to each other: most errors of replication need two or three
+faults within a few seconds, and some separated replicas.
 """
 
 import random
@@ -20,20 +20,23 @@ from protocol.versions import gates_for
 
 BEGIN_S = 10.0
 END_S = 52.0
-"""Of the faults, in the scenario's time: before them the cluster starts, after them it is mended."""
+"""Period of the faults, scenario seconds, between the cluster's start and the healing."""
 REST_S = 12.0
-"""From the last fault to the mending."""
+"""Time from the last fault to the healing."""
 SETTLE_S = 14.0
-"""With writes; who has not settled by then has more time, without."""
+"""Time to settle with writes; an unsettled cluster gets more time, without writes."""
 JUDGED_LAG_MS = 10_000
-"""Replicas that may lag no longer are given all the time that anything may take in peace, with writes: then requests
-without an answer are judged, and copies counted. With longer lags that would be minutes."""
+"""Maximum lag for a long settling time with writes.
+
+Replicas with at most this lag get the longest time that anything may take in a quiescent period. Then unanswered
+requests are judged, and copies are counted. Longer lags would need minutes.
+"""
 SPARE_S = 5.0
-"""From the mending until the first traffic of the last link."""
+"""Time from the healing to the first traffic on the last link."""
 TIMEOUT_MS = 30_000
-"""Of brokers' requests and connections."""
+"""Timeout of brokers' requests and connections."""
 GAPS_S = ((0.1, 1.0), (1.0, 4.0), (6.0, 11.0))
-"""Between two faults: at once, before anybody's session has expired, and after that."""
+"""Gaps between two faults: at once, before any session has expired, and after that."""
 FAULTS = (3, 9)
 SAFE: dict[str, Any] = {
     "zookeeper.session.timeout.ms": 6000,
@@ -42,7 +45,7 @@ SAFE: dict[str, Any] = {
     "auto.create.topics.enable": False,
     "offsets.topic.replication.factor": 1,
 }
-"""Under which nothing that all in sync have answered for may be lost while disks keep what they hold."""
+"""Settings that forbid the loss of a record with acks=all while disks keep their contents."""
 LAGS: tuple[dict[str, Any], ...] = (
     {"replica.lag.time.max.ms": 4_000, "replica.fetch.wait.max.ms": 500},
     {"replica.lag.time.max.ms": 10_000, "replica.fetch.wait.max.ms": 500},
@@ -55,7 +58,7 @@ CHOSEN: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("auto.leader.rebalance.enable", (False, False, True)),
     ("replica.high.watermark.checkpoint.interval.ms", (1_000, 5_000)),
 )
-"""Drawn among values with which the promises are the same."""
+"""Settings drawn among values with equal promises."""
 SELDOM_CHOSEN: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("log.flush.interval.messages", (1, 3)),
     ("log.segment.bytes", (2_000,)),
@@ -63,24 +66,27 @@ SELDOM_CHOSEN: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("tickTime", (500, 2_000)),
     ("log.dirs", ("d0,d1",)),
 )
-"""The same; left to their defaults most of the time."""
+"""The same; mostly left at their defaults."""
 SELDOM_SHARE = 0.08
 RETRY: dict[str, Any] = {"producer.retry.backoff.ms": 1_000}
-"""By default a producer asks ten times a second again: half of all that happens would be refusals."""
+"""The default retries ten times a second: half of all events would be refusals."""
 PATIENT = {"zookeeper.session.timeout.ms": 20_000}
-"""Of one broker in some runs: it is missed later than others."""
+"""Setting of one broker in some runs: its session expires later than others."""
 OWN = {"max.message.bytes": 500_000}
-"""What the topic says itself in some runs."""
+"""Setting of the topic in some runs."""
 OWN_SHARE = 0.25
 WITH_SEQUENCE = 0.55
 SELDOM_KINDS = (0, 5)
-"""How many of those kinds of faults a schedule is drawn among."""
+"""Minimum and maximum count of seldom fault types in a schedule."""
 
 
 def drawn(
     seed: int, number: int, version: str, fixed: dict[str, Any], by_broker: dict[int, dict[str, Any]] | None = None
 ) -> m.Scenario:
-    """`fixed`, `by_broker`: settings that are given, and not drawn. The run's own chance comes from `number`, too."""
+    """A scenario. `fixed`, `by_broker`: given settings, which are not drawn.
+
+    `number` also seeds the run.
+    """
     draw = random.Random(f"fuzz {seed} {number}")
     brokers = draw.choice((2, 3, 3, 3, 4))
     sessions = draw.choice((1, 1, 1, 1, 3))
@@ -94,14 +100,14 @@ def drawn(
     partitions = draw.choice((1, 1, 2))
     assignment = tuple(tuple(map(BrokerId, draw.sample(range(brokers), replicas))) for _ in range(partitions))
     if sessions == 3 and draw.random() < 0.5:
-        chosen["syncLimit"] = 30  # an ensemble that is slow to notice that it has lost its leader
+        chosen["syncLimit"] = 30  # the ensemble notices late that it has lost its leader
     first = _started(draw, brokers, assignment)
     own = {broker: dict(given) for broker, given in (by_broker or {}).items() if broker < brokers}
     if draw.random() < 0.4 and "zookeeper.session.timeout.ms" not in fixed:
         own.setdefault(first[0], dict(PATIENT))
     steps: list[m.AnyStep] = [at_once([m.Start(node=broker_name(broker)) for broker in first])]
     if draw.random() < 0.7:
-        # One after another: the first is the controller, whoever leads.
+        # One after another: the first one is the controller, whichever broker leads.
         steps = [m.Start(node=broker_name(broker)) for broker in first]
     configs = dict(OWN) if draw.random() < OWN_SHARE else {}
     steps += [m.CreateTopic(topic=TOPIC, assignment=assignment, configs=configs), _workload(draw, version)]
@@ -119,7 +125,7 @@ def drawn(
 
 
 def settle_s(scenario: m.Scenario) -> float:
-    """How long there are writes after the mending."""
+    """Time with writes after the healing."""
     brokers = [scenario.settings, *(scenario.settings | own for own in scenario.settings_by_broker.values())]
     lag_ms, session_ms, request_ms, socket_ms = (
         max(int(given.get(name, default)) for given in brokers)
@@ -134,7 +140,7 @@ def settle_s(scenario: m.Scenario) -> float:
 
 
 def _started(draw: random.Random, brokers: int, assignment: tuple[tuple[BrokerId, ...], ...]) -> list[int]:
-    """In which order. Often one without replicas comes first: it does nothing but control."""
+    """Order of starts; often a broker without replicas comes first, which only controls."""
     order = draw.sample(range(brokers), brokers)
     idle = [broker for broker in order if not any(broker in replicas for replicas in assignment)]
     if idle and draw.random() < 0.7:
@@ -155,7 +161,7 @@ def _workload(draw: random.Random, version: str) -> m.Workload:
 
 
 def _faults(draw: random.Random, cluster: Cluster, rest_s: float) -> list[m.AnyStep]:
-    """And what mends them."""
+    """Faults, and the steps that heal them."""
     s = Schedule(draw, cluster, BEGIN_S)
     kinds = {**USUAL, **{name: SELDOM[name] for name in draw.sample(sorted(SELDOM), draw.randint(*SELDOM_KINDS))}}
     sequence: Fault | None = None
@@ -178,5 +184,5 @@ def _faults(draw: random.Random, cluster: Cluster, rest_s: float) -> list[m.AnyS
 
 
 def mend(s: Schedule, rest_s: float) -> None:
-    """Everything, some time after the last fault; and so long nothing is done any more."""
+    """Heal everything some time after the last fault, then rest for `rest_s`."""
     s.mend(min(END_S, s.at_s + REST_S), rest_s)

@@ -1,6 +1,6 @@
-"""Faults and repairs that are drawn one by one: of machines, disks, links, session servers, topics and elections.
+"""Single faults and repairs of nodes, disks, links, ZooKeeper servers, topics, elections.
 
-Each looks at what is broken already and adds its step, or says that it cannot be done now.
+Each function inspects the open faults and adds its step, or returns False if it is not possible now.
 """
 
 from collections.abc import Callable
@@ -12,17 +12,17 @@ from emulator.scenario import model as m
 from protocol.ids import BrokerId
 
 LEADS = 0.6
-"""Of those that die, how often it is the one that leads in all likelihood: the first replica that is well."""
+"""Share of deaths that hit the likely leader: the first healthy replica."""
 PURPOSES = ((), (), ("fetcher",), ("controller",), ("to-controller",), ("session",))
 MESSAGES = ("Fetch", "LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterIsr", "OffsetForLeaderEpoch", "Produce")
 DELAYS_MS = (300, 1_000, 5_000, 60_000)
 LOSSES = (0.1, 0.5)
 BANDWIDTHS = (500, 5_000)
-"""In bytes a second."""
+"""Bytes per second."""
 SLOW_MS = (5, 50, 400)
 JUMPS_MS = (-3_600_000, -20_000, 20_000, 3_600_000)
 KEPT = (None, None, None, 0, 1, 2)
-"""Batches that a power loss leaves; None: as chance says."""
+"""Batches that a power loss leaves; None: random."""
 
 Fault = Callable[[Schedule], bool]
 
@@ -39,7 +39,7 @@ def kill(s: Schedule) -> bool:
 
 
 def start(s: Schedule) -> bool:
-    """Whoever is dead for long enough; else whoever is paused goes on."""
+    """Start a node that is dead for long enough; otherwise resume a paused one."""
     if back := s.back:
         s.start(s.draw.choice(back))
     elif s.paused:
@@ -66,7 +66,7 @@ def pause(s: Schedule) -> bool:
 
 
 def power_loss(s: Schedule) -> bool:
-    """Of one, or of several at once."""
+    """Power loss of one node, or of several at once."""
     well = s.well
     if not well:
         return False
@@ -87,7 +87,7 @@ def clock_jump(s: Schedule) -> bool:
 
 
 def slow_disk(s: Schedule) -> bool:
-    """Or as fast as before."""
+    """Slow a disk down, or restore its speed."""
     if s.slow and s.draw.random() < 0.5:
         name = s.draw.choice(s.slow)
         if name in s.paused:
@@ -121,7 +121,7 @@ def disk_error(s: Schedule) -> bool:
 
 
 def lose_disk(s: Schedule) -> bool:
-    """Of one that is dead; of one at a time, so that somebody holds what was written."""
+    """Replace the disk of one dead broker, so that another one holds the records."""
     dead = [name for name in s.dead if name in s.cluster.ranked]
     if not dead or s.failing or any(isinstance(step, m.LoseDisk) for step in s.steps):
         return False
@@ -149,7 +149,7 @@ def links(s: Schedule) -> m.Links:
 
 
 def _what(s: Schedule) -> dict[str, Any]:
-    """Whose traffic a rule is about, and which."""
+    """Links and traffic that a rule concerns."""
     about: dict[str, Any] = {"links": links(s), "at_s": s.at_s, "expects_traffic": False}
     if isinstance(about["links"], m.PairLinks) and about["links"].between[1].startswith("session"):
         return about
@@ -184,7 +184,7 @@ def bandwidth(s: Schedule) -> bool:
 
 
 def heal(s: Schedule) -> bool:
-    """All, or one rule."""
+    """Heal all rules, or one."""
     if not s.rules:
         return False
     s.heal(None if s.draw.random() < 0.5 else s.draw.choice(s.rules))
@@ -195,7 +195,7 @@ def heal(s: Schedule) -> bool:
 
 
 def session_server(s: Schedule) -> bool:
-    """One dies, stands still, or is back."""
+    """Kill, pause or restore one ZooKeeper server."""
     if ended := s.session_servers(well=False):
         name = s.draw.choice(ended)
         (s.resume if name in s.paused else s.start)(name)
@@ -229,7 +229,7 @@ def reassign(s: Schedule) -> bool:
 
 
 def other_topic(s: Schedule) -> bool:
-    """Comes, goes, or gets a partition more. It ends when all are led: not in time, it may be."""
+    """Create, delete or extend a topic; the step ends when all partitions have leaders."""
     if not s.other_topic:
         step: m.AnyStep = m.CreateTopic(topic=OTHER, assignment=(_some(s),), at_s=s.at_s)
     elif s.draw.random() < 0.6:
@@ -241,7 +241,7 @@ def other_topic(s: Schedule) -> bool:
 
 
 def alter_topic(s: Schedule) -> bool:
-    """With values under which the promises are the same."""
+    """Change topic settings to values with equal promises."""
     configs = {"flush.messages": s.draw.choice((1, 5))} if s.draw.random() < 0.5 else {"min.insync.replicas": 2}
     s.behind(f"alter-topic at {s.at_s:g}", m.AlterTopic(topic=TOPIC, configs=configs, at_s=s.at_s))
     return True
@@ -262,7 +262,7 @@ USUAL: dict[str, tuple[Fault, int]] = {
     "heal": (heal, 4),
     "elect": (elect_preferred, 2),
 }
-"""What every schedule is drawn among, with its weight."""
+"""Fault types of every schedule, with their weights."""
 SELDOM: dict[str, tuple[Fault, int]] = {
     "stop": (stop, 2),
     "pause": (pause, 3),
@@ -283,4 +283,4 @@ SELDOM: dict[str, tuple[Fault, int]] = {
     "alter-topic": (alter_topic, 1),
     "alter-broker": (alter_broker, 3),
 }
-"""Of which each schedule has some, for together they would hide each other."""
+"""Fault types of which each schedule has a few, because together they would hide each other."""

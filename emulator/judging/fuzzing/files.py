@@ -1,4 +1,4 @@
-"""A drawn scenario as a file that a person can read, and that `faultline run` plays."""
+"""A drawn scenario as a readable file that `faultline run` plays."""
 
 import re
 from typing import Any
@@ -12,13 +12,13 @@ from emulator.scenario.write import written_step
 
 PLAIN = re.compile(r"[A-Za-z][\w./-]*( [\w./-]+)*")
 WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
-"""Which YAML does not take for text."""
+"""Words that YAML does not take for text."""
 ONLY = frozenset({"node", "s"})
 """Keys that a verb takes without their name."""
 
 
 def readable(scenario: m.Scenario, comment: str = "") -> str:
-    """`comment`: its first lines, each without its mark."""
+    """The file of a scenario. `comment`: its first lines, each without the comment mark."""
     topology = scenario.topology
     azs = len({node.az for node in topology.with_role("broker")})
     counts = {f"{role}s": len(topology.with_role(role)) for role in ("broker", "session", "client")}
@@ -35,7 +35,7 @@ def readable(scenario: m.Scenario, comment: str = "") -> str:
 
 
 def read(text: str, name: str) -> m.Scenario | None:
-    """What the file says; None where it would be refused: a step of a node that is dead, say."""
+    """The scenario of a file; None where it is refused, such as a step of a dead node."""
     try:
         return load_scenario(text, name)
     except ScenarioErrors:
@@ -43,7 +43,7 @@ def read(text: str, name: str) -> m.Scenario | None:
 
 
 def _short(step: dict[str, Any]) -> dict[str, Any]:
-    """The moment last; without what is empty; a verb's only key, the node's or the seconds', without its name."""
+    """A step without empty values, its moment last; a verb's only key (node, s) has no name."""
     plain: dict[str, Any] = msgspec.to_builtins(step)
     short = {}
     for verb, keys in plain.items():
@@ -58,7 +58,7 @@ def _short(step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(step: dict[str, Any]) -> str:
-    """`kill: 2`, `{kill: 2, at_s: 14}`, `heal`."""
+    """A step in one line: `kill: 2`, `{kill: 2, at_s: 14}`, `heal`."""
     if len(step) > 1:
         return _flow(step)
     verb, keys = next(iter(step.items()))
@@ -66,7 +66,7 @@ def _line(step: dict[str, Any]) -> str:
 
 
 def _flow(value: Any) -> str:
-    """In one line of YAML; quotes where they are needed."""
+    """A value in one line of YAML, quoted where necessary."""
     match value:
         case dict():
             return "{" + ", ".join(f"{_flow(key)}: {_flow(one)}" for key, one in value.items()) + "}"

@@ -1,7 +1,6 @@
-"""Promises that no final log tells of: what brokers and controllers of some versions do meanwhile, by a run's events.
+"""Promises without trace in final logs: behaviour that only events show.
 
-Each finding comes with the rule of docs/semantics.md that it is known by in the versions that have it; elsewhere with
-none.
+Each finding has the rule of docs/semantics.md that explains it in the versions that have the rule; elsewhere none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,13 +33,13 @@ DEAD_IN_ISR = "4.1 (KAFKA-3143): a new controller leaves dead replicas in the IS
 DEAD_JOINS = "8 (KAFKA-14140): a dead replica joins the ISR, as its leader asks late"
 THROWN_AWAY = "2.3 (KAFKA-2477): a follower out of range throws its log away though its leader has all of it"
 REFUSED_MS = 3_000.0
-"""From a leader's first refusal to its last with the same version."""
+"""Time from a leader's first refusal to its last one with the same version."""
 DEAD_MS = 8_000.0
-"""From a controller's taking office: it has nothing to wait for, and looks at who lives first."""
+"""Time after a controller's election, at which it has long read the live brokers."""
 
 
 class Further(msgspec.Struct, frozen=True):
-    """`what`: refused, dead-in-isr, thrown-away. `rule` "": none."""
+    """One finding. `what`: refused, dead-in-isr, thrown-away. `rule` "": none."""
 
     what: str
     text: str
@@ -48,9 +47,9 @@ class Further(msgspec.Struct, frozen=True):
 
 
 def further(events: Iterable[Happened], history: History, gates: Gates) -> Iterator[Further]:
-    """`events` in order of time."""
-    told = list(events)
-    known, end_ms = [one for one in told if type(one[5]) in WANTED], told[-1][4]
+    """Findings of a run. `events` in order of time."""
+    run_events = list(events)
+    known, end_ms = [one for one in run_events if type(one[5]) in WANTED], run_events[-1][4]
     for found in _refused(known):
         yield Further("refused", found, "" if gates.alter_isr else REFUSED)
     for found in _thrown_away(known):
@@ -66,7 +65,7 @@ WANTED: frozenset[type[Event]] = frozenset(
 
 
 def _refused(events: list[Happened]) -> Iterator[str]:
-    """Again and again in one leader epoch, and no change was granted in between."""
+    """Repeated refusals in one leader epoch without a successful change in between."""
     first: dict[tuple[str, int, TopicPartition, int], float] = {}
     for node, incarnation, _, _, at_ms, event in events:
         if not isinstance(event, IsrChangeEnded):
@@ -88,19 +87,19 @@ def _thrown_away(events: list[Happened]) -> Iterator[str]:
 
 
 class _Office(msgspec.Struct, frozen=True):
-    """`node` is the controller from then on, while nothing else is done to the cluster."""
+    """A term of the controller `node` without any other disturbance."""
 
     node: str
     since_ms: float
     until_ms: float
     registered: frozenset[int]
-    """All the time."""
+    """Brokers registered all the time."""
     absent: frozenset[int]
-    """All the time, and when it took office, though once they were there."""
+    """Brokers absent all the time, also at the election, though registered before."""
 
 
 def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Iterator[tuple[str, bool]]:
-    """What is told, and whether the leader has asked for it since the controller took office."""
+    """(description, whether the leader has requested it since the controller's election)."""
     for office in _quiet_offices(events, end_ms):
         for topic_partition, stated in history.states.items():
             for state, until_ms in _lasting(stated, office.until_ms):
@@ -115,13 +114,13 @@ def _dead_in_isr(events: list[Happened], history: History, end_ms: float) -> Ite
 
 
 def _lasting(stated: list[Stated], end_ms: float) -> Iterator[tuple[Stated, float]]:
-    """(a state, until when it was one)"""
+    """(a state, the time until which it was in force)."""
     ends = [*(following.at_ms for following in stated[1:]), end_ms]
     yield from zip(stated, ends, strict=True)
 
 
 def _joined(stated: list[Stated], now: Stated, since_ms: float) -> set[BrokerId]:
-    """Who is in this state because its leader has asked for it since then: that changes neither leader nor epoch."""
+    """Members of this ISR by the leader's requests since then, which keep leader and epoch."""
     led = (now.state.leader, now.state.leader_epoch)
     joined: set[BrokerId] = set()
     for before, after in pairwise(stated):
@@ -135,8 +134,10 @@ def _led(stated: Stated) -> tuple[BrokerId, LeaderEpoch]:
 
 
 def _quiet_offices(events: list[Happened], end_ms: float) -> Iterator[_Office]:
-    """Stretches of a living controller's time in which no link is broken and nobody stands still. (Who dies may have
-    asked for the office, and get it.)"""
+    """Periods of a living controller without link faults and pauses.
+
+    A dying node may have requested the office, and get it.
+    """
     registered: set[int] = set()
     dead: set[str] = set()
     once: set[int] = set()
@@ -196,7 +197,7 @@ def _long(begun: _Office | None, at_ms: float) -> Iterator[_Office]:
 
 
 def _without(begun: _Office | None, broker: int) -> _Office | None:
-    """Who comes or goes is neither there nor away all the time."""
+    """The term without a broker that comes or goes, and so is not present or absent throughout."""
     if begun is None:
         return None
     return msgspec.structs.replace(begun, registered=begun.registered - {broker}, absent=begun.absent - {broker})

@@ -1,8 +1,7 @@
-"""Many scenarios on all cores, drawn anew or out of what reached something new; finds of one cause are one find, whose
-first is made small.
+"""Plays many scenarios on all cores: new ones and mutations of interesting ones.
 
-Whatever is told is of the runs from number 0 on that have all ended, and what a run is drawn from are runs of earlier
-generations: so nothing depends on who was faster.
+Finds of one cause are one find, whose first scenario is shrunk. Results cover runs from number 0 on without gaps.
+A mutation's parents are runs of earlier generations. So no result depends on the speed of a worker.
 """
 
 import random
@@ -22,19 +21,22 @@ from emulator.runs.cores import Processes, all_cores, on_all_cores
 from emulator.scenario.model import Pause, Scenario
 
 GENERATION = 100
-"""Runs of which none is drawn out of another."""
+"""Count of runs of which none is a mutation of another."""
 CHANGED = 0.4
-"""Of runs, once something was kept: how many are one of those, changed."""
+"""Share of mutations among runs, once a scenario was kept."""
 KEPT_MAX = 600
 FAILED_MAX = 10
 PAUSES_S = (0.0, 3.0, 10.0, 30.0, SETTLE_LIMIT_MS / 1000)
-"""Behind the last step of a find's file: the least that shows it."""
+"""Pauses after the last step of a find's file; the shortest that shows the find is taken."""
 LATEST = 40
-"""Half of those that are changed are among so many kept last."""
+"""Half of the mutations have a parent among so many kept last."""
 
 
 class FuzzAsked(msgspec.Struct, frozen=True):
-    """`fixed`, `by_broker`: settings that are given, and not drawn; those of single brokers by their numbers."""
+    """Options.
+
+    `fixed`, `by_broker`: given settings, which are not drawn; single brokers' by their numbers.
+    """
 
     version: str
     seed: int = 1
@@ -42,14 +44,16 @@ class FuzzAsked(msgspec.Struct, frozen=True):
     by_broker: dict[str, dict[str, Any]] = {}
 
     def scenario(self, number: int) -> Scenario:
-        """Drawn anew."""
+        """A newly drawn scenario."""
         own = {int(broker): given for broker, given in self.by_broker.items()}
         return drawn(self.seed, number, self.version, self.fixed, own)
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The scenario of run `number`, as its file, which was the first to reach something; `kind`: a kind of event, not
-    only another order."""
+    """A scenario (its file) of run `number` that was the first to reach something.
+
+    `kind`: whether that was an event type, not only another order.
+    """
 
     number: int
     file: str
@@ -57,23 +61,26 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A run. None: it is drawn anew, by whoever plays it."""
+    """A run. `scenario` None: the worker draws it."""
 
     number: int
     scenario: Scenario | None = None
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """One run."""
+    """A finished run."""
 
     number: int
     trial: Trial
 
 
 class Find(msgspec.Struct):
-    """All finds of one cause, over `count` runs. `number`: of the first, which was played as `drawn` (a file); `text`:
-    what it broke there. `steps`: of the shrunk scenario, which `file` is the text of; 0 and "": it was not made small
-    (yet). `place`: among the finds of that run that broke the same, from 1."""
+    """All finds of one cause, over `count` runs.
+
+    `number`: of the first run, which was played as `drawn` (a file). `text`: its violation. `steps`: count of the
+    shrunk scenario's steps, `file`: its text; 0 and "": not shrunk (yet). `place`: among that run's finds of the same
+    promise, from 1.
+    """
 
     what: str
     rule: str
@@ -91,14 +98,17 @@ class Find(msgspec.Struct):
 
     @property
     def name(self) -> str:
-        """Of its file: `lost-1`; `lost-1-2` of another cause in the same run."""
+        """Name of its file: `lost-1`; `lost-1-2` for another cause in the same run."""
         return f"{self.what}-{self.number}" + (f"-{self.place}" if self.place > 1 else "")
 
 
 class Hunt(msgspec.Struct):
-    """What is known after `runs` runs. `failed`: {number: why it was not played to its end}, of the first of
-    `failures`, which nothing is concluded from; `bugs`: {number: an exception of ours}, of the first. `reached`: see
-    Trial; `kept`: what reached something new, in the order of numbers."""
+    """Results after `runs` runs.
+
+    `failed`: {number: why it did not end}, of the first of `failures`, which are inconclusive. `bugs`: {number:
+    exception of this program}, of the first ones. `reached`: see Trial. `kept`: scenarios that reached something new,
+    by number.
+    """
 
     runs: int = 0
     finds: list[Find] = []
@@ -110,7 +120,7 @@ class Hunt(msgspec.Struct):
     bugs: dict[str, str] = {}
 
     def add(self, ended: Ended, scenario: Scenario) -> list[Find]:
-        """The next one, which was played so; causes that it is the first to show."""
+        """Add the next run, which played `scenario`; returns finds of new causes."""
         assert ended.number == self.runs, (ended.number, self.runs)
         trial, known = ended.trial, {find.broken.cause: find for find in self.finds}
         self.runs += 1
@@ -137,33 +147,33 @@ class Hunt(msgspec.Struct):
 
 
 class Drawer:
-    """Says what is played as which number: drawn anew, or out of what earlier generations have kept."""
+    """Chooses the scenario of a number: new, or a mutation of one from earlier generations."""
 
-    def __init__(self, asked: FuzzAsked, hunt: Hunt) -> None:
-        self._asked = asked
+    def __init__(self, options: FuzzAsked, hunt: Hunt) -> None:
+        self._options = options
         self._hunt = hunt
         self._read: dict[int, Scenario | None] = {}
 
     def task(self, number: int) -> Task:
         before = number - number % GENERATION
         kept = [one for one in self._hunt.kept if one.number < before]
-        draw = random.Random(f"guide {self._asked.seed} {number}")
+        draw = random.Random(f"guide {self._options.seed} {number}")
         if not kept or draw.random() >= CHANGED:
             return Task(number)
         parent = self._scenario(draw.choice(kept[-LATEST:] if draw.random() < 0.5 else kept))
         other = self._scenario(draw.choice(kept))
         if parent is None:
             return Task(number)
-        name = f"fuzz-{self._asked.seed}-{number}"
-        changed = mutated(parent, draw, [other] if other is not None else [], frozenset(self._asked.fixed))
+        name = f"fuzz-{self._options.seed}-{number}"
+        changed = mutated(parent, draw, [other] if other is not None else [], frozenset(self._options.fixed))
         title = f"{parent.id}, changed"
         return Task(number, msgspec.structs.replace(changed, id=name, title=title))
 
     def scenario(self, task: Task) -> Scenario:
-        return task.scenario or self._asked.scenario(task.number)
+        return task.scenario or self._options.scenario(task.number)
 
     def _scenario(self, kept: Kept) -> Scenario | None:
-        """None: its file says something else; which is no reason to end a hunt."""
+        """The kept scenario; None if its file is invalid, which must not end a hunt."""
         if kept.number not in self._read:
             self._read[kept.number] = read(kept.file, f"fuzz-{kept.number}")
         return self._read[kept.number]
@@ -172,37 +182,39 @@ class Drawer:
 class Player:
     """Plays tasks. One per process."""
 
-    def __init__(self, asked: FuzzAsked) -> None:
-        self._asked = asked
+    def __init__(self, options: FuzzAsked) -> None:
+        self._options = options
 
     def play(self, task: Task) -> Ended:
-        scenario = task.scenario or self._asked.scenario(task.number)
+        scenario = task.scenario or self._options.scenario(task.number)
         try:
             return Ended(task.number, tried(scenario, task.number))
-        except ValueError as error:  # these settings do not go together
+        except ValueError as error:  # contradictory settings
             return Ended(task.number, Trial(error=" ".join(str(error).split())))
 
 
 class Shrinker:
-    """Makes finds small. One per process."""
+    """Shrinks finds. One per process."""
 
     def __init__(self, finds: Sequence[Find]) -> None:
         self._finds = finds
 
     def play(self, seed: int) -> Find:
-        """`seed`: which of the finds."""
+        """The shrunk find. `seed`: its index."""
         return small(self._finds[seed])
 
 
 def hunted(
-    asked: FuzzAsked, hunt: Hunt, runs: int, processes: Processes = None
+    options: FuzzAsked, hunt: Hunt, runs: int, processes: Processes = None
 ) -> Generator[tuple[Ended, list[Find]], None, None]:
-    """Goes on with the hunt until there are so many runs: each, with the finds that it is the first of, in the order of
-    numbers. Closing the iterator, as an interrupt does, ends all processes."""
+    """Continue the hunt up to `runs` runs; yields each run with its first finds, in order.
+
+    Closing the iterator, as an interrupt does, ends all processes.
+    """
     if hunt.runs >= runs:
         return
-    drawer = Drawer(asked, hunt)
-    with all_cores(Player, asked, processes, most=runs - hunt.runs) as play:
+    drawer = Drawer(options, hunt)
+    with all_cores(Player, options, processes, most=runs - hunt.runs) as play:
         while hunt.runs < runs:
             end = min(runs, hunt.runs - hunt.runs % GENERATION + GENERATION)
             tasks = {number: drawer.task(number) for number in range(hunt.runs, end)}
@@ -215,13 +227,15 @@ def hunted(
 
 
 def made_small(finds: Sequence[Find], processes: Processes = None) -> Iterable[Find]:
-    """In whatever order they come."""
+    """Shrunk finds in the order of completion."""
     return on_all_cores(Shrinker, finds, range(len(finds)), processes)
 
 
 def small(find: Find, trials: int = TRIALS_MAX) -> Find:
-    """With the file of the smallest scenario that breaks the same for the same cause; without one, if what was played
-    cannot be written."""
+    """The find with the file of the smallest scenario that has the same violation and cause.
+
+    Without a file if its scenario cannot be written.
+    """
     number, cause = find.number, find.broken.cause
     first = read(find.drawn, find.name)
     if first is None or not (played := tried(first, number)).has(cause):
@@ -235,19 +249,21 @@ def small(find: Find, trials: int = TRIALS_MAX) -> Find:
         return breaks(candidate, number, cause, strict=strict, alone=alone)
 
     least = _long_enough(shrunk(first, breaks_it, trials), find, breaks_it)
-    told = next(one for one in tried(least, number).broken if one.cause == cause)
+    smallest = next(one for one in tried(least, number).broken if one.cause == cause)
     least = msgspec.structs.replace(least, id=find.name, title=cause)
     return msgspec.structs.replace(
-        find, text=told.text, steps=len(least.steps), file=readable(least, f"{told.text}\nSeed {number}.")
+        find, text=smallest.text, steps=len(least.steps), file=readable(least, f"{smallest.text}\nSeed {number}.")
     )
 
 
 def breaks(scenario: Scenario, seed: int, cause: str, *, strict: bool = True, alone: bool = False) -> bool:
-    """Whether a scenario breaks a promise for that cause, and its file says the same scenario. `strict`: and all of its
-    steps can be done. `alone`: and nobody has to start a broker again that came back too early."""
+    """Whether a scenario breaks a promise for that cause, and its file is the same scenario.
+
+    `strict`: all of its steps are possible. `alone`: it needs no further start of a broker that returned too early.
+    """
     try:
         trial = tried(scenario, seed)
-    except ValueError:  # these settings do not go together
+    except ValueError:  # contradictory settings
         return False
     if not trial.has(cause) or (strict and trial.undone):
         return False
@@ -257,8 +273,11 @@ def breaks(scenario: Scenario, seed: int, cause: str, *, strict: bool = True, al
 
 
 def _long_enough(scenario: Scenario, find: Find, breaks_it: Breaks) -> Scenario:
-    """With a pause at its end, if what it breaks is seen only then: a hunt looks on behind the last step, `faultline
-    run` does not. What does not settle is not seen before as long has passed as anything may take."""
+    """The scenario with a pause at its end, if it shows the violation only then.
+
+    A hunt inspects the time after the last step, `faultline run` does not. A failure to settle shows only after the
+    longest time that anything may take.
+    """
     cause = find.broken.cause
     for seconds in (SETTLE_LIMIT_MS / 1000,) if find.broken.lasts else PAUSES_S:
         *others, last = scenario.steps

@@ -1,5 +1,6 @@
-"""A scenario that reached something new, changed a little: steps more or less, at other moments, about others, other
-settings. What is broken by it then is mended in the end, as in what is drawn anew."""
+"""Mutates a scenario that reached something new: steps, their times and targets, settings.
+
+At the end all faults are healed, as in a new scenario."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from protocol.versions import gates_for
 
 CHANGES = (1, 3)
 STEPS_MAX = 40
-"""Of faults: a scenario grows no further."""
+"""Maximum of faults: a scenario grows no further."""
 
 Body = list[m.AnyStep]
 
@@ -24,7 +25,10 @@ Body = list[m.AnyStep]
 def mutated(
     scenario: m.Scenario, draw: random.Random, others: Sequence[m.Scenario], fixed: frozenset[str]
 ) -> m.Scenario:
-    """`others`: from which steps may be taken. `fixed`: settings that stay as they are."""
+    """A mutated scenario. `others`: scenarios whose steps it may take.
+
+    `fixed`: settings that stay.
+    """
     cluster = cluster_of(scenario, alters=gates_for(scenario.default_version).settings_change_while_running)
     head, body = parted(scenario)
     for _ in range(draw.randint(*CHANGES)):
@@ -42,7 +46,7 @@ def mutated(
         if isinstance(inner, m.Start):
             if inner.node not in s.dead:
                 continue
-            step = inner  # whether it may have to wait is another question now
+            step = inner  # whether it may have to wait is decided anew
         if _stands(standings, step):
             s.at_s = max(s.at_s, _when(step))
             s.add(step)
@@ -51,7 +55,7 @@ def mutated(
 
 
 def _named(steps: Body) -> Body:
-    """Each in the background with a name of its own."""
+    """Give each background step a name of its own."""
     named: set[str] = set()
     found: Body = []
     for number, step in enumerate(steps):
@@ -63,7 +67,7 @@ def _named(steps: Body) -> Body:
 
 
 def parted(scenario: m.Scenario) -> tuple[Body, Body]:
-    """(what comes before the first fault; faults, without what mends them in the end)"""
+    """(steps before the first fault; faults, without the steps that heal them at the end)"""
     steps = list(scenario.steps)
     begin = next((place for place, step in enumerate(steps) if step.at_s is not None), len(steps))
     ends = [place for place, step in enumerate(steps) if isinstance(step, m.Heal) and step.links is None]
@@ -75,8 +79,8 @@ def _when(step: m.AnyStep) -> float:
 
 
 def _stands(standings: Standings, step: m.AnyStep) -> bool:
-    """Whether it can be done to the nodes as the steps before have left them; then it is."""
-    return not [*standings.take(None, [step])]  # type: ignore[arg-type]  # nobody is told where it stands in a file
+    """Whether the step is possible after the steps before; if so, it is recorded."""
+    return not [*standings.take(None, [step])]  # type: ignore[arg-type]  # it has no place in a file
 
 
 # --- ways to change the faults ---
@@ -90,7 +94,7 @@ def _less(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.
 
 
 def _more(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
-    """One fault or some that belong together, drawn for what is broken at that moment."""
+    """Add a fault, or faults that belong together, drawn for the faults open at that moment."""
     kinds = [*USUAL.values(), *SELDOM.values(), *SEQUENCES.values()]
     s = Schedule(draw, cluster, BEGIN_S)
     at_s = round(draw.uniform(BEGIN_S, END_S), 1)
@@ -103,7 +107,7 @@ def _more(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.
 
 
 def _moved(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
-    """One step, or it and all that come after it."""
+    """Move one step, or it and all later ones."""
     if not body:
         return body
     place, by_s = draw.randrange(len(body)), draw.uniform(*draw.choice(GAPS_S)) * draw.choice((-1, 1))
@@ -113,7 +117,7 @@ def _moved(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m
 
 
 def _elsewhere(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
-    """The same done to others."""
+    """Apply a step to other nodes or links."""
     if not body:
         return body
     place = draw.randrange(len(body))
@@ -129,7 +133,7 @@ def _elsewhere(body: Body, draw: random.Random, cluster: Cluster, others: Sequen
 
 
 def _spliced(body: Body, draw: random.Random, cluster: Cluster, others: Sequence[m.Scenario]) -> Body:
-    """The end of another's faults, of one with as many brokers and session servers."""
+    """Take the last faults of another scenario with as many brokers and ZooKeeper servers."""
     fit = [one for one in others if sorted(_nodes(one)) == sorted((*cluster.ranked, *cluster.sessions))]
     if not fit:
         return body
@@ -148,7 +152,7 @@ WAYS: tuple[Callable[[Body, random.Random, Cluster, Sequence[m.Scenario]], Body]
 
 
 def _setting(scenario: m.Scenario, draw: random.Random, fixed: frozenset[str]) -> m.Scenario:
-    """One that is drawn anew."""
+    """Draw one setting anew."""
     lag, others = draw.choice(LAGS), [*CHOSEN, *SELDOM_CHOSEN]
     name, values = draw.choice(others)
     chosen = lag if draw.random() < 0.4 else {name: draw.choice(values)}
@@ -158,7 +162,7 @@ def _setting(scenario: m.Scenario, draw: random.Random, fixed: frozenset[str]) -
 
 
 def at(step: m.AnyStep, at_s: float | None) -> m.AnyStep:
-    """The same at another moment; None: when the one before has ended."""
+    """The step at another moment; None: after the end of the one before."""
     at_s = None if at_s is None else round(at_s, 1)
     if isinstance(step, m.Background):
         return replace(step, at_s=at_s, step=replace(step.step, at_s=at_s))

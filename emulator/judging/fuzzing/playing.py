@@ -1,5 +1,6 @@
-"""A drawn scenario played: steps that cannot be done any more are passed over, and in the end there is time to settle,
-for as long as something has not. Of a cluster that is not mended then nothing is asked."""
+"""Plays a drawn scenario; skips impossible steps, and lets the cluster settle at the end.
+
+A cluster with open faults need not settle."""
 
 from collections.abc import Callable
 
@@ -27,20 +28,28 @@ from protocol.machine import Machine
 from protocol.versions import Gates
 
 SETTLE_LIMIT_MS = 150_000.0
-"""After the script. The longest things to wait for: TCP's next try after the longest cut, a leader's word that its ISR
-has changed (60 s), a session of 20 s."""
+"""Limit of the settling time after the script.
+
+The longest waits are TCP's next attempt after the longest cut, a leader's report of its ISR (60 s), and a
+session of 20 s.
+"""
 LEFT_MS = 10_000.0
-"""After the script of what is left broken: who was started last has loaded its logs by then."""
+"""Time after the script if faults remain open; the last started node has its logs by then."""
 LOOK_MS = 1_000.0
 AGAIN_MS = 3_000.0
-"""From the end of a broker that came back too early to its next start; when the script is over, as somebody who looks
-after machines would."""
+"""Time from the exit of a broker that returned too early to its next start.
+
+It applies after the script.
+"""
 TOO_EARLY = (*ORDINARY_EXITS, ExitKind.NO_SESSION_SERVICE)
 
 
 class Over(msgspec.Struct):
-    """A finished run. `undone`: numbers of the script's steps, from 1, that could not be done. `unsettled`: what was
-    not settled in the end; `exits`: lives that ended by themselves."""
+    """A finished run.
+
+    `undone`: numbers of the script's impossible steps, from 1. `unsettled`: failures to settle at the end. `exits`:
+    incarnations that ended by themselves.
+    """
 
     resolved: Resolved
     world: SimulatedWorld
@@ -53,9 +62,12 @@ class Over(msgspec.Struct):
 
 
 def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helped: bool = True) -> Over:
-    """`looks_on`: behind the last step, until all has settled; `helped`: brokers that came back too early are started
-    again then. Without the two the run ends as `faultline run` does. Raises RunTooLong; whatever a machine raises is a
-    bug of ours."""
+    """Play a scenario.
+
+    `looks_on`: continue after the last step until the cluster has settled. `helped`: restart brokers then that returned
+    too early. Without both, the run ends as `faultline run` does. Raises RunTooLong; any other exception is a bug of
+    this program.
+    """
     spec, steps = resolved.spec, resolved.scenario.steps
     player = Player(spec.topology, steps, resolved.record_magic, spec.kafka_version, steps_may_fail=True)
     operations = player.operations
@@ -110,12 +122,12 @@ def play_schedule(resolved: Resolved, seed: int, *, looks_on: bool = True, helpe
 
 
 def _undone(player: Player) -> list[int]:
-    """Which of its steps could not be done."""
+    """Numbers of the impossible steps."""
     return [entry["step"] for entry in player.timeline.entries if entry.get("saw") == "step-failed"]
 
 
 def _mended(world: SimulatedWorld) -> bool:
-    """Whether nothing that was done to the cluster is left: otherwise nobody promises that it settles."""
+    """Whether no fault remains open; otherwise no promise to settle holds."""
     if world.in_force:
         return False
     return not any(
@@ -126,18 +138,21 @@ def _mended(world: SimulatedWorld) -> bool:
 
 
 def _settle(world: SimulatedWorld, gates: Gates) -> list[Unsettled]:
-    """Time passes until all is well, or the limit; what is not well then. Who is never told need not be waited for."""
+    """Let time pass until the cluster has settled, or the limit; returns the failures.
+
+    It does not wait for brokers that never receive an ISR.
+    """
     limit_ms = world.now_ms + SETTLE_LIMIT_MS
     while found := [*unsettled_now(world), *isr_untold(world)]:
-        told = gates.hears_of_isr_changes or any(one.what != "told-isr" for one in found)
-        if world.now_ms >= limit_ms or not told:
+        relevant = gates.hears_of_isr_changes or any(one.what != "told-isr" for one in found)
+        if world.now_ms >= limit_ms or not relevant:
             return found
         _pass(world, LOOK_MS)
     return []
 
 
 def isr_untold(world: SimulatedWorld) -> list[Unsettled]:
-    """Brokers that tell clients of another ISR than the session service holds."""
+    """Brokers whose metadata has another ISR than ZooKeeper."""
     tree, _ = ensemble_state(world)
     if tree is None:
         return []
@@ -149,8 +164,8 @@ def isr_untold(world: SimulatedWorld) -> list[Unsettled]:
             known = broker.broker.metadata.partitions.get(topic_partition)
             same_leader = state is not None and known is not None and known.leader_epoch == state.leader_epoch
             if state is not None and known is not None and same_leader and set(known.isr) != set(state.isr):
-                isr, told = (sorted(map(int, some)) for some in (state.isr, known.isr))
-                text = f"{topic_partition[0]}-{topic_partition[1]}: the ISR is {isr}, broker-{number} tells {told}"
+                isr, relevant = (sorted(map(int, some)) for some in (state.isr, known.isr))
+                text = f"{topic_partition[0]}-{topic_partition[1]}: the ISR is {isr}, broker-{number} tells {relevant}"
                 found.append(Unsettled("told-isr", text, topic_partition, number))
     return found
 

@@ -1,5 +1,4 @@
-"""What is drawn of a schedule so far, and what is broken by it: so that what is done next can be done, and all is
-mended in the end."""
+"""The drawn schedule so far and its open faults: each next step must be possible."""
 
 import random
 from collections.abc import Sequence
@@ -12,15 +11,17 @@ from emulator.topology import broker_name
 from protocol.ids import BrokerId
 
 RETURN_S = 8.0
-"""From a death to the restart: who is back before its session has expired finds its old registration, and exits."""
+"""Time from a death to the restart; a broker with an unexpired session would exit."""
 TOPIC, OTHER = "t", "u"
-"""What is written to; a topic that comes and goes."""
+"""The topic with writes; a topic that is created and deleted."""
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """What faults are drawn for. `ranked`: brokers, who leads sooner first; `first`: whoever is the controller in all
-    likelihood; `sessions`: session servers. `assignment`: of the topic. `alters`: brokers take other settings while
-    they run."""
+    """The cluster for which faults are drawn.
+
+    `ranked`: brokers, likely leaders first. `first`: the likely controller. `sessions`: ZooKeeper servers.
+    `assignment`: of the topic. `alters`: whether brokers' settings can change at run time.
+    """
 
     ranked: tuple[str, ...]
     first: str
@@ -30,13 +31,16 @@ class Cluster(msgspec.Struct, frozen=True):
 
     @property
     def replicas(self) -> tuple[str, ...]:
-        """Of the first partition, the preferred leader first."""
+        """Replicas of the first partition, the preferred leader first."""
         return tuple(broker_name(broker) for broker in self.assignment[0])
 
 
 class Schedule:
-    """`steps` in their order, the last of which begins at `at_s`. `dead`: since when; `ill`: brokers that may have died
-    of what was done to them, or not; `failing`: disks that take nothing until they are replaced."""
+    """Steps in order, the last of which begins at `at_s`, and open faults.
+
+    `dead`: {node: since when}. `ill`: brokers that a fault may have killed. `failing`: disks that refuse writes until
+    they are replaced.
+    """
 
     def __init__(self, draw: random.Random, cluster: Cluster, begin_s: float) -> None:
         self.draw = draw
@@ -54,19 +58,19 @@ class Schedule:
     # --- time ---
 
     def later(self, low_s: float, high_s: float) -> None:
-        """What comes next is so much later."""
+        """Advance the time of the next step."""
         self.at_s = round(self.at_s + self.draw.uniform(low_s, high_s), 1)
 
     # --- who ---
 
     @property
     def well(self) -> list[str]:
-        """Brokers that run, in all likelihood, who leads sooner first."""
+        """Brokers that probably run, likely leaders first."""
         return [name for name in self.cluster.ranked if self._is_well(name)]
 
     @property
     def back(self) -> list[str]:
-        """Those that are dead for long enough to be started."""
+        """Brokers that are dead for long enough to be started."""
         return [name for name, since_s in self.dead.items() if self.at_s >= since_s + RETURN_S and self._broker(name)]
 
     def _is_well(self, name: str) -> bool:
@@ -79,14 +83,16 @@ class Schedule:
         return [name for name in self.cluster.sessions if self._is_well(name) == well]
 
     def one(self, among: list[str], first: float = 0.0) -> str:
-        """`first`: how often it is the first of them, beside the others."""
+        """One of them; `first`: additional probability of the first one."""
         return among[0] if self.draw.random() < first else self.draw.choice(among)
 
     # --- what is done ---
 
     def add(self, step: m.AnyStep) -> None:
-        """And what is broken by it, or mended. What may have to wait for something to be mended is done beside what
-        comes next."""
+        """Add a step and record the faults that it opens or heals.
+
+        A step that may have to wait for a heal runs in the background.
+        """
         match step:
             case m.Start(node=node) if self._broker(node) and (self.rules or self.session_servers(well=False)):
                 self.behind(f"{node} at {self.at_s:g}", step)
@@ -149,21 +155,21 @@ class Schedule:
         self.add(m.ResumeNode(node=name, at_s=self.at_s))
 
     def stop(self, name: str) -> None:
-        """It may take for ever: the broker hands its leaderships over first, and cannot reach the controller."""
+        """Stop a broker in the background: it may take for ever, if it cannot reach the controller."""
         self.behind(f"stop at {self.at_s:g}", m.Stop(node=name, at_s=self.at_s))
 
     def behind(self, name: str, step: m.AnyStep) -> None:
-        """Beside what comes next."""
+        """Add a background step."""
         self.add(m.Background(name=name, step=step, at_s=self.at_s))
 
     def heal(self, links: m.Links | None) -> None:
-        """None: all."""
+        """Heal the links; None: all."""
         self.add(m.Heal(links=links, at_s=self.at_s))
 
     # --- the end ---
 
     def mend(self, end_s: float, settle_s: float) -> None:
-        """Heals, resumes, and starts whoever is dead, or may be."""
+        """Heal, resume, and start every node that is dead or may be."""
         self.at_s = max(self.at_s, end_s)
         self.add(m.Heal(at_s=self.at_s))
         for name in list(self.paused):
@@ -184,7 +190,10 @@ class Schedule:
 
 
 def cluster_of(scenario: m.Scenario, *, alters: bool) -> Cluster:
-    """Of a drawn scenario, or what became of it. Its first steps start brokers and create the topic."""
+    """The cluster of a drawn or mutated scenario.
+
+    Its first steps start brokers and create the topic.
+    """
     names = [node.name for node in scenario.topology.with_role("broker")]
     starts = (step.node for step in m.plain_steps(scenario.steps) if isinstance(step, m.Start))
     started = [name for name in starts if name in names]
@@ -199,7 +208,7 @@ def cluster_of(scenario: m.Scenario, *, alters: bool) -> Cluster:
 
 
 def at_once(steps: Sequence[m.MachineStep], at_s: float | None = None) -> m.MachineStep | m.Together:
-    """As one step; one alone is done as it is."""
+    """Several steps as one; a single step stays as it is."""
     if len(steps) == 1:
         return msgspec.structs.replace(steps[0], at_s=at_s)
     return m.Together(steps=tuple(steps), at_s=at_s)

@@ -1,7 +1,6 @@
-"""Faults that belong together: what one of them does shows only where the others are, too.
+"""Sequences of faults that belong together: the effect of one shows only with the others.
 
-Each is several steps with their times. Who is meant is chance; so is what happens meanwhile, for single faults are
-drawn between and after them.
+Each has several steps with their times. Targets are random; single faults are drawn between and after the steps.
 """
 
 from collections.abc import Callable
@@ -14,17 +13,17 @@ from protocol.ids import BrokerId
 
 Sequence = Callable[[Schedule], bool]
 AWAY_S = (7.0, 9.5)
-"""Longer than a session lasts."""
+"""Longer than a session's timeout."""
 
 
 def _others(s: Schedule) -> list[str]:
-    """All that are well but the likely controller, in case that one is well itself."""
+    """All healthy brokers but the likely controller, if that one is healthy."""
     well = s.well
     return [name for name in well if name != s.cluster.first] if s.cluster.first in well else []
 
 
 def unseen_bounce(s: Schedule) -> bool:
-    """A broker dies and is back while the controller stands still, maybe with orders for it on their way."""
+    """A broker dies and returns while the controller is paused, perhaps with orders in flight."""
     others = _others(s)
     if not others:
         return False
@@ -47,8 +46,7 @@ def unseen_bounce(s: Schedule) -> bool:
 
 
 def session_blip(s: Schedule) -> bool:
-    """A broker loses the session service for longer than its session lasts, has it again, and loses it once more while
-    it is told what it missed."""
+    """A broker loses ZooKeeper beyond its session, reconnects, and loses it again."""
     well = s.well
     if not well:
         return False
@@ -75,7 +73,7 @@ def session_blip(s: Schedule) -> bool:
 
 
 def takes_turns(s: Schedule) -> bool:
-    """Leaders one after the other: each dies when the one before is back; a third replica may hear of none of it."""
+    """Leaders in turn: each dies when the one before is back; a third replica may miss all."""
     replicas = [name for name in s.cluster.replicas if name in s.well]
     if len(replicas) < 2:
         return False
@@ -104,14 +102,14 @@ def takes_turns(s: Schedule) -> bool:
         s.start(replicas[1])
         if s.cluster.first not in replicas and s.draw.random() < 0.5:
             s.later(1.0, 3.0)
-            s.kill(s.cluster.first)  # and with it what it had to tell
+            s.kill(s.cluster.first)  # its pending orders die with it
             s.later(RETURN_S, RETURN_S + 2.0)
             s.heal(None)
     return True
 
 
 def unheard_election(s: Schedule) -> bool:
-    """A preferred leader is elected while the one that leads neither hears of it nor is followed: both write."""
+    """A preferred leader is elected; the present one misses it and has no follower: both append."""
     replicas = [name for name in s.cluster.replicas if name in s.well]
     first = s.cluster.first
     if len(replicas) < 2 or first == replicas[1]:
@@ -142,7 +140,7 @@ def unheard_election(s: Schedule) -> bool:
 
 
 def last_standing(s: Schedule) -> bool:
-    """The leader is left alone in the ISR, and loses its power."""
+    """The leader is left alone in the ISR, and loses power."""
     replicas = [name for name in s.cluster.replicas if name in s.well]
     if len(replicas) < 2:
         return False
@@ -158,7 +156,7 @@ def last_standing(s: Schedule) -> bool:
 
 
 def late_word(s: Schedule) -> bool:
-    """A follower returns; the leader's word that it is in sync waits on its way, while it dies and loses its disk."""
+    """A follower returns; the leader's ISR change is held while it dies and loses its disk."""
     replicas = [name for name in s.cluster.replicas if name in s.well]
     if len(replicas) < 2 or s.failing or any(isinstance(step, m.LoseDisk) for step in s.steps):
         return False
@@ -191,7 +189,7 @@ def late_word(s: Schedule) -> bool:
 
 
 def die_together(s: Schedule) -> bool:
-    """The likely controller and another, within the controller's session."""
+    """The likely controller and another broker die, within the controller's session."""
     others = _others(s)
     if len(others) < 2:
         return False
@@ -202,7 +200,7 @@ def die_together(s: Schedule) -> bool:
 
 
 def unserved_fetch(s: Schedule) -> bool:
-    """What the leader answers a follower takes so long that another leads before."""
+    """The leader's response to a follower arrives after another broker has become leader."""
     replicas = [name for name in s.cluster.replicas if name in s.well]
     if len(replicas) < 2:
         return False
@@ -213,8 +211,10 @@ def unserved_fetch(s: Schedule) -> bool:
 
 
 def behind_the_epoch(s: Schedule) -> bool:
-    """A replica that has missed something returns to a leader that does not know yet that it is committed, is told
-    nothing by it, and sees it die."""
+    """A replica without some records returns to a leader that does not know their commit yet.
+
+    It receives nothing from this leader, and sees it die.
+    """
     replicas = [name for name in s.cluster.replicas if name in s.well]
     if len(replicas) < 3:
         return False
@@ -237,7 +237,7 @@ def behind_the_epoch(s: Schedule) -> bool:
 
 
 def minority_side(s: Schedule) -> bool:
-    """An AZ is cut off with its session server, and a broker in it stands still for longer than its session lasts."""
+    """An AZ with its ZooKeeper server is cut off, and its broker is paused beyond the session."""
     if len(s.cluster.sessions) < 3:
         return False
     az = s.draw.randrange(3)
@@ -256,7 +256,7 @@ def minority_side(s: Schedule) -> bool:
 
 
 def altered_twice(s: Schedule) -> bool:
-    """Brokers are given settings while they run, and once more."""
+    """Brokers' settings change at run time, twice."""
     if not s.cluster.alters:
         return False
     for _ in range(2):

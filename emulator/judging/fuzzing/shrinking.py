@@ -1,7 +1,8 @@
-"""The smallest scenario that still breaks the same promise for the same cause.
+"""Shrinks a scenario to the smallest one with the same violation and cause.
 
-Each way to make a scenario smaller gives candidates, the boldest first; the first that still breaks it is taken, and it
-begins anew, until none does or the trials are used up. What is tried is played with the seed of the find.
+Each way to make a scenario smaller yields candidates, the boldest first. The first candidate that keeps the violation
+replaces the scenario, and the search begins anew, until none does or the trials are used up. All trials use the seed of
+the find.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,10 @@ Breaks = Callable[[m.Scenario], bool]
 
 
 def shrunk(scenario: m.Scenario, breaks: Breaks, trials: int = TRIALS_MAX) -> m.Scenario:
-    """`breaks`: whether a candidate can be written, read and played, and breaks the same. The scenario itself does."""
+    """The smallest scenario found.
+
+    `breaks`: whether a candidate is valid and has the violation, as `scenario` has.
+    """
     best = scenario
     left = trials
     changed = True
@@ -44,7 +48,7 @@ def shrunk(scenario: m.Scenario, breaks: Breaks, trials: int = TRIALS_MAX) -> m.
 
 
 def _fewer_steps(scenario: m.Scenario) -> Candidates:
-    """Without half of them, a quarter, ..., one."""
+    """Without half of the steps, a quarter, ..., one."""
     steps = scenario.steps
     size = max(1, len(steps) // 2)
     while True:
@@ -56,8 +60,7 @@ def _fewer_steps(scenario: m.Scenario) -> Candidates:
 
 
 def _started_at_once(scenario: m.Scenario) -> Candidates:
-    """Nodes that are started one after another are started in one step, or all but the first, who controls then; of
-    those in one step one less."""
+    """Start nodes in one step, or all but the first (the controller); drop one of them."""
     steps = scenario.steps
     count = next((place for place, step in enumerate(steps) if not isinstance(step, m.Start)), len(steps))
     starts = tuple(step for step in steps[:count] if isinstance(step, m.Start))
@@ -72,7 +75,7 @@ def _started_at_once(scenario: m.Scenario) -> Candidates:
 
 
 def _fewer_brokers(scenario: m.Scenario) -> Candidates:
-    """One of them less, the others numbered anew, and no step speaks of it."""
+    """Without one broker; the others are renumbered, and its steps are dropped."""
     count = len(scenario.topology.with_role("broker"))
     for gone in range(count - 1, -1, -1) if count > 1 else ():
         names = {broker_name(broker): broker_name(broker - (broker > gone)) for broker in range(count)}
@@ -84,7 +87,7 @@ def _fewer_brokers(scenario: m.Scenario) -> Candidates:
 
 
 def _fewer_others(scenario: m.Scenario) -> Candidates:
-    """One AZ, one session server, of which the steps speak then."""
+    """With one AZ, or with one ZooKeeper server, to which the steps refer then."""
     if _azs(scenario) > 1:
         yield replace(scenario, topology=_topology(scenario, azs=1))
     servers = [node.name for node in scenario.topology.with_role("session")]
@@ -99,7 +102,7 @@ def _same_brokers(scenario: m.Scenario) -> dict[str, str]:
 
 
 def _fewer_replicas(scenario: m.Scenario) -> Candidates:
-    """One partition less, or one replica of a partition."""
+    """Without one partition, or one replica of a partition."""
     for place, step in enumerate(scenario.steps):
         if not isinstance(step, m.CreateTopic):
             continue
@@ -117,7 +120,7 @@ def _fewer_replicas(scenario: m.Scenario) -> Candidates:
 
 
 def _fewer_settings(scenario: m.Scenario) -> Candidates:
-    """Without one that is not part of what the promise rests on."""
+    """Without one setting that is no basis of the promises."""
     for name in scenario.settings:
         if name not in SAFE and name not in RETRY:
             rest = {other: value for other, value in scenario.settings.items() if other != name}
@@ -128,7 +131,7 @@ def _fewer_settings(scenario: m.Scenario) -> Candidates:
 
 
 def _simpler_steps(scenario: m.Scenario) -> Candidates:
-    """Fewer records, wider cuts of whole links, no moments but where they matter."""
+    """With fewer records, wider cuts of whole links, fewer explicit times."""
     for place, step in enumerate(scenario.steps):
         match step:
             case m.Workload(rate_per_s=rate) if rate > 0.5:
@@ -157,7 +160,7 @@ def _simpler_steps(scenario: m.Scenario) -> Candidates:
 
 
 def _shorter(scenario: m.Scenario) -> Candidates:
-    """Whole seconds; a step and all that come after it earlier; a shorter pause."""
+    """With whole seconds, earlier steps, shorter pauses."""
     steps = scenario.steps
     for place, step in enumerate(steps):
         if isinstance(step, m.Pause):
@@ -189,7 +192,7 @@ WAYS: Sequence[Callable[[m.Scenario], Candidates]] = (
 
 
 def _topology(scenario: m.Scenario, *, brokers: int = 0, azs: int = 0, sessions: int = 0) -> Topology:
-    """0: as many as there are."""
+    """A topology; 0: the present count."""
     count = brokers or len(scenario.topology.with_role("broker"))
     servers = sessions or len(scenario.topology.with_role("session"))
     return three_azs(count, sessions=servers, clients=1, azs=min(count, azs or _azs(scenario)))
@@ -204,7 +207,7 @@ def _with(scenario: m.Scenario, place: int, step: m.AnyStep) -> m.Scenario:
 
 
 def _renamed(step: m.AnyStep, names: dict[str, str]) -> m.AnyStep | None:
-    """With other names of brokers; None: it speaks of one that is gone."""
+    """The step with other names of brokers; None: it concerns a removed one."""
     match step:
         case m.Together(steps=several):
             some = tuple(replace(one, node=_new(one.node, names)) for one in several if _new(one.node, names))
@@ -233,7 +236,7 @@ def _renamed(step: m.AnyStep, names: dict[str, str]) -> m.AnyStep | None:
 
 
 def _new(name: str, names: dict[str, str]) -> str:
-    """"": a broker that is gone."""
+    """The new name; "": a removed broker."""
     return names.get(name, "" if name.startswith("broker-") else name)
 
 

@@ -1,7 +1,7 @@
-"""A scenario played once and judged: which promises it broke, and which rule of docs/semantics.md says how.
+"""Plays a scenario once and judges it: broken promises, and the rules that explain them.
 
-What its settings allow (acks=1, an unclean election, what was not synced) is no find. What a version's error explains
-is one, named by its rule; what nothing explains is the one to look at first.
+Losses that its settings allow (acks=1, an unclean election, unsynced data) are no finds. A violation that a version's
+error explains is a find, named by its rule. An unexplained one is the most interesting.
 """
 
 import re
@@ -34,14 +34,14 @@ from protocol.ids import TopicPartition
 from protocol.versions import Gates
 
 BUG = "bug"
-"""What is broken when we are: no promise of Kafka's, but found, made small and written down like one."""
+"""An exception of this program; it is found, shrunk and written like a broken promise."""
 NO_RULE = "no rule allows it"
 KNOWN = re.compile(r"\((?:KAFKA-\d+|KIP-(?:101|903|966))\)")
-"""What the rule of one of Kafka's own errors has in its name (semantics 8)."""
+"""Pattern of rules of Kafka's own errors (semantics 8)."""
 UNTOLD_ISR = "1.6 (KAFKA-1367): the controller does not hear of an ISR that a leader has changed"
 FORGETFUL = "7 (KAFKA-9254): a log that is told twice of its broker's settings has forgotten what its topic says"
 CHECKS = {"isr": "under-replicated", "leader": "no-leader", "no-state": "no-leader"}
-"""What of that which is not settled the audit has a check for."""
+"""{failure to settle: the audit's check for it}."""
 LEFT_PARKED = "1.7: what is parked at a leader that is deposed is left to its time-out"
 TOO_FEW = "too-few-copies"
 UNANSWERED = "unanswered-request"
@@ -49,17 +49,19 @@ IN_PEACE: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     UNANSWERED: unanswered_request,
     TOO_FEW: too_few_copies,
 }
-"""Checks of the oracle of what comes right by itself, in time."""
+"""Checks of the oracle for liveness in a quiescent period."""
 FIRST = (
     "dead", "ensemble", "unregistered", "controller", "no-state", "leader", "role", "isr", "log-end", "high-watermark",
     "settings", "metadata", "told-isr",
 )  # fmt: skip
-"""Of all that is not settled the earlier is the reason of the later."""
+"""Failures to settle in the order of causality: an earlier one explains later ones."""
 
 
 class Broken(msgspec.Struct, frozen=True, order=True):
-    """A promise that was not kept: `what` of crash testing's, of `further`, a check's name, or BUG; by which `rule`;
-    `text`: one case of it."""
+    """A broken promise.
+
+    `what`: of crash testing, of `further`, a check's name, or BUG. `rule`: the rule that explains it. `text`: one case.
+    """
 
     what: str
     rule: str
@@ -67,24 +69,26 @@ class Broken(msgspec.Struct, frozen=True, order=True):
 
     @property
     def cause(self) -> str:
-        """The same for all finds of one error."""
+        """Key that all finds of one error share."""
         return f"{self.what}: {self.rule}"
 
     @property
     def known(self) -> bool:
-        """Whether it is one of Kafka's own errors that have a name."""
+        """Whether it is one of Kafka's own named errors."""
         return bool(KNOWN.search(self.rule))
 
     @property
     def lasts(self) -> bool:
-        """Whether it is that something does not come right: what is so for a moment is nothing."""
+        """Whether it is a failure to settle, which counts only if it lasts."""
         return self.what in CHECKS.values() or self.what in IN_PEACE or self.what.startswith("settled")
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """`broken`: one of each cause. `reached`: see `coverage`. `undone`: numbers of steps, from 1, that could not be
-    done. `error`: it was not played to its end, which is no find; `bug`: a machine's own exception, which is ours (and
-    among the broken)."""
+    """Result of one run.
+
+    `broken`: one of each cause. `reached`: see `coverage`. `undone`: numbers of impossible steps, from 1. `error`: the
+    run did not end, which is no find. `bug`: an exception of a machine, a bug of this program (and among the broken).
+    """
 
     broken: tuple[Broken, ...] = ()
     reached: frozenset[str] = frozenset()
@@ -98,7 +102,10 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def tried(scenario: m.Scenario, seed: int, *, looks_on: bool = True, helped: bool = True) -> Trial:
-    """`looks_on`, `helped`: as of `play_schedule`. Raises what `resolve` raises."""
+    """Play and judge a scenario. `looks_on`, `helped`: as of `play_schedule`.
+
+    Raises the errors of `resolve`.
+    """
     resolved = resolve(scenario)
     with collector_asleep():
         try:
@@ -106,7 +113,7 @@ def tried(scenario: m.Scenario, seed: int, *, looks_on: bool = True, helped: boo
             truth = truth_of(run.world, run.operations, run.probe)
         except RunTooLong as error:
             return Trial(error=f"{type(error).__name__}: {error}")
-        except Exception as error:  # the other runs go on; the command that plays this one again tells where
+        except Exception as error:  # the other runs go on; a replay of this one shows the traceback
             text = f"{type(error).__name__}: {error}"
             return Trial((Broken(BUG, f"{type(error).__name__}, a bug of faultline", text),), bug=text)
         found: dict[str, Broken] = {}
@@ -131,8 +138,8 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
     apart = {one.topic_partition: one for one in reversed(promised) if one.what == "divergence"}
     for one in (*promised, *insane(run.world, truth, rules.gates)):
         if one.what == "divergence" and not set(one.others) & set(isr.get(one.topic_partition, ())) - gone:
-            continue  # nobody promises anything of a replica that has not come back yet, or cannot
-        yield from _told(one.what, rules.allowing(one), one.text)
+            continue  # no promise covers a replica that has not returned yet, or cannot
+        yield from _finds(one.what, rules.allowing(one), one.text)
     exits = {exit_rule(rules.gates, end.kind): end for end in reversed(run.exits)}
     for name, anomaly in IN_PEACE.items():
         for found in anomaly(truth):
@@ -144,22 +151,22 @@ def _broken(run: Over, truth: Truth) -> Iterator[Broken]:
                 rule = rule or _standing_still(run, history, rules.gates, found.topic_partition)
             elif not rules.gates.deposed_leader_answers_parked and _deposed(run, str(found.details["broker"])):
                 rule = LEFT_PARKED
-            yield from _told(name, rule, found.text)
+            yield from _finds(name, rule, found.text)
     for event in further(entries, history, rules.gates):
-        yield from _told(event.what, event.rule, event.text)
+        yield from _finds(event.what, event.rule, event.text)
     for rule, end in exits.items():
-        yield from _told("exit", rule, f"{end.node} ended by itself: {end.reason}")
+        yield from _finds("exit", rule, f"{end.node} ended by itself: {end.reason}")
     yield from _unsettled(run, history, rules.gates, exits)
 
 
 def _standing_still(run: Over, history: History, gates: Gates, topic_partition: TopicPartition) -> str:
-    """Why a replica of the partition does not copy what it lacks."""
+    """The rule by which a replica of the partition does not copy its missing records."""
     found = (one for one in run.unsettled if one.topic_partition == topic_partition)
     return next(filter(None, (unsettled_rule(run, history, gates, one) for one in found)), "")
 
 
 def _deposed(run: Over, broker: str) -> bool:
-    """Whether it has come to follow where it had led."""
+    """Whether the broker followed where it had led."""
     changes = (entry[5] for entry in run.world.trace.entries if entry[0] == f"broker-{broker}")
     led: set[TopicPartition] = set()
     for event in changes:
@@ -172,22 +179,22 @@ def _deposed(run: Over, broker: str) -> bool:
 
 
 def _unsettled(run: Over, history: History, gates: Gates, exits: Container[str]) -> Iterator[Broken]:
-    """One of each rule; of what none explains the first, which is the others' reason."""
+    """One failure to settle of each rule, and the first unexplained one."""
     found = sorted(run.unsettled, key=lambda one: FIRST.index(one.what))
     unexplained = True
     for one in found:
         rule = _rule(one, gates) or unsettled_rule(run, history, gates, one)
         if rule and one.what == "controller":
-            return  # and nobody sees to the rest
+            return  # and no controller handles the rest
         if rule and rule not in exits:
-            yield from _told("settled", rule, one.text)
+            yield from _finds("settled", rule, one.text)
         elif not rule and unexplained:
             unexplained = False
-            yield from _told(CHECKS.get(one.what, f"settled-{one.what}"), "", one.text)
+            yield from _finds(CHECKS.get(one.what, f"settled-{one.what}"), "", one.text)
 
 
 def _rule(one: Unsettled, gates: Gates) -> str:
-    """Of what crash testing does not look at."""
+    """The rule of a failure that crash testing does not cover."""
     if one.what == "told-isr" and not gates.hears_of_isr_changes:
         return UNTOLD_ISR
     if one.what == "settings" and gates.logs_forget_what_topics_say:
@@ -195,13 +202,13 @@ def _rule(one: Unsettled, gates: Gates) -> str:
     return ""
 
 
-def _told(what: str, rule: str, text: str) -> Iterator[Broken]:
-    """What is known to be wrong, or what nothing allows."""
+def _finds(what: str, rule: str, text: str) -> Iterator[Broken]:
+    """A violation by a known error, or without a rule."""
     if not rule or KNOWN.search(rule):
         yield Broken(what, rule or NO_RULE, text)
 
 
 def without(scenario: m.Scenario, undone: Sequence[int]) -> m.Scenario:
-    """Without those steps."""
+    """The scenario without those steps."""
     kept = tuple(step for number, step in enumerate(scenario.steps, 1) if number not in undone)
     return msgspec.structs.replace(scenario, steps=kept)

@@ -1,14 +1,14 @@
 """The oracle: judges a simulated run by the world's true state, never by its events.
 
-It stands beside the audit and shares no code with its checks: the same anomalies, found a second way, keep both
-honest. It is fast enough to judge thousands of runs.
+The oracle stands beside the audit and shares no code with its checks: two implementations of the same anomalies verify
+each other. It is fast enough to judge thousands of runs.
 
-Reading order: `probe` (looks at machines while the world runs and remembers them in `watches`: who held which office
-when, in `offices`; what logs held, in `written`; what replicas knew of their logs, in `kept`, as `kept_facts`; what
-leaders took for in sync, in `beliefs`; what the session service has committed, in `committed`, as `committed_state`),
-`lives` (of a topic, and whose it is that clients wrote and read), `truth` (all of it, and what is left in the end:
-logs, operations; since when there was `peace`), `gathering` (makes it), `anomalies` (one function per check; they are
-in `promises`, `records`, `reads`, `groups`, `leadership`, `replicas` and `liveness`, read `final_logs` and give
-`violations`), `judge` (verdicts as in verdict.json).
-Indexes of these: `batch_index` (content and offset), `group_commits` (order of commits), `unseen` (records read past).
+Reading order: `probe` inspects machines while the world runs and records facts in `watches`. The facts are `offices`
+(leaders and controllers over time), `written` (contents of logs), `kept` and `kept_facts` (replicas' knowledge of their
+logs), `beliefs` (leaders' views of their ISRs), `committed` and `committed_state` (ZooKeeper's committed states).
+`lives` maps operations to incarnations of topics. `truth` has all facts, and the final logs and operations; `peace`
+finds the quiescent period; `gathering` builds the truth. `anomalies` lists one function per check. The functions are in
+`promises`, `records`, `reads`, `groups`, `leadership`, `replicas` and `liveness`; they read `final_logs` and return
+`violations`. `judge` makes the verdicts of verdict.json.
+Indexes of these: `batch_index` (content and offset), `group_commits` (order of commits), `unseen` (skipped records).
 """

@@ -1,46 +1,45 @@
-"""The anomalies, each found in the truth about a run. One function per check gives the violations, in order.
+"""Anomalies: a function per check that finds its violations in the truth about a run.
 
-What counts as one violation is fixed by the name of the check and is the same in the audit:
+The name of a check defines one violation, in the audit as well:
 
     lost-acknowledged             one acknowledged record that the final leader does not hold at its offset
-    duplicate                     one batch that lies in the final leader's log more often than it was produced
-    reordered                     one acknowledged record that lies below one that the same client asked for earlier
-    acknowledged-below-min-insync  one record acknowledged with acks=all by a leader that took too few for in sync
+    duplicate                     one batch that the final leader's log has more often than it was produced
+    reordered                     one acknowledged record below one that the same client requested earlier
+    acknowledged-below-min-insync  one record acknowledged with acks=all by a leader with too few in-sync replicas
     read-then-lost                one batch that was read and that the final leader does not hold where it was read
     phantom-read                  one batch that was read and that no replica ever held
-    read-above-high-watermark     one batch of an answer that ends at or above the high watermark it came with
-    read-gap                      one batch that does not begin right behind the one that its reader was given before
-    non-monotonic-read            one batch that begins at or before the last offset that another leader gave its reader
-    skipped-read                  one batch that begins behind the next offset of what another leader gave its reader
-    unseen                        one acknowledged record of the final leader that a consumer read past without it
+    read-above-high-watermark     one batch of a response that ends at or above the response's high watermark
+    read-gap                      one batch that does not begin right behind the batch that its reader got before
+    non-monotonic-read            one batch that begins at or before the last offset that another leader returned
+    skipped-read                  one batch that begins behind the next offset of the batch that another leader returned
+    unseen                        one acknowledged record of the final leader that a consumer's reads skipped
     inconsistent-offsets          one batch that begins within another that was read
-    offset-out-of-range           one position that was come to, and was not in the log any more
-    group-ahead-of-log            one group and partition whose last commit lies beyond the final leader's log end
-    committed-offset-regression   one look at what a group has committed that finds less than it had
+    offset-out-of-range           one position that a consumer had reached, and that its log no longer had
+    group-ahead-of-log            one group and partition whose last commit is beyond the final leader's log end
+    committed-offset-regression   one read of a group's committed offset that finds less than was committed
     replica-divergence            one offset at which batches of two running replicas in the ISR begin and differ
     log-matching                  one offset of one leader epoch at which different batches were ever appended
-    dual-leader                   one leader that goes on taking records while one of a later epoch leads elsewhere
+    dual-leader                   one leader that appends records while one of a later epoch leads elsewhere
     dual-controller               one controller epoch in which partitions' states were decided when a later one was
-                                  committed; one controller epoch that several nodes had
-    high-watermark-regression     one move back of a leader's high watermark in one epoch; one offset read with two
-                                  contents
-    high-watermark-above-log-end  one life of a broker's process in which a replica's high watermark was above
-                                  whatever its log reached
-    leader-epoch-monotonicity     one step back of a replica's epoch; one epoch that begins in a log before an older
-                                  one ends; one epoch with two leaders
+        committed; one controller epoch that several nodes had
+    high-watermark-regression     one decrease of a leader's high watermark in one epoch; one offset read with two
+        contents
+    high-watermark-above-log-end  one incarnation of a broker in which a replica's high watermark was above the largest
+        end of its log
+    leader-epoch-monotonicity     one decrease of a replica's epoch; one epoch that begins in a log before an older
+        one ends; one epoch with two leaders
     partition-state               one committed state of a partition and rule that it breaks: its leader epoch or
-                                  controller epoch is older than the state's before, it has another leader in the same
-                                  leader epoch, its leader is not in its in-sync replicas
+        controller epoch is older than the state's before, it has another leader in the same
+        leader epoch, its leader is not in its in-sync replicas
     fenced-leader-change          one version of a partition's state that a leader takes for its own change of the ISR,
-                                  though a later leader epoch was committed by then
-    committed-truncated           one cut of a replica's log below a high watermark that the replica had had
-    epoch-cache                   one entry of a leader epoch cache that begins above a log's end, in one life of a
-                                  broker's process; one epoch of a log in the end that its cache does not have where it
-                                  begins
-    checkpoint-ahead              one replica that at one start was found to end below its checkpointed high watermark
-    no-leader                     one committed state without a leader that lasts too long while all is healed and alive
-    under-replicated              one committed state with fewer in-sync replicas than are assigned that does so
-    unanswered-request            one attempt of a client that is waited for too long while all is healed and alive
+        though a later leader epoch was committed by then
+    committed-truncated           one truncation of a replica's log below a high watermark that the replica had reached
+    epoch-cache                   one entry of a leader epoch cache that begins above a log's end, in one incarnation of
+        a broker; one epoch of a final log that its cache does not have where it begins
+    checkpoint-ahead              one replica whose log, at one start, ended below its checkpointed high watermark
+    no-leader                     one committed state without a leader that lasts too long in a quiescent period
+    under-replicated              one committed state with fewer in-sync replicas than assigned that does so
+    unanswered-request            one attempt of a client without a response for too long in a quiescent period
     too-few-copies                one record acknowledged with acks=all that fewer replicas hold than must
 """
 
@@ -105,4 +104,4 @@ ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "unanswered-request": unanswered_request,
     "too-few-copies": too_few_copies,
 }
-"""In the order in which verdicts list them."""
+"""{check: its function}, in the order of verdicts."""

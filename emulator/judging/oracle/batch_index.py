@@ -1,6 +1,6 @@
-"""Batches by content and offset: whether one of a content covers an offset, in logarithmic time.
+"""Index of batches by content and offset, with look-ups in logarithmic time.
 
-Many batches may have one content: up to 0.9 a record of equal value is equal in every byte.
+Many batches may have one content: up to 0.9 records of equal value are equal in every byte.
 """
 
 from bisect import bisect_right
@@ -11,7 +11,7 @@ Span = tuple[int, int, int]
 
 
 class BatchIndex:
-    """Of `spans`, in any order; they may overlap."""
+    """Index of `spans`, in any order; they may overlap."""
 
     __slots__ = ("_firsts", "_furthest", "_sorted")
 
@@ -20,11 +20,11 @@ class BatchIndex:
         for digest, first, last in spans:
             self._firsts.setdefault(digest, []).append((first, last))
         self._furthest: dict[int, list[int]] = {}
-        """{digest: the furthest last offset up to each of its spans}, once asked for."""
+        """{digest: the furthest last offset up to each of its spans}, once needed."""
         self._sorted: set[int] = set()
 
     def covers(self, digest: int, offset: int) -> bool:
-        """Whether a batch of that content covers `offset`; any offset, if that is negative."""
+        """Whether a batch of that content covers `offset`; a negative `offset` stands for any."""
         spans = self._firsts.get(digest)
         if spans is None:
             return False
@@ -46,7 +46,7 @@ class BatchIndex:
             place -= 1
 
     def _up_to(self, digest: int, spans: list[tuple[int, int]], offset: int) -> int:
-        """The place of the last span that begins at or before `offset`; -1: none does."""
+        """Index of the last span that begins at or before `offset`; -1: none does."""
         if digest not in self._sorted:
             self._sorted.add(digest)
             spans.sort()

@@ -1,4 +1,4 @@
-"""What leaders believed of their ISRs, and what replicas had forgotten when they came back."""
+"""Leaders' views of their ISRs, and records that replicas lacked after a restart."""
 
 import msgspec
 
@@ -6,8 +6,11 @@ from protocol.ids import TopicPartition
 
 
 class Belief(msgspec.Struct, frozen=True):
-    """From now on a leader takes so many replicas for in sync, and needs `least` of them for acks=all; `in_sync` -1: it
-    does not lead. `high_watermark`: as it was until now. `ended`: how many operations had ended by then."""
+    """A leader's view of its partition from now on.
+
+    `in_sync`: count of replicas in its maximal ISR; -1: it does not lead. `least`: replicas needed for acks=all.
+    `high_watermark`: its value until now. `ended`: count of operations that had ended by then.
+    """
 
     topic_partition: TopicPartition
     node: str
@@ -18,7 +21,7 @@ class Belief(msgspec.Struct, frozen=True):
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """A replica came back with a log that ends at `to`, and had reached `log_end` when its life before ended."""
+    """A replica's log end `to` after a restart, below the former incarnation's `log_end`."""
 
     topic_partition: TopicPartition
     node: str
@@ -27,7 +30,7 @@ class Forgotten(msgspec.Struct, frozen=True):
 
 
 class Beliefs:
-    """`told`, `forgotten`: in order of time."""
+    """History of leaders' views. `told`, `forgotten`: in order of time."""
 
     def __init__(self) -> None:
         self.told: list[Belief] = []
@@ -36,24 +39,24 @@ class Beliefs:
         self._ends: dict[tuple[str, TopicPartition], int] = {}
 
     def note(self, belief: Belief) -> None:
-        """If it is another than before."""
+        """Record a belief if it differs from the last one."""
         key, now = (belief.node, belief.topic_partition), (belief.in_sync, belief.least)
         if self._last.get(key, (-1, now[1])) != now:
             self.told.append(belief)
         self._last[key] = now
 
     def ended(self, node: str, topic_partition: TopicPartition, log_end: int) -> None:
-        """A life of a node, in which that replica's log had come so far."""
+        """Record the log end of a replica at the end of its node's incarnation."""
         self._ends[node, topic_partition] = log_end
 
     def found(self, node: str, topic_partition: TopicPartition, log_end: int) -> None:
-        """A replica's log, for the first time in a life."""
+        """Record the log end that a replica's incarnation finds first."""
         before = self._ends.pop((node, topic_partition), 0)
         if log_end < before:
             self.forgotten.append(Forgotten(topic_partition, node, before, log_end))
 
     def renamed(self, topic: str, name: str) -> None:
-        """What was of `topic` is called `name` from now on."""
+        """Rename `topic` in all facts to `name`."""
         self.told = [
             msgspec.structs.replace(one, topic_partition=(name, one.topic_partition[1]))
             if one.topic_partition[0] == topic

@@ -1,7 +1,7 @@
-"""What the session service has committed while the world ran: states of partitions, topics that went.
+"""History of ZooKeeper's commits while the world ran: states of partitions, deleted topics.
 
-The first server to apply a transaction shows it: by then it lies on a majority's disks. It is applied here to a tree of
-our own, for only that tells whether a write succeeded.
+The first server that applies a transaction shows it: a majority has it on disk by then. This module applies it to its
+own tree, because only the tree shows whether a write succeeded.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,16 @@ STATE = "/state"
 
 
 class Committed:
-    """`states`: in order of their zxids. `missing`: why some are not known; "" if all are. `assigned_ms`: {topic: when
-    its partitions' replicas were written last}."""
+    """States of partitions in the order of their zxids.
+
+    `missing`: why some states are unknown; "" if none is. `assigned_ms`: {topic: last write of its partitions'
+    replicas}.
+    """
 
     def __init__(self) -> None:
         self._tree = Tree()
         self.zxid = 0
-        """Of the newest transaction seen."""
+        """Zxid of the newest transaction seen."""
         self.states: list[State] = []
         self.missing = ""
         self._controller_epoch = 0
@@ -40,10 +43,10 @@ class Committed:
         self._newest: dict[str, State] = {}
         self._last: dict[TopicPartition, State] = {}
         self._unclean: dict[tuple[TopicPartition, int], bool] = {}
-        """{leader epoch: whether its leader had not been in sync}. Scanning `states` at each election is quadratic."""
+        """{leader epoch: whether its leader had not been in sync}; avoids a quadratic scan."""
 
     def catch_up(self, server: SessionServer, now_ms: float) -> Iterator[str]:
-        """`server` has applied more than was seen. Yields each topic that is gone, when it goes."""
+        """Apply the transactions of `server` that are new here. Yields each topic that they delete."""
         self._now_ms = now_ms
         transactions = server.committed_after(self._tree.zxid)
         if transactions is None:
@@ -60,7 +63,7 @@ class Committed:
                 yield from self._changed(transaction.zxid, change)
 
     def assignments(self) -> dict[TopicPartition, tuple[int, ...]]:
-        """Every partition's replicas, as they are in the end."""
+        """{partition: its final replicas}."""
         topics = [path for path in self._tree.znodes if parent_of(path) == TOPICS]
         return {
             (path.removeprefix(f"{TOPICS}/"), partition): assigned.replicas
@@ -69,11 +72,11 @@ class Committed:
         }
 
     def elected_uncleanly(self, topic_partition: TopicPartition, leader_epoch: int) -> bool:
-        """Whether that epoch began with a leader that had not been in sync."""
+        """Whether the epoch began with a leader that had not been in sync."""
         return self._unclean.get((topic_partition, leader_epoch), False)
 
     def renamed(self, topic: str, name: str) -> None:
-        """What was of `topic` is called `name` from now on."""
+        """Rename `topic` in all facts to `name`."""
         for state in self.states:
             if state.topic_partition[0] == topic:
                 state.topic_partition = (name, state.topic_partition[1])

@@ -1,4 +1,4 @@
-"""A partition's state as the session service has committed it."""
+"""A partition's state as ZooKeeper has committed it."""
 
 import msgspec
 
@@ -6,9 +6,11 @@ from protocol.ids import TopicPartition
 
 
 class State(msgspec.Struct):
-    """A partition's state as it was committed. `created`: it follows on none. `version`: of its znode.
-    `reached`: the controller epoch that was committed by then, whoever wrote this. `from_ms`,
-    `until_ms`: while it was the newest; None: to the end."""
+    """A committed state of a partition.
+
+    `created`: it has no predecessor. `version`: of its znode. `reached`: the controller epoch committed by then,
+    whichever controller wrote this. `from_ms`, `until_ms`: while it was the newest; None: to the end.
+    """
 
     topic_partition: TopicPartition
     zxid: int

@@ -1,4 +1,4 @@
-"""The logs that several checks read."""
+"""Final logs of partitions, shared by several checks."""
 
 from emulator.judging.oracle.batch_index import BatchIndex
 from emulator.judging.oracle.truth import Batch, Truth
@@ -15,14 +15,14 @@ class FinalLogs:
         self._indexes: dict[TopicPartition, BatchIndex | None] = {}
 
     def by_digest(self, topic_partition: TopicPartition) -> dict[int, list[Batch]] | None:
-        """Batches of equal content together, in order; None if nobody ever led, or the log cannot be read."""
+        """Batches grouped by content, in order; None if there was no leader, or its log is damaged."""
         if topic_partition not in self._by_digest:
             log = self._log(topic_partition)
             self._by_digest[topic_partition] = None if log is None else _by_digest(log)
         return self._by_digest[topic_partition]
 
     def holds(self, topic_partition: TopicPartition, digest: int, offset: int) -> bool | None:
-        """Whether a batch of that content is where it belongs (`offset` -1: anywhere); None as `by_digest`."""
+        """Whether a batch of that content covers `offset` (-1: any offset); None as `by_digest`."""
         if topic_partition not in self._indexes:
             log = self._log(topic_partition)
             spans = None if log is None else BatchIndex((one.digest, one.first, one.last) for one in log)

@@ -1,4 +1,4 @@
-"""Gathers the truth about a finished run: from what the probe has seen, from every disk, from every client."""
+"""Gathers the truth about a finished run from the probe, every disk and every client."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SEGMENT = ".log"
 
 
 def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) -> Truth:
-    """`operations`: of every client, ended or not."""
+    """The truth about a run. `operations`: of every client, ended or not."""
     ended = {operation.identifier: number for number, operation in enumerate(operations.ended)}
     truth = Truth(
         leaders=probe.leaders,
@@ -51,7 +51,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         if "broker" in node.node.roles:
             if node.machine is None or node.paused:
                 truth.halted.add(node.node.name)
-            with node.files.unwatched():  # what fails on purpose can be read afterwards
+            with node.files.unwatched():  # a file with an injected read error is readable afterwards
                 read_logs(truth, node.node.name, node.files)
     lives = LivesOfTopics(probe)
     for number, operation in enumerate(operations):
@@ -108,7 +108,7 @@ def _of_group(operation: Operation, topic_partition: TopicPartition, number: int
         group=operation.value,
         topic_partition=topic_partition,
         operation=operation.identifier,
-        asked=operation.asked,
+        requested=operation.asked,
         offset=operation.offset,
         outcome=operation.outcome,
         begun=number,
@@ -123,6 +123,9 @@ def read_logs(truth: Truth, node: str, files: Files) -> None:
     for directory in log_directories(files):
         for name in partitions_in(directory):
             _read_log(truth, node, directory, name)
+
+
+"""Read all logs of a node's disk into `truth.logs`, `truth.caches` and `truth.damaged`."""
 
 
 def _read_log(truth: Truth, node: str, files: Files, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What groups committed, what they found, and where their consumers were told that there is nothing."""
+"""Checks of consumer groups: commits, reads of committed offsets, and lost positions."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ NO_SUCH_PLACE = ("OffsetOutOfRangeException", "LogTruncationException")
 
 Key = tuple[str, TopicPartition]
 Stored = tuple[str, TopicPartition, bool]
-"""And whether the session service has it, for old consumers, or a coordinator."""
+"""(group, partition, whether ZooKeeper stores it, for old consumers, or a coordinator)"""
 
 
 def offset_out_of_range(truth: Truth) -> Iterator[Violation]:
     for lost in truth.lost_positions:
-        if lost.reason in NO_SUCH_PLACE and lost.offset != lost.asked:
-            text = f"{lost.operation} had come to offset {lost.offset}, and was told of no such place: {lost.reason}"
+        if lost.reason in NO_SUCH_PLACE and lost.offset != lost.requested:
+            text = f"{lost.operation} reached offset {lost.offset}, which no longer exists: {lost.reason}"
             details = {"operation": lost.operation, "reason": lost.reason}
             yield Violation(lost.topic_partition, lost.offset, text, details)
 

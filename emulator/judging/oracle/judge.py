@@ -1,7 +1,7 @@
 """The oracle's verdicts: `checks` of verdict.json, from the truth about a run.
 
-A check is violated when something was found, otherwise unknown when a log that it must read is damaged, skipped when
-the run has nothing to judge (no acknowledged record, no leader), and held when there was something and all was well.
+A check is *violated* when it has found something. Otherwise it is *unknown* when a log that it must read is damaged,
+*skipped* when the run has nothing to judge (no acknowledged record, no leader), and else *held*.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from emulator.judging.oracle.violations import Violation
 from protocol.ids import topic_partition_text
 
 EVIDENCE_MAX = 20
-"""Violations told one by one; `count` has them all."""
+"""Maximum of violations in the evidence; `count` has them all."""
 
 ACKS = {-1: "all", 1: "1", 0: "0"}
 
@@ -26,7 +26,7 @@ def _acknowledged(truth: Truth) -> int:
 
 
 def _batches(truth: Truth) -> int:
-    """Those in the logs; where nothing is left of them, what was acknowledged."""
+    """Count of batches in the logs; of acknowledged records where no batch is left."""
     left = sum(len(log) for replicas in truth.logs.values() for log in replicas.values())
     return left or _acknowledged(truth)
 
@@ -43,7 +43,7 @@ def _of_groups(kind: str) -> Callable[[Truth], int]:
     return lambda truth: sum(one.kind == kind and one.outcome == "ok" for one in truth.of_groups)
 
 
-IN_PEACE = "partitions of a run that was left in peace long enough"
+IN_PEACE = "partitions in a long enough quiescent period"
 
 SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "lost-acknowledged": ("acknowledged records", _acknowledged),
@@ -62,7 +62,7 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
         "batches read and positions left", lambda truth: len(truth.reads) + len(truth.lost_positions)
     ),
     "group-ahead-of-log": ("offsets committed", _of_groups("commit")),
-    "committed-offset-regression": ("looks at what is committed", _of_groups("committed")),
+    "committed-offset-regression": ("reads of committed offsets", _of_groups("committed")),
     "replica-divergence": ("batches in the logs", _batches),
     "log-matching": ("batches in the logs", _batches),
     "dual-leader": ("replicas with a role", lambda truth: truth.roles_seen),
@@ -70,17 +70,17 @@ SUBJECTS: dict[str, tuple[str, Callable[[Truth], int]]] = {
     "high-watermark-regression": ("batches in the logs and reads", lambda truth: _batches(truth) + len(truth.reads)),
     "high-watermark-above-log-end": ("replicas with a role", lambda truth: truth.roles_seen),
     "leader-epoch-monotonicity": ("replicas with a role", lambda truth: truth.roles_seen),
-    "partition-state": ("states of partitions committed", lambda truth: len(truth.states)),
-    "fenced-leader-change": ("states of partitions committed", lambda truth: len(truth.states)),
+    "partition-state": ("committed states of partitions", lambda truth: len(truth.states)),
+    "fenced-leader-change": ("committed states of partitions", lambda truth: len(truth.states)),
     "committed-truncated": ("batches in the logs", _batches),
     "epoch-cache": ("batches in the logs", _batches),
     "checkpoint-ahead": ("logs found at starts", lambda truth: truth.logs_found),
     "no-leader": (IN_PEACE, lambda truth: judged(truth, leader_bound_ms)),
     "under-replicated": (IN_PEACE, lambda truth: judged(truth, isr_bound_ms)),
-    "unanswered-request": ("requests of a run that was left in peace long enough", requests_judged),
-    "too-few-copies": ("records acknowledged with acks=all where there was peace long enough", promised),
+    "unanswered-request": ("requests in a long enough quiescent period", requests_judged),
+    "too-few-copies": ("records acknowledged with acks=all before a long enough quiescent period", promised),
 }
-"""What each check speaks of, and how much of it a run has; none: the check is skipped."""
+"""{check: (its subjects, their count in a run)}; a check without subjects is skipped."""
 
 READS_LEADERS = ("lost-acknowledged", "duplicate", "reordered", "read-then-lost", "unseen", "group-ahead-of-log")
 READS_ALL = ("replica-divergence", "leader-epoch-monotonicity", "epoch-cache", "too-few-copies")
@@ -88,19 +88,23 @@ READS_STATES = ("dual-controller", "partition-state", "fenced-leader-change", "n
 
 
 def unknown_outcomes(truth: Truth) -> dict[str, int]:
-    """How many produces whose outcome their clients never knew are `in_log` of the final leader, `not_in_log`, or
-    `open`: they never ended, or there is no such log."""
-    final, told = FinalLogs(truth), {"in_log": 0, "not_in_log": 0, "open": truth.unended}
+    """Counts of produces whose outcome their clients do not know, by the final leader's log.
+
+    `in_log`, `not_in_log`, and `open`: the produce did not end, or there is no such log.
+    """
+    final, counted = FinalLogs(truth), {"in_log": 0, "not_in_log": 0, "open": truth.unended}
     for write in truth.writes:
         if write.outcome == "unknown" and write.topic_partition[0] not in truth.gone:
             there = final.holds(write.topic_partition, write.digest, -1)
-            told["open" if there is None else "in_log" if there else "not_in_log"] += 1
-    return told
+            counted["open" if there is None else "in_log" if there else "not_in_log"] += 1
+    return counted
 
 
 def judge_truth(truth: Truth) -> dict[str, dict[str, Any]]:
-    """{check: {"verdict", "count", "evidence", "judged", "subject"}}; of lost records `by_acks` and `allowed`; of
-    unknown and skipped checks `reason`."""
+    """{check: {"verdict", "count", "evidence", "judged", "subject"}}.
+
+    The check of lost records also has `by_acks` and `allowed`; unknown and skipped checks have `reason`.
+    """
     return {name: _judged(name, truth) for name in ANOMALIES}
 
 
@@ -115,7 +119,7 @@ def _judged(name: str, truth: Truth) -> dict[str, Any]:
     elif missing:
         check |= {"verdict": "unknown", "reason": "; ".join(missing)}
     elif not many:
-        check |= {"verdict": "skipped", "reason": f"there were no {subject}"}
+        check |= {"verdict": "skipped", "reason": f"no {subject}"}
     if name == "lost-acknowledged":
         acks = [ACKS[violation.details["acks"]] for violation in found]
         check["by_acks"] = {word: acks.count(word) for word in ACKS.values() if word in acks}
@@ -125,7 +129,7 @@ def _judged(name: str, truth: Truth) -> dict[str, Any]:
 
 
 def _missing(name: str, truth: Truth) -> list[str]:
-    """Why the check cannot be judged."""
+    """Reasons why the check cannot be judged."""
     if name in READS_ALL:
         return [why for logs in truth.damaged.values() for why in logs.values()]
     if name in READS_LEADERS:
@@ -139,7 +143,7 @@ def _missing(name: str, truth: Truth) -> list[str]:
             if node == leaders[topic_partition]
         ]
         leaderless = [
-            f"nobody ever led {topic_partition[0]}-{topic_partition[1]}"
+            f"{topic_partition[0]}-{topic_partition[1]} never had a leader"
             for topic_partition, leader in leaders.items()
             if leader is None and any(truth.logs.get(topic_partition, {}).values())
         ]

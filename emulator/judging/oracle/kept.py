@@ -1,7 +1,7 @@
-"""What replicas know of their own logs: how far records are committed, where epochs begin, what a checkpoint said.
+"""Replicas' knowledge of their own logs: high watermarks, epochs' beginnings, checkpoints.
 
-Kept while the world ran, over all lives of a broker: a high watermark that was reached once is remembered here also
-where the broker itself has forgotten it.
+The facts span all incarnations of a broker: a high watermark that was reached once is known here also after the broker
+itself has lost it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from protocol.ids import TopicPartition
 
 
 class Kept:
-    """`found`: how many logs were found at starts."""
+    """Facts about replicas' logs. `found`: count of logs found at starts."""
 
     def __init__(self) -> None:
         self.cuts: list[CutBelow] = []
@@ -23,7 +23,7 @@ class Kept:
         self.found = 0
         self._high_watermarks: dict[tuple[str, TopicPartition], int] = {}
         self._outlived_known: set[tuple[str, int, TopicPartition, int, int]] = set()
-        """(node, incarnation, topic_partition, epoch, begins) of those in `outlived`."""
+        """(node, incarnation, topic_partition, epoch, begins) of the entries of `outlived`."""
 
     def loaded(
         self,
@@ -32,7 +32,7 @@ class Kept:
         logs: Mapping[TopicPartition, Log],
         checkpointed: Mapping[TopicPartition, int],
     ) -> None:
-        """A life has found these logs."""
+        """Record the logs that an incarnation has found."""
         for topic_partition, log in logs.items():
             self.found += 1
             known = self._high_watermarks.get((node, topic_partition), 0)
@@ -43,11 +43,11 @@ class Kept:
             self._outlived(node, incarnation, topic_partition, log, -1)
 
     def made_anew(self, node: str, topic_partition: TopicPartition) -> None:
-        """Its log is another one, and empty."""
+        """Forget a replica's high watermark: its log is a new, empty one."""
         self._high_watermarks.pop((node, topic_partition), None)
 
     def reached(self, node: str, topic_partition: TopicPartition, high_watermark: int) -> None:
-        """So far a replica takes records for committed."""
+        """Record a replica's high watermark."""
         key = (node, topic_partition)
         if high_watermark > self._high_watermarks.get(key, 0):
             self._high_watermarks[key] = high_watermark
@@ -55,23 +55,25 @@ class Kept:
     def cut(
         self, node: str, incarnation: int, partition: Partition, log: Log, was_end: int, *, wiped: bool = False
     ) -> None:
-        """`log`, that ended at `was_end`, ends earlier now. `wiped`: it was thrown away, to begin where its leader's
-        does; that breaks no promise."""
+        """Record that `log`, which ended at `was_end`, has a lower end now.
+
+        `wiped`: the log was deleted to begin anew at its leader's log start; that breaks no promise.
+        """
         topic_partition = (partition.topic, partition.partition)
         known = self._high_watermarks.get((node, topic_partition), 0)
         if log.log_end < known:
             if not wiped:
                 self.cuts.append(CutBelow(topic_partition, node, log.log_end, was_end, known))
             self._high_watermarks[node, topic_partition] = log.log_end
-        # Whoever leads may have begun its epoch at the new end already.
+        # A leader may have begun its epoch at the new end already.
         began = partition.leader_epoch if partition.leads else -1
         self._outlived(node, incarnation, topic_partition, log, began)
 
     def renamed(self, topic: str, name: str) -> None:
-        """What was of `topic` is called `name` from now on."""
-        told: list[CutBelow | Outlived | Ahead | IsrChange]
-        told = [*self.cuts, *self.outlived, *self.ahead, *self.isr_changes]
-        for one in told:
+        """Rename `topic` in all facts to `name`."""
+        facts: list[CutBelow | Outlived | Ahead | IsrChange]
+        facts = [*self.cuts, *self.outlived, *self.ahead, *self.isr_changes]
+        for one in facts:
             if one.topic_partition[0] == topic:
                 one.topic_partition = (name, one.topic_partition[1])
         for key in [key for key in self._high_watermarks if key[1][0] == topic]:

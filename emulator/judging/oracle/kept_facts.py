@@ -1,4 +1,4 @@
-"""What was found about replicas' own logs: cuts, epochs, checkpoints and ISRs, each as it was seen."""
+"""Facts about replicas' own logs: truncations, epochs, checkpoints and ISR changes."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from protocol.ids import TopicPartition
 
 
 class CutBelow(msgspec.Struct):
-    """A replica's log, that ended at `log_end`, was cut to `to`, below `high_watermark`, which it had had."""
+    """A truncation of a replica's log from `log_end` to `to`, below its former `high_watermark`."""
 
     topic_partition: TopicPartition
     node: str
@@ -27,7 +27,7 @@ class Outlived(msgspec.Struct):
 
 
 class Ahead(msgspec.Struct):
-    """At the start of a life a replica's checkpointed high watermark was above the end of the log that was found."""
+    """A checkpointed high watermark above the end of the log that an incarnation's start found."""
 
     topic_partition: TopicPartition
     node: str
@@ -37,7 +37,7 @@ class Ahead(msgspec.Struct):
 
 
 class IsrChange(msgspec.Struct):
-    """A leader takes an ISR for recorded: as `version` of the partition's state."""
+    """A leader's acceptance of an ISR as committed, as `version` of the partition's state."""
 
     topic_partition: TopicPartition
     node: str

@@ -1,4 +1,4 @@
-"""Who led and who was controller, how far the high watermark came, and what was committed about it."""
+"""Checks of leaders and controllers: terms, high watermarks, committed states."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
@@ -116,7 +116,7 @@ def _broken_rules(state: State, last: State | None) -> Iterator[str]:
 
 
 def _written_late(states: Iterable[State]) -> dict[int, list[State]]:
-    """{controller epoch: states with a new leader epoch, which it wrote when a later controller epoch was committed}"""
+    """{controller epoch: states with new leader epochs written after a later one was committed}"""
     found: dict[int, list[State]] = {}
     known: dict[TopicPartition, int] = {}
     for state in states:
@@ -128,7 +128,7 @@ def _written_late(states: Iterable[State]) -> dict[int, list[State]]:
 
 
 def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:
-    """(stale, newer, from_ms, to_ms) of every two offices of one partition that were held at once."""
+    """(stale, newer, from_ms, to_ms) of every two terms of one partition that overlap."""
     for stale, newer in overlapping(offices):
         to_ms = min(inf if office.to_ms is None else office.to_ms for office in (stale, newer))
         yield stale, newer, max(stale.from_ms, newer.from_ms), None if to_ms == inf else to_ms
@@ -144,7 +144,7 @@ def _lasting(from_ms: float, to_ms: float | None) -> str:
 
 
 def _epochs_out_of_order(log: list[Batch]) -> Iterator[tuple[int, int, int]]:
-    """(epoch, its first offset, the last offset of an older one) where the former comes before the latter."""
+    """(epoch, its first offset, larger last offset of an older epoch)."""
     ranges: dict[int, tuple[int, int]] = {}
     for batch in log:
         first, last = ranges.get(batch.epoch, (batch.first, batch.last))

@@ -1,5 +1,4 @@
-"""What must come right by itself, once a run is left in peace: somebody leads, all replicas are in sync, and
-who asks is answered."""
+"""Checks of liveness in a quiescent period: leaders, ISRs and responses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -10,11 +9,13 @@ from emulator.judging.oracle.truth import Truth, Waited
 from emulator.judging.oracle.violations import NO_PARTITION, Violation
 
 Bound = Callable[[Peace], float]
+QUIESCENT = "with all faults healed and all nodes alive"
 LATE_MS = 1_000
-"""By which a client's own timer may be late."""
+"""Maximum lateness of a client's own timer."""
 
 
 def leader_bound_ms(peace: Peace) -> float:
+    """Maximum time without a leader."""
     return 2.0 * peace.session_ms
 
 
@@ -23,14 +24,14 @@ def isr_bound_ms(peace: Peace) -> float:
 
 
 def request_bound_ms(peace: Peace) -> float:
-    """Who is not in sync is looked for once in the time that a replica may lag."""
+    """Maximum time without a response; leaders look for lagging replicas once in the lag time."""
     return isr_bound_ms(peace) + peace.lag_ms
 
 
 def no_leader(truth: Truth) -> Iterator[Violation]:
     for state, from_ms, lasted_ms in lasting(truth, leader_bound_ms):
         if state.leader < 0:
-            text = f"nobody led for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
+            text = f"no leader for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, {QUIESCENT}"
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
@@ -39,10 +40,7 @@ def under_replicated(truth: Truth) -> Iterator[Violation]:
         replicas = truth.assignments.get(state.topic_partition, ())
         if len(state.isr) < len(replicas):
             isr, assigned = (",".join(map(str, some)) for some in (state.isr, replicas))
-            text = (
-                f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, "
-                "and all was healed and alive"
-            )
+            text = f"{isr} of {assigned} were in sync for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, {QUIESCENT}"
             yield Violation(state.topic_partition, -1, text, {"from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
@@ -55,20 +53,20 @@ def unanswered_request(truth: Truth) -> Iterator[Violation]:
         lasted_ms = (peace.end_ms if one.ended_ms is None else one.ended_ms) - from_ms
         if lasted_ms > (max(least_ms, one.timeout_ms + LATE_MS) if peace.links_broken else least_ms):
             text = (
-                f"attempt {one.attempt} of {one.operation}, which {one.client} asked of broker-{one.broker}, was "
-                f"waited for {lasted_ms:.0f} ms from {from_ms:.0f} ms on, and all was healed and alive"
+                f"attempt {one.attempt} of {one.operation}, which {one.client} sent to broker-{one.broker}, "
+                f"waited {lasted_ms:.0f} ms for a response from {from_ms:.0f} ms on, {QUIESCENT}"
             )
             details = {"operation": one.operation, "attempt": one.attempt, "client": one.client, "broker": one.broker}
             yield Violation(NO_PARTITION, -1, text, {**details, "from_ms": from_ms, "lasted_ms": lasted_ms})
 
 
 def requests_judged(truth: Truth) -> int:
-    """How many there are to judge: none, unless there was peace for long enough."""
+    """Count of requests to judge; 0 without a long enough quiescent period."""
     return sum(1 for _ in _waited_for(truth))
 
 
 def _waited_for(truth: Truth) -> Iterator[Waited]:
-    """Requests that were under way in a peace that was long enough."""
+    """Requests in flight during a long enough quiescent period."""
     peace = truth.peace
     if peace is not None and peace.end_ms - peace.since_ms > request_bound_ms(peace):
         for one in truth.waited:
@@ -77,7 +75,7 @@ def _waited_for(truth: Truth) -> Iterator[Waited]:
 
 
 def judged(truth: Truth, bound: Bound) -> int:
-    """How many partitions there are to judge: none, unless there was peace for long enough."""
+    """Count of partitions to judge; 0 without a long enough quiescent period."""
     peace = truth.peace
     if peace is None or peace.end_ms - peace.since_ms <= bound(peace):
         return 0
@@ -87,8 +85,10 @@ def judged(truth: Truth, bound: Bound) -> int:
 def lasting(
     truth: Truth, bound: Bound, not_before_ms: Mapping[str, float] = MappingProxyType({})
 ) -> Iterator[tuple[State, float, float]]:
-    """(state, since when in peace, how long) of those that lasted longer than the bound. `not_before_ms`: {topic: from
-    when on its states count}."""
+    """(state, beginning in the quiescent period, duration) of states that exceed the bound.
+
+    `not_before_ms`: {topic: time from which its states count}.
+    """
     peace = truth.peace
     if peace is None:
         return

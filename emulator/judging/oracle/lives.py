@@ -1,7 +1,8 @@
-"""Which life of a topic it is that a client wrote to or was given something of: clients hear of deletions late.
+"""Maps operations and reads to incarnations of topics; clients learn of deletions late.
 
-A life is numbered from 1; the last has the topic's own name. An operation is of the life in which it was begun, and
-what was given is of that in which it was given, unless the logs of another say that it is from there.
+Incarnations are numbered from 1; the last one has the topic's own name. An operation belongs to the incarnation in
+which it began. A batch that was read belongs to the incarnation in which it was returned, unless only the logs of
+another one hold it.
 """
 
 from bisect import bisect_right
@@ -14,16 +15,19 @@ from emulator.machines.client.operations import Operation
 
 
 class LivesOfTopics:
-    """As `probe` has seen them."""
+    """Incarnations of topics, as `probe` has seen them."""
 
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._batches: dict[tuple[str, int], BatchIndex] = {}
 
     def of_operation(self, operation: Operation, number: int, ended: int | None) -> str:
-        """`number`: how many had begun before; `ended`: how many had ended before it did; None: it has not.
+        """Name of the incarnation of an operation.
 
-        A produce may have waited until the topic was there again: then it is of the life whose log has its record."""
+        `number`: count of operations that began before. `ended`: count of those that ended before its end; None: no
+        end. A produce may have waited until the topic existed again. Then it belongs to the incarnation whose log has
+        it.
+        """
         topic = operation.topic
         begun = _life(number, self._probe.removed.get(topic, ()))
         if operation.kind != "produce":
@@ -37,7 +41,10 @@ class LivesOfTopics:
         return self._name(topic, begun)
 
     def of_reads(self, operation: Operation) -> Iterator[str]:
-        """One after the other. An answer that comes late is of a life that has ended, and that alone had the batch."""
+        """Names for each read in order.
+
+        A late response may come from an ended incarnation that alone had the batch.
+        """
         topic, partition = operation.topic, operation.partition
         until = [given.get(operation.identifier, 0) for given in self._probe.read_by.get(topic, ())]
         for number, read in enumerate(operation.reads):
@@ -53,7 +60,10 @@ class LivesOfTopics:
         return former_life(topic, life) if life <= len(self._probe.removed.get(topic, ())) else topic
 
     def _held(self, name: str, partition: int, digest: int, offset: int) -> bool:
-        """`offset` -1: anywhere. Also by a log that outlived its topic, and that the next of that name goes on with."""
+        """Whether a log of the incarnation held the batch (`offset` -1: anywhere).
+
+        That includes a log that outlived its topic and that the next incarnation reuses.
+        """
         key = (name, partition)
         if key not in self._batches:
             written = self._probe.written
@@ -63,5 +73,5 @@ class LivesOfTopics:
 
 
 def _life(number: int, ends: Sequence[int]) -> int:
-    """`ends`: how many there were at the end of each life; they never fall."""
+    """Number of an incarnation. `ends`: counts at the end of each incarnation, never decreasing."""
     return bisect_right(ends, number) + 1

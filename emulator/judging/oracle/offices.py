@@ -1,4 +1,4 @@
-"""Who held which office when, and what moved back meanwhile."""
+"""Terms of leaders and controllers, and decreases of numbers that must not decrease."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,9 +8,12 @@ from protocol.ids import TopicPartition
 
 
 class Office(msgspec.Struct):
-    """`node` leads `topic_partition` (None: is the active controller) in `epoch`, [from_ms, to_ms). `to_ms` None: to
-    the end. `appended_ms`: when its log grew meanwhile. `found`: of whoever was elected uncleanly the batches that its
-    log had when it began, as (digest, first offset, last offset); None: it was not, or nobody looked."""
+    """A term [from_ms, to_ms) of a leader, or of the controller (`topic_partition` None).
+
+    `to_ms` None: to the end. `appended_ms`: times at which its log grew. `found`: of an uncleanly elected leader the
+    batches of its log at the term's beginning, as (digest, first offset, last offset); None: another leader, or
+    unknown.
+    """
 
     topic_partition: TopicPartition | None
     node: str
@@ -22,7 +25,7 @@ class Office(msgspec.Struct):
 
 
 class StepBack(msgspec.Struct, frozen=True):
-    """A number that only rises has fallen: a leader's high watermark in `epoch`, or a replica's leader epoch (-1)."""
+    """A decrease of a leader's high watermark in `epoch`, or of a replica's leader epoch (-1)."""
 
     topic_partition: TopicPartition
     node: str
@@ -33,14 +36,16 @@ class StepBack(msgspec.Struct, frozen=True):
 
 
 def end(office: Office | None, at_ms: float) -> None:
-    """It is over, if there was one."""
+    """End a term, if there is one."""
     if office is not None:
         office.to_ms = at_ms
 
 
 def overlapping(offices: Iterable[Office]) -> Iterator[tuple[Office, Office]]:
-    """Every two of one partition, different nodes and epochs, that were held at once: the older epoch first, those of
-    a partition in the order of their epochs. A node holds one office at a time: few are held at once."""
+    """Pairs of overlapping terms of one partition, different nodes and epochs, the older first.
+
+    The pairs of a partition are in the order of their epochs. Few terms overlap, because a node has one at a time.
+    """
     of_partition: dict[TopicPartition | None, list[Office]] = {}
     for office in offices:
         of_partition.setdefault(office.topic_partition, []).append(office)

@@ -1,7 +1,7 @@
-"""From when on a run was left in peace: all that was broken on purpose is mended, and all processes live.
+"""Finds the quiescent period at a run's end: every fault is undone, and all processes live.
 
-Of what was done to the cluster the world itself tells: the injector's acts, starts and ends of processes, the first
-traffic after a heal. No machine is asked.
+The world's own trace shows the disturbances: acts of the injector, starts and ends of processes, the first traffic
+after a heal. No machine's state is needed.
 """
 
 import msgspec
@@ -25,16 +25,21 @@ DISTURBING = frozenset((
     *(FaultAsked, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
     *(MachineFault, HardwareChanged, NodeStarted),
 ))  # fmt: skip
-TOLD = DISTURBING | {NodeStopped}
+RELEVANT = DISTURBING | {NodeStopped}
 MENDING = ("start", "resume")
 HARDWARE = ("slow-disk", "clock-jump")
-"""What it is like from then on is told apart; no timer goes by a wall clock, so one that jumped breaks nothing."""
+"""A separate event reports their state.
+
+No timer uses a wall clock, so a clock jump breaks nothing.
+"""
 
 
 class Peace(msgspec.Struct, frozen=True):
-    """[since_ms, end_ms]; the longest time-outs of any broker. `stalled_ms`: how long somebody may wait for an answer
-    that nobody will give: who asks the controller for its ISR, and, once links were broken, whoever has a connection
-    that is dead."""
+    """A quiescent period [since_ms, end_ms], and the longest timeouts of any broker.
+
+    `stalled_ms`: longest wait for a response that never comes. That concerns a request for an ISR change to the
+    controller and, once links were broken, every request on a dead connection.
+    """
 
     since_ms: float
     end_ms: float
@@ -45,13 +50,13 @@ class Peace(msgspec.Struct, frozen=True):
 
 
 def peace_of(world: SimulatedWorld) -> Peace | None:
-    """None: the run ended while something was broken, or somebody dead."""
+    """The quiescent period; None: the run ended with a fault in force, or with a dead process."""
     last_done: dict[str, str] = {}
     slower_ms: dict[str, float] = {}
     since_ms = 0.0
     entries = world.trace.entries
     for *_, at_ms, event in entries:
-        if type(event) not in TOLD:
+        if type(event) not in RELEVANT:
             continue
         if type(event) in DISTURBING:
             since_ms = round(at_ms, PLACES)

@@ -1,12 +1,12 @@
-"""The probe: looks at a broker's state after each of its inputs and keeps who held which office when.
+"""The probe: inspects machines after each of their inputs and records facts.
 
-Whatever is called as a topic that was deleted is another topic (semantics 4.5): when one vanishes from the session
-service, what was seen of it until then is put under a name of its own, `t#1`.
+A topic with the name of a deleted one is another topic (semantics 4.5). When a topic vanishes from ZooKeeper, its facts
+get a name of their own, `t#1`.
 
-Picture: a bystander with a notebook at every broker's door. Nothing is asked of anybody; whoever leads a partition or
-controls the cluster in the broker's own memory is in office, until that memory says otherwise or the process is gone.
+The probe reads the memory of machines and sends them nothing. A node leads a partition, or controls the cluster, from
+the time at which its own memory says so, until the memory says otherwise or the process is gone.
 
-The look must cost next to nothing when nothing changed: ten comparisons per partition.
+An inspection without changes must cost next to nothing: ten comparisons per partition.
 """
 
 from typing import Any
@@ -30,18 +30,21 @@ from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition
 
 WATCHED = (BrokerNode, ControllerNode)
-"""Machines that can be in an office."""
+"""Machines that can lead or control."""
 PLACES = 3
-"""Times are kept to the microsecond, as events are."""
+"""Times are rounded to the microsecond, as in events."""
 
 
 class Probe:
-    """Give `look` to the world as `after_step`; everything it keeps is in order of time. `operations`: of all clients,
-    a list that grows as they begin.
+    """Recorder of facts: `look` is the world's `after_step`; all facts are in order of time.
 
-    `removed`: {topic: for each of its lives that has ended, how many operations had begun by then}; `ended_by`: how
-    many had ended; `read_by`: how many batches each of its operations had been given. `going`: topics whose
-    deletion has begun, and is not over."""
+    `operations`: those of all clients, a list that grows as they begin.
+
+    - `removed`: {topic: for each of its ended incarnations the count of operations that had begun by then}
+    - `ended_by`: {topic: the same, of operations that had ended}
+    - `read_by`: {topic: for each ended incarnation {operation: count of batches that it had read}}
+    - `going`: topics whose deletion has begun and not ended
+    """
 
     def __init__(self, operations: KeptOperations | None = None) -> None:
         self._operations = KeptOperations() if operations is None else operations
@@ -63,13 +66,13 @@ class Probe:
 
     @property
     def roles_seen(self) -> int:
-        """Replicas that were ever told a leader epoch."""
+        """Count of replicas that ever received a leader epoch."""
         return len(self._highest_epoch)
 
     def look(self, node: SimulatedNode, now_ms: float) -> None:
-        """`node` has handled an input, or has died."""
+        """Inspect `node` after an input or its death."""
         machine: Any = node.machine
-        if type(machine) is SessionServer:  # half of all inputs are theirs
+        if type(machine) is SessionServer:  # half of all inputs are its
             if machine.committed_zxid > self.committed.zxid:
                 self._committed(machine, round(now_ms, PLACES))
             return
@@ -83,7 +86,7 @@ class Probe:
                 return
             watch = self._watches[node.node.name] = Watch(node, machine)
         if watch.found is None and watch.logs:
-            # What is there before the controller has spoken of any partition was found.
+            # Logs that exist before the controller names any partition are those of an earlier incarnation.
             logs = {} if watch.partitions else watch.logs
             watch.found = {topic_partition: log.log_end for topic_partition, log in logs.items()}
             self.kept.loaded(watch.name, node.incarnation, logs, watch.checkpointed)
@@ -118,12 +121,12 @@ class Probe:
             self._control(watch, epoch, round(now_ms, PLACES))
 
     def _committed(self, server: SessionServer, at_ms: float) -> None:
-        """Whichever server has got furthest tells what the service has committed."""
+        """Take over commits from the server that is furthest ahead."""
         for topic in self.committed.catch_up(server, at_ms):
             self._removed(topic)
 
     def _loaded(self, watch: Watch) -> None:
-        """What a broker found on its disks, before anything becomes of it."""
+        """Record the logs that a broker has found on its disks, before it changes them."""
         for topic_partition, log in watch.loading.items():
             self.beliefs.found(watch.name, topic_partition, log.log_end)
         watch.loading = {}
@@ -131,7 +134,7 @@ class Probe:
     # --- topics that come and go ---
 
     def _removed(self, topic: str) -> None:
-        """What was seen of it is seen of it no more."""
+        """Give the facts about a deleted topic their own name."""
         self.going.discard(topic)
         lives = self.removed.setdefault(topic, [])
         lives.append(len(self._operations))
@@ -177,12 +180,12 @@ class Probe:
         end(watch.control, at_ms)
 
     def _partitions_changed(self, watch: Watch, at_ms: float) -> None:
-        """Some came, which the look itself will notice; some are gone."""
+        """End the terms of partitions that are gone; `look` itself finds new ones."""
         for topic_partition in [seen for seen in watch.seen if seen not in watch.partitions]:
             end(watch.seen.pop(topic_partition).office, at_ms)
             machine = watch.machine
             if isinstance(machine, BrokerNode) and topic_partition not in machine.broker.metadata.partitions:
-                self.going.add(topic_partition[0])  # deleted where it is known that the topic goes
+                self.going.add(topic_partition[0])  # the broker's metadata says that the topic is deleted
 
     def _partition_changed(
         self, watch: Watch, topic_partition: TopicPartition, partition: Partition, at_ms: float
@@ -224,14 +227,14 @@ class Probe:
     def _believes(
         self, watch: Watch, topic_partition: TopicPartition, seen: Seen, partition: Partition, high_watermark: int
     ) -> None:
-        """`high_watermark`: as it was at the last look."""
+        """Record a leader's view of its ISR. `high_watermark`: at the last inspection."""
         seen.isr, seen.pending, seen.settings = partition.isr, partition.pending, partition.settings
         in_sync = len(partition.maximal_isr) if seen.leads else -1
         least, ended = partition.settings.min_insync_replicas, len(self._operations.ended)
         self.beliefs.note(Belief(topic_partition, watch.name, in_sync, least, max(0, high_watermark), ended))
 
     def _log_changed(self, watch: Watch, topic_partition: TopicPartition, seen: Seen, log: Log, at_ms: float) -> None:
-        """Its end or its high watermark may be others."""
+        """Record a new log end or high watermark."""
         log_end, high_watermark, first = log.log_end, log.high_watermark, log.segments[0]
         if log_end < seen.log_end:
             wiped = first is not seen.first
@@ -250,7 +253,7 @@ class Probe:
             self._watermark(watch.name, topic_partition, seen.epoch, high_watermark, at_ms)
 
     def _log_found(self, watch: Watch, partition: Partition, log: Log) -> None:
-        """A partition has its log: one that this life had found, and may have cut in the same step, or a new one."""
+        """Record a partition's log: found by this incarnation and perhaps cut already, or new."""
         topic_partition = (partition.topic, partition.partition)
         found = (watch.found or {}).pop(topic_partition, None)
         if found is None:
@@ -259,15 +262,17 @@ class Probe:
             self.kept.cut(watch.name, watch.node.incarnation, partition, log, found)
 
     def _cut(self, watch: Watch) -> None:
-        """A file holds less than before. What lies below a log's former end may have been written since, though the
-        end has not fallen: all that is there is looked at."""
+        """Read all logs anew after a file became shorter.
+
+        Records below a log's former end may be new, even if the end is not lower.
+        """
         watch.cuts = watch.node.cuts
         for topic_partition, seen in watch.seen.items():
             if seen.log is not None:
                 self.written.found(topic_partition, seen.log, self._lives(topic_partition[0]))
 
     def _lives(self, topic: str) -> int:
-        """How many have ended."""
+        """Count of the topic's ended incarnations."""
         return len(self.removed.get(topic, ()))
 
     def _noted(self, watch: Watch, topic_partition: TopicPartition) -> tuple[set[Appended], Reached]:
@@ -293,7 +298,7 @@ class Probe:
         self._highest_watermark[node, topic_partition, epoch] = max(highest, high_watermark)
 
     def _control(self, watch: Watch, epoch: int, at_ms: float) -> None:
-        """`epoch` 0: not in office, or elected and yet without an epoch of its own (up to 2.0)."""
+        """Record a controller's epoch; 0: not active, or still without an own epoch (up to 2.0)."""
         office = watch.control
         if office is not None and office.epoch != epoch:
             end(office, at_ms)

@@ -1,5 +1,7 @@
-"""What may be lost, what may be acknowledged, and how many must hold it: by acks, by how leaders were elected, by what
-disks forgot."""
+"""Promises about acknowledged records: allowed losses, minimum ISR, minimum of copies.
+
+They depend on acks, on unclean elections and on disks that lost unflushed records.
+"""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,14 +20,14 @@ from protocol.ids import TopicPartition
 ACKS, UNCLEAN, UNFLUSHED = "acks<=1", "unclean.leader.election", "not flushed"
 SEQUENCE = "duplicate sequence"
 ALLOWED = (ACKS, UNCLEAN, UNFLUSHED, SEQUENCE)
-"""What allows that an acknowledged record is lost."""
+"""Reasons that allow the loss of an acknowledged record."""
 ALL = -1
 ANY = 0
-"""In place of a digest, where content does not count."""
+"""In place of a digest where content does not matter."""
 
 
 class Allowances:
-    """Of one truth. Each index is built at its first use: most runs lose nothing."""
+    """Allowed losses of one truth. Each index is built at its first use: most runs lose nothing."""
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
@@ -42,7 +44,7 @@ class Allowances:
         self._forgotten = {topic_partition: BatchIndex(spans) for topic_partition, spans in forgotten.items()}
 
     def of(self, write: Write) -> str:
-        """What allows that `write` is lost; "": nothing does."""
+        """The reason that allows the loss of `write`; "": none does."""
         if self._has_reused_sequence(write):
             return SEQUENCE
         if write.acks != ALL:
@@ -56,7 +58,7 @@ class Allowances:
         return UNFLUSHED if forgotten is not None and write.offset >= 0 and forgotten.covers(ANY, write.offset) else ""
 
     def _last_epoch(self, write: Write) -> int | None:
-        """The last leader epoch in which a replica appended the record; None: none is known to have."""
+        """The last leader epoch in which a replica appended the record; None: no known one."""
         topic_partition = write.topic_partition
         if topic_partition not in self._appended:
             epochs: dict[Span, int] = {}
@@ -69,15 +71,17 @@ class Allowances:
         return max((epochs[digest, first, last] for first, last in index.covering(digest, write.offset)), default=None)
 
     def _began_with(self, office: Office, write: Write) -> bool:
-        """Whether its leader had the record then."""
+        """Whether the leader had the record at the beginning of its term."""
         index = self._found.get(id(office))
         if index is None:
             index = self._found[id(office)] = BatchIndex(office.found or ())
         return write.offset >= 0 and index.covers(write.digest, write.offset)
 
     def _has_reused_sequence(self, write: Write) -> bool:
-        """Whether it was answered as a duplicate of what its producer wrote before under the same sequence numbers: no
-        replica ever had it, and another batch of that producer is where it was acknowledged."""
+        """Whether the broker acknowledged it as a duplicate of an earlier record's sequence number.
+
+        Then no replica ever had the record, and another batch of its producer is at the acknowledged offset.
+        """
         if not write.idempotent or write.offset < 0 or self._last_epoch(write) is not None:
             return False
         topic_partition, life = write.topic_partition, _life_of(write)
@@ -87,7 +91,7 @@ class Allowances:
         return any(life in lives[first, last] for first, last in index.covering(ANY, write.offset))
 
     def _sent_of(self, topic_partition: TopicPartition) -> tuple[BatchIndex, dict[tuple[int, int], set[str]]]:
-        """Where batches were ever appended, and the idempotent clients' lives that had sent them."""
+        """Index of appended batches, and {(first, last): idempotent clients' incarnations}."""
         sent: dict[int, set[str]] = {}
         for one in (*self._truth.writes, *self._truth.left_open):
             if one.idempotent and one.topic_partition == topic_partition:
@@ -99,22 +103,22 @@ class Allowances:
 
 
 def _life_of(write: Write) -> str:
-    """NODE.INCARNATION of its client."""
+    """NODE.INCARNATION of the write's client."""
     return write.operation.rpartition(":")[0]
 
 
 def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
-    told: dict[tuple[TopicPartition, str], list[Belief]] = {}
+    beliefs_of: dict[tuple[TopicPartition, str], list[Belief]] = {}
     for belief in truth.beliefs:
-        told.setdefault((belief.topic_partition, belief.node), []).append(belief)
+        beliefs_of.setdefault((belief.topic_partition, belief.node), []).append(belief)
     writes: dict[tuple[TopicPartition, str], list[int]] = {}
     for number, write in enumerate(truth.writes):
         if write.acks == ALL and write.outcome == "ok":
             writes.setdefault((write.topic_partition, f"broker-{write.broker}"), []).append(number)
     found: dict[int, Belief] = {}
     for of, numbers in writes.items():
-        if of in told:
-            found.update(_acknowledged_in(_too_small(told[of]), truth.writes, numbers))
+        if of in beliefs_of:
+            found.update(_acknowledged_in(_too_small(beliefs_of[of]), truth.writes, numbers))
     for number, belief in sorted(found.items(), key=lambda one: one[0]):
         write = truth.writes[number]
         text = (
@@ -128,18 +132,21 @@ def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
 def _acknowledged_in(
     small: Iterable[tuple[Belief, float]], writes: Sequence[Write], numbers: Iterable[int]
 ) -> Iterator[tuple[int, Belief]]:
-    """(number of a write, the belief in too few in which it was acknowledged, the latest such). One leader's, who may
-    acknowledge, then, what it had committed before. `small`: the latest first, each with when that was over."""
+    """(number of a write, latest belief in too few replicas at its acknowledgement).
+
+    All of one leader, which may still acknowledge records that it had committed before. `small`: such beliefs, the
+    latest first, each with its end.
+    """
     waiting = [*small]
-    # Beliefs that have begun, each with a higher high watermark than those before it: who lies under a later one
-    # with a lower one is never the latest to fit.
+    # Beliefs that have begun, each with a higher high watermark than its predecessors. A belief under a later one
+    # with a lower high watermark is never the latest that fits.
     begun: list[tuple[int, Belief, float]] = []
     for number in sorted(numbers, key=lambda number: writes[number].ended):
         write = writes[number]
         while waiting and waiting[-1][0].ended <= write.ended:
             belief, until = waiting.pop()
             if begun and begun[-1][2] <= belief.ended:
-                begun.clear()  # that time is over
+                begun.clear()  # that period is over
             while begun and begun[-1][0] >= belief.high_watermark:
                 begun.pop()
             begun.append((belief.high_watermark, belief, until))
@@ -171,32 +178,32 @@ def too_few_copies(truth: Truth) -> Iterator[Violation]:
 
 
 def promised(truth: Truth) -> int:
-    """How many records there are whose copies are counted."""
+    """Count of records whose copies the check counts."""
     return sum(1 for _ in _promised(truth))
 
 
 def _promised(truth: Truth) -> Iterator[tuple[Write, int]]:
-    """(what all have answered for, by how many replicas it must be held) where replicas had time to catch up."""
+    """(write with acks=all, minimum of copies), where replicas had time to catch up."""
     settled = {
         state.topic_partition
         for state, _, _ in lasting(truth, isr_bound_ms)
         if state.until_ms is None and state.leader >= 0
     }
-    told: dict[TopicPartition, dict[str, int]] = {}
+    beliefs_of: dict[TopicPartition, dict[str, int]] = {}
     for belief in truth.beliefs:
-        of = told.setdefault(belief.topic_partition, {})
+        of = beliefs_of.setdefault(belief.topic_partition, {})
         of[belief.node] = min(belief.least, of.get(belief.node, belief.least))
     for write in truth.writes:
         place = write.topic_partition
         if write.acks != ALL or write.outcome != "ok" or place not in settled or place[0] in truth.gone:
             continue
-        of = told.get(place, {})
+        of = beliefs_of.get(place, {})
         if f"broker-{write.broker}" in of and place in truth.assignments:
             yield write, min(*of.values(), len(truth.assignments[place]))
 
 
 def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:
-    """Each belief in too few, and how many operations had ended when that was over."""
+    """Each belief in too few replicas, and the count of operations that had ended at its end."""
     until: float = inf
     for belief in reversed(beliefs):
         if 0 <= belief.in_sync < belief.least:

@@ -1,4 +1,4 @@
-"""What consumers were given: whether it was there, was committed, was whole, and has stayed."""
+"""Checks of consumers' reads: whether a batch existed, was committed, was whole, and stayed."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from emulator.machines.client.kept_operations import Read
 from protocol.ids import TopicPartition
 
 Batches = dict[tuple[TopicPartition, int, int], list[Given]]
-"""{(topic_partition, base offset, digest): whenever it was read}"""
+"""{(topic_partition, base offset, digest): its reads}"""
 
 
 def read_then_lost(truth: Truth) -> Iterator[Violation]:
@@ -80,7 +80,7 @@ def inconsistent_offsets(truth: Truth) -> Iterator[Violation]:
 
 
 def _contents(truth: Truth) -> dict[TopicPartition, dict[tuple[int, int], tuple[int, int]]]:
-    """{topic_partition: {(base offset, digest): (the last offset it was read to, the first leader epoch)}}"""
+    """{topic_partition: {(base offset, digest): (last offset of its reads, first leader epoch)}}"""
     found: dict[TopicPartition, dict[tuple[int, int], tuple[int, int]]] = {}
     for given in truth.reads:
         read, contents = given.read, found.setdefault(given.topic_partition, {})
@@ -90,7 +90,7 @@ def _contents(truth: Truth) -> dict[TopicPartition, dict[tuple[int, int], tuple[
 
 
 def _leaps(truth: Truth) -> Iterator[tuple[Given, Read]]:
-    """What does not begin right behind what the same operation was given before, in the same stretch."""
+    """Reads that do not begin right behind the operation's read before, in the same stretch."""
     before: dict[tuple[str, TopicPartition], Given] = {}
     for given in truth.reads:
         last = before.get((given.operation, given.topic_partition))
@@ -102,7 +102,7 @@ def _leaps(truth: Truth) -> Iterator[tuple[Given, Read]]:
 
 
 def _alike(read: Read, last: Read) -> bool:
-    """Given by one leader."""
+    """Whether the same leader in the same epoch returned both."""
     return (last.broker, last.leader_epoch) == (read.broker, read.leader_epoch)
 
 

@@ -1,4 +1,4 @@
-"""What became of records: whether logs keep what was acknowledged, once, in order, and alike."""
+"""Checks of records: logs keep acknowledged records, once, in order, and alike."""
 
 from collections.abc import Iterator
 
@@ -66,7 +66,9 @@ def duplicate(truth: Truth) -> Iterator[Violation]:
 def reordered(truth: Truth) -> Iterator[Violation]:
     final = FinalLogs(truth)
     highest: dict[tuple[str, TopicPartition], Write] = {}
-    for (node, _, _), write in sorted(((_asked(write), write) for write in truth.writes), key=lambda one: one[0]):
+    for (node, _, _), write in sorted(
+        ((_request_order(write), write) for write in truth.writes), key=lambda one: one[0]
+    ):
         topic_partition, offset = write.topic_partition, write.offset
         if write.outcome != "ok" or offset < 0 or topic_partition[0] in truth.gone:
             continue
@@ -76,7 +78,7 @@ def reordered(truth: Truth) -> Iterator[Violation]:
         if offset < before.offset:
             text = (
                 f"{write.operation} lies at offset {offset}, before {before.operation} at {before.offset}, "
-                "which was asked for earlier"
+                "which was requested earlier"
             )
             details = {"operation": write.operation, "earlier": before.operation, "earlier_offset": before.offset}
             yield Violation(topic_partition, offset, text, details)
@@ -128,8 +130,8 @@ def log_matching(truth: Truth) -> Iterator[Violation]:
                 yield Violation(topic_partition, first, text, {"leader_epoch": epoch, "digests": digests})
 
 
-def _asked(write: Write) -> tuple[str, int, int]:
-    """(node, incarnation, number): operations of one node in the order in which they began."""
+def _request_order(write: Write) -> tuple[str, int, int]:
+    """(node, incarnation, number): sorts operations of one node by their beginning."""
     life, _, number = write.operation.rpartition(":")
     node, _, incarnation = life.rpartition(".")
     return node, _number(incarnation), _number(number)

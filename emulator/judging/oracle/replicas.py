@@ -1,4 +1,4 @@
-"""What replicas kept of what they knew: committed records, leader epochs, checkpoints, and leaders their office."""
+"""Checks of replicas: truncated commits, leader epoch caches, checkpoints, fenced leaders."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -9,7 +9,7 @@ from emulator.judging.oracle.violations import Violation
 from protocol.ids import TopicPartition
 
 ENTRIES_MAX = 20
-"""Of a leader epoch cache that a violation lists."""
+"""Maximum of a leader epoch cache's entries in a violation's text."""
 
 
 def fenced_leader_change(truth: Truth) -> Iterator[Violation]:
@@ -58,7 +58,7 @@ def epoch_cache(truth: Truth) -> Iterator[Violation]:
 
 
 def _entries_text(cache: Mapping[int, int]) -> str:
-    """The first entries: a broken cache may have thousands, and each of its epochs is a violation."""
+    """Text of the first entries; a broken cache may have thousands."""
     some = ", ".join(f"{epoch} from {begins}" for epoch, begins in islice(cache.items(), ENTRIES_MAX))
     more = f" and {len(cache) - ENTRIES_MAX} more" if len(cache) > ENTRIES_MAX else ""
     return f"{some or 'nothing'}{more}"

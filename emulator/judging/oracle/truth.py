@@ -1,6 +1,6 @@
-"""The truth about a finished run: what every disk holds, what every client was told, who held which office.
+"""The truth about a finished run: disks, clients' results, terms of leaders and controllers.
 
-Plain data, so that a test can also write it by hand.
+Plain data, so that a test can write it by hand.
 """
 
 import msgspec
@@ -17,7 +17,10 @@ from protocol.ids import TopicPartition
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """One batch of a log: offsets [first, last]. `epoch` -1 where the format has none (before 0.11)."""
+    """One batch of a log: offsets [first, last].
+
+    `epoch` -1 where the format has none (before 0.11).
+    """
 
     first: int
     last: int
@@ -26,8 +29,11 @@ class Batch(msgspec.Struct, frozen=True):
 
 
 class Write(msgspec.Struct, frozen=True):
-    """A produce that has ended, or (`outcome` "") was sent and never did. `offset` -1: none was promised. `broker`:
-    asked last; `ended`: how many operations of any kind had ended before."""
+    """A produce that has ended, or (`outcome` "") was sent and did not end.
+
+    `offset` -1: no offset was promised. `broker`: receiver of the last request. `ended`: count of operations of any
+    kind that had ended before.
+    """
 
     operation: str
     value: str
@@ -43,7 +49,10 @@ class Write(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """What a consumer's operation was given. `stretch`: how often it had left its position before."""
+    """A batch that a consumer's operation read.
+
+    `stretch`: count of positions that it had left before.
+    """
 
     topic_partition: TopicPartition
     operation: str
@@ -52,18 +61,20 @@ class Given(msgspec.Struct, frozen=True):
 
 
 class PositionLost(msgspec.Struct, frozen=True):
-    """An operation that had begun at offset `asked` (-1: where the cluster said) left its position `offset`."""
+    """An operation from offset `requested` (-1: the default) that left its position `offset`."""
 
     topic_partition: TopicPartition
     operation: str
-    asked: int
+    requested: int
     offset: int
     reason: str
 
 
 class Waited(msgspec.Struct, frozen=True):
-    """One try of an operation: a request of `client`, in its last life, to a broker. `timeout_ms`: when it gives up at
-    the latest, 0 unknown; `ended_ms` None: it was not answered, nor given up."""
+    """An attempt of an operation: a request of `client`, in its last incarnation, to a broker.
+
+    `timeout_ms`: when it gives up at the latest, 0 unknown. `ended_ms` None: no response, and not given up.
+    """
 
     operation: str
     attempt: int
@@ -75,16 +86,18 @@ class Waited(msgspec.Struct, frozen=True):
 
 
 class OfGroup(msgspec.Struct, frozen=True):
-    """A commit of a group, or a look at what it has committed (`kind`: commit, committed). `asked`: the offset to
-    commit; `offset`: what was committed or found. `begun`: how many operations had begun before; `over`: how many had
-    when it ended, -1 if it has not; `ended`: how many had ended before. `in_znodes`: the session service was asked, no
-    broker; None: it has not ended."""
+    """A group's commit, or a read of its committed offset (`kind`: commit, committed).
+
+    `requested`: the offset to commit. `offset`: the committed offset, or the one that was read. `begun`: count of
+    operations that had begun before. `over`: count of those that had begun by its end, -1 without an end. `ended`:
+    count of operations that had ended before. `in_znodes`: ZooKeeper stores it, not a broker; None: it has not ended.
+    """
 
     kind: str
     group: str
     topic_partition: TopicPartition
     operation: str
-    asked: int
+    requested: int
     offset: int
     outcome: str
     begun: int
@@ -94,18 +107,23 @@ class OfGroup(msgspec.Struct, frozen=True):
 
 
 class Truth(msgspec.Struct):
-    """`logs`: {topic_partition: {node: its batches in order}}; `damaged`: logs that cannot be read. `appended`:
-    what any of them ever held. `unended`: produces that never ended; `left_open`: those of them that were sent.
-    `reads`: what consumers were given, of each operation in order; `lost_positions`: where they could not go on.
-    `of_groups`: what groups committed and found. `reached`: how far replicas came. `caches`: of leader epochs, as
-    they are on the disks. `cuts`, `outlived`, `ahead`, `isr_changes`: see `kept`; `logs_found`: at starts.
-    `assignments`: of partitions, in the end; `assigned_ms`: since when, by topic; `peace`: see there. `beliefs`: of
-    leaders about their ISRs, `forgotten`: what replicas lacked when they came back, in order of time. `states`: of
-    partitions, as committed; `states_missing`: why not all are known. `roles_seen`: how many replicas ever had a
-    role. `halted`: brokers that do not run in the end. `waited`: what clients asked of brokers.
+    """All facts about a finished run.
 
-    A topic that was deleted is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too).
-    `gone`: those, and topics that are being deleted: nobody is asked what became of their records."""
+    - `logs`: {topic_partition: {node: its batches in order}}; `damaged`: {topic_partition: {node: why unreadable}}
+    - `appended`: batches that any log ever held; `reached`: furthest log ends and high watermarks of replicas
+    - `unended`: count of produces without an end; `left_open`: those of them that were sent
+    - `reads`: batches that consumers read, by operation in order; `lost_positions`: positions that they had to leave
+    - `of_groups`: groups' commits and reads of them; `waited`: clients' requests to brokers
+    - `caches`: leader epoch caches on the disks; `cuts`, `outlived`, `ahead`, `isr_changes`: see `kept`; `logs_found`:
+      count of logs found at starts
+    - `assignments`: final replicas of partitions; `assigned_ms`: {topic: since when}; `peace`: the quiescent period
+    - `beliefs`: leaders' views of their ISRs; `forgotten`: records that replicas lacked after a restart; in time order
+    - `states`: committed states of partitions; `states_missing`: why some are unknown
+    - `roles_seen`: count of replicas that ever had a role; `halted`: brokers that do not run at the end
+
+    A deleted topic is `t#1` here, its successor of the same name `t` (`t#2`, once that is deleted too). `gone`: those,
+    and topics whose deletion is in progress; the checks of final logs skip them.
+    """
 
     logs: dict[TopicPartition, dict[str, list[Batch]]] = {}
     damaged: dict[TopicPartition, dict[str, str]] = {}
@@ -140,11 +158,11 @@ class Truth(msgspec.Struct):
     waited: list[Waited] = []
 
     def final_leader(self, topic_partition: TopicPartition) -> str | None:
-        """Who led in the last leader epoch that anybody led in."""
+        """Leader in the last leader epoch that had a leader."""
         return self.final_leaders().get(topic_partition)
 
     def final_leaders(self) -> dict[TopicPartition, str]:
-        """Of every partition that anybody led."""
+        """{partition that ever had a leader: the last one}."""
         last: dict[TopicPartition, tuple[int, str]] = {}
         for office in self.leaders:
             if office.topic_partition is not None:

@@ -1,9 +1,9 @@
-"""Records that a consumer read past: one sweep over the offsets of a partition.
+"""Records that a consumer's reads skipped: one sweep over the offsets of a partition.
 
-A stretch is what one operation read without leaving its position. It passes a record if it reaches from at or before
-the record to behind it, ended after the record was acknowledged, and no batch in it has the record. All writes times
-all stretches are too many to compare: the sweep keeps the stretches that reach over the present offset, in the order
-in which they ended, and switches off those that have the present record's batch.
+A stretch is what one operation read without leaving its position. It skips a record if it extends from at or before
+the record to behind it, ended after the record was acknowledged, and has no batch with the record. Comparing all writes
+with all stretches takes too long. The sweep keeps the stretches that extend over the current offset, in the order in
+which they ended, and disables those that have the current record's batch.
 """
 
 from bisect import bisect_right
@@ -46,7 +46,7 @@ def unseen(truth: Truth) -> Iterator[Violation]:
 def _passed(
     given: Iterable[Given], writes: Sequence[Write], numbers: Iterable[int]
 ) -> Iterator[tuple[int, tuple[str, int]]]:
-    """(number of a write, (the first of its readers by name, how many)) of one partition's writes that were passed."""
+    """(number of a skipped write, (first of its readers by name, their count))."""
     stretches: dict[tuple[str, int], list[Read]] = {}
     for one in given:
         stretches.setdefault((one.operation, one.stretch), []).append(one.read)
@@ -61,7 +61,7 @@ def _passed(
 
 
 class _Over:
-    """The stretches that reach over an offset, which only rises. A place: of a stretch, by when it ended."""
+    """Stretches that extend over an increasing offset. Their index is their rank by end."""
 
     def __init__(self, stretches: dict[tuple[str, int], list[Read]]) -> None:
         in_order = sorted(
@@ -71,7 +71,7 @@ class _Over:
         rank = {name: number for number, name in enumerate(self.names)}
         self._ranks = [rank[operation] for _, operation, _ in in_order]
         self._ended = [ended for ended, _, _ in in_order]
-        # Each is sorted from behind, so that the next one is the last.
+        # Both lists are in descending order, so that the next one is the last.
         self._begin, self._end = _edges(
             (read.base_offset, read.last_offset + 1, (read.digest, place))
             for place, (_, _, reads) in enumerate(in_order)
@@ -83,14 +83,14 @@ class _Over:
         )
         self._there: set[int] = set()
         self._have: dict[int, dict[int, int]] = {}
-        """{digest: {place: how many batches of that content there reach over the offset}}"""
+        """{digest: {index: count of its batches with that content that extend over the offset}}"""
         self._tree = _Tree(len(in_order))
         self._without = 0
         self._off: set[int] = set()
-        """Places that are switched off, for they have the batch with the digest `_without`."""
+        """Indexes of disabled stretches: they have the batch with the digest `_without`."""
 
     def advance(self, offset: int) -> None:
-        """To `offset`, that no earlier one was above."""
+        """Move to `offset`, which never decreases."""
         while self._begin and self._begin[-1][0] <= offset:
             digest, place = self._begin.pop()[1]
             of_digest = self._have.setdefault(digest, {})
@@ -113,7 +113,7 @@ class _Over:
             self._show(place)
 
     def ended_after(self, ended: int, digest: int) -> tuple[int, int]:
-        """(how many stretches ended after `ended` and have no batch with `digest` here, the first name's number)."""
+        """(count of stretches ended after `ended` without `digest` here, first name's number)."""
         if digest != self._without:
             before, self._off, self._without = self._off, set(self._have.get(digest, ())), digest
             for place in before ^ self._off:
@@ -134,7 +134,7 @@ class _Over:
 
 
 class _Tree:
-    """A rank at each place, or NONE: how many there are from a place on, and the least."""
+    """A rank at each index, or NONE: count and least from an index on."""
 
     def __init__(self, places: int) -> None:
         self._size = 1
@@ -154,7 +154,7 @@ class _Tree:
             self._least[node] = min(self._least[2 * node], self._least[2 * node + 1])
 
     def from_place(self, place: int) -> tuple[int, int]:
-        """(how many, the least)"""
+        """(count, least rank) from `place` on."""
         count, least, node = 0, NONE, self._size + place
         if place >= self._size:
             return 0, NONE
@@ -168,7 +168,7 @@ class _Tree:
 
 
 def _edges(spans: Iterable[tuple[int, int, Of]]) -> tuple[list[tuple[int, Of]], list[tuple[int, Of]]]:
-    """Where spans [first, end) begin and where they end, the last first; those without extent are left out."""
+    """Beginnings and ends of spans [first, end), the last first; empty spans are left out."""
     some = [span for span in spans if span[0] < span[1]]
     return (
         sorted(((first, of) for first, _, of in some), reverse=True),

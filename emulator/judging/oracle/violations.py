@@ -1,4 +1,4 @@
-"""What the checks give."""
+"""Violations: results of the oracle's checks."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ NO_PARTITION: TopicPartition = ("", -1)
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """`offset` -1: of none. `details` are plain values."""
+    """One violation. `offset` -1: no offset. `details`: plain values."""
 
     topic_partition: TopicPartition
     offset: int

@@ -1,4 +1,4 @@
-"""What the probe remembers of a broker or a dedicated controller from one look to the next."""
+"""The probe's memory of a broker or a dedicated controller between two inspections."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from protocol.ids import TopicPartition
 
 
 def checkpointed_high_watermarks(files: MemoryFiles) -> Offsets:
-    """What lies on a broker's disk; nothing where it cannot be read."""
+    """Checkpointed high watermarks on a broker's disk; empty where a file is unreadable."""
     found: Offsets = {}
     with files.unwatched():
         for directory in log_directories(files):
@@ -28,7 +28,7 @@ def checkpointed_high_watermarks(files: MemoryFiles) -> Offsets:
 
 
 class Seen:
-    """A partition as it was at the last look. `batches`, `reached`: where what its log held is noted."""
+    """A partition at the last inspection. `batches`, `reached`: records of its log's contents."""
 
     __slots__ = (
         "batches", "epoch", "first", "high_watermark", "isr", "leader", "leads", "log", "log_end", "office",
@@ -41,7 +41,7 @@ class Seen:
         self.leader = -1
         self.log: Any = None
         self.first: Any = None
-        """The log's first segment: of a log that is thrown away whole another one begins."""
+        """The log's first segment; a log that is deleted whole and begun anew has another one."""
         self.isr: Any = None
         self.pending: Any = None
         self.settings: Any = None
@@ -55,8 +55,10 @@ class Seen:
 
 
 class Watch:
-    """One life of one broker or dedicated controller. `loading`: logs that its broker has found on its disks, and of
-    which no notice was taken; empty until then, and after."""
+    """One incarnation of a broker or dedicated controller.
+
+    `loading`: logs found on its disks that the probe has not recorded; empty before and after.
+    """
 
     __slots__ = (
         "checkpointed", "control", "controller", "cuts", "found", "loading", "logs", "machine", "name", "node",
@@ -78,6 +80,6 @@ class Watch:
             self.logs = machine.broker.replicas.logs
         self.checkpointed = checkpointed_high_watermarks(node.files)
         self.found: dict[TopicPartition, int] | None = None
-        """Where logs ended that this life has found; None: it has not looked yet."""
+        """Log ends that this incarnation has found; None: not yet loaded."""
         self.seen: dict[TopicPartition, Seen] = {}
         self.control: Office | None = None

@@ -1,4 +1,4 @@
-"""What replicas' logs held while the world ran, cut since or not, and how far they reached."""
+"""Contents of replicas' logs while the world ran, truncated or not, and furthest offsets."""
 
 from collections.abc import Iterable
 
@@ -8,12 +8,14 @@ from protocol.ids import TopicPartition
 from protocol.records.types import BatchHeader
 
 Appended = tuple[int, int, int, int]
-"""A batch: its leader epoch (-1 where the format has none), its base offset, its last offset, its digest. A plain
-tuple: there is one for every batch that a replica is seen to append."""
+"""A batch: leader epoch (-1 where the format has none), base offset, last offset, digest.
+
+A plain tuple, because there is one for every batch that a replica appends.
+"""
 
 
 class Reached:
-    """The most that a replica had in one life of its broker's process."""
+    """Highest log end and high watermark of a replica in one incarnation of its broker."""
 
     __slots__ = ("high_watermark", "incarnation", "log_end", "node", "topic_partition")
 
@@ -28,8 +30,11 @@ class Reached:
 
 
 class Written:
-    """`batches`: all that any replica's log ever held. `carried`: what of a life that has ended was in a log with which
-    the next life of its topic goes on."""
+    """Batches of all logs.
+
+    `batches`: all that any replica's log ever held. `carried`: batches of an ended incarnation of a topic in a log that
+    the next incarnation reuses.
+    """
 
     def __init__(self) -> None:
         self.batches: dict[TopicPartition, set[Appended]] = {}
@@ -41,11 +46,11 @@ class Written:
         return list(self._reached.values())
 
     def batches_of(self, topic_partition: TopicPartition) -> set[Appended]:
-        """For whoever adds to them."""
+        """The set of a partition's batches; the caller adds to it."""
         return self.batches.setdefault(topic_partition, set())
 
     def reached_by(self, node: str, incarnation: int, topic_partition: TopicPartition) -> Reached:
-        """For whoever raises it."""
+        """The entry of a replica; the caller raises it."""
         key = (node, incarnation, topic_partition)
         reached = self._reached.get(key)
         if reached is None:
@@ -53,7 +58,7 @@ class Written:
         return reached
 
     def appended(self, batches: set[Appended], log: Log, was_end: int, files: MemoryFiles) -> None:
-        """`log` has grown from `was_end` on, where it lies in `files`."""
+        """Add the batches by which `log`, stored in `files`, has grown from `was_end` on."""
         last = log.segments[-1]
         for header in reversed(last.headers):
             if header.last_offset < was_end:
@@ -61,15 +66,18 @@ class Written:
             batches.add((header.leader_epoch, header.base_offset, header.last_offset, header.crc))
         if last.base_offset <= was_end and not last.has_old:
             return
-        # So much at once that not all of it is among the recent batches.
+        # Too much at once: not all of it is among the recent batches.
         with files.unwatched():
             for segment in log.segments:
                 if segment.next_offset > was_end:
                     _add(batches, (header for header in segment.batches() if header.last_offset >= was_end))
 
     def found(self, topic_partition: TopicPartition, log: Log, lives: int) -> None:
-        """A log as a broker has found it, or after it was cut. What is old in it was seen when it was appended. What
-        is left of a life of the topic that has ended, of which there are `lives`, is not of this one."""
+        """Add the batches of a log as its broker has found it, or after a truncation.
+
+        Old batches are known from their append. Batches of the topic's ended incarnations, of which there are `lives`,
+        do not belong to this one.
+        """
         topic, partition = topic_partition
         former = [self.batches_of((former_life(topic, number + 1), partition)) for number in range(lives)]
         for segment in log.segments:
@@ -78,7 +86,7 @@ class Written:
                 self.carried.setdefault(topic_partition, set()).update(known)
 
     def renamed(self, topic: str, name: str) -> None:
-        """What was of `topic` is called `name` from now on."""
+        """Rename `topic` in all facts to `name`."""
         for topic_partition in [one for one in self.batches if one[0] == topic]:
             self.batches[name, topic_partition[1]] = self.batches.pop(topic_partition)
         for topic_partition in [one for one in self.carried if one[0] == topic]:
@@ -90,26 +98,24 @@ class Written:
 
 
 def held(log: Log, files: MemoryFiles) -> frozenset[tuple[int, int, int]]:
-    """All that is in it now: (digest, first offset, last offset) of each batch."""
+    """(digest, first offset, last offset) of each batch in the log now."""
     with files.unwatched():
         headers = [header for segment in log.segments for header in segment.batches()]
     return frozenset((header.crc, header.base_offset, header.last_offset) for header in headers)
 
 
 def former_life(topic: str, number: int) -> str:
-    """What a topic is called here that was deleted; `number` from 1. No topic can be called so."""
+    """Name of a deleted topic's incarnation; `number` from 1. No real topic can have it."""
     return f"{topic}#{number}"
 
 
 def plain_topic(topic: str) -> str:
-    """What it was called while it was there."""
+    """Name of the topic while it existed."""
     return topic.partition("#")[0]
 
 
-def _add(
-    batches: set[Appended], headers: Iterable[BatchHeader], known: Iterable[set[Appended]] = ()
-) -> list[Appended]:
-    """Those that are in none of the `known`; returns the others."""
+def _add(batches: set[Appended], headers: Iterable[BatchHeader], known: Iterable[set[Appended]] = ()) -> list[Appended]:
+    """Add the batches that are in none of the `known`; returns the others."""
     others: list[Appended] = []
     for header in headers:
         batch = (header.leader_epoch, header.base_offset, header.last_offset, header.crc)

@@ -115,7 +115,7 @@ def test_a_window_is_told_when_it_begins_when_it_is_used_and_when_it_ends() -> N
 
     taken: set[str] = set()
     assert after(trace.at_ms + 10) == [("leader-change", "told", False)]  # an ordinary transfer takes so long
-    assert after(trace.at_ms + windows.IDLE_TOLD_MS) == [("dual-leader", "begun", False)]
+    assert after(trace.at_ms + windows.IDLE_REPORTED_MS) == [("dual-leader", "begun", False)]
     trace.at_ms += 1_000
     trace.produce("c", at=1, leader=0, followers=(), acks=1)
     assert after(trace.at_ms) == [("dual-leader", "changed", True), ("lost-acknowledged", "told", True)]
@@ -156,7 +156,7 @@ def test_two_controllers_are_told_when_it_lasts_and_are_no_violation_yet() -> No
     trace = Trace().cluster().controller("broker-0", epoch=2)
     _, short = folded(trace.controller("broker-2", epoch=1, active=False))
     assert short == []
-    trace = Trace().cluster().controller("broker-0", epoch=2).later(windows.IDLE_TOLD_MS)
+    trace = Trace().cluster().controller("broker-0", epoch=2).later(windows.IDLE_REPORTED_MS)
     _, [line] = folded(trace.controller("broker-2", epoch=1, active=False))
     assert (line.finding, line.state, line.violation, line.who) == (
         "dual-controller", "ended", False, ("broker-2", "broker-0"),

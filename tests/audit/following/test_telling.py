@@ -36,7 +36,7 @@ def test_a_line_says_when_what_where_who_and_which_events(tmp_path: Path) -> Non
         "    0.032 s  ✗ lost-acknowledged t-0: 'c' of client-0.1:3 was acknowledged (acks=1) at offset 2; the leader,"
         " broker-1 (epoch 1), does not have it  [client-0.1/13, broker-1.1/6]\n"
         "the run is over, read to 12.345 s; violated so far: dual-leader 1\n"
-        "  also told: dual-leader 1, leader-change 1\n"
+        "  also found: dual-leader 1, leader-change 1\n"
         "  unavailable: az-0 1500 ms\n"
         "  lacking: 1 lines are no events\n"
         "  this is provisional; the verdict is: faultline audit r\n"
@@ -91,7 +91,7 @@ def test_a_directory_that_cannot_be_written_is_said_once_and_the_follow_goes_on(
     telling.lines(lines, followed.findings.violations, 100.0)
     telling.lines(lines, followed.findings.violations, 100.0)
     assert len(printed) == 2
-    why = "No such file or directory: faultline status does not show what is told here"
+    why = "No such file or directory: faultline status does not show these findings"
     assert warned == [f"{tmp_path}/gone/{FOLLOWING_FILE}: {why}"]
 
 

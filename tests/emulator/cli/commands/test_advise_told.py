@@ -22,7 +22,7 @@ def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsy
 def test_text_of_pairs_tells_a_cause_once_and_names_a_few_others(capsys: pytest.CaptureFixture[str]) -> None:
     print_advice(told_of_pairs(), 12.3)
     text = capsys.readouterr().out.partition("Pairs of faults, ")[2]
-    assert text.startswith("8, drawn by chance, of 4680 runs;")
+    assert text.startswith("8, drawn at random, of 4680 runs;")
     assert text.count("  why ") == 2 and "record-0 went" in text and "record-1" not in text
     assert "  change  c=3 (ends 6 of 7)" in text and f"; {6 - OTHERS_MAX} more" in text
     assert "8 runs of pairs, 11 for changes; in 12 s." in text

@@ -80,11 +80,11 @@ def test_what_is_written_there_and_no_setting_is_left_alone() -> None:
         (RUNNING, "u", "--topic u: cluster mine has no such topic; there is t"),
         (
             replace(RUNNING, topics={"t": RunningTopic(1, (2,)), "u": RunningTopic(1, (3,), {"flush.ms": "5"})}), None,
-            r"topics of cluster mine differ \(t: 2 replicas; u: 3 replicas flush.ms=5\): say which with --topic",
+            r"topics of cluster mine differ \(t: 2 replicas; u: 3 replicas flush.ms=5\): choose one with --topic",
         ),
         (
             replace(RUNNING, versions={**RUNNING.versions, "broker-2": "2.8"}), None,
-            r"cluster mine is of several versions \(2.6: broker-0, broker-1; 2.8: broker-2\)",
+            r"cluster mine has several versions \(2.6: broker-0, broker-1; 2.8: broker-2\)",
         ),
         (replace(RUNNING, nodes={name: NODES[name] for name in BROKERS}), None, "no AZ has a client"),
         (replace(RUNNING, altered={"": {"min.insync.replicas": "x"}}), None, "altered since: min.insync.replicas"),

@@ -138,8 +138,8 @@ def test_of_one_cell_the_page_has_its_outcomes_the_rarest_first() -> None:
     ("seeds", "only", "told"),
     [
         (2, 0, "Kafka 2.8; seeds 1 to 2 of each cell;"),
-        (4, 3, "Kafka 2.8; 3 of 8 runs, drawn by chance from seeds 1 to 4 of each cell;"),
-        (4, 6, "Kafka 2.8; 6 of 8 runs, drawn by chance from seeds 1 to 4 of each cell, of which 3 are there;"),
+        (4, 3, "Kafka 2.8; 3 of 8 runs, drawn at random from seeds 1 to 4 of each cell;"),
+        (4, 6, "Kafka 2.8; 6 of 8 runs, drawn at random from seeds 1 to 4 of each cell, of which 3 are there;"),
         (4, 0, "Kafka 2.8; seeds 1 to 4 of each cell, of which 3 of 8 runs are there;"),
     ],
 )

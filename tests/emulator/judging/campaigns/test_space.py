@@ -42,8 +42,8 @@ def test_every_choice_is_one_cell_and_has_every_seed(sizes: list[int], seeds: in
 @pytest.mark.parametrize(
     ("axes", "said"),
     [
-        ((Axis("setting", "a", ("1",)), Axis("setting", "a", ("2",))), "a: is given twice"),
-        ((Axis("setting", "producer.acks", ("0", "all")),), "producer.acks: is given twice"),
+        ((Axis("setting", "a", ("1",)), Axis("setting", "a", ("2",))), "a: duplicate axis"),
+        ((Axis("setting", "producer.acks", ("0", "all")),), "producer.acks: duplicate axis"),
         ((Axis("setting", "a", ("1", "2", "1")),), "a: has 1 twice"),
         ((Axis("setting", "a", ("1", "")),), "a: a value is empty"),
         (tuple(Axis("setting", f"a{n}", ("1", "2")) for n in range(13)), "13 axes: at most 12"),

@@ -142,7 +142,7 @@ def test_what_its_last_leader_lost_with_its_power_nobody_can_read_while_nobody_l
     states = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), stated(9, -1, 1, (1,), 1)]}
     history = committed(states=states, leaders={TOPIC_PARTITION: led})
     rule = rules("leader-crash", "1.1", history, tails=[tail]).allowing(LOST)
-    assert (rule == "3: power loss took it from its last leader, and nobody has led since") is allowed
+    assert (rule == "3: power loss took it from its last leader, and no broker has led since") is allowed
 
 
 def test_a_follower_that_cut_to_its_high_watermark_and_led_may_lose_it_before_0_11_only() -> None:

@@ -6,7 +6,13 @@ from emulator.judging.crash_testing.history import Followed, History, Led, Offic
 from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
 from emulator.judging.crash_testing.settled import Unsettled
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
-from emulator.judging.crash_testing.stuck import asks_for_ever, decided_behind, deleted_unseen, exit_rule, never_told
+from emulator.judging.crash_testing.stuck import (
+    decided_behind,
+    deleted_unseen,
+    exit_rule,
+    first_state_unknown,
+    repeats_epoch_request,
+)
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
 from protocol.versions import gates_for
@@ -140,9 +146,9 @@ def past(**changed: object) -> History:
 
 def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
     """Semantics 4.2."""
-    assert never_told(past(), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2")
+    assert first_state_unknown(past(), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2")
     before = {"broker-3": [(9.0, 11.0)]}
-    assert never_told(past(away=before), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2"), (
+    assert first_state_unknown(past(away=before), TOPIC_PARTITION, FIRST, 6_000.0).startswith("4.2"), (
         "asked before it was lost, done after"
     )
 
@@ -162,12 +168,12 @@ def test_a_first_state_whose_writer_was_not_told_is_told_to_nobody() -> None:
     ],
 )
 def test_otherwise_a_controller_knows_what_it_wrote(changed: dict[str, object]) -> None:
-    assert never_told(past(**changed), TOPIC_PARTITION, FIRST, 6_000.0) == ""
+    assert first_state_unknown(past(**changed), TOPIC_PARTITION, FIRST, 6_000.0) == ""
 
 
 def test_a_state_that_was_written_again_is_known() -> None:
     assert (
-        never_told(
+        first_state_unknown(
             past(), TOPIC_PARTITION, Leadership(BrokerId(0), LeaderEpoch(1), brokers(0), ControllerEpoch(1), 1), 6_000.0
         )
         == ""
@@ -199,7 +205,7 @@ def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
     """KAFKA-10706."""
     history = History(leaders={TOPIC_PARTITION: [led]}, settled={TOPIC_PARTITION: answers})
     one = Unsettled(what, "", TOPIC_PARTITION)
-    assert asks_for_ever(history, gates_for(version), one, (0, 1), OUT) == (EMPTY_EPOCH if allowed else "")
+    assert repeats_epoch_request(history, gates_for(version), one, (0, 1), OUT) == (EMPTY_EPOCH if allowed else "")
 
 
 # --- a partition of which a controller of the past decided ---

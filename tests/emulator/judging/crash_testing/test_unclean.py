@@ -8,7 +8,7 @@ from emulator.judging.crash_testing.plan import drawn, resolved_for
 from emulator.judging.crash_testing.promises import Broken
 from emulator.judging.crash_testing.rules import Rules
 from emulator.judging.crash_testing.seeds import play_seed
-from emulator.judging.crash_testing.unclean import UNCLEAN, UncleanElections, UncleanSaid
+from emulator.judging.crash_testing.unclean import UNCLEAN, UncleanElections, UncleanSettings
 from protocol.events import BrokerConfigured, Event, NodeStarted, ZnodeChanged
 from protocol.znodes import encode_config, topic_config_path
 from tests.emulator.judging.crash_testing.traces import LOST, TOPIC_PARTITION, committed, stated
@@ -35,8 +35,8 @@ def started(at_ms: float, settings: str = "") -> Told:
     return at_ms, "broker-0", NodeStarted("broker,controller", "az-0", "2.8", "2.8", settings)
 
 
-def said(*told: Told) -> UncleanSaid:
-    found = UncleanSaid()
+def said(*told: Told) -> UncleanSettings:
+    found = UncleanSettings()
     for at_ms, node, event in told:
         found.add(node, at_ms, event)
     return found

@@ -151,7 +151,7 @@ def committed_offset_regression(truth: Truth) -> Iterator[Found]:
         last = max(before, key=lambda one: one.ended, default=None)
         if last is None or look.offset >= last.offset:
             continue
-        if not any(one.asked == look.offset and _may_follow(one, last, look) for one in known):
+        if not any(one.requested == look.offset and _may_follow(one, last, look) for one in known):
             yield look.topic_partition, look.offset, f"{look.operation} {last.operation}"
 
 

@@ -68,7 +68,7 @@ def test_a_request_that_is_waited_for_in_peace(sent_ms: float, ended_ms: float |
     told.waited.append(Waited("client-0.1:9", 2, "client-0", 1, 5_000, sent_ms, ended_ms))
     texts = found("unanswered-request", told)
     assert len(texts) == times
-    assert all("attempt 2 of client-0.1:9, which client-0 asked of broker-1" in text for text in texts)
+    assert all("attempt 2 of client-0.1:9, which client-0 sent to broker-1" in text for text in texts)
 
 
 @pytest.mark.parametrize(("timeout_ms", "times"), [(0, 1), (38_000, 1), (40_000, 0)])

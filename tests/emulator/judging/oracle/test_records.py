@@ -28,8 +28,8 @@ def asked(*operations: tuple[str, str, int]) -> Truth:
 def test_a_record_that_lies_below_what_was_asked_for_earlier() -> None:
     truth = asked(("c.1:1", "a", 2), ("c.1:2", "b", 0), ("c.1:3", "c", 1), ("c.1:4", "d", 3))
     assert found("reordered", truth) == [
-        "c.1:2 lies at offset 0, before c.1:1 at 2, which was asked for earlier",
-        "c.1:3 lies at offset 1, before c.1:1 at 2, which was asked for earlier",
+        "c.1:2 lies at offset 0, before c.1:1 at 2, which was requested earlier",
+        "c.1:3 lies at offset 1, before c.1:1 at 2, which was requested earlier",
     ]
 
 
