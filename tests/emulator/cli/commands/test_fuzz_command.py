@@ -20,7 +20,7 @@ def fuzz(*words: str) -> Any:
     [
         (("--runs", "0"), "--runs 0: from 1 to"),
         (("--for", "soon"), "--for 'soon': expected a time such as"),
-        (("--for", "1m", "--runs", "5"), "one of them"),
+        (("--for", "1m", "--runs", "5"), "exclude each other"),
         (("--kafka-version", "9.9"), "unknown Kafka version '9.9'"),
         (("--set", "min.insync.replica=2"), "min.insync.replicas"),
         (("--seed=-1",), "--seed -1: from 0 to 9223372036854775807"),
