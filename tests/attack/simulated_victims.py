@@ -98,7 +98,7 @@ class Victims:
             del self._open[topic_partition]
             self.world.deliver(node, ConnectionLost(topic_partition[1], "closed by peer"), "attack")
             return
-        fitting = sorted(self._open[topic_partition]._heard, key=lambda one: one.__name__)
+        fitting = sorted(self._open[topic_partition]._accepted, key=lambda one: one.__name__)
         message = (
             self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
         )
@@ -121,7 +121,7 @@ class Victims:
             if node.ends.get(end.connection) is end:
                 self._hang_up(node, end.connection, "one answer too many")
             return
-        fitting = sorted(conversation._heard, key=lambda one: one.__name__)
+        fitting = sorted(conversation._accepted, key=lambda one: one.__name__)
         message = (
             self.messages.of(self.chance.choice(fitting))
             if fitting and self.chance.random() < 0.9

@@ -82,5 +82,5 @@ def test_scratch_of_a_killed_audit_is_removed_by_down(tmp_path: Path) -> None:
     (tmp_path / "tmp" / f"{PREFIX}abc-{mine().text()}").mkdir()
     assert [one.partition(PREFIX)[2] for one in home.left()] != []
     down = home.ran("down", "--all")
-    assert down.code == 0, down.said
+    assert down.code == 0, down.output
     assert [path.name for path in (tmp_path / "tmp").iterdir()] == [f"{PREFIX}abc-{mine().text()}"]

@@ -196,7 +196,7 @@ def test_acks_that_are_left_to_the_setting_are_all_by_the_newest_clients_default
 def test_a_session_time_out_is_told_as_the_session_service_bounds_it(tmp_path: Path) -> None:
     asked = small(SCENARIO, "2.6", zookeeper_session_timeout_ms=60_000)
     (bounded, *_) = asked.account.in_force
-    assert (bounded.asked, bounded.value, bounded.where) == (60_000, 20_000, "--set")
+    assert (bounded.requested, bounded.value, bounded.where) == (60_000, 20_000, "--set")
     assert bounded.because == "maxSessionTimeout of the session service bounds it, 20 ticks of tickTime=1000"
     prepare(tmp_path / "run")
     simulate_into(tmp_path / "run", asked, 1)
@@ -234,7 +234,7 @@ def test_timers_need_only_be_as_punctual_as_what_is_in_force() -> None:
 
 def test_an_offsets_topic_with_more_replicas_than_brokers_has_as_many_as_there_are() -> None:
     asked = small(SCENARIO, "0.8.2", offsets_topic_replication_factor=9)
-    assert [(one.asked, one.value) for one in asked.account.in_force] == [(9, 3)]
+    assert [(one.requested, one.value) for one in asked.account.in_force] == [(9, 3)]
     (warning,) = small(SCENARIO, "2.6", offsets_topic_replication_factor=9).account.warnings
     assert warning == "offsets.topic.replication.factor=9: there are 3 brokers, so such a topic cannot be created"
 

@@ -111,7 +111,7 @@ def test_after_an_order_the_cluster_is_looked_at_again_at_once() -> None:
     typist = Typist("haz-0\r")
     hands = Hands(typist, lambda order: f"{order.verb} done")
     hands.until_next_look(60.0, lambda: None)
-    assert hands.typed.said == "heal done" and typist.left == [], "it does not wait for a minute"
+    assert hands.typed.message == "heal done" and typist.left == [], "it does not wait for a minute"
 
 
 TYPED = """
