@@ -23,10 +23,10 @@ from audit.input import AuditInputError
 from audit.opened import Opened, opened
 from audit.prompt import PROMPT as PROMPT
 from audit.prompt import typed
-from audit.session import GatewayError, NoJavaError, SparkFailed
+from audit.spark_session import GatewayError, NoJavaError, SparkFailed
 from audit.tuning import tuned
 from audit.views import VIEWS
-from emulator.runs.verdict import EXIT_UNKNOWN, EXIT_UNUSABLE
+from emulator.runs.verdict_file import EXIT_UNKNOWN, EXIT_UNUSABLE
 
 if TYPE_CHECKING:
     from pyspark.errors import PySparkException
@@ -39,7 +39,7 @@ ROWS_MAX = 1_000
 """Default maximum of printed rows."""
 
 
-def told_apart(arguments: Sequence[str]) -> tuple[list[str], str | None]:
+def split_arguments(arguments: Sequence[str]) -> tuple[list[str], str | None]:
     """(runs, query): the last argument is a query if it holds white space and is no directory."""
     if not arguments or len(arguments[-1].split()) < 2 or Path(arguments[-1]).is_dir():
         return list(arguments), None

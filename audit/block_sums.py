@@ -1,8 +1,8 @@
 """Sums over blocks of lines in memory: counts per kind, and sequences that must increase.
 
-So no query needs to read millions of rows for them again. Tallies have the columns of `audit.tallies`. Stretches are
-those of `audit.stretches`, each with the names of its sequence: `kind`, `run`, `node`, `incarnation`, and `topic`,
-`partition`, `leader_epoch` where they distinguish sequences of that kind. Each block has a few rows of both.
+So no query needs to read millions of rows for them again. Tallies have the columns of `audit.event_counts`. Stretches
+are those of `audit.monotonic_runs`, each with the names of its sequence: `kind`, `run`, `node`, `incarnation`, and
+`topic`, `partition`, `leader_epoch` where they distinguish sequences of that kind. Each block has a few rows of both.
 """
 
 from __future__ import annotations

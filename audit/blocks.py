@@ -1,7 +1,7 @@
 """Blocks of event files' lines as Arrow tables, if every line is an event; else refused.
 
-Native code checks all lines of a kind at once here, and more strictly than `audit.events` has Spark check each. Lines
-that the two readers might read differently are refused, and Spark reads them instead. Refused are
+Native code checks all lines of a kind at once here, and more strictly than `audit.event_lines` has Spark check each.
+Lines that the two readers might read differently are refused, and Spark reads them instead. Refused are
 
 - bytes that are no UTF-8, and carriage returns, which end a line for Spark;
 - lines that do not begin with `{` and end with `}`. So no line end lies within an object: a text cannot hold one, and
@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
+from audit.event_groups import FAMILY_OF, FREQUENT, RARE_ONES, TABLES, WITH_CAUSE
 from emulator.judging.findings import SEQ_MODULUS
 from protocol.events import ENVELOPE, EVENT_FORMAT, EVENTS, FIELDS
-from protocol.events.reading import (
+from protocol.events.event_parsing import (
     BOUNDED,
     COUNTS_MAX,
     ENVELOPE_NEEDED,

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from audit.gateway import TUNING_OPTIONS, module_options
 from audit.java import Java, NoJavaError, find_java
-from audit.session import GatewayError, spark_session, start_gateway
 from audit.spark_home import ahead_of_time, archive_path, class_path
-from emulator.last_resort import ended
+from audit.spark_session import GatewayError, spark_session, start_gateway
 from emulator.runs.scratch import scratch
+from emulator.toplevel_errors import ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,9 +76,9 @@ def _train(java: Java, scratch: Path, classes: Path) -> None:
 
 def _audit(session: SparkSession, scratch: Path) -> None:
     """Audit a run of ordinary size."""
-    from audit.ahead import Ahead
-    from audit.checks.registry import CHECKS
-    from audit.run import audit_runs
+    from audit.audited_run import audit_runs
+    from audit.checks.check_registry import CHECKS
+    from audit.query_warmup import Ahead
     from audit.tiny_run import TINY_RUN, tiny_run
 
     checks = tuple(CHECKS.values())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from audit.input import AuditInputError, RunDirectory, UnusableRun, look_for_runs, require_writable
-from audit.session import (
+from audit.spark_session import (
     GatewayError,
     NoJavaError,
     SparkFailed,
@@ -27,11 +27,11 @@ from audit.session import (
     start_gateway,
     tuning_for,
 )
-from emulator.judging.for_machines import NOBODY, ForMachines
-from emulator.layout import shown
+from emulator.judging.ci_reports import NOBODY, ForMachines
 from emulator.regular_files import reason
+from emulator.run_layout import shown
 from emulator.runs.scratch import scratch
-from emulator.runs.verdict import (
+from emulator.runs.verdict_file import (
     EXIT_BROKEN,
     EXIT_UNKNOWN,
     EXIT_UNUSABLE,
@@ -47,7 +47,7 @@ from emulator.runs.verdict import (
     to_json,
     usual_text,
 )
-from emulator.scenario.seen import saw_words
+from emulator.scenario.expectation_text import saw_words
 from emulator.settings.account import lines as settings_lines
 
 if TYPE_CHECKING:
@@ -87,9 +87,9 @@ def audit_command(
     `homes`: {copy of a run: where what is written about it goes}. `for_machines`: files of all of them.
     `own`: files of checks beside ours (audit.checks.own). `unusable`: runs that were given besides.
     """
+    from audit.audited_run import audit_runs
     from audit.checks.own import all_checks
     from audit.export import export
-    from audit.run import audit_runs
 
     bad = list(unusable)
     try:
@@ -156,8 +156,8 @@ def _prepared(
 
 def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[UnusableRun]:
     """Write a run's verdict and report. Returns the run, if its directory does not take them."""
+    from audit.audited_run import write_verdict
     from audit.report import write_report
-    from audit.run import write_verdict
 
     try:
         write_verdict(verdict, home)

@@ -17,13 +17,13 @@ import msgspec
 
 from audit.input import AuditInputError
 from emulator.regular_files import read_regular, reason
-from emulator.runs.verdict import CheckVerdict, ExpectationVerdict
+from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict
 from emulator.settings.account import Account
 from protocol.undecodable import UNDECODABLE, why
 
 if TYPE_CHECKING:
-    from emulator.scenario.model import Scenario
-    from emulator.scenario.observations.model import Observations
+    from emulator.scenario.observations.observation_model import Observations
+    from emulator.scenario.scenario_model import Scenario
 
 SCENARIO_BYTES_MAX = 8 << 20
 """A resolved scenario may be longer than its source."""
@@ -128,14 +128,14 @@ def expected_of(run: Path) -> Expected:
             live_nodes=settings.nodes if settings.live else None,
             unfinished=why if os.path.lexists(run / "observations.json") else "",
         )
-    from emulator.faults.rules import KINDS
-    from emulator.judging.equal import equal_recording
+    from emulator.faults.rule_model import KINDS
+    from emulator.judging.recording_match import equal_recording
     from emulator.scenario.expect import judge
     from emulator.scenario.load import ScenarioErrors
     from emulator.scenario.missed_waits import missed_waits
-    from emulator.scenario.observations import files
+    from emulator.scenario.observations import recording_files
     from emulator.scenario.observations.comparable import version_name
-    from emulator.scenario.observations.reading import Malformed
+    from emulator.scenario.observations.recording_parsing import Malformed
 
     try:
         text = read_regular(script, SCENARIO_BYTES_MAX).decode("utf-8")
@@ -154,7 +154,7 @@ def expected_of(run: Path) -> Expected:
         why = "there is no observations.json: the run was cut short, and what its scenario expects cannot be judged"
         return msgspec.structs.replace(about, unfinished=why)
     try:
-        observations = files.load(run / "observations.json", follow=False)
+        observations = recording_files.load(run / "observations.json", follow=False)
     except Malformed as error:
         raise AuditInputError(str(error)) from error
     version, nodes = version_name(observations.kafka), settings.nodes
@@ -192,7 +192,7 @@ def _vouched(
     expectations: Sequence[ExpectationVerdict],
     acknowledged: int,
 ) -> tuple[str, str]:
-    from emulator.judging.vouching import Told, vouch
+    from emulator.judging.lateness_check import Told, vouch
 
     vouched = vouch(scenario, observations, nodes, Told.of(checks, expectations, acknowledged))
     return vouched.by, vouched.compared

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from audit.events import read_events
+from audit.event_lines import read_events
 from audit.input import RunDirectory
 from emulator.regular_files import write_whole
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
+from audit.child_jvms import ended, started
 from audit.java import JAVAS, Java, is_local
 from audit.spark_home import ahead_of_time, archive_path, class_path, scala_version, spark_home
-from audit.started import ended, started
 
 # The packages of Java that Spark reaches into, as org.apache.spark.launcher.JavaModuleOptions lists them
 # (Spark 4).

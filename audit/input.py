@@ -6,7 +6,7 @@ they have files of their own. Both share one sequence of numbers per incarnation
 in `events/NODE/`.
 
 A killed process leaves at most one line without its end. Such a line is *torn*: it shows a death, not a broken file,
-and the audit counts it apart from broken lines (`audit.events`).
+and the audit counts it apart from broken lines (`audit.event_lines`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import BinaryIO
 import msgspec
 
 from emulator.exit_codes import UNUSABLE
-from emulator.layout import SCENARIO_FILE, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
 from emulator.regular_files import NotRegular, open_regular, refuse_foreign_link
-from protocol.events.reading import LINE_BYTES_MAX
+from emulator.run_layout import SCENARIO_FILE, SETTINGS_FILE, WIRE_SUFFIX, event_paths, is_foreign, only_writer
+from protocol.events.event_parsing import LINE_BYTES_MAX
 from protocol.undecodable import UNDECODABLE
 
 RUNS_MAX = 10_000

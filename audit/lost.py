@@ -10,7 +10,7 @@ Each has few rows, unless many records were lost or copied.
   first and last offset; without the coordinators' own batches, which no client has produced
 """
 
-from audit.given import HAD
+from audit.consumer_tables import HAD
 
 EACH_RECORD = "explode(sequence(0L, records - 1)) AS record"
 """Rows for each record of an operation, numbered from 0. For few operations only."""

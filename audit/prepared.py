@@ -1,4 +1,4 @@
-"""Builds the tables of `audit.facts` from the runs' lines."""
+"""Builds the tables of `audit.table_catalog` from the runs' lines."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pyspark.sql import functions as F
 
 from audit.blocks import RARE_COLUMN
 from audit.checks.reordered import FALLS
-from audit.events import PROBLEM, spark_schema
-from audit.facts import FLOORS, Facts, in_memory
-from audit.families import FREQUENT, RARE, REST, TABLES
-from audit.few_rows import are_few, number_of, placed
+from audit.event_counts import OF_LEFT as TALLIES_OF_LEFT
+from audit.event_groups import FREQUENT, RARE, REST, TABLES
+from audit.event_lines import PROBLEM, spark_schema
 from audit.input import RunDirectory
-from audit.kept_lines import Kept, with_family
-from audit.lives import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
-from audit.logs import LOGS, LOGS_OF_BIG, REPLICAS
-from audit.odd_places import ODD_PLACES
-from audit.settled import WAITED
+from audit.line_store import Kept, with_family
+from audit.log_tables import LOGS, LOGS_OF_BIG, REPLICAS
+from audit.monotonic_runs import DISORDERED, OF_BLOCKS
+from audit.monotonic_runs import OF_LEFT as STRETCHES_OF_LEFT
+from audit.settled_tables import WAITED
+from audit.small_tables import are_few, number_of, placed
 from audit.states import STATES
-from audit.stretches import DISORDERED, OF_BLOCKS
-from audit.stretches import OF_LEFT as STRETCHES_OF_LEFT
-from audit.tallies import OF_LEFT as TALLIES_OF_LEFT
+from audit.suspect_offsets import ODD_PLACES
+from audit.table_catalog import FLOORS, Facts, in_memory
+from audit.topic_incarnations import OF_LOGS, WRITTEN_IN, Lives, lives_in_files, lives_in_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

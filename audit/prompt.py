@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.cluster.state_home import state_home
-from emulator.unheard_interrupts import interrupts_end_the_wait
+from emulator.interrupt_redelivery import interrupts_end_the_wait
 
 PROMPT: Final = "sql> "
 HISTORY_FILE: Final = "sql_history"

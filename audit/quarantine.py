@@ -10,12 +10,12 @@ import msgspec
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from audit.events import LINE_SHOWN_MAX, read_quarantine, run_keys
+from audit.event_lines import LINE_SHOWN_MAX, read_quarantine, run_keys
 from audit.input import RunDirectory
 from emulator.judging.findings import EventCount
 from emulator.regular_files import write_whole
-from emulator.runs.verdict import Quarantine
-from protocol.events.reading import LINE_BYTES_MAX
+from emulator.runs.verdict_file import Quarantine
+from protocol.events.event_parsing import LINE_BYTES_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -5,7 +5,7 @@ Every result is a row (`run`, `check`, `kind`, ...):
 - `counted`: count of subjects to judge, where counts of events do not show it;
 - `missing`: places that cannot be judged, bounded likewise;
 - `counts`: events of each name and node, with the first and last sequence number; broken lines by reason;
-- `doubt`: contradictory events (`audit.doubts`);
+- `doubt`: contradictory events (`audit.evidence_contradictions`);
 - `note`: events about the run itself (faults, deaths, timers, steps), at most NOTES_MAX.
 """
 
@@ -17,9 +17,9 @@ from typing import NamedTuple
 import msgspec
 
 from audit.checks.check import Check
-from audit.doubts import DOUBTS
-from audit.side_by_side import AT_ONCE_MAX
-from audit.tallies import OF_LINES, TALLIES
+from audit.concurrent_queries import AT_ONCE_MAX
+from audit.event_counts import OF_LINES, TALLIES
+from audit.evidence_contradictions import DOUBTS
 from emulator.judging.findings import ACKS, ALLOWED, EventCount, Note
 
 WIRE_LINES = "wire_lines"
@@ -41,7 +41,7 @@ NOTED = (
 class How(NamedTuple):
     """Options.
 
-    `tallied`: there is a table of `audit.tallies`; `wire`: there is a table WIRE_LINES.
+    `tallied`: there is a table of `audit.event_counts`; `wire`: there is a table WIRE_LINES.
     """
 
     tallied: bool
@@ -51,7 +51,7 @@ class How(NamedTuple):
 def questions(
     checks: Sequence[Check], rows_max: int, how: How, *, apart: Callable[[str], bool] = lambda _: False
 ) -> list[str]:
-    """Queries over the tables of `audit.facts` that together return everything.
+    """Queries over the tables of `audit.table_catalog` that together return everything.
 
     `rows_max`: of each run, check and kind. `apart`: whether a part must not share a query with the others.
     """
@@ -156,7 +156,7 @@ FROM ({rows})"""
 
 
 def _counts(tallies: str) -> str:
-    """`tallies`: the table of `audit.tallies`, or a query with such rows."""
+    """`tallies`: the table of `audit.event_counts`, or a query with such rows."""
     return _as_answer(
         "counts",
         EventCount,

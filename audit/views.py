@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from audit.events import read_events
+from audit.event_lines import read_events
 from audit.input import RunDirectory
-from audit.lives import OF_LOGS, lives_of
-from audit.logs import LOGS
+from audit.log_tables import LOGS
+from audit.topic_incarnations import OF_LOGS, lives_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,8 +1,8 @@
 """`python -m benchmarks`: every line of the budget with its figure.
 
-Reading order: `figures` (a figure), `ready`, `dual_leader`, `simulation`, `produce`, `door_throughput` (librdkafka),
-`audit_throughput` (`synthetic_run` makes its input), `beside_duckdb` (the same in another engine), `many_runs`,
-`many_partitions`, `spike` (timer lateness beside a starting Spark, with `dummies`).
+Reading order: `figure_records` (a figure), `ready`, `dual_leader_speed`, `simulation`, `produce`, `door_throughput`
+(librdkafka), `audit_throughput` (`synthetic_run` makes its input), `beside_duckdb` (the same in another engine),
+`many_runs`, `many_partitions`, `spike` (timer lateness beside a starting Spark, with `dummies`).
 
 Commands of their own. Seeds and worlds: `network_runs`, `seeds`, `catalogue_seeds`, `every_world`, `late_runs`,
 `random_schedules`, `safe_fuzz`; `trace_digests` and `compiled` (equality of traces after a change, or as native code).

@@ -6,11 +6,11 @@ Prints a table with the budget beside each figure. Exit code 1 if a figure misse
 import importlib
 import sys
 
-from benchmarks.figures import Figure, show
-from emulator.last_resort import ended
+from benchmarks.figure_records import Figure, show
+from emulator.toplevel_errors import ended
 
 NAMES = (
-    *("simulation", "ready", "many_partitions", "produce", "door_throughput", "dual_leader"),
+    *("simulation", "ready", "many_partitions", "produce", "door_throughput", "dual_leader_speed"),
     *("oracle_growth",),
     *("audit_throughput", "beside_duckdb", "many_runs"),
 )

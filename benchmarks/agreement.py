@@ -26,20 +26,20 @@ from pathlib import Path
 
 import msgspec
 
-from audit.run import audit_runs
-from audit.session import find_java, spark_session, start_gateway
-from benchmarks.figures import Figure, show, write
+from audit.audited_run import audit_runs
+from audit.spark_session import find_java, spark_session, start_gateway
+from benchmarks.figure_records import Figure, show, write
 from benchmarks.mutants import applied
 from benchmarks.mutants_judged import TABLE
 from emulator.exit_codes import BROKEN, HELD
 from emulator.judging.judged import play_and_judge
-from emulator.last_resort import ended
 from emulator.packaged import GOLDEN
 from emulator.runs.directory import prepare, write_simulated
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import catalogue, find_scenario
-from emulator.runs.verdict import CheckVerdict, Verdict
+from emulator.runs.scenario_sources import catalogue, find_scenario
+from emulator.runs.verdict_file import CheckVerdict, Verdict
 from emulator.scenario.player.steps import StepFailed
+from emulator.toplevel_errors import ended
 
 RUNS = 1_450
 AT_ONCE = 100

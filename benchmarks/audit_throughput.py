@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
+from audit.audited_run import audit_runs
 from audit.expected import Expected
 from audit.input import read_directory
-from audit.run import audit_runs
-from audit.session import find_java, spark_session, start_gateway, tuning_for
+from audit.spark_session import find_java, spark_session, start_gateway, tuning_for
 from audit.tiny_run import tiny_run
-from benchmarks.figures import Figure, show, write
+from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
-from emulator.last_resort import ended
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
+from emulator.toplevel_errors import ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

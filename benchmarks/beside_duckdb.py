@@ -19,16 +19,16 @@ from typing import Final
 import duckdb
 import sqlglot
 
-from audit.checks.registry import CHECKS
-from audit.facts import FLOORS
-from audit.families import COLUMNS, REST, TABLES
-from audit.logs import LOGS
+from audit.checks.check_registry import CHECKS
+from audit.event_groups import COLUMNS, REST, TABLES
+from audit.log_tables import LOGS
 from audit.states import STATES
+from audit.table_catalog import FLOORS
 from benchmarks.audit_throughput import BOUND, first_audit
-from benchmarks.figures import Figure, show, write
+from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 from protocol.events import FIELDS
 
 EVENTS = 1_000_000

@@ -16,9 +16,9 @@ from time import perf_counter
 import msgspec
 
 from emulator.exit_codes import BROKEN, BUG, HELD, UNUSABLE
-from emulator.judging.seeds import SeedsAsked, play_seeds
-from emulator.last_resort import ended
-from emulator.runs.sources import catalogue, find_scenario
+from emulator.judging.seed_runs import SeedsOptions, play_seeds
+from emulator.runs.scenario_sources import catalogue, find_scenario
+from emulator.toplevel_errors import ended
 from protocol.versions import rank
 
 RESULTS = Path(__file__).parent / "results" / "catalogue_seeds.json"
@@ -53,7 +53,7 @@ def measured(scenario: str, seeds: int) -> Row:
     began_s, simulated_s, unknown = perf_counter(), 0.0, 0
     broken: list[int] = []
     why: Counter[str] = Counter()
-    for result in play_seeds(SeedsAsked(scenario, version, golden=""), range(1, seeds + 1)):
+    for result in play_seeds(SeedsOptions(scenario, version, golden=""), range(1, seeds + 1)):
         simulated_s += result.simulated_s
         if result.code in (BROKEN, BUG):
             broken.append(result.seed)

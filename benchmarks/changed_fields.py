@@ -7,7 +7,7 @@ from typing import Final
 from benchmarks.changed_run import GONE, KEPT, OPEN, READ, Change, Files, Line, described, name_of_one, pick
 from protocol.chance import Chance
 from protocol.events import FIELDS
-from protocol.events.reading import ENVELOPE_NEEDED, NEEDED
+from protocol.events.event_parsing import ENVELOPE_NEEDED, NEEDED
 
 MINUTES_MS: Final = 180_000.0
 

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
-from audit.families import COLUMNS
+from audit.event_groups import COLUMNS
 from protocol.chance import Chance
-from protocol.events.reading import ENVELOPE_NEEDED
+from protocol.events.event_parsing import ENVELOPE_NEEDED
 
 GONE: Final = "gone"
 KEPT: Final = "kept"

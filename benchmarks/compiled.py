@@ -22,10 +22,10 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from benchmarks.figures import Figure, show, write
-from emulator.compiled import MANIFEST, PURE_VARIABLE, Manifest, in_use, look, native_folder, use
+from benchmarks.figure_records import Figure, show, write
+from emulator.compiled_modules import MANIFEST, PURE_VARIABLE, Manifest, in_use, look, native_folder, use
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 Side = Literal["pure", "compiled"]
 SIDES: Final[tuple[Side, ...]] = ("pure", "compiled")
@@ -50,17 +50,17 @@ def traces(seeds: int) -> Any:
 
 
 def results(seeds: int) -> Any:
-    from emulator.judging.seeds import SeedsAsked, play_seeds
+    from emulator.judging.seed_runs import SeedsOptions, play_seeds
 
-    played = sorted(play_seeds(SeedsAsked(SCENARIO, "2.6"), range(1, seeds + 1)), key=lambda result: result.seed)
+    played = sorted(play_seeds(SeedsOptions(SCENARIO, "2.6"), range(1, seeds + 1)), key=lambda result: result.seed)
     return [msgspec.to_builtins(msgspec.structs.replace(result, wall_s=0.0)) for result in played]
 
 
 def remains(seeds: int) -> Any:
     """Objects that so many runs leave behind, when the collector has looked."""
-    from emulator.judging.seeds import SeedsAsked, Worker
+    from emulator.judging.seed_runs import SeedsOptions, Worker
 
-    worker, counts = Worker(SeedsAsked(SCENARIO, "2.6")), []
+    worker, counts = Worker(SeedsOptions(SCENARIO, "2.6")), []
     for seed in range(1, seeds + 3):
         worker.play(seed)
         gc.collect()
@@ -75,10 +75,10 @@ def speeds(seeds: int) -> Any:
     """
     from benchmarks.simulation import quiet_scenario
     from emulator.judging.judged import play_and_judge
-    from emulator.judging.seeds import SeedsAsked, play_seeds
+    from emulator.judging.seed_runs import SeedsOptions, play_seeds
     from emulator.runs.resolve import resolve
+    from emulator.runs.scenario_sources import find_scenario
     from emulator.runs.simulated import play
-    from emulator.runs.sources import find_scenario
 
     resolved = resolve(find_scenario(SCENARIO))
     play_and_judge(resolved, 0, run="warm")
@@ -95,7 +95,7 @@ def speeds(seeds: int) -> Any:
         rates.append(world.now_ms / 1000.0 / took_s)
         costs_us.append(took_s / world.inputs * 1e6)
     began_s = _processors_s()
-    assert sum(1 for _ in play_seeds(SeedsAsked(SCENARIO, "2.6"), range(1, seeds + 1))) == seeds
+    assert sum(1 for _ in play_seeds(SeedsOptions(SCENARIO, "2.6"), range(1, seeds + 1))) == seeds
     return [*map(statistics.median, (rates, costs_us, judged)), _processors_s() - began_s]
 
 

@@ -23,9 +23,9 @@ import psutil
 from confluent_kafka import KafkaError, Message, Producer
 
 import faultline
-from benchmarks.figures import Figure, show, write
+from benchmarks.figure_records import Figure, show, write
 from emulator.exit_codes import BROKEN, HELD
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 RECORDS = 1_000_000
 VALUE = b"x" * 1_000

@@ -24,7 +24,7 @@ from protocol.machine import (
     StopRequested,
     TimerKey,
 )
-from protocol.messages.session import PingRequest, PingResponse
+from protocol.messages.session_messages import PingRequest, PingResponse
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT, ENSEMBLE, FETCHER, SESSION
 

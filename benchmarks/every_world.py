@@ -21,19 +21,19 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.network_runs import lateness_ms
-from emulator.cli.commands.run import CONTAINER_SPEED, DEFAULT_SPEED
+from emulator.cli.commands.run_scenario import CONTAINER_SPEED, DEFAULT_SPEED
 from emulator.cli.commands.run_simulated import simulate_into
-from emulator.judging.equal import equal_recording
-from emulator.last_resort import ended
-from emulator.layout import OBSERVATIONS_FILE
+from emulator.judging.recording_match import equal_recording
+from emulator.run_layout import OBSERVATIONS_FILE
+from emulator.runs.deployment_options import KERNEL_SPEED, Driver, Engine
 from emulator.runs.directory import prepare, write_observations, write_scenario
-from emulator.runs.living import KERNEL_SPEED, Driver, Engine
-from emulator.runs.machines import machines_for
-from emulator.runs.network import play_network
+from emulator.runs.engine_choice import machines_for
+from emulator.runs.network_run import play_network
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import find_scenario, recordings_of
-from emulator.runs.time_outs import timer_limit_ms
-from emulator.scenario.observations.files import load
+from emulator.runs.scenario_sources import find_scenario, recordings_of
+from emulator.runs.timeout_limits import timer_limit_ms
+from emulator.scenario.observations.recording_files import load
+from emulator.toplevel_errors import ended
 
 RESULTS: Final = Path(__file__).parent / "results" / "every_world.json"
 SECTION_A: Final = (
@@ -130,8 +130,8 @@ def _played(resolved: Resolved, directory: Path, where: World, speed: float) -> 
 
 def judge(outcomes: Sequence[Outcome], scratch: Path) -> None:
     """All runs in one audit: `verdict` is held, violated or unknown."""
-    from audit.run import audit_runs
-    from audit.session import find_java, spark_session, start_gateway
+    from audit.audited_run import audit_runs
+    from audit.spark_session import find_java, spark_session, start_gateway
 
     gateway = start_gateway(find_java(os.environ), scratch)
     try:

@@ -23,19 +23,19 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from audit.audited_run import audit_runs
 from audit.expected import Expected, expected_of
-from audit.run import audit_runs
-from audit.session import find_java, spark_session, start_gateway
+from audit.spark_session import find_java, spark_session, start_gateway
 from benchmarks.changed_evidence import changes
 from benchmarks.changed_run import GONE, KEPT, Change, Files
-from benchmarks.figures import Figure, show, write
+from benchmarks.figure_records import Figure, show, write
 from emulator.exit_codes import BROKEN, HELD
-from emulator.last_resort import ended
 from emulator.runs.directory import prepare, write_simulated
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import Valid, Verdict
+from emulator.runs.verdict_file import Valid, Verdict
+from emulator.toplevel_errors import ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ from typing import Final
 from confluent_kafka import Consumer, Producer
 
 import faultline
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 AZS: Final = ("az-0", "az-1", "az-2", "")
 """The last: outside of every AZ."""

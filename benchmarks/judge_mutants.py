@@ -18,9 +18,9 @@ import msgspec
 
 from benchmarks.mutants import MUTANTS, Mutant, applied
 from benchmarks.mutants_seen import SEEN
-from emulator.judging.crash_testing.seeds import DeathResult, DeathsAsked, play_seed
-from emulator.last_resort import ended
+from emulator.judging.crash_testing.crash_seeds import DeathResult, DeathsOptions, play_seed
 from emulator.runs.cores import on_all_cores
+from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "judge_mutants.json"
 RUNS = 2_000
@@ -31,7 +31,7 @@ class MutantTask(msgspec.Struct, frozen=True):
     """Task of a worker."""
 
     mutant: str
-    deaths: DeathsAsked
+    deaths: DeathsOptions
 
 
 class MutantWorker:
@@ -67,7 +67,7 @@ def mutant_named(name: str) -> Mutant:
 def hunted(name: str, seeds: Sequence[int], processes: int | None = None) -> dict[str, Any]:
     """Until a run fails."""
     mutant = mutant_named(name)
-    task = MutantTask(name, DeathsAsked(mutant.scenarios, mutant.versions))
+    task = MutantTask(name, DeathsOptions(mutant.scenarios, mutant.versions))
     began_s, runs = perf_counter(), 0
     row: dict[str, Any] = {"mutant": name, "wrong": mutant.wrong, "found": False}
     with closing(on_all_cores(MutantWorker, task, seeds, processes)) as results:

@@ -27,20 +27,20 @@ from typing import Any
 import msgspec
 
 from benchmarks.network_runs import lateness_ms
-from emulator.cli.commands.run import DEFAULT_SPEED
-from emulator.judging.crash_testing.plan import Plan, resolved_for, versions_of
-from emulator.judging.crash_testing.seeds import (
+from emulator.cli.commands.run_scenario import DEFAULT_SPEED
+from emulator.judging.crash_testing.crash_plan import Plan, resolved_for, versions_of
+from emulator.judging.crash_testing.crash_seeds import (
     DeathResult,
-    DeathsAsked,
+    DeathsOptions,
     DeathWorker,
     play_network_seed,
     replay_command,
 )
-from emulator.last_resort import ended
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved
-from emulator.runs.sources import catalogue
-from emulator.runs.time_outs import timer_limit_ms
+from emulator.runs.scenario_sources import catalogue
+from emulator.runs.timeout_limits import timer_limit_ms
+from emulator.toplevel_errors import ended
 from protocol.versions import LADDER
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,14 +49,14 @@ RUNS_MAX = 1_000_000
 TELL_EVERY = 100
 
 
-def text_of(deaths: DeathsAsked, result: DeathResult, world: str) -> str:
+def text_of(deaths: DeathsOptions, result: DeathResult, world: str) -> str:
     """A run that failed, in full."""
     lines = [f"seed {result.seed}: {result.plan.text}"]
     lines += [f"    {why}" for why in (*((result.error,) if result.error else ()), *result.failed)]
     return "\n".join([*lines, f"    {replay_command(deaths, result.seed, world)}"])
 
 
-def played(deaths: DeathsAsked, seeds: Sequence[int]) -> Generator[DeathResult, None, None]:
+def played(deaths: DeathsOptions, seeds: Sequence[int]) -> Generator[DeathResult, None, None]:
     """Results as they come; prints a failed one immediately. Closing it ends all processes."""
     with closing(on_all_cores(DeathWorker, deaths, seeds)) as results:
         for count, result in enumerate(results, start=1):
@@ -91,7 +91,7 @@ def summary_of(results: Sequence[DeathResult], wall_s: float) -> dict[str, Any]:
     }
 
 
-def simulate(deaths: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
+def simulate(deaths: DeathsOptions, seeds: Sequence[int]) -> dict[str, Any]:
     """All seeds, or those played before an interrupt; the summary."""
     began_s = perf_counter()
     results: list[DeathResult] = []
@@ -108,7 +108,7 @@ def simulate(deaths: DeathsAsked, seeds: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def play_network(deaths: DeathsAsked, seeds: Sequence[int], speed: float, keep: Path | None) -> dict[str, Any]:
+def play_network(deaths: DeathsOptions, seeds: Sequence[int], speed: float, keep: Path | None) -> dict[str, Any]:
     """Play one run after the other, since each takes all cores.
 
     A failed run with late timers is unknown.
@@ -164,7 +164,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no scenario of these is for version {' or '.join(given.kafka_version)}")
     if given.orderly and given.world == "network":
         parser.error("--orderly: in the simulated world only")
-    deaths = DeathsAsked(tuple(given.scenario), tuple(given.kafka_version), given.orderly)
+    deaths = DeathsOptions(tuple(given.scenario), tuple(given.kafka_version), given.orderly)
     seeds = range(given.first, given.first + runs)
     if given.world == "network":
         summary = play_network(deaths, seeds, given.speed, given.keep)

@@ -25,18 +25,18 @@ from random import Random
 import msgspec
 import psutil
 
-from audit.run import audit_runs
-from audit.session import find_java, spark_session, start_gateway
-from emulator.judging.vouching import SEEDS
-from emulator.last_resort import ended
+from audit.audited_run import audit_runs
+from audit.spark_session import find_java, spark_session, start_gateway
+from emulator.judging.lateness_check import SEEDS
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario, recordings_of
 from emulator.runs.simulated import play
-from emulator.runs.sources import find_scenario, recordings_of
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 from emulator.scenario.observations.comparable import Comparable, comparable
-from emulator.scenario.observations.compare import compare_reduced
-from emulator.scenario.observations.files import load
-from emulator.scenario.observations.reading import plain
+from emulator.scenario.observations.recording_comparison import compare_reduced
+from emulator.scenario.observations.recording_files import load
+from emulator.scenario.observations.recording_parsing import plain
+from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "late_runs.json"
 SCENARIOS = (

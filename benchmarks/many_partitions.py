@@ -16,22 +16,22 @@ from pathlib import Path
 import msgspec
 import trio
 
-from benchmarks.figures import Figure, write
+from benchmarks.figure_records import Figure, write
 from benchmarks.ready import LIMIT_S, Watcher, with_six_nodes
 from emulator.judging.judged import play_and_judge
 from emulator.machines.node.specs import RunSpec
-from emulator.runs.network import FACTORY
+from emulator.runs.network_run import FACTORY
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import find_scenario
-from emulator.scenario.model import CreateTopic
+from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.player.session_writes import SessionWrites
-from emulator.scenario.player.topics import all_led, placed
+from emulator.scenario.player.topic_placement import all_led, placed
+from emulator.scenario.scenario_model import CreateTopic
 from emulator.topology import OBSERVER
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.spec import MachineSpec
 from protocol.chance import Chance
 from protocol.machine import Effect, Input, Now, Started
-from protocol.messages.session import SessionError
+from protocol.messages.session_messages import SessionError
 from protocol.versions import gates_for
 from protocol.work import Runner
 

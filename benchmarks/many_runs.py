@@ -15,13 +15,13 @@ from pathlib import Path
 
 import psutil
 
+from audit.audited_run import audit_runs
 from audit.input import find_runs
-from audit.run import audit_runs
-from audit.session import find_java, spark_session, start_gateway, tuning_for
-from benchmarks.figures import Figure, show, write
+from audit.spark_session import find_java, spark_session, start_gateway, tuning_for
+from benchmarks.figure_records import Figure, show, write
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import HELD
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 RUNS = 1_000
 EVENTS = 3_000

@@ -15,14 +15,14 @@ from controller import elections
 from emulator.machines.broker import partition as partition_state
 from emulator.machines.broker import truncating
 from emulator.machines.broker.appends import Appends
-from emulator.machines.broker.isr_changes import IsrChanges
+from emulator.machines.broker.isr_writes import IsrChanges
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition, PendingIsr
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.remote_replica import RemoteReplica
+from emulator.machines.broker.replica_log import Log
+from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.replica_transitions import ReplicaTransitions
-from emulator.machines.broker.replicas import Replicas
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.machines.node import specs
 from protocol.errors import ErrorCode

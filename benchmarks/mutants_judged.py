@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from audit.run import audit_runs
-from audit.session import find_java, spark_session, start_gateway
+from audit.audited_run import audit_runs
+from audit.spark_session import find_java, spark_session, start_gateway
 from benchmarks.judge_mutants import hunted
 from benchmarks.mutants import MUTANTS, applied
 from benchmarks.mutants_seen import SEEN, Seen
 from emulator.exit_codes import BROKEN, HELD
 from emulator.judging.judged import play_and_judge
-from emulator.last_resort import ended
 from emulator.runs.directory import prepare, write_simulated
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import Verdict
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import Verdict
+from emulator.toplevel_errors import ended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

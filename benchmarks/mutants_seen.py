@@ -13,23 +13,23 @@ import msgspec
 
 from benchmarks.mutants import MUTANTS, Mutant, Patches, another_record, gates_altered
 from controller import elections, term
-from emulator.machines.broker import delayed_produce, isr_changes
+from emulator.machines.broker import delayed_produce, isr_writes
 from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.fetch_reads import Reads
 from emulator.machines.broker.fetch_state import FetchState
 from emulator.machines.broker.fetcher import ReplicaFetcher
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
-from emulator.machines.broker.reads import Reads
 from emulator.machines.broker.remote_replica import RemoteReplica
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.replica_transitions import Change, ReplicaTransitions
 from emulator.machines.client.consumer_position import Position
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.offset_store import Committed
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.machine import Now
-from protocol.messages.replication import FetchedPartition, ProducePartition
-from protocol.messages.session import SetData
+from protocol.messages.replication_messages import FetchedPartition, ProducePartition
+from protocol.messages.session_messages import SetData
 from protocol.outbox import Outbox
 from protocol.records.format import iter_headers
 from protocol.znodes import Leadership, decode_controller_epoch
@@ -161,7 +161,7 @@ def _whatever_the_version() -> Patches:
     def unversioned(path: str, data: bytes, version: int) -> SetData:
         return SetData(path, data, -1)
 
-    return [(isr_changes, "SetData", unversioned)]
+    return [(isr_writes, "SetData", unversioned)]
 
 
 def _elected_out_of_sync() -> Patches:

@@ -20,16 +20,16 @@ from typing import Any
 import msgspec
 import trio
 
-from emulator.cli.commands.run import DEFAULT_SPEED
-from emulator.judging.equal import equal_recording
-from emulator.last_resort import ended
-from emulator.layout import EVENTS_FOLDER, event_paths
+from emulator.cli.commands.run_scenario import DEFAULT_SPEED
+from emulator.judging.recording_match import equal_recording
 from emulator.packaged import GOLDEN
+from emulator.run_layout import EVENTS_FOLDER, event_paths
 from emulator.runs.directory import write_observations, write_scenario
-from emulator.runs.network import play_network
+from emulator.runs.network_run import play_network
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.time_outs import timer_limit_ms
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.timeout_limits import timer_limit_ms
+from emulator.toplevel_errors import ended
 from protocol.lateness import merged, share_ms
 
 RESULTS = Path(__file__).parent / "results" / "network_runs.json"

@@ -7,12 +7,12 @@ import gc
 import time
 from collections import deque
 
-from benchmarks.figures import Figure, write
+from benchmarks.figure_records import Figure, write
 from benchmarks.large_truth import large_truth
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.runs.resolve import resolve
-from emulator.runs.simulated import collector_asleep
+from emulator.runs.simulated import collector_disabled
 from emulator.scenario.load import load_scenario
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -41,7 +41,7 @@ def judged_s(events: int) -> dict[str, float]:
     """{check: CPU seconds}"""
     truth, found = large_truth(events), {}
     gc.collect()
-    with collector_asleep():
+    with collector_disabled():
         for name, rule in ANOMALIES.items():
             began_s = time.process_time()
             deque(rule(truth), maxlen=0)

@@ -16,19 +16,19 @@ from typing import Any
 import msgspec
 import trio
 
-from benchmarks.figures import Figure, write
+from benchmarks.figure_records import Figure, write
 from emulator.machines.node.restarts import Roster
-from emulator.runs.network import FACTORY, FaultExecutor
+from emulator.runs.network_run import FACTORY, FaultExecutor
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import find_scenario
-from emulator.scenario import model as m
+from emulator.runs.scenario_sources import find_scenario
+from emulator.scenario import scenario_model as m
 from emulator.scenario.player.player import Player
 from emulator.scenario.player.tasks import Order, Steps
 from emulator.topology import OBSERVER, broker_name
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.spec import MachineSpec
 from protocol.machine import ConnectionEvent, ConnectionLost, MessageReceived, Now
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 from protocol.records.batch import encode_batch

@@ -16,8 +16,8 @@ from time import perf_counter
 
 import msgspec
 
-from emulator.judging.schedules import Judged, judge, schedules
-from emulator.last_resort import ended
+from emulator.judging.schedule_judging import Judged, judge, schedules
+from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "random_schedules.json"
 SEEDS = 200

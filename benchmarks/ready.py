@@ -17,14 +17,14 @@ import msgspec
 import psutil
 import trio
 
-from benchmarks.figures import Figure, write
+from benchmarks.figure_records import Figure, write
 from emulator.machines.node.specs import RunSpec
-from emulator.runs.network import FACTORY
+from emulator.runs.network_run import FACTORY
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.player.observing import Observing
 from emulator.topology import OBSERVER, Topology
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.spec import MachineSpec
 from protocol.machine import Effect, Input, Now, Started
 from protocol.outbox import Outbox

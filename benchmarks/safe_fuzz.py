@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from emulator.compiled import use
+from emulator.compiled_modules import use
 from emulator.exit_codes import BROKEN, BUG, HELD
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 if TYPE_CHECKING:
-    from emulator.judging.fuzzing.hunt import FuzzAsked
-    from emulator.judging.fuzzing.trial import Broken
+    from emulator.judging.fuzzing.execute import Broken
+    from emulator.judging.fuzzing.fuzz_search import HuntOptions
 
 RESULTS = Path(__file__).parent / "results" / "safe_fuzz.json"
 RUNS = 100_000
@@ -63,9 +63,9 @@ class Row(msgspec.Struct, frozen=True):
     mended: list[Unexplained] = []
 
 
-def measured(hunt_spec: FuzzAsked, runs: int) -> Row:
+def measured(hunt_spec: HuntOptions, runs: int) -> Row:
     """Hunt."""
-    from emulator.judging.fuzzing.hunt import Hunt, hunted
+    from emulator.judging.fuzzing.fuzz_search import Hunt, hunted
 
     hunt, began_s = Hunt(), perf_counter()
     with closing(hunted(hunt_spec, hunt, runs)) as found:
@@ -93,15 +93,15 @@ def before() -> list[Row]:
 
 def no_rule_allows(broken: Broken) -> bool:
     """Or it is a bug of ours."""
-    from emulator.judging.fuzzing.trial import BUG, NO_RULE
+    from emulator.judging.fuzzing.execute import BUG, NO_RULE
 
     return broken.rule == NO_RULE or broken.what == BUG
 
 
 def unexplained_still(one: Unexplained) -> bool:
     """Whether its run, played again by the present code, still lacks a rule."""
-    from emulator.judging.fuzzing.files import read
-    from emulator.judging.fuzzing.trial import tried
+    from emulator.judging.fuzzing.execute import tried
+    from emulator.judging.fuzzing.finding_files import read
 
     scenario = read(one.drawn, "safe_fuzz")
     assert scenario is not None, one.drawn
@@ -123,13 +123,13 @@ def written(rows: list[Row]) -> None:
 def main(arguments: list[str]) -> int:
     """Play the remaining hunts, with native machines if compiled."""
     use()
-    from emulator.judging.fuzzing.hunt import FuzzAsked
+    from emulator.judging.fuzzing.fuzz_search import HuntOptions
 
     wanted, rows = int(arguments[0]) if arguments else RUNS, [looked_at_again(row) for row in before()]
     written(rows)
     while (played := sum(row.runs for row in rows)) < wanted:
         number = len(rows)
-        hunt_spec = FuzzAsked(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
+        hunt_spec = HuntOptions(VERSIONS[number % len(VERSIONS)], FIRST_SEED + number)
         row = measured(hunt_spec, min(LOT, wanted - played))
         rows.append(row)
         written(rows)

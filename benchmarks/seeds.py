@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.judging.seeds import SeedsAsked, play_seeds
-from emulator.last_resort import ended
+from emulator.judging.seed_runs import SeedsOptions, play_seeds
+from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "seeds.json"
 SCENARIOS = (
@@ -35,7 +35,7 @@ BUDGET_SPEED = 2000
 def measured(scenario: str, version: str, seeds: int) -> dict[str, Any]:
     """One scenario at one version."""
     began_s = perf_counter()
-    results = list(play_seeds(SeedsAsked(scenario, version), range(1, seeds + 1)))
+    results = list(play_seeds(SeedsOptions(scenario, version), range(1, seeds + 1)))
     wall_s = perf_counter() - began_s
     simulated_s = sum(result.simulated_s for result in results)
     recordings: dict[str, int] = {}

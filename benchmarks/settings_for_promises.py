@@ -19,10 +19,10 @@ from typing import Final
 import msgspec
 
 from emulator.judging.advice.advice import asked_of
-from emulator.judging.advice.faults import Fault
+from emulator.judging.advice.advice_runs import Asked, Choice, base_of, play_faults
 from emulator.judging.advice.outcomes import PROMISES, Outcome
-from emulator.judging.advice.playing import Asked, Choice, base_of, play_faults
-from emulator.last_resort import ended
+from emulator.judging.advice.single_faults import Fault
+from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "settings_for_promises.json"
 VERSIONS: Final = ("0.10.2", "1.1", "2.0", "2.6", "2.8")

@@ -14,14 +14,14 @@ from typing import Any, Final
 import msgspec
 
 from emulator.judging.advice.availability import writes_of
-from emulator.judging.campaigns.playing import CampaignAsked, Cells
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, Cells
 from emulator.judging.campaigns.rows import row_of
 from emulator.judging.campaigns.sweeps import find_sweep
 from emulator.judging.judged import JudgedRun
-from emulator.judging.seeds import Worker, replay_command
-from emulator.last_resort import ended
+from emulator.judging.seed_runs import Worker, replay_command
 from emulator.runs.cores import on_all_cores
-from emulator.runs.simulated import collector_asleep
+from emulator.runs.simulated import collector_disabled
+from emulator.toplevel_errors import ended
 
 RESULTS = Path(__file__).parent / "results" / "shipped_sweeps.json"
 NAMES: Final = ("isr-flapping", "isr-lag-time", "incident-remedies", "incident-reversed")
@@ -57,13 +57,13 @@ class CellWorker:
         sweep = find_sweep(name)
         assert sweep is not None, name
         self.space = sweep.space
-        self._cells = Cells(CampaignAsked(self.space))
+        self._cells = Cells(CampaignOptions(self.space))
 
     def play(self, task: int) -> tuple[int, Cell]:
         """Play a cell. `task`: its number. Returns it with its cell; propagates exceptions."""
         draw = self.space.draw(task * self.space.seeds)
         spec, resolved = self._cells.options(draw), self._cells.resolved(draw)
-        with collector_asleep():
+        with collector_disabled():
             result, run = Worker(spec, resolved).played(draw.seed)
         assert run is not None, result.error
         row = row_of(

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 
-from benchmarks.figures import Figure, write
-from emulator.compiled import PURE_VARIABLE
+from benchmarks.figure_records import Figure, write
+from emulator.compiled_modules import PURE_VARIABLE
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
-from emulator.runs.sources import find_scenario
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from protocol.ids import BrokerId
 
 RUNS = 20

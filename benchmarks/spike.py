@@ -23,9 +23,9 @@ from typing import Any
 import trio
 
 from benchmarks.dummies import LATENESS, specs
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 from emulator.topology import three_azs
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 
 RESULTS = Path(__file__).with_name("results")
 SPEEDS = (1.0, 2.0, 5.0, 10.0)
@@ -44,7 +44,7 @@ def spark_workload(directory: Path, nice: int) -> None:
 
     Reports the result of the query on standard output.
     """
-    from audit.session import find_java, spark_session, start_gateway
+    from audit.spark_session import find_java, spark_session, start_gateway
 
     started_s = time.monotonic()
     if nice == IDLE_CLASS:

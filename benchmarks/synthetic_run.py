@@ -15,7 +15,7 @@ from typing import IO
 import msgspec
 
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 from protocol import events as e
 
 RUN = "synthetic"

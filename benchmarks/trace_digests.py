@@ -17,12 +17,12 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.last_resort import ended
 from emulator.packaged import GOLDEN
 from emulator.runs.cores import on_all_cores
 from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scenario_sources import catalogue, find_scenario
 from emulator.runs.simulated import play
-from emulator.runs.sources import catalogue, find_scenario
+from emulator.toplevel_errors import ended
 
 SEEDS = 20
 NAMED_MAX = 40

@@ -7,15 +7,15 @@ Reading order:
 - `elections`: leader and ISR of a partition, as functions;
   `assignment`: replicas of a new topic; `growth`: replicas of added partitions.
 - `state`: brokers, topics and partition states; `settings`;
-  `channels`: one queue per broker; `requests`: batches of requests to brokers.
-- `context`: state and services shared by all procedures; `watches`;
+  `channels`: one queue per broker; `request_batches`: batches of requests to brokers.
+- `controller_context`: state and services shared by all procedures; `controller_watches`;
   `state_writes`: reads and conditional writes of partition states;
   `partition_states`, `replica_states`: the two state machines.
 - Events: `term` (elect, take over, resign), `broker_events`, `topic_events`, `topic_deletion`,
-  `isr_changes`, `preferred_elections`, `controlled_shutdown`, `reassignment`, `responses`.
+  `isr_requests`, `preferred_elections`, `shutdown_relief`, `reassignment`, `responses`.
 - Requests of clients: `leader_requests`, `reassignment_requests`.
-- `controller_event`, `event_queue`: one event at a time; `metrics`: figures under Kafka's names; `controller`: the
-  class that a broker's node holds.
+- `controller_event`, `event_queue`: one event at a time; `controller_metrics`: figures under Kafka's names;
+  `controller`: the class that a broker's node holds.
 
 No module here reads a clock, a socket or chance. Comments mark each departure from Kafka where it happens.
 """

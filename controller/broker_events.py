@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext
+from controller.controller_context import ControllerContext
 from controller.procedure_waits import SenderEnded
 from controller.reassignment import resume_on
 from controller.session_calls import Procedure, perform
@@ -12,7 +12,7 @@ from controller.term import read_brokers
 from controller.topic_deletion import fail_replicas, resume_topics
 from protocol.events import BrokersHandled, BrokersSeen, ids_text
 from protocol.ids import BrokerId
-from protocol.messages.session import GetData
+from protocol.messages.session_messages import GetData
 from protocol.znodes import BrokerRegistration, broker_path, decode_broker
 
 
@@ -99,7 +99,7 @@ def _started(context: ControllerContext, brokers: list[BrokerId]) -> Procedure[N
         context.update_metadata([broker for broker in sorted(state.brokers) if broker not in brokers], [])
         context.update_metadata(brokers, sorted(state.states))
     else:
-        context.update_metadata(sorted(state.brokers) if context.gates.tells_all_who_lives else brokers, [])
+        context.update_metadata(sorted(state.brokers) if context.gates.live_brokers_to_all else brokers, [])
     replicas = state.replicas_on(brokers)
     yield from replica_states.move(context, replicas, ReplicaPosition.ONLINE)
     yield from partition_states.elect_where_needed(context)
@@ -146,5 +146,5 @@ def replicas_offline(
     yield from replica_states.move(context, kept, ReplicaPosition.OFFLINE)
     if deleted:
         yield from fail_replicas(context, deleted)
-    if not without_leader and context.gates.tells_all_who_lives:
+    if not without_leader and context.gates.live_brokers_to_all:
         context.update_metadata(sorted(context.state.brokers), [])

@@ -17,7 +17,7 @@ from enum import Enum
 from controller.settings import ControllerSettings
 from protocol.ids import BrokerId
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now, TimerKey
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 from protocol.purposes import CONTROLLER
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from controller import (
     broker_events,
-    isr_changes,
+    isr_requests,
     preferred_elections,
     reassignment,
     responses,
@@ -27,13 +27,12 @@ from controller import (
     topic_events,
 )
 from controller.channels import Channels
-from controller.context import ControllerContext
-from controller.controlled_shutdown import ControlledShutdownReply, controlled_shutdown
+from controller.controller_context import ControllerContext
 from controller.controller_event import ControllerEvent, Then
+from controller.controller_metrics import controller_metrics
 from controller.event_queue import EventQueue
-from controller.isr_changes import AlterIsrReply
+from controller.isr_requests import AlterIsrReply
 from controller.leader_requests import ElectionReply, elect_leaders, not_controller
-from controller.metrics import controller_metrics
 from controller.partition_states import Strategy
 from controller.reassignment_requests import (
     NOT_CONTROLLER,
@@ -44,12 +43,12 @@ from controller.reassignment_requests import (
 )
 from controller.session_calls import Procedure, SessionCalls
 from controller.settings import ControllerSettings
+from controller.shutdown_relief import ControlledShutdownReply, controlled_shutdown
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
 from protocol.ids import BrokerId, ControllerEpoch, TopicPartition
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     AlterIsrRequest,
     ControlledShutdownRequest,
     ControlledShutdownResponse,
@@ -57,7 +56,8 @@ from protocol.messages.leadership import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
-from protocol.messages.session import WatchFired
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import WatchFired
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
 from protocol.versions import Gates
@@ -103,7 +103,7 @@ class Controller:
             BROKER_IDS: broker_events.brokers_changed,
             TOPICS: topic_events.topics_changed,
             DELETE_TOPICS: topic_deletion.deletions_changed,
-            ISR_CHANGE_NOTIFICATION: isr_changes.notifications_changed,
+            ISR_CHANGE_NOTIFICATION: isr_requests.notifications_changed,
             LOG_DIR_EVENT_NOTIFICATION: responses.log_dir_events_changed,
         }
 
@@ -136,9 +136,9 @@ class Controller:
         """Name of the event under way, "" if none; for observers."""
         return self._events.running
 
-    def who_waits(self) -> list[Waiting]:
+    def waiting_tasks(self) -> list[Waiting]:
         """The controller's thread, while an event waits."""
-        return self._events.who_waits()
+        return self._events.waiting_tasks()
 
     # --- the session ---
 
@@ -266,7 +266,7 @@ class Controller:
         broker repeats it when its own request times out.
         """
         self._context.at(now, out)
-        self._put("alter-isr", lambda: isr_changes.alter_isr(self._context, request, reply))
+        self._put("alter-isr", lambda: isr_requests.alter_isr(self._context, request, reply))
         self._pump(now, out)
 
     def controlled_shutdown(

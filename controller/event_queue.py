@@ -9,7 +9,7 @@ from collections import deque
 from typing import Any
 
 from controller.channels import ChannelFull
-from controller.context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
+from controller.controller_context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
 from controller.controller_event import ControllerEvent
 from controller.session_calls import Procedure, Procedures, SessionCalls, SessionLost
 from controller.term import step_down_if_moved
@@ -49,9 +49,9 @@ class EventQueue:
         """Name of the event under way; "" if there is none."""
         return self._running.name if self._running else ""
 
-    def who_waits(self) -> list[Waiting]:
+    def waiting_tasks(self) -> list[Waiting]:
         """The thread, while an event waits: its event, its wait and the start of the wait."""
-        return self._procedures.runner.who_waits()
+        return self._procedures.runner.waiting_tasks()
 
     def put(self, event: ControllerEvent) -> None:
         """Queue an event; `pump` runs it."""

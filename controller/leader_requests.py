@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from controller import partition_states
-from controller.context import ControllerContext, ControllerMoved
+from controller.controller_context import ControllerContext, ControllerMoved
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, SessionLost
 from controller.state import PartitionPosition
@@ -70,7 +70,7 @@ def _elected(
         elif state.is_being_deleted(partition[0]):
             results[partition] = Elected(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
         elif _is_led_well(context, partition, strategy):
-            reported = context.gates.elections_that_are_not_needed_are_told
+            reported = context.gates.reports_unneeded_elections
             results[partition] = Elected(ErrorCode.ELECTION_NOT_NEEDED if reported else ErrorCode.NONE)
         else:
             electable.append(partition)

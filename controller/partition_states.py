@@ -11,8 +11,14 @@ from enum import Enum
 from msgspec.structs import replace
 
 from controller import elections
-from controller.context import ControllerContext, ControllerMoved, ReassignmentFailed, StateMachine, WriteRefused
-from controller.requests import RequestBatch
+from controller.controller_context import (
+    ControllerContext,
+    ControllerMoved,
+    ReassignmentFailed,
+    StateMachine,
+    WriteRefused,
+)
+from controller.request_batches import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import PARTITION_MOVES, PartitionPosition
 from controller.state_writes import create_states, read_states, unclean_election_enabled, write_states
@@ -203,7 +209,7 @@ def _recipients(context: ControllerContext, partition: TopicPartition, strategy:
         case Strategy.OFFLINE | Strategy.UNCLEAN:
             return context.state.online(partition)
         case Strategy.CONTROLLED_SHUTDOWN:
-            includes_leaving = not context.gates.shutting_down_leader_not_told
+            includes_leaving = not context.gates.leader_and_isr_skips_leaving_leader
             return context.state.online(partition, even_shutting_down=includes_leaving)
         case Strategy.REASSIGN:
             return context.state.assignments[partition].target

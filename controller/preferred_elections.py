@@ -1,14 +1,14 @@
 """Preferred replica election: on request by znode, and periodically (semantics 4.4)."""
 
 from controller import partition_states
-from controller.context import ControllerContext
+from controller.controller_context import ControllerContext
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition
 from controller.state_writes import checked_writes
 from protocol.ids import BrokerId, TopicPartition
 from protocol.machine import TimerKey
-from protocol.messages.session import Delete, Exists, GetData
+from protocol.messages.session_messages import Delete, Exists, GetData
 from protocol.znodes import PREFERRED_REPLICA_ELECTION, UnreadableZnode, decode_partitions
 
 REBALANCE_TIMER: TimerKey = ("controller", "auto-leader-rebalance")

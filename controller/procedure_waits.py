@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from protocol.ids import BrokerId
-from protocol.messages.session import SessionRequest
+from protocol.messages.session_messages import SessionRequest
 
 
 class SessionRequests(msgspec.Struct, frozen=True):

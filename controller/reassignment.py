@@ -15,14 +15,14 @@ LeaderAndIsr goes to RR, too.
 from collections.abc import Callable, Mapping
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext, ReassignmentFailed, WriteRefused
+from controller.controller_context import ControllerContext, ReassignmentFailed, WriteRefused
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, ReplicaPosition
 from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import mark_ineligible, resume_topics
 from protocol.ids import BrokerId, TopicPartition
-from protocol.messages.session import Delete, Exists, GetData, SetData
+from protocol.messages.session_messages import Delete, Exists, GetData, SetData
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,
@@ -54,7 +54,7 @@ def reassignments_changed(context: ControllerContext, kind: str) -> Procedure[No
 
     `kind`: of the watch that fired.
     """
-    if kind == "created" or not context.gates.hears_of_created_reassignments_only:
+    if kind == "created" or not context.gates.watches_created_reassignments_only:
         yield from reassignment_requested(context)
 
 
@@ -66,7 +66,7 @@ def reassignment_requested(context: ControllerContext) -> Procedure[None]:
     if not context.active:
         return
     requested = yield from _watch_and_read(context)
-    if not context.gates.hears_of_created_reassignments_only:
+    if not context.gates.watches_created_reassignments_only:
         requested = {partition: requested[partition] for partition in requested.keys() - context.state.being_reassigned}
     yield from _begin(context, requested)
 
@@ -288,7 +288,7 @@ def _send_new_assignment(
     leadership = yield from partition_states.bump_epoch(context, partition)
     batch = context.batch()
     batch.add_leader_and_isr((*assignment.origin, *left_out), partition, leadership)
-    is_new = context.gates.added_replicas_are_told_at_once_that_they_are_new
+    is_new = context.gates.new_replicas_flagged_immediately
     batch.add_leader_and_isr(assignment.adding, partition, leadership, is_new=is_new)
     context.send(batch)
 
@@ -337,5 +337,5 @@ def _delete_znode(context: ControllerContext) -> Procedure[None]:
 
 def _look_again(context: ControllerContext) -> None:
     """Queue an event that reads the znode: a change of the last one may have used up the watch."""
-    if context.gates.hears_of_created_reassignments_only:
+    if context.gates.watches_created_reassignments_only:
         context.look_for_reassignments()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from controller.context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
+from controller.controller_context import ControllerContext, ControllerMoved, ReassignmentFailed, WriteRefused
 from controller.reassignment import go_on, remove_from_znode, towards
 from controller.session_calls import Procedure, SessionLost
 from protocol.errors import ErrorCode

@@ -15,7 +15,15 @@ import msgspec
 
 from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all, perform_in_session
 from protocol.kinds import ExitKind
-from protocol.messages.session import Create, Delete, GetChildren, GetData, SessionError, SessionRequest, SetData
+from protocol.messages.session_messages import (
+    Create,
+    Delete,
+    GetChildren,
+    GetData,
+    SessionError,
+    SessionRequest,
+    SetData,
+)
 from protocol.versions import Gates
 from protocol.znodes import (
     ISR_CHANGE_NOTIFICATION,
@@ -60,8 +68,8 @@ class NotRegistered(msgspec.Struct, frozen=True):
 
 def persistent_paths(gates: Gates) -> Procedure[None]:
     """Create the missing ones of the persistent paths."""
-    unknown = set() if gates.hears_of_isr_changes else {ISR_CHANGE_NOTIFICATION}
-    if not gates.hears_of_log_dirs:
+    unknown = set() if gates.watches_isr_changes else {ISR_CHANGE_NOTIFICATION}
+    if not gates.watches_log_dir_failures:
         unknown.add(LOG_DIR_EVENT_NOTIFICATION)
     paths = [path for path in PERSISTENT_PATHS if path not in unknown]
     results = yield from perform_all([Create(path) for path in paths])

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from controller.context import ControllerContext, ControllerMoved, StateMachine
+from controller.controller_context import ControllerContext, ControllerMoved, StateMachine
 from controller.partition_states import remove_from_isr
-from controller.requests import RequestBatch
+from controller.request_batches import RequestBatch
 from controller.session_calls import Procedure
 from controller.state import REPLICA_MOVES, Replica, ReplicaPosition
 from controller.state_writes import read_states

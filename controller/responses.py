@@ -2,17 +2,17 @@
 
 from controller import replica_states
 from controller.broker_events import replicas_offline
-from controller.context import ControllerContext
+from controller.controller_context import ControllerContext
+from controller.controller_watches import read_children
 from controller.session_calls import Procedure, perform_all
 from controller.state import ReplicaPosition
 from controller.state_writes import checked_writes
 from controller.topic_deletion import complete_replicas, fail_replicas
-from controller.watches import read_children
 from protocol.errors import ErrorCode
 from protocol.events import BrokersHandled, ReplicasMarkedOffline, ids_text
 from protocol.ids import BrokerId, partitions_text
-from protocol.messages.leadership import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
-from protocol.messages.session import Delete, GetData
+from protocol.messages.leadership_messages import LeaderAndIsrResponse, StopReplicaRequest, StopReplicaResponse
+from protocol.messages.session_messages import Delete, GetData
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, decode_log_dir_event
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from controller.procedure_waits import SenderEnded, SessionRequests
 from protocol.ids import BrokerId
 from protocol.machine import Now
-from protocol.messages.session import Operation, OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.messages.session_messages import Operation, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
 from protocol.work import Answer, Runner, Task, Wait, Work

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from controller.context import ControllerContext, ControllerMoved, WriteRefused
+from controller.controller_context import ControllerContext, ControllerMoved, WriteRefused
 from controller.procedure_waits import SessionRequests
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.ids import TopicPartition
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Check,
     Create,
     GetData,

@@ -5,8 +5,9 @@ controller raises the epoch afterwards; until then it uses the old epoch.
 """
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext, ControllerMoved, WriteRefused
-from controller.isr_changes import begin_notifications
+from controller.controller_context import ControllerContext, ControllerMoved, WriteRefused
+from controller.controller_watches import read_children, watch_admin_znodes
+from controller.isr_requests import begin_notifications
 from controller.preferred_elections import elect_pending, schedule_rebalance
 from controller.procedure_waits import SenderEnded
 from controller.reassignment import initialize_reassignments, keep_reassignments, resume_all
@@ -15,10 +16,9 @@ from controller.state import ControllerState
 from controller.state_writes import checked_writes, read_states
 from controller.topic_deletion import initialize_deletions, try_deletions
 from controller.topic_events import read_assignments
-from controller.watches import read_children, watch_admin_znodes
 from protocol.events import ControllerChanged
 from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     Delete,
     Exists,

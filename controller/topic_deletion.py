@@ -7,13 +7,13 @@ Deletion needs all replicas. While one is on a dead broker, or the topic is bein
 from collections.abc import Iterable
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext
+from controller.controller_context import ControllerContext
+from controller.controller_watches import read_children
 from controller.session_calls import Procedure, perform
 from controller.state import PartitionPosition, Replica, ReplicaPosition
 from controller.state_writes import checked_writes
-from controller.watches import read_children
 from protocol.events import TopicDeletionChanged, TopicRemoved
-from protocol.messages.session import Delete, GetChildren
+from protocol.messages.session_messages import Delete, GetChildren
 from protocol.znodes import (
     DELETE_TOPICS,
     delete_topic_path,

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from controller import partition_states, replica_states
-from controller.context import ControllerContext
+from controller.controller_context import ControllerContext
+from controller.controller_watches import read_children
 from controller.partition_states import Strategy
 from controller.session_calls import Procedure, perform, perform_all
 from controller.state import PartitionPosition, ReplicaPosition
 from controller.state_writes import checked_writes
-from controller.watches import read_children
 from protocol.ids import TopicPartition
-from protocol.messages.session import GetChildren, GetData, SetData
+from protocol.messages.session_messages import GetChildren, GetData, SetData
 from protocol.znodes import (
     TOPICS,
     ReplicaAssignment,

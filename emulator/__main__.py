@@ -22,7 +22,7 @@ def main() -> None:
 
         command_line()
     else:
-        from emulator.last_resort import ended
+        from emulator.toplevel_errors import ended
 
         module, name = of_container
         sys.exit(ended(name, import_module(module).main, log="the container's log"))

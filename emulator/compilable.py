@@ -75,8 +75,8 @@ class Module(NamedTuple):
 class _Source(NamedTuple):
     """A module's source.
 
-    `names`: full names of its imports, such as {"m": "emulator.scenario.model"}; `bases`: of each of its classes, as
-    written.
+    `names`: full names of its imports, such as {"m": "emulator.scenario.scenario_model"}; `bases`: of each of its
+    classes, as written.
     """
 
     tree: ast.Module

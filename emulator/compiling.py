@@ -23,11 +23,11 @@ from typing import Any, Final
 import msgspec
 
 from emulator.compilable import modules, rests_on
-from emulator.compiled import LIBRARY, MANIFEST, ROOT, SUFFIX, Manifest, digest_of, native_folder
+from emulator.compiled_modules import LIBRARY, MANIFEST, ROOT, SUFFIX, Manifest, digest_of, native_folder
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.last_resort import ended
 from emulator.packaged import IN_PACKAGE, PROJECT
 from emulator.runs.scratch import scratch
+from emulator.toplevel_errors import ended
 
 OPTIMIZED: Final = "2"
 """gcc's -O."""

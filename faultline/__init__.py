@@ -12,9 +12,9 @@
         verdict = cluster.audit()
         assert not verdict.violated, verdict
 
-Reading order: `errors`, `verdict` (an audit's result), `settled` (quiescence of a cluster), `asks` (requests to a
-cluster), `lifetime` (start and end), `cluster` (a cluster for a `with` block), `async_cluster` (the same on trio),
-`playing` (scenarios: `run`, `simulate`), `auditing`, `pytest_plugin` (its fixtures).
+Reading order: `errors`, `verdict` (an audit's result), `settled` (quiescence of a cluster), `request_builders`
+(requests to a cluster), `lifetime` (start and end), `sync_cluster` (a cluster for a `with` block), `async_cluster` (the
+same on trio), `run_call` (scenarios: `run`, `simulate`), `audit_call`, `pytest_plugin` (its fixtures).
 This package is the stable interface for programs; `docs/python.md` documents it.
 """
 
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from faultline.async_cluster import AsyncCluster
-    from faultline.cluster import Cluster
     from faultline.errors import FaultlineError, NotStarted, Refused
-    from faultline.playing import run, simulate
+    from faultline.run_call import run, simulate
+    from faultline.sync_cluster import Cluster
     from faultline.verdict import AuditFailed, Finding, Verdict
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _IN = {
-    "AsyncCluster": "async_cluster", "Cluster": "cluster", "run": "playing", "simulate": "playing",
+    "AsyncCluster": "async_cluster", "Cluster": "sync_cluster", "run": "run_call", "simulate": "run_call",
     **dict.fromkeys(("FaultlineError", "NotStarted", "Refused"), "errors"),
     **dict.fromkeys(("AuditFailed", "Finding", "Verdict"), "verdict"),
 }  # fmt: skip

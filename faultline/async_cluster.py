@@ -9,13 +9,13 @@ from typing import Any
 
 import trio
 
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
 from emulator.cluster.trio_client import ask
-from faultline import asks
-from faultline.asks import Recovery, Setting
-from faultline.cluster import LOOK_AGAIN_S
+from faultline import request_builders
 from faultline.lifetime import Lifetime
+from faultline.request_builders import Recovery, Setting
 from faultline.settled import settled
+from faultline.sync_cluster import LOOK_AGAIN_S
 from faultline.verdict import Verdict
 
 
@@ -55,21 +55,21 @@ class AsyncCluster(Lifetime):
         self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
     ) -> str:
         """Drop frames between these places. Returns the rule's name."""
-        return asks.rule_of(await self._do(asks.cut(places, only, client_id, recovery)))
+        return request_builders.rule_of(await self._do(request_builders.cut(places, only, client_id, recovery)))
 
     async def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
         """Queue frames between these places until the heal. Returns the rule's name."""
-        return asks.rule_of(await self._do(asks.hold(places, only, client_id)))
+        return request_builders.rule_of(await self._do(request_builders.hold(places, only, client_id)))
 
     async def delay(
         self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
     ) -> str:
         """Delay every frame between these places. Returns the rule's name."""
-        return asks.rule_of(await self._do(asks.delay(places, ms, jitter_ms, only, client_id)))
+        return request_builders.rule_of(await self._do(request_builders.delay(places, ms, jitter_ms, only, client_id)))
 
     async def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
-        return asks.rule_of(await self._do(asks.loss(places, share, only, client_id)))
+        return request_builders.rule_of(await self._do(request_builders.loss(places, share, only, client_id)))
 
     async def heal(self, *names: str, kind: r.HealedKind = "") -> None:
         """End the rules with all of these places, or these names; by default all. `kind`: only it."""
@@ -79,23 +79,23 @@ class AsyncCluster(Lifetime):
 
     async def kill(self, *nodes: str) -> None:
         """SIGKILL nodes."""
-        await self._do(asks.machine("kill", nodes))
+        await self._do(request_builders.machine("kill", nodes))
 
     async def stop(self, *nodes: str) -> None:
         """SIGTERM nodes: an orderly stop."""
-        await self._do(asks.machine("stop", nodes))
+        await self._do(request_builders.machine("stop", nodes))
 
     async def start(self, *nodes: str) -> None:
         """Start nodes after a kill or stop; returns when a broker is registered."""
-        await self._do(asks.machine("start", nodes))
+        await self._do(request_builders.machine("start", nodes))
 
     async def pause(self, *nodes: str) -> None:
         """SIGSTOP nodes: they stand still until `resume`."""
-        await self._do(asks.machine("pause", nodes))
+        await self._do(request_builders.machine("pause", nodes))
 
     async def resume(self, *nodes: str) -> None:
         """SIGCONT nodes."""
-        await self._do(asks.machine("resume", nodes))
+        await self._do(request_builders.machine("resume", nodes))
 
     # --- topics ---
 
@@ -109,7 +109,7 @@ class AsyncCluster(Lifetime):
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
         """Create a topic; returns when every partition has a leader."""
-        await self._do(asks.create_topic(name, partitions, replicas, assignment, settings))
+        await self._do(request_builders.create_topic(name, partitions, replicas, assignment, settings))
 
     async def settle(self, limit_s: float = 30.0) -> bool:
         """Wait for one leader of every partition, with its living replicas in sync and equal logs.
@@ -127,12 +127,12 @@ class AsyncCluster(Lifetime):
 
     async def audit(self) -> Verdict:
         """Audit the run so far with Spark, in a separate process."""
-        from faultline.auditing import audited_beside
+        from faultline.audit_call import audited_beside
 
         return await audited_beside(self.directory)
 
     async def _do(self, what: r.Ask) -> dict[str, Any]:
-        return asks.done(await ask(self._running().registration, what, self._ready_s))
+        return request_builders.done(await ask(self._running().registration, what, self._ready_s))
 
     def _in_a_block(self) -> str:
         return "async with faultline.AsyncCluster() as cluster"

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from emulator.cli.commands.live_up import UNUSABLE_INPUT, UpOptions, prepared, remove_unused
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
+from emulator.cluster.cluster_registry import PROGRAM_PREFIX, Found
 from emulator.cluster.control_client import ask
 from emulator.cluster.ending import end
 from emulator.cluster.launch import Held, NotUp, launch_held
-from emulator.cluster.registry import PROGRAM_PREFIX, Found
-from faultline.asks import Setting, done
 from faultline.errors import FaultlineError, NotStarted, Refused
+from faultline.request_builders import Setting, done
 
 
 class Lifetime:

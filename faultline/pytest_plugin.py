@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from faultline.async_cluster import AsyncCluster
-    from faultline.cluster import Cluster
+    from faultline.sync_cluster import Cluster
 
 FAILED = pytest.StashKey[bool]()
 
@@ -43,7 +43,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Any:
 @pytest.fixture
 def faultline_cluster(request: pytest.FixtureRequest) -> "Iterator[Cluster]":
     """A cluster for this test alone; a failed test is not audited."""
-    from faultline.cluster import Cluster
+    from faultline.sync_cluster import Cluster
     from faultline.verdict import AuditFailed
 
     marker = request.node.get_closest_marker("faultline")

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from emulator.runs.verdict import Verdict as Audited
-from emulator.runs.verdict import evidence_text
+from emulator.runs.verdict_file import Verdict as Audited
+from emulator.runs.verdict_file import evidence_text
 from faultline.errors import FaultlineError
 
 

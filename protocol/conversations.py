@@ -15,39 +15,50 @@ from protocol.messages import (
     consuming,
     ensemble,
     groups,
-    leadership,
+    leadership_messages,
     membership,
     placement,
-    replication,
-    session,
-    workload,
+    replication_messages,
+    session_messages,
+    workload_messages,
 )
-from protocol.messages.base import DIRECTIONS, REQUEST, RESPONSE, Message
-from protocol.messages.replication import ProduceRequest
+from protocol.messages.message_base import DIRECTIONS, REQUEST, RESPONSE, Message
+from protocol.messages.replication_messages import ProduceRequest
 from protocol.purposes import CLIENT, CONTROLLER, ENSEMBLE, FETCHER, OBSERVE, SESSION, TO_CONTROLLER
 
 Kinds = frozenset[type[Message]]
-Heard = Mapping[str, Kinds]
+AcceptedMessages = Mapping[str, Kinds]
 """{purpose: messages accepted on connections that others opened for it}; default: none."""
 
-TO_A_CONTROLLER: Final[Kinds] = frozenset({leadership.AlterIsrRequest, leadership.ControlledShutdownRequest})
+TO_A_CONTROLLER: Final[Kinds] = frozenset({
+    leadership_messages.AlterIsrRequest,
+    leadership_messages.ControlledShutdownRequest,
+})
 
-HEARD_BY_BROKER: Final[Heard] = {
+ACCEPTED_BY_BROKER: Final[AcceptedMessages] = {
     FETCHER: Kinds(
-        {replication.FetchRequest, replication.OffsetForLeaderEpochRequest, replication.ListOffsetsRequest}
+        {
+            replication_messages.FetchRequest,
+            replication_messages.OffsetForLeaderEpochRequest,
+            replication_messages.ListOffsetsRequest,
+        }
     ),
     CONTROLLER: Kinds(
-        {leadership.LeaderAndIsrRequest, leadership.StopReplicaRequest, leadership.UpdateMetadataRequest}
+        {
+            leadership_messages.LeaderAndIsrRequest,
+            leadership_messages.StopReplicaRequest,
+            leadership_messages.UpdateMetadataRequest,
+        }
     ),
     TO_CONTROLLER: TO_A_CONTROLLER,
     CLIENT: Kinds(
         {
-            leadership.MetadataRequest,
-            replication.ProduceRequest,
-            replication.FetchRequest,
-            replication.ListOffsetsRequest,
-            replication.OffsetForLeaderEpochRequest,
-            replication.InitProducerIdRequest,
+            leadership_messages.MetadataRequest,
+            replication_messages.ProduceRequest,
+            replication_messages.FetchRequest,
+            replication_messages.ListOffsetsRequest,
+            replication_messages.OffsetForLeaderEpochRequest,
+            replication_messages.InitProducerIdRequest,
             groups.FindCoordinatorRequest,
             groups.OffsetCommitRequest,
             groups.OffsetFetchRequest,
@@ -75,17 +86,17 @@ HEARD_BY_BROKER: Final[Heard] = {
             groups.OffsetDeleteRequest,
         }
     ),
-    OBSERVE: Kinds({leadership.ObserveMetadataRequest}),
+    OBSERVE: Kinds({leadership_messages.ObserveMetadataRequest}),
 }
-HEARD_BY_CONTROLLER: Final[Heard] = {TO_CONTROLLER: TO_A_CONTROLLER}
-HEARD_BY_SESSION_SERVER: Final[Heard] = {
+ACCEPTED_BY_CONTROLLER: Final[AcceptedMessages] = {TO_CONTROLLER: TO_A_CONTROLLER}
+ACCEPTED_BY_SESSION_SERVER: Final[AcceptedMessages] = {
     SESSION: Kinds(
         {
-            session.ConnectRequest,
-            session.SessionRequest,
-            session.PingRequest,
-            session.CloseSessionRequest,
-            session.SetWatchesRequest,
+            session_messages.ConnectRequest,
+            session_messages.SessionRequest,
+            session_messages.PingRequest,
+            session_messages.CloseSessionRequest,
+            session_messages.SetWatchesRequest,
         }
     ),
     ENSEMBLE: Kinds(
@@ -101,30 +112,30 @@ HEARD_BY_SESSION_SERVER: Final[Heard] = {
             ensemble.CatchUp,
         }
     ),
-    OBSERVE: Kinds({session.ObserveRequest}),
+    OBSERVE: Kinds({session_messages.ObserveRequest}),
 }
-HEARD_BY_CLIENT: Final[Heard] = {
+ACCEPTED_BY_CLIENT: Final[AcceptedMessages] = {
     CLIENT: Kinds(
         {
-            workload.ClientProduceRequest,
-            workload.ClientFetchRequest,
-            workload.ClientMetadataRequest,
-            workload.StartWorkloadRequest,
-            workload.StopWorkloadRequest,
-            workload.WorkloadReportsRequest,
+            workload_messages.ClientProduceRequest,
+            workload_messages.ClientFetchRequest,
+            workload_messages.ClientMetadataRequest,
+            workload_messages.StartWorkloadRequest,
+            workload_messages.StopWorkloadRequest,
+            workload_messages.WorkloadReportsRequest,
             consuming.ClientConsumeRequest,
             consuming.ClientCommitRequest,
             consuming.ClientCommittedRequest,
         }
     )
 }
-HEARD_BY_PLAYER: Final[Heard] = {}
+ACCEPTED_BY_PLAYER: Final[AcceptedMessages] = {}
 """The player accepts no connections."""
 
-TOLD_UNASKED: Final[Heard] = {
-    SESSION: Kinds({session.WatchFired}),
-    OBSERVE: Kinds({session.Observed, leadership.MetadataObserved}),
-    CLIENT: Kinds({workload.ClientAttempt}),
+UNSOLICITED: Final[AcceptedMessages] = {
+    SESSION: Kinds({session_messages.WatchFired}),
+    OBSERVE: Kinds({session_messages.Observed, leadership_messages.MetadataObserved}),
+    CLIENT: Kinds({workload_messages.ClientAttempt}),
     ENSEMBLE: Kinds(
         {
             ensemble.Vote,
@@ -144,10 +155,10 @@ TOLD_UNASKED: Final[Heard] = {
 
 
 @runtime_checkable
-class Hears(Protocol):
+class AcceptsMessages(Protocol):
     """A machine that declares the messages it accepts; other machines accept all."""
 
-    HEARD: ClassVar[Heard]
+    ACCEPTED_MESSAGES: ClassVar[AcceptedMessages]
 
 
 class OutOfPlace(Exception):
@@ -159,9 +170,9 @@ class Conversation:
 
     __slots__ = ("_accepted", "_outstanding", "_purpose")
 
-    def __init__(self, accepted: Heard, purpose: str, *, opened: bool) -> None:
+    def __init__(self, accepted: AcceptedMessages, purpose: str, *, opened: bool) -> None:
         self._purpose = purpose
-        self._accepted = (TOLD_UNASKED if opened else accepted).get(purpose, frozenset())
+        self._accepted = (UNSOLICITED if opened else accepted).get(purpose, frozenset())
         self._outstanding: Counter[tuple[int, int]] = Counter()
         """{(API key, correlation id): requests without a response}."""
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 
 
 class Frame(msgspec.Struct, frozen=True):

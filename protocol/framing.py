@@ -15,8 +15,8 @@ import msgspec
 
 from protocol.frame import Frame
 from protocol.messages import REGISTRY
-from protocol.messages.base import DIRECTIONS, Message
 from protocol.messages.control import Hello
+from protocol.messages.message_base import DIRECTIONS, Message
 from protocol.undecodable import UNDECODABLE, why
 
 MAX_FRAME_BYTES = 32 * 1024 * 1024

@@ -17,8 +17,8 @@ import msgspec
 
 from protocol.events import Event
 from protocol.kinds import ExitKind
-from protocol.messages.base import Message
-from protocol.messages.status import NodeStatus
+from protocol.messages.message_base import Message
+from protocol.messages.status_messages import NodeStatus
 
 TimerKey = tuple[str | int, ...]
 """A timer's name, its owner's first: ("isr-shrink",), ("fetch-wait", 17). A reset moves it."""
@@ -169,7 +169,7 @@ class Machine(Protocol):
 
 
 @runtime_checkable
-class TellsStatus(Protocol):
+class ReportsStatus(Protocol):
     """A machine that reports its status, also before its first input. Reading changes nothing."""
 
     def status(self, now: Now) -> NodeStatus: ...

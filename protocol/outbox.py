@@ -22,7 +22,7 @@ from protocol.machine import (
     TimerFired,
     TimerKey,
 )
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 
 Owner = Callable[[Now, ConnectionEvent, "Outbox"], None]
 """Callback for inputs of a connection."""

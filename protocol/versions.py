@@ -183,7 +183,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """E3+: requests carry the current leader epoch and are fenced by it (semantics 2.2)."""
     has_epoch_cache: bool
     """0.11+ (record format): leader-epoch-checkpoint is kept. Older records have no epoch."""
-    cuts_without_asking: bool
+    truncates_without_epoch_request: bool
     """2.1+ (binary): a follower without epochs truncates to the high watermark immediately.
 
     Before, it requests the epoch's end, and gets none.
@@ -354,7 +354,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     (semantics 1.6)
     """
-    looks_after_parked_requests_last: bool
+    completes_delayed_requests_last: bool
     """2.7+: the response to a produce precedes the completions by its append (KAFKA-8334)."""
     high_watermark_needs_moved_follower: bool
     """2.4+: a follower's fetch moves the high watermark only at another offset than before."""
@@ -416,7 +416,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.3+: a new controller moves replicas on dead brokers offline first (KAFKA-3143)."""
     sole_isr_member_kept: bool
     """1.1+: the ISR's last member always stays; before, only with unclean election off."""
-    tells_all_who_lives: bool
+    live_brokers_to_all: bool
     """0.9+: every broker receives metadata when a broker joins, or leaves without leaderships."""
     shutdown_elects_by_isr: bool
     """Up to 0.9: a controlled shutdown elects the first remaining ISR member.
@@ -455,7 +455,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """Form of a topic configuration's notification: 0 its name (0.8.2), 1 (0.9), 2 (0.10.1+)."""
     settings_change_while_running: bool
     """1.1+: some broker settings can be altered at run time (KIP-226)."""
-    logs_forget_what_topics_say: bool
+    topic_config_lost_on_reload: bool
     """Up to 2.3: a change of broker settings makes a log forget its topic's overrides.
 
     The next change overrides them, too (KAFKA-9254).
@@ -478,7 +478,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.6+: a null in AlterConfigs returns 42 with its setting's name; before, -1."""
     altered_topics_are_looked_for: bool
     """2.7+: AlterConfigs of a missing topic returns 3; before, -1."""
-    elections_that_are_not_needed_are_told: bool
+    reports_unneeded_elections: bool
     """2.4+ (KIP-460): ElectLeaders returns 84 if the preferred leader already leads.
 
     Before, success.
@@ -529,7 +529,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     Before, only leaders on the failed brokers.
     """
-    hears_of_isr_changes: bool
+    watches_isr_changes: bool
     """0.9+: the controller watches `/isr_change_notification` (KAFKA-1367).
 
     Brokers create the path.
@@ -546,17 +546,17 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     Before, an empty list of partitions meant all of them.
     """
-    tells_of_all_deletions: bool
+    metadata_repeats_deletions: bool
     """Up to 1.1: every UpdateMetadata includes all partitions under deletion (leader -2).
 
     Later, only one about these partitions.
     """
-    hears_of_created_reassignments_only: bool
+    watches_created_reassignments_only: bool
     """1.1+: the controller reads `/admin/reassign_partitions` when it is created.
 
     And after its own deletion of it; before, at each change, for moves that have not begun.
     """
-    added_replicas_are_told_at_once_that_they_are_new: bool
+    new_replicas_flagged_immediately: bool
     """2.7+: a reassignment's first LeaderAndIsr marks added replicas as new (isNew).
 
     Before, only the next does, too late: a broker that lost a log directory then counts them as offline.
@@ -631,7 +631,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     1 until 2.0, 2 from 2.1 (KIP-211), 3 from 2.3, which has static members (KIP-345).
     """
-    loading_coordinator_says_so: bool
+    loading_coordinator_reports_loading: bool
     """2.0+: a coordinator that loads its partition returns 14; before, 16 (no coordinator)."""
     offsets_loaded_to_log_end: bool
     """0.11+: a new coordinator loads its partition to the log end.
@@ -655,7 +655,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.3+ (KIP-345): a member with a group.instance.id keeps its place when it returns."""
     refuses_static_members: bool
     """2.3+ with an older inter.broker.protocol.version: a group.instance.id returns 35."""
-    full_groups_count_who_waits: bool
+    full_groups_count_joining_members: bool
     """2.6+: while a group is prepared, group.max.size counts joining members (KAFKA-9885).
 
     Before, all members.
@@ -671,7 +671,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """
     unsynced_members_are_removed: bool
     """2.8+ (KAFKA-12890): a member must request its assignment within the rebalance time-out."""
-    nobody_commits_while_assigning: bool
+    commits_refused_while_assigning: bool
     """Up to 2.3: while the leader assigns, every commit returns 27.
 
     Later, unknown members receive their own error.
@@ -710,14 +710,14 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     In 0.10.2 the damage fails the whole response.
     """
-    client_tells_of_truncation: bool
+    client_reports_truncation: bool
     """2.6+: without a reset policy poll() throws LogTruncationException.
 
     In 2.3 to 2.5 that exception is lost.
     """
     client_batches_expire: bool
     """0.10.2+ (in Kafka since 0.9, KIP-19): an unsendable batch expires; in 0.8.2 it waits."""
-    client_asks_connected_first: bool
+    client_prefers_connected_brokers: bool
     """2.3+: a client sends requests for any broker to a connected one with capacity.
 
     Before, to an unconnected one rather than a busy one.
@@ -751,7 +751,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """2.0+: a commit that returns 3 is retried; before, it fails."""
     client_stays_member_when_commit_meets_rebalance: bool
     """2.4+: a member whose commit returns 27 rejoins with its id; before, as a new member."""
-    client_tells_lost_partitions: bool
+    client_reports_lost_partitions: bool
     """2.4+: partitions of a removed member are lost; before, revoked as usual (KIP-429)."""
     client_reads_while_it_joins: bool
     """2.5+: poll() also returns records while the consumer joins its group.
@@ -804,7 +804,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     From 1.0 (KIP-112) only the last one does.
     """
-    hears_of_log_dirs: bool
+    watches_log_dir_failures: bool
     """1.0+: the controller queries a broker that lost a log directory for replicas (KIP-112)."""
 
     # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
@@ -919,7 +919,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     UpdateMetadata reports the one before, and consumers with epochs are fenced (KafkaController.updateLeaderEpoch).
     """
 
-    shutting_down_leader_not_told: bool
+    leader_and_isr_skips_leaving_leader: bool
     """1.1 to 2.0: a controlled shutdown's LeaderAndIsr omits stopping brokers (KAFKA-7482).
 
     The old leader accepts writes until its process ends (PartitionStateMachine.leaderForControlledShutdown).
@@ -1020,7 +1020,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         consumer_fetch_version=12 if bin_since("0.10.2") else 0,
         fences_by_epoch=ibp_since("2.1"),
         has_epoch_cache=magic >= 2,
-        cuts_without_asking=bin_since("2.1"),
+        truncates_without_epoch_request=bin_since("2.1"),
         drops_answers_of_older_epochs=bin_since("2.1"),
         fetch_start_at_log_end=bin_within("0.11", "1.0"),
         assigns_epoch_on_election=bin_since("2.0.1") and magic >= 2,
@@ -1069,7 +1069,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         lag_by_messages=b == "0.8.2",
         shrink_check_full_period=not bin_since("0.10.2"),
         fetch_blocks_on_partition_lock=bin_since("2.1"),
-        looks_after_parked_requests_last=bin_since("2.7"),
+        completes_delayed_requests_last=bin_since("2.7"),
         high_watermark_needs_moved_follower=bin_since("2.4"),
         fetch_above_high_watermark_fails=not bin_since("0.10.2"),
         unassigned_follower_fails_fetch=not bin_since("1.0"),
@@ -1087,7 +1087,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         broker_epochs=bin_since("2.2"),
         startup_offlines_dead_replicas=bin_since("2.3"),
         sole_isr_member_kept=bin_since("1.1"),
-        tells_all_who_lives=bin_since("0.10.2"),
+        live_brokers_to_all=bin_since("0.10.2"),
         shutdown_elects_by_isr=not bin_since("0.10.2"),
         shutdown_leaves_deletions_alone=bin_since("2.1"),
         resends_after_ms=100 if bin_since("0.10.2") else 300,
@@ -1099,14 +1099,14 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         registers_rack=bin_since("0.10.2"),
         config_change_form=2 if bin_since("0.10.2") else 0,
         settings_change_while_running=bin_since("1.1"),
-        logs_forget_what_topics_say=not bin_since("2.4"),
+        topic_config_lost_on_reload=not bin_since("2.4"),
         keeps_flush_ms_that_was_removed=not bin_since("2.6"),
         unknown_topics_have_no_settings=bin_since("2.0.0"),
         no_names_mean_all_settings=bin_since("2.7"),
         altered_by_synonym=not bin_since("2.6"),
         names_settings_without_value=bin_since("2.6"),
         altered_topics_are_looked_for=bin_since("2.7"),
-        elections_that_are_not_needed_are_told=bin_since("2.4"),
+        reports_unneeded_elections=bin_since("2.4"),
         enables_unclean_election_of_all_at_once=bin_since("2.0.0"),
         enables_unclean_election_at_once=bin_since("2.1"),
         resigns_in_every_session=not bin_since("0.10.2"),
@@ -1118,13 +1118,13 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         serves_after_registration=bin_since("1.0"),
         registers_beside_controller=bin_within("0.11", "1.0"),
         offline_leaders_by_liveness=bin_since("1.0"),
-        hears_of_isr_changes=bin_since("0.10.2"),
+        watches_isr_changes=bin_since("0.10.2"),
         deletes_old_notifications=bin_since("1.1"),
         preferred_election_moves_leader_to_itself=bin_within("1.1", "2.1"),
         metadata_updates_brokers_only=bin_since("2.2"),
-        tells_of_all_deletions=not bin_since("2.0.0"),
-        hears_of_created_reassignments_only=bin_since("1.1"),
-        added_replicas_are_told_at_once_that_they_are_new=bin_since("2.7"),
+        metadata_repeats_deletions=not bin_since("2.0.0"),
+        watches_created_reassignments_only=bin_since("1.1"),
+        new_replicas_flagged_immediately=bin_since("2.7"),
         successor_gives_up_moves_of_deleted_topics=bin_since("1.1"),
         topic_znode_keeps_reassignment=bin_since("2.4"),
         leader_and_isr_version=ibp_newest((("1.0", 1), ("2.2", 2), ("2.4", 4))),
@@ -1144,7 +1144,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         group_coordinator=bin_since("0.10.2"),
         offset_commit_value_version=3 if ibp_since("2.1") else 1,
         group_metadata_value_version=3 if ibp_since("2.3") else 2 if ibp_since("2.1") else 1,
-        loading_coordinator_says_so=bin_since("2.0.0"),
+        loading_coordinator_reports_loading=bin_since("2.0.0"),
         offsets_loaded_to_log_end=bin_since("0.11"),
         offsets_topic_needs_all_brokers=bin_since("0.11"),
         first_rebalance_waits=bin_since("0.11"),
@@ -1153,12 +1153,12 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         completing_rebalance_name=bin_since("1.1"),
         static_members=bin_since("2.3"),
         refuses_static_members=bin_since("2.3") and not ibp_since("2.3"),
-        full_groups_count_who_waits=bin_since("2.6"),
+        full_groups_count_joining_members=bin_since("2.6"),
         full_groups_forget_instances=bin_within("2.3", "2.7"),
         static_rejoin_is_stored=bin_since("2.6"),
         static_rejoin_while_assigning_rebalances=bin_since("2.5"),
         unsynced_members_are_removed=bin_since("2.8"),
-        nobody_commits_while_assigning=not bin_since("2.4"),
+        commits_refused_while_assigning=not bin_since("2.4"),
         heartbeats_while_assigning=bin_since("2.6"),
         consumer_epoch_validation=bin_since("2.3"),
         client_ignores_older_epochs=bin_since("2.2"),
@@ -1170,9 +1170,9 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_ignores_failures_of_old_epochs=bin_within("2.5", "2.6"),
         client_numbers_idle_partitions_on=bin_within("2.5", "2.6"),
         client_gives_what_precedes_damage=bin_since("0.11"),
-        client_tells_of_truncation=bin_since("2.6"),
+        client_reports_truncation=bin_since("2.6"),
         client_batches_expire=bin_since("0.10.2"),
-        client_asks_connected_first=bin_since("2.3"),
+        client_prefers_connected_brokers=bin_since("2.3"),
         client_connects_to_least_recent=bin_since("2.7"),
         client_pause_counts_from_attempt=not bin_since("0.10.2"),
         client_pauses_grow=bin_since("1.0"),
@@ -1180,7 +1180,7 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         client_join_waits_for_rebalance=bin_since("2.0.0"),
         client_retries_commits_to_unknown_topics=bin_since("2.0.0"),
         client_stays_member_when_commit_meets_rebalance=bin_since("2.4"),
-        client_tells_lost_partitions=bin_since("2.4"),
+        client_reports_lost_partitions=bin_since("2.4"),
         client_reads_while_it_joins=bin_since("2.5"),
         client_resets_block_poll=bin_within("0.10.2", "1.0"),
         client_heartbeats_while_rebalancing=bin_since("2.6"),
@@ -1193,10 +1193,10 @@ def gates_for(binary: str, inter_broker_protocol: str | None = None, message_for
         removes_refused_deletions=bin_since("0.10.2"),
         forgets_offsets_of_deleted_topics=bin_since("0.10.2"),
         storage_failure_kills_broker=not ibp_since("1.0"),
-        hears_of_log_dirs=bin_since("1.0"),
+        watches_log_dir_failures=bin_since("1.0"),
         disabled_deletions_reported=not bin_since("0.10.2"),
         reassignment_epoch_not_remembered=not bin_since("2.4"),
-        shutting_down_leader_not_told=bin_within("1.1", "2.0.1"),
+        leader_and_isr_skips_leaving_leader=bin_within("1.1", "2.0.1"),
         reelected_controller_repeats_reassignments=not bin_since("0.11"),
         unsent_batch_stays=bin_since("2.1"),
         growth_while_deleted_taken_back=bin_since("2.0.0"),

@@ -228,6 +228,6 @@ class Runner:
         finally:
             ready.goes_on = False
 
-    def who_waits(self) -> list[Waiting]:
+    def waiting_tasks(self) -> list[Waiting]:
         """All waits, the longest first."""
         return [Waiting(one.who, one.does, one.waits_for, one.since_ms) for one in self.waiting]

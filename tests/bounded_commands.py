@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, NoReturn
 
 import pytest
 
-from emulator import last_resort
+from emulator import toplevel_errors
 from emulator.cli.app import _command
 from emulator.exit_codes import HELD
 from emulator.runs import simulated
@@ -36,7 +36,7 @@ def ended(words: Sequence[str]) -> Ended:
     out, err = _stream(), _stream()
     with redirect_stdout(out), redirect_stderr(err), _interrupted_after(CPU_S):
         try:
-            code = last_resort.ended("faultline", lambda: _command(list(words)))
+            code = toplevel_errors.ended("faultline", lambda: _command(list(words)))
         except SystemExit as exits:
             code = exits.code if isinstance(exits.code, int) else 1
         except KeyboardInterrupt:
@@ -74,15 +74,15 @@ def bound_commands(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Let commands start no Java and no node, and play on one core, within a test.
 
     `home`: what they take for the user's directories."""
-    from audit import commands, session
-    from emulator.cli.commands import live_up, run
+    from audit import commands, spark_session
+    from emulator.cli.commands import live_up, run_scenario
     from emulator.cluster.launch import NotUp
 
     def not_up(*_: object) -> NoReturn:
         raise NotUp("a test starts no cluster")
 
     def no_java(*_: object, **__: object) -> NoReturn:
-        raise session.GatewayError("a test starts no Java")
+        raise spark_session.GatewayError("a test starts no Java")
 
     def raised(program: str, error: BaseException, log: str = "") -> NoReturn:
         raise NoEnding(f"ends with 70: {type(error).__name__}: {error}") from error
@@ -94,11 +94,11 @@ def bound_commands(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(home / "java"))
     (home / "java").mkdir(exist_ok=True)
     (home / "java" / "release").write_text('JAVA_VERSION="25"\n')
-    for module in (commands, session):
+    for module in (commands, spark_session):
         monkeypatch.setattr(module, "start_gateway", no_java)
-    monkeypatch.setattr(run, "_run_network", lambda *_: HELD)
+    monkeypatch.setattr(run_scenario, "_run_network", lambda *_: HELD)
     monkeypatch.setattr(live_up, "launch", not_up)
-    monkeypatch.setattr(last_resort, "bug", raised)
+    monkeypatch.setattr(toplevel_errors, "bug", raised)
     monkeypatch.setattr(simulated, "MAX_MS", RUN_MS_MAX)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))

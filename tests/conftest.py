@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from emulator.compiled import PURE_VARIABLE
+from emulator.compiled_modules import PURE_VARIABLE
 from tests.door import rust_client
 from tests.patience import HANGS_S
 from tests.punctual import NO_PUNCTUAL_TIMERS
@@ -100,7 +100,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 @pytest.fixture(scope="session")
 def spark(gateway: Gateway) -> SparkSession:
     """A Spark session in which queries leave nothing."""
-    from audit.session import spark_session
+    from audit.spark_session import spark_session
 
     return spark_session(gateway)
 

@@ -16,8 +16,8 @@ from emulator.scenario.load import KEYS as FILE_KEYS
 from emulator.scenario.step_reader import LINK_KEYS
 from emulator.scenario.verbs import VERBS
 from emulator.scenario.waits import KEYS as WAIT_KEYS
-from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import BROKER, CONSUMER, PRODUCER, TOPIC
+from emulator.settings.setting_registry import BY_SCOPE
 
 Field = tuple[str, str]
 """A part of the file (a verb, a subject, `file`, `settings`, ...), and a key of it."""

@@ -6,8 +6,8 @@ Used by the property "whatever `scenarios check` accepts ends with 0 to 3, whate
 from pathlib import Path
 from typing import Final
 
-from emulator import last_resort
-from emulator.cli.commands.run import RunOptions, run_command
+from emulator import toplevel_errors
+from emulator.cli.commands.run_scenario import RunOptions, run_command
 from emulator.cli.commands.scenarios import faults_of
 
 ENDINGS: Final = (0, 1, 2, 3)
@@ -46,7 +46,7 @@ def exit_code(work: object) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except Exception as error:
-        causes = [last_resort.worlds_fault(leaf) for leaf in last_resort.leaves(error)]
+        causes = [toplevel_errors.worlds_fault(leaf) for leaf in toplevel_errors.leaves(error)]
         if None in causes:
             raise
         return causes[0][0] if causes[0] is not None else 0

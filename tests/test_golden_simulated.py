@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.seeds import SeedsAsked, Worker
+from emulator.judging.seed_runs import SeedsOptions, Worker
 from emulator.packaged import GOLDEN
 
 SEEDS = (range(1, 6), pytest.param(range(6, 101), marks=pytest.mark.slow))
@@ -24,7 +24,7 @@ def played(folder: str) -> Path:
 
 @cache
 def _worker(folder: str) -> Worker:
-    return Worker(SeedsAsked(str(played(folder))))
+    return Worker(SeedsOptions(str(played(folder))))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.judging.schedules import Judged, judge, reaches, schedules
+from emulator.judging.schedule_judging import Judged, judge, reaches, schedules
 
 pytestmark = pytest.mark.xdist_group("random-schedules")  # one process plays them (`now`)
 

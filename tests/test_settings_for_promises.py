@@ -16,9 +16,9 @@ from benchmarks.settings_for_promises import (
     played_in,
     version_plan,
 )
-from docs.generate.promises import replay, size_of
+from docs.generate.settings_for_promises_page import replay, size_of
+from emulator.judging.advice.advice_runs import AdviceWorker
 from emulator.judging.advice.outcomes import Outcome
-from emulator.judging.advice.playing import AdviceWorker
 
 SEED = 14
 AGAIN = "python -m benchmarks.settings_for_promises VERSION, make docs"

@@ -2,9 +2,9 @@
 
 Evidence missing: unknown.
 
-A check is two queries over the tables of `audit.facts`. `violations` has one row per violation: VIOLATION_COLUMNS.
-`evidence` has one row per place that cannot be judged: EVIDENCE_COLUMNS. A violation at such a place is not reported,
-because the missing evidence may refute it. `audit.judging` runs the queries of all checks at once.
+A check is two queries over the tables of `audit.table_catalog`. `violations` has one row per violation:
+VIOLATION_COLUMNS. `evidence` has one row per place that cannot be judged: EVIDENCE_COLUMNS. A violation at such a place
+is not reported, because the missing evidence may refute it. `audit.audit_run` runs the queries of all checks at once.
 
 They are SQL text because a run of ordinary size should be judged in a second or two. One text is parsed and analysed
 once; the same query built from column objects costs thousands of calls into Java, more than the query itself.

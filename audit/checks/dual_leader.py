@@ -8,7 +8,7 @@ on for the milliseconds until it learns of the election, and Kafka has no way to
 """
 
 from audit.checks.check import Check
-from audit.offices import HOW_LONG
+from audit.leadership_terms import HOW_LONG
 
 _WINDOW = "topic, partition, stale, stale_epoch, newer, newer_epoch, from_ms, to_ms"
 

@@ -14,7 +14,7 @@ are ignored; of a cache, its newest 32 entries count.
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
-from protocol.events.logs import EPOCHS_TOLD_MAX
+from protocol.events.log_events import EPOCHS_MAX
 
 _TELL = "event IN ('log_created', 'log_loaded', 'log_truncated', 'log_start_moved', 'leader_epoch_began')"
 
@@ -51,7 +51,7 @@ JOIN (
 WHERE leader_epoch >= 0 AND first_offset IS NOT NULL AND log_end > kept_from
   AND NOT array_contains(split(epochs, ' '), concat(leader_epoch, ':', greatest(first_offset, kept_from)))
   -- older than the oldest of as many as are told
-  AND NOT (size(split(epochs, ' ')) >= {EPOCHS_TOLD_MAX}
+  AND NOT (size(split(epochs, ' ')) >= {EPOCHS_MAX}
     AND leader_epoch < try_cast(substring_index(epochs, ':', 1) AS BIGINT))
 """
 

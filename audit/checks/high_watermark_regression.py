@@ -5,7 +5,7 @@ offset read twice must have the same (leader epoch, digest).
 """
 
 from audit.checks.check import Check
-from audit.stretches import LEADER, disordered_of
+from audit.monotonic_runs import LEADER, disordered_of
 
 # In a big run those leaders are looked at that may have moved back.
 _MOVED_BACK = f"""

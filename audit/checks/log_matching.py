@@ -7,7 +7,7 @@ property of replicated logs). Batches of formats without an epoch are ignored.
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
-from audit.odd_places import AT
+from audit.suspect_offsets import AT
 
 VIOLATIONS = f"""
 SELECT run, topic, partition, base_offset AS offset,

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from audit.checks.check import Check
-from audit.checks.registry import CHECKS
+from audit.checks.check_registry import CHECKS
 from audit.input import AuditInputError
 from emulator.regular_files import reason
 

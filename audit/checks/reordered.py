@@ -13,14 +13,14 @@ own, and an idempotent producer's gets the offset of the first: it counts from t
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LEADERS
 from audit.lost import EACH_RECORD
-from audit.stretches import PRODUCER, disordered_of
+from audit.monotonic_runs import PRODUCER, disordered_of
 
 _ACKNOWLEDGED = "kind = 'produce' AND outcome = 'ok' AND offset >= 0 AND NOT gone"
 _NUMBER = "CAST(substring_index(operation, ':', -1) AS BIGINT)"
 _EARLIER = f"ORDER BY incarnation, {_NUMBER} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
 
 # Of a big run only what takes part in a fall of offsets is compared with the log: a table of those producers of whom
-# `audit.stretches` knows no better, told apart by a number. `lowest`: the lowest that any of its offsets falls to.
+# `audit.monotonic_runs` knows no better, told apart by a number. `lowest`: the lowest that any of its offsets falls to.
 FALLS = f"""
 SELECT producer, min(offset) AS lowest
 FROM (

@@ -11,8 +11,8 @@ run that ends with it either was not healed or has met one of Kafka's truncation
 
 from audit.checks.check import Check
 from audit.checks.log_evidence import UNREADABLE_LOGS
-from audit.odd_places import AT
-from audit.settled import ISR_MS
+from audit.settled_tables import ISR_MS
+from audit.suspect_offsets import AT
 
 # Epoch and digest as one number, ordered by epoch (a digest is 32 bits): numbers are what Spark aggregates fastest.
 # Two logs that differ have, at the first such offset, the start of a batch in both: below it they are equal, batch by

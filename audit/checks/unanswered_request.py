@@ -9,7 +9,7 @@ broker. Where links were broken it is at least the client's own timeout, because
 from the send, the last heal, start, or first traffic since (liveness: availability in Jepsen's sense; TLA+: requests
 lead to answers, weakly fair). A row is one attempt that waited longer, whether a response came then or not. An attempt
 whose connection was lost in time, or of a client's process that has ended, is none. Judged only in runs with a long
-enough quiescent period (`audit.settled`), otherwise skipped.
+enough quiescent period (`audit.settled_tables`), otherwise skipped.
 """
 
 from audit.checks.check import Check

@@ -8,11 +8,11 @@ ISR from the controller (2.7 on), `request.timeout.ms` comes on top, because a r
 repeated no sooner (semantics 1.6, 11.8). Where links were broken, that or `replica.socket.timeout.ms` does, because a
 follower may wait so long on a dead connection. A row is a state with fewer in-sync replicas than the partition's final
 assignment, that lasted longer, counted from the assignment. Judged only in runs with a long enough quiescent period
-(`audit.settled`), otherwise skipped.
+(`audit.settled_tables`), otherwise skipped.
 """
 
 from audit.checks.check import Check
-from audit.settled import ISR_MS
+from audit.settled_tables import ISR_MS
 
 BOUND = ISR_MS
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from audit.commands import spark_of
-from audit.following.follow import Follow
+from audit.following.follow_stream import Follow
+from audit.following.live_audit_output import Telling
 from audit.following.stream import STREAM_SETTINGS, streaming
-from audit.following.telling import Telling
 from audit.input import AuditInputError, find_run
-from audit.session import GatewayError, NoJavaError, SparkFailed
+from audit.spark_session import GatewayError, NoJavaError, SparkFailed
 from emulator.exit_codes import UNKNOWN, UNUSABLE
-from emulator.layout import shown
+from emulator.run_layout import shown
 
 
 def follow_command(run: Path, lives: Callable[[], bool], *, master: str, json: bool) -> int:

@@ -16,7 +16,7 @@ from typing import Final
 from audit.following.answers import Answers
 from audit.following.event import DEADLY_FAULTS, Event
 from audit.following.finding import Findings, Line, Seen
-from audit.following.logs import Acknowledged, Logs
+from audit.following.followed_logs import Acknowledged, Logs
 from audit.following.windows import CONTROLLER, Led, Offices
 from emulator.judging.findings import Note
 from emulator.judging.standstills import Watch
@@ -219,7 +219,7 @@ class Followed:
         return at_ms <= max(self._removed.get(topic, (float("-inf"),)))
 
     def _office(self, place: tuple[str, int]) -> tuple[str, str, int]:
-        """Key of the partition's leadership, distinct per incarnation of its topic (`audit.lives`)."""
+        """Key of the partition's leadership, distinct per incarnation of its topic (`audit.topic_incarnations`)."""
         topic, partition = place
         lives = len(self._removed.get(topic, ()))
         return "leader", f"{topic}#{lives}" if lives else topic, partition

@@ -4,9 +4,9 @@ Broken lines are counted.
 
 Spark's file source takes whole new files and never reads one again, so appended lines reach it as files of their own:
 the lines of one `tail` become one file, each behind the name of its file. Spark parses them, finds lines that are no
-events (`audit.events.problem_of`, as for a whole run), and returns the followed events. (Spark's Python Data Source
-would allow byte positions as offsets. It needs PyArrow, 170 MiB on disk, and ten processes of Python beside the virtual
-machine, 0.6 GiB; a step took twice as long.)
+events (`audit.event_lines.problem_of`, as for a whole run), and returns the followed events. (Spark's Python Data
+Source would allow byte positions as offsets. It needs PyArrow, 170 MiB on disk, and ten processes of Python beside the
+virtual machine, 0.6 GiB; a step took twice as long.)
 
 Spark keeps a list of all files that it ever took. So after QUERY_STEPS steps another query takes over, with a list of
 its own, and nothing grows with the length of the run.
@@ -25,14 +25,14 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from audit.events import FILE, LINE_SHOWN_MAX, LONGEST_LINE, PROBLEM, UNPARSED, problem_of, spark_schema
-from audit.families import COLUMNS
+from audit.event_groups import COLUMNS
+from audit.event_lines import FILE, LINE_SHOWN_MAX, LONGEST_LINE, PROBLEM, UNPARSED, problem_of, spark_schema
 from audit.following.event import FOLLOWED, PATHS, PRODUCES, Event
 from audit.following.tail import Piece
 from audit.input import RunDirectory
 from emulator.regular_files import write_whole
 from protocol.events import ENVELOPE
-from protocol.events.reading import LINE_BYTES_MAX
+from protocol.events.event_parsing import LINE_BYTES_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

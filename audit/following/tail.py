@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
-from emulator.layout import WIRE_SUFFIX, event_paths, is_foreign
 from emulator.regular_files import open_regular, reason, refuse_foreign_link
-from protocol.events.reading import LINE_BYTES_MAX, at_ms_in
+from emulator.run_layout import WIRE_SUFFIX, event_paths, is_foreign
+from protocol.events.event_parsing import LINE_BYTES_MAX, at_ms_in
 
 CHUNK_BYTES: Final = 1 << 18
 TAKE_BYTES: Final = 4 << 20

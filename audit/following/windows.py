@@ -1,8 +1,8 @@
 """Overlapping terms of leaders or controllers, and the stale leader's appends in them. Pure.
 
-The windows are those of `audit.offices` for a whole run, and the violations those of the checks dual-leader and
-dual-controller. A term begins with a node's event that it leads (or controls), and ends with its opposite event or the
-node's death. Windows are rebuilt from all events of a place whenever there is a new one, in any order.
+The windows are those of `audit.leadership_terms` for a whole run, and the violations those of the checks dual-leader
+and dual-controller. A term begins with a node's event that it leads (or controls), and ends with its opposite event or
+the node's death. Windows are rebuilt from all events of a place whenever there is a new one, in any order.
 
 Terms that ended long ago are forgotten. Limits apply to statements per place, events of a node, and a leader's appends.
 """
@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from audit.following.committed import Committed, WrittenLate
 from audit.following.event import Event
 from audit.following.finding import Seen
+from audit.following.followed_commits import Committed, WrittenLate
 from protocol.ids import topic_partition_text
 
 LED_MAX: Final = 20_000
@@ -75,7 +75,7 @@ class Led(msgspec.Struct):
 
 
 class Window(NamedTuple):
-    """A window, as in `audit.offices`. `to_ms` None: it lasts."""
+    """A window, as in `audit.leadership_terms`. `to_ms` None: it lasts."""
 
     stale: Statement
     newer: Statement

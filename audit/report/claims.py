@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 
-from audit.report.kept import Event
 from audit.report.played import scenario_of
-from emulator.layout import OBSERVATIONS_FILE
+from audit.report.report_records import Event
 from emulator.regular_files import read_regular
-from emulator.runs.verdict import ExpectationVerdict, FaultVerdict
-from protocol.events.reading import TIME_MS_MAX
+from emulator.run_layout import OBSERVATIONS_FILE
+from emulator.runs.verdict_file import ExpectationVerdict, FaultVerdict
+from protocol.events.event_parsing import TIME_MS_MAX
 from protocol.events.record_values import values_in
 from protocol.undecodable import UNDECODABLE
 

@@ -6,12 +6,12 @@ from html import escape
 from typing import Any
 
 from audit.report.island import island
-from audit.report.layout import WIDTH, Layout
-from audit.report.logs import at_the_end, logs_of
-from audit.report.messages import CHATTER, KINDS, MESSAGES_MAX, Messages
+from audit.report.page_layout import WIDTH, Layout
+from audit.report.report_logs import at_the_end, logs_of
+from audit.report.report_messages import CHATTER, KINDS, MESSAGES_MAX, Messages
+from audit.report.report_timeline import Span, Timeline
 from audit.report.tables import table
-from audit.report.timeline import Span, Timeline
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 from protocol.ids import TopicPartition, topic_partition_text
 
 PARTITIONS_MAX = 8

@@ -1,6 +1,6 @@
 """Legend: every mark and colour of the picture with its single meaning."""
 
-from audit.report.picture import EPOCH_COLOURS
+from audit.report.report_svg import EPOCH_COLOURS
 
 _EPOCHS = "".join(f'<i class="box e{n}"></i>' for n in range(EPOCH_COLOURS))
 

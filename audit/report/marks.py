@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from html import escape
 
-from audit.report.layout import Lane
+from audit.report.page_layout import Lane
+from audit.report.report_timeline import Mark, Operation
 from audit.report.thinning import result_of
-from audit.report.timeline import Mark, Operation
 from protocol.errors import error_name
 
 LABEL_CHARS_MAX = 11

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from audit.report.timeline import Timeline
+from audit.report.report_timeline import Timeline
 
 MOMENTS_MAX = 500
 """Maximum of times; of more, a regular sample."""

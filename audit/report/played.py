@@ -6,11 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulator.layout import SCENARIO_FILE
 from emulator.regular_files import read_regular
+from emulator.run_layout import SCENARIO_FILE
 
 if TYPE_CHECKING:
-    from emulator.scenario.model import Scenario
+    from emulator.scenario.scenario_model import Scenario
 
 KNOWN_MAX = 16
 TEXT_BYTES_MAX = 1 << 20

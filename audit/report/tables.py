@@ -9,10 +9,10 @@ from typing import Any
 
 from audit.report.about import About
 from audit.report.claims import Claim, Claims
-from audit.report.links import Links
+from audit.report.report_links import Links
 from emulator.judging.measures import OUTSIDE
-from emulator.runs.verdict import Verdict
-from emulator.scenario.seen import seen_words
+from emulator.runs.verdict_file import Verdict
+from emulator.scenario.expectation_text import seen_words
 
 HELD: dict[Any, tuple[str, str]] = {
     True: ("✓ held", "good"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from audit.report.timeline import Band, Operation
+from audit.report.report_timeline import Band, Operation
 
 CLUSTER_PX = 7.0
 """Operations with one result that are closer than this are one mark."""

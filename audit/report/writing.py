@@ -7,13 +7,13 @@ from pathlib import Path
 from audit.input import AuditInputError, read_directory
 from audit.report.about import about_run
 from audit.report.claims import Claims
-from audit.report.kept import kept_events
-from audit.report.messages import read_messages
 from audit.report.moments import moments
-from audit.report.page import render
-from audit.report.reading import timeline_of
+from audit.report.report_input import timeline_of
+from audit.report.report_messages import read_messages
+from audit.report.report_page import render
+from audit.report.report_records import kept_events
 from emulator.regular_files import read_regular, reason, write_whole
-from emulator.runs.verdict import Verdict, from_json
+from emulator.runs.verdict_file import Verdict, from_json
 from protocol.undecodable import UNDECODABLE, why
 
 

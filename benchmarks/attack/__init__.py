@@ -7,7 +7,7 @@
     __main__         `python -m benchmarks.attack`
     `kafka_frames`   Kafka's frames, for the listener: invalid ones, and their effect
     `kafka_sockets`  the same to the listeners of a real cluster
-    `door`           `python -m benchmarks.attack.door`
+    `listener_attack`           `python -m benchmarks.attack.listener_attack`
     heavy_requests   the heaviest requests that a listener accepts, and their cost for a broker
     request_costs    `python -m benchmarks.attack.request_costs`
 """

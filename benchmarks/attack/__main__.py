@@ -19,17 +19,17 @@ from typing import Any
 import psutil
 import trio
 
-from benchmarks.attack.frames import Frames, decoded
+from benchmarks.attack.hostile_frames import Frames, decoded
 from benchmarks.attack.lines import Lines, understood
 from benchmarks.attack.sockets import Attackers, ports_of
-from benchmarks.figures import Figure, show, write
+from benchmarks.figure_records import Figure, show, write
 from emulator.cli.commands.live_up import UpOptions, prepared
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
+from emulator.cluster.cluster_registry import Found
 from emulator.cluster.control_client import ask
 from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
-from emulator.cluster.registry import Found
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 from protocol.ids import FIRST_OFFSET
 from tests.attack.strangers import silent
 
@@ -134,7 +134,7 @@ def in_process(count: int, seed: int) -> dict[str, int]:
         part = min(STEP, count - done)
         of_lines = int(part * LINES_SHARE)
         for prefix, became in (
-            ("frames", decoded(frames, part - of_lines)),
+            ("hostile_frames", decoded(frames, part - of_lines)),
             ("lines", understood(lines, of_lines)),
         ):
             for what, times in became.items():

@@ -19,8 +19,8 @@ from benchmarks.attack.kafka_frames import PLACE
 from emulator.worlds.network.door import codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
+from emulator.worlds.network.door.client_observer import Seen
 from emulator.worlds.network.door.request_decoder import ENTRIES_MAX
-from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.event_file import EventFile
 from emulator.worlds.network.mailbox import AnsweredHere
@@ -28,7 +28,7 @@ from protocol.events import Event
 from protocol.framing import ProtocolError
 from protocol.ids import BrokerId
 from protocol.machine import Now
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench

@@ -19,8 +19,8 @@ import msgspec
 from emulator.worlds.network.door import apis, codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
+from emulator.worlds.network.door.client_observer import Seen
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.door.translation import message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
@@ -28,9 +28,15 @@ from protocol.errors import ErrorCode
 from protocol.events import Event
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
 from protocol.ids import NO_OFFSET, BrokerId
-from protocol.messages.base import Message
-from protocol.messages.replication import FetchedPartition, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
-from protocol.messages.replication import ProduceResult as Result
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from protocol.messages.replication_messages import ProduceResult as Result
 from protocol.records.format import encode as encode_batch
 from protocol.versions import gates_for
 

@@ -4,7 +4,7 @@ import random
 from collections import Counter
 from typing import Final
 
-from emulator.cluster.requests import (
+from emulator.cluster.control_requests import (
     Heal,
     LinkFault,
     Malformed,

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from benchmarks.attack.heavy_requests import Broker, Cost, Heavy, heavy_requests, written
-from benchmarks.figures import Figure, show, write
-from emulator.last_resort import ended
+from benchmarks.figure_records import Figure, show, write
+from emulator.toplevel_errors import ended
 from emulator.worlds.network.door import apis
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.record_validation import (

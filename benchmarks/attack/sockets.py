@@ -14,34 +14,40 @@ from typing import Final
 import psutil
 import trio
 
-from benchmarks.attack.frames import Frames
+from benchmarks.attack.hostile_frames import Frames
 from benchmarks.attack.lines import Lines
-from emulator.cluster.requests import Malformed, decode_ask, decode_request, token_of
-from protocol.conversations import HEARD_BY_BROKER, HEARD_BY_CLIENT, HEARD_BY_SESSION_SERVER, Conversation, OutOfPlace
+from emulator.cluster.control_requests import Malformed, decode_ask, decode_request, token_of
+from protocol.conversations import (
+    ACCEPTED_BY_BROKER,
+    ACCEPTED_BY_CLIENT,
+    ACCEPTED_BY_SESSION_SERVER,
+    Conversation,
+    OutOfPlace,
+)
 from protocol.framing import ProtocolError, decode, encode
 from protocol.ids import Offset
-from protocol.messages.base import Message
 from protocol.messages.control import Hello
 from protocol.messages.groups import GroupPartition, OffsetFetchRequest
-from protocol.messages.leadership import MetadataRequest
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import MetadataRequest
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     FetchPartition,
     FetchRequest,
     ListOffsetsPartition,
     ListOffsetsRequest,
 )
-from protocol.messages.session import ConnectRequest, GetChildren, GetData, PingRequest, SessionRequest
-from protocol.messages.workload import StopWorkloadRequest, WorkloadReportsRequest
+from protocol.messages.session_messages import ConnectRequest, GetChildren, GetData, PingRequest, SessionRequest
+from protocol.messages.workload_messages import StopWorkloadRequest, WorkloadReportsRequest
 from protocol.purposes import ALL, CLIENT, CONTROL, SESSION
 
 CLOSED_WITHIN_S: Final = 60.0
 """On a machine that is busy."""
 PIPELINED: Final = 300
 VALID: Final = {
-    "broker": HEARD_BY_BROKER,
-    "session": HEARD_BY_SESSION_SERVER,
-    "client": HEARD_BY_CLIENT,
+    "broker": ACCEPTED_BY_BROKER,
+    "session": ACCEPTED_BY_SESSION_SERVER,
+    "client": ACCEPTED_BY_CLIENT,
     "observer": {},
 }
 HARMLESS: Final[dict[str, tuple[str, list[Message]]]] = {

@@ -4,8 +4,8 @@
     `one-broker.yml`        that cluster
     `pointed_kafka_python`  pytest plugins, imported in the clients' environment: they point the suites' fixtures to
     `pointed_aiokafka`      a running broker
-    `play`                  one suite against one version of Kafka: an environment, a cluster, pytest, its report
-    `page`                  the table in docs/kafka-clients.md: pure
+    `run_suites`                  one suite against one version of Kafka: an environment, a cluster, pytest, its report
+    `client_suites_page`                  the table in docs/kafka-clients.md: pure
     `__main__`              all of them
 
 A suite is a checkout of the client's repository. Nothing of it is here.

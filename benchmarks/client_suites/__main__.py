@@ -18,12 +18,12 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.client_suites.page import table, write_page
-from benchmarks.client_suites.play import NoSuite, Played, environment, play
+from benchmarks.client_suites.client_suites_page import table, write_page
+from benchmarks.client_suites.run_suites import NoSuite, Played, environment, play
 from benchmarks.client_suites.suites import SUITES
-from benchmarks.figures import Figure, write
+from benchmarks.figure_records import Figure, write
 from emulator.exit_codes import UNUSABLE
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 
 def figures_of(played: list[Played]) -> list[Figure]:

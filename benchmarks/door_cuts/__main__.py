@@ -20,15 +20,15 @@ from typing import Any
 
 import msgspec
 
+from audit.audited_run import audit_runs
 from audit.commands import DEFAULT_MASTER, spark_of
 from audit.input import find_runs
-from audit.run import audit_runs
-from benchmarks.door_cuts.compare import Compared, compare, produced_in, record_named
-from benchmarks.door_cuts.play import Witness, plan_of, play
-from benchmarks.figures import Figure, show, write
-from emulator.last_resort import ended
-from emulator.layout import EVENTS_FOLDER, event_paths
-from emulator.runs.verdict import Verdict
+from benchmarks.door_cuts.compare_answers import Compared, compare, produced_in, record_named
+from benchmarks.door_cuts.run_cuts import Witness, plan_of, play
+from benchmarks.figure_records import Figure, show, write
+from emulator.run_layout import EVENTS_FOLDER, event_paths
+from emulator.runs.verdict_file import Verdict
+from emulator.toplevel_errors import ended
 
 FULL: int = 50
 EVIDENCE_MAX: int = 100_000

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import msgspec
 
-from benchmarks.figures import machine
-from benchmarks.killed_processes.left import Home
+from benchmarks.figure_records import machine
+from benchmarks.killed_processes.remaining_processes import Home
 from benchmarks.killed_processes.trials import SCENARIO, Ordered, Place, Trial, played
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing, engine_version
 from emulator.worlds.packet_filter.rights import missing
 

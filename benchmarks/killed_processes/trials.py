@@ -15,9 +15,9 @@ from typing import Final
 import msgspec
 import psutil
 
-from benchmarks.killed_processes.left import Home, until
+from benchmarks.killed_processes.remaining_processes import Home, until
 from benchmarks.killed_processes.victims import found
-from emulator.layout import EVENTS_FOLDER
+from emulator.run_layout import EVENTS_FOLDER
 
 START_WAIT_S: Final = 15.0
 START_BOUND_S: Final = START_WAIT_S + 5.0

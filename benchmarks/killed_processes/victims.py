@@ -4,7 +4,7 @@ import contextlib
 
 import psutil
 
-from benchmarks.killed_processes.left import Home
+from benchmarks.killed_processes.remaining_processes import Home
 from emulator.cluster.ending import FORK_SERVER
 from emulator.worlds.containers.project import project_name
 from emulator.worlds.containers.removal import PROJECT_LABEL

@@ -2,7 +2,7 @@
 
     python -m benchmarks.soak [--minutes 60] [--rate 500] [--cut-every-s 60] [--cut-for-s 15] ...
 
-Reading order: `plan` (options, and the cuts' schedule), `memory` (each node's share of memory, sampled), `playing` (the
-run: up, topic, workloads, cuts, the end), `ledger` (clients' outcomes of each record against the logs on disk),
-`judging` (pure: the required results), `telling` (table and JSON), `__main__`.
+Reading order: `soak_plan` (options, and the cuts' schedule), `process_memory` (each node's share of memory, sampled),
+`soak_run` (the run: up, topic, workloads, cuts, the end), `ledger` (clients' outcomes of each record against the logs
+on disk), `soak_verdict` (pure: the required results), `soak_output` (table and JSON), `__main__`.
 """

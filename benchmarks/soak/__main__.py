@@ -20,27 +20,27 @@ from pathlib import Path
 
 from rich.console import Console
 
+from audit.audited_run import audit_runs, write_verdict
 from audit.commands import verdict_text
 from audit.input import AuditInputError, find_runs
 from audit.report import write_report
-from audit.run import audit_runs, write_verdict
-from audit.session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
-from benchmarks.soak import judging
+from audit.spark_session import GatewayError, NoJavaError, find_java, spark_session, start_gateway, tuning_for
+from benchmarks.soak import soak_verdict
 from benchmarks.soak.ledger import compare, event_bytes, lateness_of, read_ledger
-from benchmarks.soak.memory import SUPERVISOR, trend_of
-from benchmarks.soak.plan import Asked
-from benchmarks.soak.playing import NotDone, Played, Tell, play
-from benchmarks.soak.telling import RESULT_FILE, document, show, write
+from benchmarks.soak.process_memory import SUPERVISOR, trend_of
+from benchmarks.soak.soak_output import RESULT_FILE, document, show, write
+from benchmarks.soak.soak_plan import Asked
+from benchmarks.soak.soak_run import NotDone, Played, Tell, play
 from emulator.cli.commands.live_up import UNUSABLE_INPUT
 from emulator.cluster.launch import NotUp
 from emulator.cluster.specification import resolved
 from emulator.exit_codes import UNKNOWN, UNUSABLE
-from emulator.last_resort import ended
-from emulator.runs.living import DRIVERS, ENGINES
-from emulator.runs.time_outs import timer_limit_ms
-from emulator.runs.verdict import Verdict
+from emulator.runs.deployment_options import DRIVERS, ENGINES
+from emulator.runs.timeout_limits import timer_limit_ms
+from emulator.runs.verdict_file import Verdict
+from emulator.toplevel_errors import ended
 from emulator.topology import OBSERVER
-from emulator.worlds.cluster_file.files import named_topology, read_cluster_file
+from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
 
 INTERRUPTED = 130
 WRITTEN_FROM_MINUTES = 5.0
@@ -79,20 +79,20 @@ def judged(options: Asked, played: Played, tell: Tell, out: Console) -> int:
     size_bytes = event_bytes(played.run)
     checks = {name: check.verdict for name, check in verdict.checks.items()}
     limit_ms = timer_limit_ms(resolved(read_cluster_file(named_topology(options.topology)), None, {}))
-    judgements = judging.in_doubt(
+    judgements = soak_verdict.in_doubt(
         [
-            judging.judge_memory({name: it for name, it in trends.items() if name != SUPERVISOR}, played.hours),
-            judging.judge_accounts(played.reported, ledger.counts),
-            judging.judge_kept(kept, checks),
-            judging.judge_unknown(ledger.outside),
-            judging.judge_disk(size_bytes, played.reported.sent, played.hours),
-            judging.judge_cuts(played.cuts, played.planned),
+            soak_verdict.judge_memory({name: it for name, it in trends.items() if name != SUPERVISOR}, played.hours),
+            soak_verdict.judge_accounts(played.reported, ledger.counts),
+            soak_verdict.judge_kept(kept, checks),
+            soak_verdict.judge_unknown(ledger.outside),
+            soak_verdict.judge_disk(size_bytes, played.reported.sent, played.hours),
+            soak_verdict.judge_cuts(played.cuts, played.planned),
         ],
         max(late_ms.values(), default=0.0),
         limit_ms,
     )
     if played.unsettled:
-        judgements.append(judging.Judgement("settled", "unknown", played.unsettled))
+        judgements.append(soak_verdict.Judgement("settled", "unknown", played.unsettled))
     tell("")
     out.print(verdict_text(verdict), markup=False, highlight=False)
     out.print()
@@ -107,7 +107,7 @@ def judged(options: Asked, played: Played, tell: Tell, out: Console) -> int:
         }
         write(document(options, played, judgements, trends, late_ms, ledger.outside, more))
         out.print(f"\nresults: {RESULT_FILE}; report: {played.run / 'report.html'}", markup=False)
-    return judging.exit_code(judgements)
+    return soak_verdict.exit_code(judgements)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.soak.judging import Counts, Cut, Kept, Outside
-from emulator.layout import DATA_FOLDER, EVENTS_FOLDER, event_paths
+from benchmarks.soak.soak_verdict import Counts, Cut, Kept, Outside
+from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER, event_paths
 from emulator.storage.disk import DiskFiles
 from emulator.storage.inspect import read_partition
 from protocol.ids import topic_partition_text

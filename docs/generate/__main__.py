@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from docs.generate.pages import PAGES, outdated
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 ROOT = Path(__file__).parents[2]
 

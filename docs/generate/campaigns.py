@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from audit.campaign_views import CAMPAIGN_VIEWS, ROWS_TABLE, RUNS_HOLDS
-from docs.generate.markdown import code, notice, table
-from docs.generate.views import tidied
+from docs.generate.markdown_tables import code, notice, table
+from docs.generate.views_page import tidied
 from emulator.judging.campaigns.columns import sql_type
 from emulator.judging.campaigns.dataset import PART_ROWS, PART_S
 from emulator.judging.campaigns.row import FORMAT, PARTITIONED_BY, CheckRow, Row, described

@@ -9,13 +9,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from docs.generate.markdown import notice, table
+from docs.generate.markdown_tables import notice, table
 from emulator.judging.campaigns.sweeps import find_sweep
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
-from emulator.scenario.observations.reading import plain
+from emulator.scenario.observations.recording_parsing import plain
+from emulator.scenario.scenario_model import Scenario
 from protocol.errors import ErrorCode
 
 SCENARIO = "scenarios/cap-choice.yaml"

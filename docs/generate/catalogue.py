@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from docs.generate.markdown import cell, notice, table
+from docs.generate.markdown_tables import cell, notice, table
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
+from emulator.scenario.scenario_model import Scenario
 
 _HEAD = """# Catalogue
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from audit.checks.registry import CHECKS
-from docs.generate.markdown import code, notice, prose
+from audit.checks.check_registry import CHECKS
+from docs.generate.markdown_tables import code, notice, prose
 
 _HEAD = """# Checks
 

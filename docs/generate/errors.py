@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from docs.generate.markdown import code, notice, table
+from docs.generate.markdown_tables import code, notice, table
 from protocol.errors import TRAITS, ErrorCode
 
 _HEAD = """# Error codes

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.generate.markdown import notice, table
+from docs.generate.markdown_tables import notice, table
 from docs.generate.swept import SOURCE, Cell, cells, seconds
 
 FIRST = {"incident-remedies": "152", "incident-reversed": "153"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.generate.markdown import code, notice, table
+from docs.generate.markdown_tables import code, notice, table
 from docs.generate.swept import SOURCE, Cell, cells, seconds
 
 _HEAD = """# A follower in and out of the ISR

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.generate.markdown import code, notice, table
+from docs.generate.markdown_tables import code, notice, table
 from emulator.runs.kafka_log.pattern import FILES, Pattern, file_of
 from emulator.runs.kafka_log.rendering import PATTERNS
 from protocol.versions import in_force, rank

@@ -24,7 +24,7 @@ _GROUND = "emulator.topology"
 def unit_of(module: str, root: Path) -> str:
     """The box of a module; "" for modules that every program uses to read, print and end.
 
-    `emulator.machines.broker.log` -> `emulator.machines`, `protocol.framing` -> `protocol`.
+    `emulator.machines.broker.replica_log` -> `emulator.machines`, `protocol.framing` -> `protocol`.
     """
     parts = module.split(".")
     if parts[0] != "emulator":

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from emulator.judging.equal import recorded_versions
+from emulator.judging.recording_match import recorded_versions
 from emulator.packaged import GOLDEN
-from emulator.runs.sources import catalogue
+from emulator.runs.scenario_sources import catalogue
 
 README = "README.md"
 FIRST_STEPS = "docs/first-steps.md"

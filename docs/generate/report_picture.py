@@ -4,13 +4,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from audit.input import read_directory
-from audit.report.picture import Picture
-from audit.report.reading import read_timeline
-from audit.report.timeline import Span
+from audit.report.report_input import read_timeline
+from audit.report.report_svg import Picture
+from audit.report.report_timeline import Span
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 
 SEED = 1
 

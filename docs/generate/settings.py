@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from docs.generate.markdown import code, notice, table
+from docs.generate.markdown_tables import code, notice, table
 from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING, Group
-from emulator.settings.registry import SETTINGS
-from emulator.settings.rules import RULES
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
+from emulator.settings.setting_registry import SETTINGS
+from emulator.settings.setting_rules import RULES
+from emulator.settings.setting_text import allowed, default, lifetime, lifetime_of, updates
 from emulator.settings.tables import GROUPS
-from emulator.settings.words import allowed, default, lifetime, lifetime_of, updates
 from protocol.versions import LADDER
 
 _SCOPES = {

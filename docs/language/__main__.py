@@ -8,8 +8,8 @@ import sys
 from pathlib import Path, PurePath
 
 from docs.language import baseline
-from docs.language.sources import commit_offences, offences
-from emulator.last_resort import ended
+from docs.language.language_sources import commit_offences, offences
+from emulator.toplevel_errors import ended
 
 ROOT = Path(__file__).parents[2]
 BASELINE = Path(__file__).with_name("baseline.json")

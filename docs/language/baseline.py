@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from docs.language.rules import Offence
+from docs.language.language_rules import Offence
 
 Counts = Mapping[str, Mapping[str, int]]
 """{path: {rule: offences}}"""

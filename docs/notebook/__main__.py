@@ -2,9 +2,9 @@
 
 import sys
 
-from docs.notebook.play import NOTEBOOK, played, read, written
-from emulator.last_resort import ended
+from docs.notebook.run_notebook import NOTEBOOK, played, read, written
 from emulator.regular_files import write_whole
+from emulator.toplevel_errors import ended
 
 
 def main() -> int:

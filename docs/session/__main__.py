@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from docs.session.cast import Event, Header, as_text
-from docs.session.picture import CAST, page
+from docs.session.recorded_terminal import NotSeen, Terminal
+from docs.session.session_svg import CAST, page
 from docs.session.story import STORY, TITLE, Step
-from docs.session.terminal import NotSeen, Terminal
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 ROOT = Path(__file__).parents[2]
 COLUMNS, LINES = 100, 32

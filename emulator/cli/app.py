@@ -11,14 +11,14 @@ from typing import Annotated, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from emulator.cli import app_live, app_live_machines, app_live_use
-from emulator.cli.asked import Cluster
+from emulator.cli.cluster_options import Cluster
 from emulator.cli.plain_values import require_plain
-from emulator.compiled import look as look_for_compiled
-from emulator.compiled import use as use_compiled
+from emulator.compiled_modules import look as look_for_compiled
+from emulator.compiled_modules import use as use_compiled
 from emulator.exit_codes import UNUSABLE
-from emulator.last_resort import ended
 from emulator.packaged import installed_version
-from emulator.runs.living import Driver, Engine
+from emulator.runs.deployment_options import Driver, Engine
+from emulator.toplevel_errors import ended
 
 
 def _version() -> str:
@@ -106,8 +106,8 @@ def run(
     """
     if world == "sim":  # nodes of the network world are processes of their own, forked from sources
         use_compiled()
-    from emulator.cli.commands.run import RunOptions, run_command
-    from emulator.judging.for_machines import ForMachines
+    from emulator.cli.commands.run_scenario import RunOptions, run_command
+    from emulator.judging.ci_reports import ForMachines
 
     given = {"--engine": engine, "--driver": driver, "--speed": speed}
     options = RunOptions(
@@ -131,7 +131,7 @@ def compare(run_directory: Path, goldens: list[Path], /, *, json: bool = False) 
     json
         Print the differences as JSON.
     """
-    from emulator.cli.commands.compare import compare_command
+    from emulator.cli.commands.compare_command import compare_command
 
     return compare_command(run_directory, goldens, json)
 
@@ -177,8 +177,8 @@ def audit(
         Name each check that held or was skipped.
     """
     from emulator.cli.commands.audit import audit_runs_command
-    from emulator.cli.commands.follow import follow_run_command
-    from emulator.judging.for_machines import ForMachines
+    from emulator.cli.commands.follow_command import follow_run_command
+    from emulator.judging.ci_reports import ForMachines
 
     if follow:
         given = {"--out": out, "--junit": junit, "--markdown": markdown, "--check": check, "--reports": reports}
@@ -205,12 +205,12 @@ def sql(*arguments: str, csv: bool = False, json: bool = False, rows: int = 1_00
     master
         URL of a Spark master, such as local[*] or spark://host:7077.
     """
-    from audit.asking import sql_command, told_apart
+    from audit.asking import split_arguments, sql_command
 
     if csv and json:
         print("faultline sql: either --csv or --json", file=sys.stderr)
         return UNUSABLE
-    runs, query = told_apart(arguments)
+    runs, query = split_arguments(arguments)
     shape: Literal["text", "csv", "json"] = "csv" if csv else "json" if json else "text"
     return sql_command(runs, query, shape=shape, rows_max=rows, master=master)
 
@@ -284,9 +284,9 @@ def log(
     json
         Print as JSON.
     """
-    from emulator.cli.commands.log import log_command
     from emulator.cli.commands.log_as_kafka import as_kafka_command
-    from emulator.cluster.registry import NoCluster, run_of
+    from emulator.cli.commands.log_command import log_command
+    from emulator.cluster.cluster_registry import NoCluster, run_of
 
     if run is not None and cluster is not None:
         print(f"faultline log: --run {run} and --cluster {cluster}: one of them", file=sys.stderr)
@@ -380,7 +380,7 @@ def sim(
     """
     use_compiled()
     from emulator.cli.commands.sim import sim_command
-    from emulator.judging.for_machines import ForMachines
+    from emulator.judging.ci_reports import ForMachines
 
     files, overrides, parameters = tuple(settings or ()), tuple(set_ or ()), tuple(param or ())
     machines = ForMachines(junit, markdown)

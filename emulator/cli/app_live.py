@@ -10,8 +10,8 @@ from typing import Annotated, Final
 
 from cyclopts import App, Group, Parameter
 
-from emulator.cli.asked import DEFAULTS, Asked, Json
-from emulator.runs.living import Driver, Engine
+from emulator.cli.cluster_options import DEFAULTS, Asked, Json
+from emulator.runs.deployment_options import Driver, Engine
 from protocol.link_rules import LinkFaultKind
 
 Setting = Annotated[list[str] | None, Parameter(name="--set", negative=())]

@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from emulator.cli.app_live import LIVE, Files, Setting
-from emulator.cli.asked import WAITING, Waiting
-from emulator.faults.machines import LIVE_FAULTS, HardwareFault
+from emulator.cli.cluster_options import WAITING, Waiting
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS, HardwareFault
 
 Dir = Annotated[str | None, Parameter(name="--dir", help="One of the broker's log.dirs; by default the whole disk.")]
 

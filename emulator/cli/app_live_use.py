@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from emulator.cli.app_live import LIVE, Files, Setting
-from emulator.cli.asked import DEFAULTS, WAITING, Asked, Waiting
+from emulator.cli.cluster_options import DEFAULTS, WAITING, Asked, Waiting
 
 app = App(name="use")
 topic_app = App(name="topic", help="Topics of a running cluster.", group=LIVE)
@@ -309,7 +309,7 @@ def consume(
         Use the client in this AZ, which learns the leader from that AZ's broker; by default a client outside every AZ.
     """
     from emulator.cli.commands.live_clients import consume_command
-    from emulator.cluster.requests import Consume
+    from emulator.cluster.control_requests import Consume
     from protocol.ids import BrokerId, Offset
 
     target = None if broker is None else BrokerId(broker)

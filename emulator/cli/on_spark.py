@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from emulator import packaged
 from emulator.runs.cores import Players, Worker
-from emulator.runs.elsewhere import told_to
+from emulator.runs.remote_worker import pickled_job
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -63,7 +63,7 @@ def players_of(master: str | None) -> Iterator[Players | None]:
         return
     from audit.commands import spark_of
     from audit.java import is_local
-    from audit.session import GatewayError, NoJavaError
+    from audit.spark_session import GatewayError, NoJavaError
 
     settings = {"spark.python.worker.reuse": "true", "spark.task.maxFailures": "8"}
     try:
@@ -83,7 +83,7 @@ def on_context(
     """Executors of a Spark context, called as `all_cores` is. Raises NotOnSpark."""
     from pyspark.errors import PythonException
 
-    task_setup = context.broadcast(told_to(make, spec))
+    task_setup = context.broadcast(pickled_job(make, spec))
     play_lot = _of_lot()
     cores = max(1, context.defaultParallelism)
 
@@ -143,7 +143,7 @@ def _play_lot(task_setup: bytes, lot: Sequence[Any]) -> list[Any]:
         unpacked = ""
     if unpacked and os.path.isdir(unpacked) and unpacked not in sys.path:
         sys.path.insert(0, unpacked)
-    from emulator.runs.elsewhere import played
+    from emulator.runs.remote_worker import played
 
     return played(task_setup, lot)
 

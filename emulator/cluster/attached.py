@@ -18,23 +18,23 @@ from typing import Final
 
 import trio
 
-from emulator.cluster.auditing import Auditing
-from emulator.cluster.cluster import LiveCluster
+from emulator.cluster.cluster_registry import LOG_FILE, Registration, register
 from emulator.cluster.control_server import LOOPBACK
-from emulator.cluster.holding import hold
-from emulator.cluster.registry import LOG_FILE, Registration, register
+from emulator.cluster.live_audit_request import Auditing
+from emulator.cluster.live_cluster import LiveCluster
+from emulator.cluster.serve import hold
 from emulator.cluster.specification import LiveSpec, no_door, of_clients, resolved, write_specification
 from emulator.regular_files import write_whole
-from emulator.runs.network import machine_specs
+from emulator.runs.network_run import machine_specs
 from emulator.scenario.load import ScenarioErrors
 from emulator.topology import OBSERVER, Topology
-from emulator.worlds.cluster_file.files import NoClusterFile, read_cluster_file
+from emulator.worlds.cluster_file.compose_files import NoClusterFile, read_cluster_file
 from emulator.worlds.cluster_file.networks import CONTROL, name_on
-from emulator.worlds.containers.doors import PORTS, Doors, UnusablePorts, doors_from
+from emulator.worlds.containers.kafka_ports import PORTS, Doors, UnusablePorts, doors_from
 from emulator.worlds.containers.project import routes_in
 from emulator.worlds.network.agent import NODE_PORT, TOKEN_FILE
 from emulator.worlds.network.agent_engine import RUN_DIR, AgentEngine, CannotRevive
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from protocol.events import LEVELS
 
 DOOR_PORT: Final = 9400

@@ -10,15 +10,15 @@ from typing import Any
 
 import trio
 
+from emulator.cluster.control_requests import Consume, CreateTopic, DescribeTopic, ElectPreferred, Produce, Refused
+from emulator.cluster.name_suggestions import broker_numbered, client_in, nearest, topics_of
 from emulator.cluster.player_mailbox import Job, PlayerMailbox
-from emulator.cluster.requests import Consume, CreateTopic, DescribeTopic, ElectPreferred, Produce, Refused
-from emulator.cluster.words import broker_numbered, client_in, nearest, topics_of
 from emulator.machines.client.client_versions import client_version_named, idempotent_by_default
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.player.timeline import metadata_view
-from emulator.settings.registry import UnusableSetting, of_topic
+from emulator.settings.setting_registry import UnusableSetting, of_topic
 from emulator.topology import broker_name, identifier_of
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from protocol.ids import BrokerId, can_be_topic, topic_partition_text
 from protocol.versions import UnknownVersion
 

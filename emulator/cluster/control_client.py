@@ -3,8 +3,8 @@
 import socket
 import time
 
-from emulator.cluster.registry import Registration
-from emulator.cluster.requests import (
+from emulator.cluster.cluster_registry import Registration
+from emulator.cluster.control_requests import (
     ANSWER_BYTES_MAX,
     WAIT_S,
     Answer,

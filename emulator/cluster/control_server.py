@@ -16,12 +16,12 @@ from typing import Final
 
 import trio
 
-from emulator.cluster.desk import Answering, Auditing, Desk, Talk, no_audit
-from emulator.cluster.line_talk import LineTalk
-from emulator.cluster.requests import unknown
+from emulator.cluster.control_context import Answering, Auditing, Desk, Talk, no_audit
+from emulator.cluster.control_requests import unknown
+from emulator.cluster.line_protocol import LineTalk
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.ports import BACKLOG, PortInUse
-from emulator.worlds.network.strangers import Strangers
+from emulator.worlds.network.unauthenticated_connections import Strangers
 
 LOOPBACK: Final = "127.0.0.1"
 CLIENTS_MAX: Final = 64
@@ -63,7 +63,7 @@ class ControlServer:
                     nursery.start_soon(self._receive, stream)
 
                 task_status.started(listener.getsockname()[1])
-                await accept_all(listener, take, self.strangers.let_oldest_go)
+                await accept_all(listener, take, self.strangers.close_oldest)
 
     async def quits(self) -> None:
         """Wait until no answer is pending; to be called when no further request is carried out."""

@@ -11,11 +11,11 @@ from typing import Final
 import msgspec
 import psutil
 
+from emulator.cluster.cluster_registry import Found, unregister
 from emulator.cluster.control_client import ask
-from emulator.cluster.registry import Found, unregister
-from emulator.cluster.requests import Down
+from emulator.cluster.control_requests import Down
 from emulator.identity import Identity, identity_of, standing_of
-from emulator.runs.machines import UNUSABLE_MACHINES, remove_machines
+from emulator.runs.engine_choice import UNUSABLE_MACHINES, remove_machines
 from emulator.runs.scratch import remove_scratch
 from emulator.worlds.containers.tool import DockerMissing
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from emulator.cluster.cluster_registry import KEEP, LOG_FILE, Found, registered
 from emulator.cluster.control_client import ask
+from emulator.cluster.control_requests import Answer, Ready
 from emulator.cluster.ending import end_supervisor
-from emulator.cluster.left import last_words
-from emulator.cluster.registry import KEEP, LOG_FILE, Found, registered
-from emulator.cluster.requests import Answer, Ready
+from emulator.cluster.orphaned_resources import last_words
 
 READY_LIMIT_S: Final = 60.0
 REGISTERED_LIMIT_S: Final = 120.0

@@ -1,7 +1,7 @@
 """Faults of a live cluster's machines, one command at a time.
 
-A fault has the effect it has in a scenario (`emulator.runs.network.FaultExecutor`). This module refuses a fault that is
-in force already, or that is for another node.
+A fault has the effect it has in a scenario (`emulator.runs.network_run.FaultExecutor`). This module refuses a fault
+that is in force already, or that is for another node.
 """
 
 import contextlib
@@ -12,23 +12,23 @@ from typing import Any, Final
 import msgspec
 import trio
 
-from emulator.cluster.requests import Machine, Refused
-from emulator.cluster.words import machines_meant, nearest, with_nodes
+from emulator.cluster.control_requests import Machine, Refused
+from emulator.cluster.name_suggestions import machines_meant, nearest, with_nodes
 from emulator.faults import actions as act
-from emulator.faults.machines import LIVE_FAULTS, MachineStep
-from emulator.layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep
 from emulator.machines.node.restarts import Restarted, UnusableStart, restarted
 from emulator.regular_files import open_regular
-from emulator.runs.network import FaultExecutor, with_files
+from emulator.run_layout import EVENT_SUFFIX, EVENTS_FOLDER, event_paths, is_foreign
+from emulator.runs.network_run import FaultExecutor, with_files
 from emulator.settings.account import Account
 from emulator.settings.in_force import PROTOCOL
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
 from emulator.storage.log_directory import directory_names
 from emulator.storage.power_loss import cut, surviving_bytes
-from emulator.worlds.network.cluster import Cluster, ClusterError
+from emulator.worlds.network.node_supervisor import Cluster, ClusterError
 from protocol.events import NodeStopped
-from protocol.events.reading import event_in
+from protocol.events.event_parsing import event_in
 
 LAST_BYTES: Final = 16_384
 """Bytes of an event file's end that are searched for the last event of an incarnation."""

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from emulator.cluster.status import FindingView
+from emulator.cluster.cluster_status import FindingView
 from emulator.regular_files import read_regular, write_whole
 from protocol.undecodable import UNDECODABLE
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import trio
 
+from emulator.cluster.control_requests import Refused, TopicOffsets
+from emulator.cluster.name_suggestions import nearest, topics_of
 from emulator.cluster.player_mailbox import Job, PlayerMailbox
-from emulator.cluster.requests import Refused, TopicOffsets
-from emulator.cluster.words import nearest, topics_of
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.player.timeline import Entry, epoch_or_null
 from emulator.topology import broker_name
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from protocol.ids import BrokerId, topic_partition_text
-from protocol.messages.status import NodeStatus
+from protocol.messages.status_messages import NodeStatus
 
 NO_LEADER = "no leader"
 

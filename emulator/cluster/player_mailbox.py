@@ -10,14 +10,14 @@ from typing import Any, Final
 
 import trio
 
-from emulator.cluster.requests import Refused
+from emulator.cluster.control_requests import Refused
 from emulator.scenario.player.live_player import LivePlayer
 from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, Live, WatchNode
 from emulator.scenario.player.timeline import Entry
 from emulator.topology import OBSERVER
-from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.in_process import InProcess
-from protocol.messages.base import Message
+from emulator.worlds.network.node_supervisor import Cluster
+from protocol.messages.message_base import Message
 
 LIVES_MAX: Final = 16
 """Limit of players in a cluster; one that dies more often has a bug that the user must see."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from emulator.cluster.name_suggestions import topics_of
 from emulator.cluster.specification import LiveSpec
-from emulator.cluster.words import topics_of
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import SESSION_SETTINGS
 from emulator.scenario.player.observing import Observing

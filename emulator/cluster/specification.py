@@ -10,21 +10,21 @@ from typing import Any, Final, TypedDict
 
 import msgspec
 
-from emulator.cluster.given import given_for_cluster
-from emulator.layout import SETTINGS_FILE
+from emulator.cluster.settings_sources import given_for_cluster
 from emulator.machines.node.specs import RunSpec
 from emulator.regular_files import read_regular
+from emulator.run_layout import SETTINGS_FILE
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
+from emulator.runs.deployment_options import DeploymentOptions, Driver, Engine
 from emulator.runs.directory import processes_of, settings_file_fields, write_json
-from emulator.runs.living import DeploymentOptions, Driver, Engine
 from emulator.runs.resolve import Resolved
 from emulator.runs.resolve import resolved as resolved_run
-from emulator.scenario.model import Scenario
+from emulator.scenario.scenario_model import Scenario
 from emulator.settings.accounting import check
-from emulator.settings.files import SettingsFile
-from emulator.settings.registry import REGISTRY
+from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER, TOPIC
-from emulator.worlds.cluster_file.cluster import ClusterFile
+from emulator.settings.setting_registry import REGISTRY
+from emulator.worlds.cluster_file.cluster_model import ClusterFile
 from emulator.worlds.network.door.apis import FIRST_AT_THE_DOOR
 from protocol.versions import ladder_name, since
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from emulator.cluster.requests import Refused
+from emulator.cluster.control_requests import Refused
 from emulator.machines.node.restarts import ON_DISK
 from emulator.settings.bearing import SET_HERE
-from emulator.settings.files import SettingsFile
-from emulator.settings.registry import A_SETTING_OF, BY_SCOPE, GROUP_OF, slip_of
+from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import BROKER
+from emulator.settings.setting_registry import A_SETTING_OF, BY_SCOPE, GROUP_OF, slip_of
 
 
 def settings_from(files: Sequence[SettingsFile], nodes: Sequence[str]) -> dict[str, str]:

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import trio
 
-from emulator.cluster.auditing import Auditing
-from emulator.cluster.cluster import LiveCluster
+from emulator.cluster.cluster_registry import KEEP, LOG_FILE, Registration, register, unregister
 from emulator.cluster.control_server import LOOPBACK
-from emulator.cluster.holding import hold
-from emulator.cluster.registry import KEEP, LOG_FILE, Registration, register, unregister
+from emulator.cluster.live_audit_request import Auditing
+from emulator.cluster.live_cluster import LiveCluster
+from emulator.cluster.serve import hold
 from emulator.cluster.specification import LiveSpec, UnusableSpecification, read_specification
 from emulator.exit_codes import UNKNOWN
 from emulator.identity import mine
-from emulator.last_resort import ended, leaves
-from emulator.runs.machines import UNUSABLE_MACHINES, MakeCluster, machines_for
-from emulator.runs.network import machine_specs
+from emulator.runs.engine_choice import UNUSABLE_MACHINES, MakeCluster, machines_for
+from emulator.runs.network_run import machine_specs
+from emulator.toplevel_errors import ended, leaves
 from emulator.worlds.network.forking import ForkServerLost
 from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.spec import SpecError

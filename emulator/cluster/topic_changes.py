@@ -8,8 +8,7 @@ from typing import Any, Final
 
 import trio
 
-from emulator.cluster.player_mailbox import Job, PlayerMailbox
-from emulator.cluster.requests import (
+from emulator.cluster.control_requests import (
     AddPartitions,
     AlterBroker,
     AlterTopic,
@@ -18,14 +17,15 @@ from emulator.cluster.requests import (
     Reassign,
     Refused,
 )
-from emulator.cluster.words import broker_numbered, nearest, topics_of
+from emulator.cluster.name_suggestions import broker_numbered, nearest, topics_of
+from emulator.cluster.player_mailbox import Job, PlayerMailbox
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.specs import RunSpec
-from emulator.scenario import model as m
-from emulator.settings.registry import BY_SCOPE, UnusableSetting, alterable
+from emulator.scenario import scenario_model as m
 from emulator.settings.setting import BROKER, TOPIC, Value
+from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, alterable
 from emulator.topology import broker_name, node_name
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from protocol.ids import topic_partition_of
 from protocol.records.offset_commits import OFFSETS_TOPIC
 

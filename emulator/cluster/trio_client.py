@@ -2,6 +2,7 @@
 
 import trio
 
+from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.control_client import (
     MARGIN_S,
     RECEIVE_BYTES,
@@ -10,8 +11,7 @@ from emulator.cluster.control_client import (
     too_late,
     unreachable,
 )
-from emulator.cluster.registry import Registration
-from emulator.cluster.requests import WAIT_S, Answer, Ask, Malformed, decode_answer, encode_request
+from emulator.cluster.control_requests import WAIT_S, Answer, Ask, Malformed, decode_answer, encode_request
 
 
 async def ask(at: Registration, what: Ask, wait_s: float = WAIT_S) -> Answer:

@@ -9,19 +9,19 @@ from typing import Any
 
 import trio
 
+from emulator.cluster.control_requests import Refused, StartWorkload
+from emulator.cluster.name_suggestions import client_in, nearest, topics_of
 from emulator.cluster.player_mailbox import PlayerMailbox
-from emulator.cluster.requests import Refused, StartWorkload
-from emulator.cluster.words import client_in, nearest, topics_of
 from emulator.machines.client.client_settings import UnusableSetting as UnusableClient
-from emulator.machines.client.workload import settings_of
+from emulator.machines.client.client_workload import settings_of
 from emulator.machines.client.workload_specs import Load, producers_settings, specs_of, value_prefix
 from emulator.settings.bearing import MODELLED
 from emulator.settings.java_names import java_producer
-from emulator.settings.registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
 from emulator.settings.setting import PRODUCER
-from emulator.worlds.network.cluster import Cluster
-from protocol.messages.base import Message
-from protocol.messages.workload import (
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
+from emulator.worlds.network.node_supervisor import Cluster
+from protocol.messages.message_base import Message
+from protocol.messages.workload_messages import (
     SettingValue,
     StartWorkloadRequest,
     StartWorkloadResponse,

@@ -8,7 +8,7 @@ from typing import final
 
 import msgspec
 
-from emulator.faults.machines import (
+from emulator.faults.machine_fault_kinds import (
     DiskError,
     DiskFull,
     HardwareFault,

@@ -25,7 +25,7 @@ receiver's lost acknowledgements cost nothing.
 
 from typing import Final
 
-from emulator.faults.paths import Opening, Path
+from emulator.faults.link_paths import Opening, Path
 from protocol.chance import Chance
 from protocol.events import Event, FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
 from protocol.link_rules import NODES, LinkRule

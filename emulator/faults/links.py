@@ -28,8 +28,8 @@ from functools import reduce
 from itertools import islice
 from typing import NamedTuple
 
-from protocol.messages.base import Message
-from protocol.messages.replication import FetchResponse
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import FetchResponse
 
 TICK_MS = 4.0
 SLOTS = 63

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from emulator.judging.findings import SEQ_MODULUS, EventCount, Note
-from emulator.judging.link_faults import DIED, PAUSE, RESUME
+from emulator.judging.link_fault_effects import DIED, PAUSE, RESUME
 from emulator.topology import INJECTOR, OBSERVER
 from protocol.lateness import REPORT_EVERY_MS
 

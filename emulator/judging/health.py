@@ -13,8 +13,8 @@ from collections.abc import Container, Iterable
 import msgspec
 
 from emulator.judging.findings import Note
-from emulator.judging.link_faults import DIED, ENDING_FAULTS
-from protocol.events.faults import DEADLY_FAULTS, START_REFUSED
+from emulator.judging.link_fault_effects import DIED, ENDING_FAULTS
+from protocol.events.fault_events import DEADLY_FAULTS, START_REFUSED
 from protocol.lateness import merged, share_ms
 
 KAFKAS_EXIT = 1

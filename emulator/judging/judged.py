@@ -4,19 +4,19 @@ from time import perf_counter
 
 import msgspec
 
-from emulator.judging.assembled import assemble
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
 from emulator.judging.oracle.probe import Probe
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.simulated_measures import deaths_of, faults_of, measures_of
-from emulator.machines.client.operations import KeptOperations
+from emulator.judging.verdict_builder import assemble
+from emulator.machines.client.client_operations import KeptOperations
 from emulator.runs.resolve import Resolved
-from emulator.runs.simulated import Played, collector_asleep, play
-from emulator.runs.verdict import Verdict
+from emulator.runs.simulated import Played, collector_disabled, play
+from emulator.runs.verdict_file import Verdict
 from emulator.scenario.observations.comparable import version_name
-from emulator.scenario.observations.model import Observations
-from emulator.scenario.observations.reading import plain
+from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.recording_parsing import plain
 from emulator.worlds.simulated.latencies import CALM, Latencies
 
 WORLD = "sim"
@@ -48,7 +48,7 @@ def play_and_judge(
         resolved, seed, latencies=latencies, wire_events=wire_events, after_step=probe.look, operations=operations
     )
     played_s = perf_counter()
-    with collector_asleep():
+    with collector_disabled():
         truth = truth_of(played.world, played.operations, probe)
         checks, outcomes = judge_truth(truth), unknown_outcomes(truth)
     judged_s = perf_counter()

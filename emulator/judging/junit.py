@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from xml.etree import ElementTree
 
-from emulator.judging.cases import Case, Result, Suite
+from emulator.judging.test_cases import Case, Result, Suite
 from emulator.terminal import shown_plainly
 
 TEXT_MAX: Final = 4_000

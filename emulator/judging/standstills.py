@@ -17,11 +17,11 @@ import msgspec
 
 from emulator.judging.completeness import Life, Told
 from emulator.judging.findings import Note
-from emulator.judging.link_faults import DIED
+from emulator.judging.link_fault_effects import DIED
 from emulator.machines.session.sessions import SessionLimits
 from emulator.settings.in_force import brokers_in_force
 from emulator.settings.timeout_settings import SESSION, TIMEOUT_SETTINGS
-from protocol.events.faults import UNRESPONSIVE
+from protocol.events.fault_events import UNRESPONSIVE
 from protocol.lateness import REPORT_EVERY_MS
 from protocol.versions import UnknownVersion, ladder_name
 

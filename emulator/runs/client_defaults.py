@@ -12,13 +12,13 @@ import msgspec
 
 from emulator.machines.client.client_versions import idempotent_by_default
 from emulator.machines.client.workload_specs import producers_settings
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import Given
 from emulator.settings.bearing import MODELLED
 from emulator.settings.java_names import java_consumer, java_producer
-from emulator.settings.registry import GROUP_OF, REGISTRY
 from emulator.settings.setting import CONSUMER, PREFIXES, PRODUCER
+from emulator.settings.setting_registry import GROUP_OF, REGISTRY
 
 SET_BY_STEP = ("acks", "retries", "request.timeout.ms")
 """Settings that the keys of every produce set."""

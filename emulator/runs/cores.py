@@ -17,8 +17,8 @@ from itertools import islice
 from multiprocessing import resource_tracker
 from typing import Any, Literal, Protocol, TypeVar
 
-from emulator.compiled import in_use as compiled_in_use
-from emulator.compiled import use as use_compiled
+from emulator.compiled_modules import in_use as compiled_in_use
+from emulator.compiled_modules import use as use_compiled
 from emulator.orphans import die_with_parent
 
 CHUNK_MAX = 8

@@ -16,7 +16,10 @@ from typing import Any
 
 import msgspec
 
-from emulator.layout import (
+from emulator.machines.client.client_settings import ClientSettings, consumer_settings, producer_settings
+from emulator.machines.client.workload_specs import producers_settings
+from emulator.regular_files import named, write_whole
+from emulator.run_layout import (
     DATA_FOLDER,
     EVENTS_FOLDER,
     OBSERVATIONS_FILE,
@@ -24,22 +27,19 @@ from emulator.layout import (
     SETTINGS_FILE,
     VERDICT_FILE,
 )
-from emulator.machines.client.client_settings import ClientSettings, consumer_settings, producer_settings
-from emulator.machines.client.workload_specs import producers_settings
-from emulator.regular_files import named, write_whole
-from emulator.runs.bounds import in_force, limits_of
 from emulator.runs.client_defaults import OF_OLD_CONSUMERS, client_settings_of
 from emulator.runs.finished import RUNS
 from emulator.runs.resolve import SESSION_SETTINGS, Resolved
+from emulator.runs.run_limits import in_force, limits_of
 from emulator.runs.starts import changes_of, start_records
-from emulator.runs.time_outs import timer_limit_ms
-from emulator.runs.verdict import Verdict, to_json
-from emulator.scenario.observations.model import Observations
+from emulator.runs.timeout_limits import timer_limit_ms
+from emulator.runs.verdict_file import Verdict, to_json
+from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.write import written
-from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import CONSUMER, PRODUCER
+from emulator.settings.setting_registry import BY_SCOPE
 from emulator.storage.files import FileMissing
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import INJECTOR, Topology
 from emulator.worlds.simulated.node import WALL_EPOCH_MS
 from emulator.worlds.simulated.trace import Trace

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.layout import OBSERVATIONS_FILE, SETTINGS_FILE
 from emulator.regular_files import read_regular, reason
+from emulator.run_layout import OBSERVATIONS_FILE, SETTINGS_FILE
 from protocol.undecodable import UNDECODABLE, why
 
 RUNS = Path("runs")

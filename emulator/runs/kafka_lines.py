@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.layout import DATA_FOLDER
-from emulator.runs.events import Line, read
+from emulator.run_layout import DATA_FOLDER
 from emulator.runs.finished import brokers_of, check_part
 from emulator.runs.kafka_log.pattern import LogLine
 from emulator.runs.kafka_log.rendering import Broker, Rendering, Written
+from emulator.runs.run_events import Line, read
 from emulator.topology import identifier_named
 from protocol.events import EVENTS, Event, NodeStarted
 from protocol.versions import gates_for

@@ -11,23 +11,23 @@ import msgspec
 from emulator.machines.broker.settings import HANDLERS
 from emulator.machines.client.client_versions import producer_defaults
 from emulator.machines.node.specs import RunSpec
-from emulator.runs.bounds import bounded
 from emulator.runs.client_defaults import with_client_settings, with_clients
-from emulator.runs.given import AllGiven, given_for
+from emulator.runs.run_limits import bounded
+from emulator.runs.run_settings import AllGiven, given_for
 from emulator.runs.settings_files import read_settings_files
 from emulator.runs.settings_sense import warnings_about
 from emulator.runs.starts import changes_of, with_accounts
-from emulator.scenario import model as m
-from emulator.scenario.model import Scenario
+from emulator.scenario import scenario_model as m
+from emulator.scenario.scenario_model import Scenario
 from emulator.settings.account import Account, InForce
 from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, values_of
 from emulator.settings.bearing import MODELLED, NOT_MODELLED, WITHOUT_BEARING
-from emulator.settings.files import SettingsFile
 from emulator.settings.in_force import brokers_in_force, resolve_settings
 from emulator.settings.java_names import java_consumer, java_producer
-from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY
+from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY
 from emulator.topology import Topology
 from protocol.versions import gates_for, ladder_name
 

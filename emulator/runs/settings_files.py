@@ -5,10 +5,17 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.layout import shown
 from emulator.regular_files import open_regular, other_than_regular, reason
-from emulator.settings.files import FILES_MAX, SettingsFile, UnusableFile, nearest_word, settings_file, wanted
+from emulator.run_layout import shown
 from emulator.settings.properties import FILE_BYTES_MAX
+from emulator.settings.properties_files import (
+    FILES_MAX,
+    SettingsFile,
+    UnusableFile,
+    nearest_word,
+    settings_file,
+    wanted,
+)
 
 
 def read_settings_files(words: Iterable[str], scope: str = "") -> tuple[SettingsFile, ...]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.client_defaults import SET_BY_STEP
-from emulator.runs.given import created
-from emulator.scenario import model as m
-from emulator.scenario.model import Scenario
+from emulator.runs.run_settings import created
+from emulator.scenario import scenario_model as m
+from emulator.scenario.scenario_model import Scenario
 from emulator.settings.accounting import Everything
 from emulator.settings.applied import values_of
 from emulator.settings.in_force import brokers_in_force, topics_in_force

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 import msgspec
 
 from emulator.faults import actions as act
-from emulator.machines.client.operations import KeptOperations
+from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.restarts import Roster, UnusableStart
 from emulator.machines.node.specs import machine_for
 from emulator.runs.observed import observations_of
 from emulator.runs.resolve import Resolved
-from emulator.scenario.model import Scenario
-from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.player import Player
-from emulator.storage.memory import MemoryFiles
+from emulator.scenario.scenario_model import Scenario
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node
-from emulator.worlds.simulated.chance import Draws
 from emulator.worlds.simulated.latencies import CALM, Latencies
+from emulator.worlds.simulated.latency_model import Draws
 from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.machine import Machine
@@ -40,7 +40,7 @@ class Played(msgspec.Struct):
 
 
 @contextmanager
-def collector_asleep() -> Iterator[None]:
+def collector_disabled() -> Iterator[None]:
     """Disable the garbage collector during a run.
 
     A run makes few cycles and is short: collections would cost a fifth of its time.
@@ -98,10 +98,10 @@ def play(
         spec.topology, make, seed, latencies=latencies, wire_events=wire_events, after_step=after_step, draws=draws
     )
     on_roster(world, roster)
-    with collector_asleep():
+    with collector_disabled():
         world.start(OBSERVER)
         world.play(player, max_ms=MAX_MS)
-    waits = player.work.who_waits()
+    waits = player.work.waiting_tasks()
     world.over()
     assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the scenario is not over: {waits}"
     observations = observations_of(resolved, player.timeline, world.trace.entries, world.now_ms)

@@ -5,7 +5,7 @@ from typing import Any
 
 from emulator.machines.node.restarts import Restarted, UnusableStart, restarted
 from emulator.machines.node.specs import RunSpec
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.settings.account import Account, merged
 
 

@@ -5,7 +5,7 @@
 
 from typing import Any, ClassVar
 
-from emulator.faults.machines import Step
+from emulator.faults.machine_fault_kinds import Step
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
 
 ANY_BROKER = "any"

@@ -3,12 +3,12 @@
 from ruamel.yaml.nodes import Node
 
 from emulator.machines.client.client_settings import LIBRDKAFKA_NAMES, UnusableSetting, librdkafka_settings
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.document import WHOLE_MAX, kind, nearest, plain, shown
 from emulator.scenario.step_reader import ATTEMPTS_MAX, RETRIES_MAX, Keys, Steps
-from emulator.settings.registry import BY_SCOPE, usable_value
-from emulator.settings.registry import UnusableSetting as UnusableValue
 from emulator.settings.setting import PRODUCER
+from emulator.settings.setting_registry import BY_SCOPE, usable_value
+from emulator.settings.setting_registry import UnusableSetting as UnusableValue
 from protocol.ids import OFFSET_MAX, BrokerId, Offset
 
 LIBRARIES = ("librdkafka",)

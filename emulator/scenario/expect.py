@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from emulator.scenario.expectations import NOTHING
-from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 from emulator.scenario.observations.comparable import first_partition, same, version_name
-from emulator.scenario.observations.model import Entry, Observations
+from emulator.scenario.observations.observation_model import Entry, Observations
+from emulator.scenario.scenario_model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 from emulator.topology import broker_name
 
 Held = bool | str

@@ -28,7 +28,7 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.document import nearest, plain, shown
 from emulator.scenario.observations.races import MAX_RACES, SECTIONS, Addition, Race, Substitution
 from emulator.scenario.step_reader import StepReader

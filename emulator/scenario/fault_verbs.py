@@ -10,12 +10,12 @@ import msgspec.inspect
 from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
-from emulator.faults.rules import KINDS, RuleError, picked
+from emulator.faults.rule_model import KINDS, RuleError, picked
 from emulator.faults.targets import candidates, target_in
 from emulator.faults.targets import shown as shown_target
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.expectations import read_version
-from emulator.scenario.faults import ends_of, rule_of, with_ends
+from emulator.scenario.link_fault_steps import ends_of, rule_of, with_ends
 from emulator.scenario.step_reader import LINK_KEYS, Keys, Steps, Verb
 
 APART = (m.Start, m.PowerLoss, m.LoseUnsynced)

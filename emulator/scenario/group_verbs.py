@@ -2,7 +2,7 @@
 
 from ruamel.yaml.nodes import Node
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import CONSUMER
 from protocol.ids import EPOCH_UNKNOWN, OFFSET_MAX, LeaderEpoch, Offset

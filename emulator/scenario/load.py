@@ -8,12 +8,12 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.document import ScenarioErrors, nearest, shown
 from emulator.scenario.expectations import read_exits, read_expectations, read_races, read_version, read_violations
 from emulator.scenario.step_reader import StepReader
 from emulator.scenario.verbs import MAX_STEPS, read_script
-from emulator.settings.registry import found as known_setting
+from emulator.settings.setting_registry import found as known_setting
 from emulator.topology import DEDICATED_FROM, Topology, broker_name, three_azs
 from emulator.topology import Node as ClusterNode
 from protocol.ids import ID_CHARACTERS_MAX, can_be_id

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 
 
 def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any]]) -> list[str]:

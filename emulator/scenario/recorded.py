@@ -2,13 +2,13 @@
 
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
 from emulator.scenario.observations.comparable import version_name
-from emulator.scenario.observations.model import Observations
-from emulator.scenario.observations.reading import Malformed
+from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recording import steps_of_recording
+from emulator.scenario.scenario_model import Scenario
 from emulator.scenario.write import written
-from emulator.settings.registry import usable
+from emulator.settings.setting_registry import usable
 from protocol.ids import can_be_id
 
 NOT_WRITABLE = (TypeError, ValueError, KeyError, AttributeError, AssertionError)

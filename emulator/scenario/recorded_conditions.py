@@ -28,7 +28,7 @@ from emulator.scenario.conditions import (
     SessionsExpired,
 )
 from emulator.scenario.document import nearest
-from emulator.scenario.observations.reading import Malformed
+from emulator.scenario.observations.recording_parsing import Malformed
 from protocol.ids import NO_LEADER
 
 A, B = 0, 1

@@ -9,9 +9,9 @@ from typing import Any, assert_never
 
 import msgspec
 
-from emulator.scenario import model as m
-from emulator.scenario.observations.model import Entry, Observations
-from emulator.scenario.observations.reading import Malformed
+from emulator.scenario import scenario_model as m
+from emulator.scenario.observations.observation_model import Entry, Observations
+from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.recorded_conditions import Context, meaning
 from protocol.ids import can_be_topic
 

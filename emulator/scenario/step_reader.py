@@ -10,13 +10,13 @@ from typing import TypeVar, cast
 import msgspec
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from emulator.faults.rules import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, picked
+from emulator.faults.rule_model import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, picked
 from emulator.machines.client.client_versions import client_version_named
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.document import SECONDS_MAX, WHOLE_MAX, Reader, kind, nearest, plain, shown
 from emulator.scenario.target_reading import read_target
-from emulator.settings.registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.settings.setting import BROKER, TOPIC
+from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, found, nearest_setting, usable, usable_value
 from emulator.storage.log_directory import directory_names
 from emulator.topology import SESSION_SERVICE, Topology, broker_name, identifier_of, is_group, machines_named
 from protocol.ids import TOPIC_CHARACTERS_MAX, BrokerId, can_be_topic, topic_partition_of

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import msgspec
 from ruamel.yaml.nodes import MappingNode, Node
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.document import plain
 from emulator.scenario.step_reader import Keys, Steps
-from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import ALTERED, BROKER, TOPIC
+from emulator.settings.setting_registry import BY_SCOPE
 from protocol.ids import BrokerId, topic_partition_of
 
 Assignment = tuple[tuple[BrokerId, ...], ...]

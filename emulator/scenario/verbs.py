@@ -12,13 +12,13 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 from emulator.scenario import client_verbs as client
 from emulator.scenario import fault_verbs as fault
 from emulator.scenario import group_verbs as group
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario import topic_verbs as topics
 from emulator.scenario import workload_verbs as load
 from emulator.scenario.conditions import EVERY_ISR_FULL, Condition, described
 from emulator.scenario.document import SECONDS_MAX, nearest, plain, shown
+from emulator.scenario.node_state_validation import Standings
 from emulator.scenario.recording import RECORDED
-from emulator.scenario.standing import Standings
 from emulator.scenario.step_reader import LINK_KEYS, Keys, StepReader, Steps, Verb
 from emulator.scenario.waits import read_condition
 

@@ -2,11 +2,11 @@
 
 from ruamel.yaml.nodes import Node
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.document import shown
 from emulator.scenario.step_reader import Keys, Steps
 from emulator.settings.setting import CONSUMER, PRODUCER
-from protocol.messages.workload import RATE_MAX
+from protocol.messages.workload_messages import RATE_MAX
 
 KEYS_MAX = 1_000_000
 VALUE_BYTES_MAX = 1_048_576

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from emulator.faults.rules import MESSAGE_WORDS
-from emulator.scenario import model as m
+from emulator.faults.rule_model import MESSAGE_WORDS
+from emulator.scenario import scenario_model as m
 from emulator.scenario.recording import do_entry
 from emulator.scenario.waits import written as written_condition
 

@@ -11,9 +11,9 @@ from emulator.settings.bearing import NOT_MODELLED, SET_HERE, WITHOUT_BEARING, A
 from emulator.settings.client_rules import broken_of_consumer, broken_of_producer, broken_of_scala_consumer
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import is_scala, java_consumer, java_producer
-from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY, UnusableSetting
-from emulator.settings.rules import Contradiction, contradictions
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY, UnusableSetting
+from emulator.settings.setting_rules import Contradiction, contradictions
 
 
 class Everything(msgspec.Struct, frozen=True, kw_only=True):

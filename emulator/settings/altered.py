@@ -14,9 +14,9 @@ import msgspec
 
 from emulator.settings.bearing import NOT_MODELLED, SET_HERE, Around
 from emulator.settings.in_force import brokers_in_force, topics_in_force
-from emulator.settings.registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
-from emulator.settings.rules import contradictions
 from emulator.settings.setting import TOPIC, Setting, Value
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, UnusableSetting, nearest_setting, usable_value
+from emulator.settings.setting_rules import contradictions
 from protocol.errors import ErrorCode
 
 DAY_MS: Final = 86_400_000.0

@@ -13,9 +13,10 @@ import msgspec
 
 from emulator.settings.account import Dropped, SetHere
 from emulator.settings.bearing import SET_HERE, WITHOUT_BEARING
-from emulator.settings.files import SettingsFile, UnusableFile
 from emulator.settings.properties import Entry
-from emulator.settings.registry import (
+from emulator.settings.properties_files import SettingsFile, UnusableFile
+from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC, Setting, Value
+from emulator.settings.setting_registry import (
     A_SETTING_OF,
     BY_SCOPE,
     GROUP_OF,
@@ -27,8 +28,7 @@ from emulator.settings.registry import (
     slip_of,
     usable_value,
 )
-from emulator.settings.rules import ENABLED, MECHANISM
-from emulator.settings.setting import BROKER, ENSEMBLE, TOPIC, Setting, Value
+from emulator.settings.setting_rules import ENABLED, MECHANISM
 from protocol.versions import UnknownVersion, UnusableProtocolVersion, gates_for
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from emulator.settings.in_force import FORMAT, PROTOCOL, brokers_in_force
-from emulator.settings.registry import BY_SCOPE, GROUP_OF
 from emulator.settings.setting import BROKER, TOPIC, Setting, Value
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF
 from protocol.versions import PROTOCOL_VERSIONS, protocol_release
 
 

@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Any
 
 from emulator.settings.bearing import MODELLED
-from emulator.settings.registry import BY_SCOPE, GROUP_OF, found, usable
 from emulator.settings.setting import BROKER, TOPIC, Value
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, found, usable
 from protocol.versions import ladder_name
 
 PROTOCOL, FORMAT = "inter.broker.protocol.version", "log.message.format.version"

@@ -7,8 +7,8 @@ retries, one request at a time (ProducerConfig, SyncProducerConfig, AsyncProduce
 from collections.abc import Mapping
 from typing import Any, Final
 
-from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import CONSUMER, LONG_MAX, PRODUCER, Value
+from emulator.settings.setting_registry import BY_SCOPE
 
 SCALA_PRODUCER: Final[dict[str, Value]] = {
     "acks": "0",

@@ -3,10 +3,10 @@
 Reading order:
 
 - `files`: the interface, its paths and its errors.
-- `faults`: folders that are full, or fail, on purpose.
-- `memory`: files in memory for the simulated world, with the size that each fsync made durable; power loss.
+- `storage_faults`: folders that are full, or fail, on purpose.
+- `memory_files`: files in memory for the simulated world, with the size that each fsync made durable; power loss.
 - `disk`: the same over real files; `synced_journal`: the durable sizes of these files.
-- `within`: one of several log directories on a disk.
+- `subdirectory_files`: one of several log directories on a disk.
 - `log_directory`: the names of the files that Kafka keeps there.
 - `checkpoints`: Kafka's checkpoint files and meta.properties as text.
 - `inspect`: the content of a replica, read from its files alone, whether its node runs or not.

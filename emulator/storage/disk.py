@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from emulator.storage.faults import DiskFaults
 from emulator.storage.files import (
     LOG_DIRECTORY,
     TEMPORARY_SUFFIX,
@@ -27,6 +26,7 @@ from emulator.storage.files import (
     directory_of,
 )
 from emulator.storage.log_directory import SEGMENT_SUFFIX
+from emulator.storage.storage_faults import DiskFaults
 from emulator.storage.synced_journal import JOURNAL, SyncedJournal
 
 OPEN_FILES_MAX: Final = 64

@@ -21,7 +21,7 @@ from emulator.storage.log_directory import (
     SEGMENT_SUFFIX,
     segment_name,
 )
-from emulator.storage.within import Within
+from emulator.storage.subdirectory_files import Within
 from protocol.ids import topic_partition_of
 from protocol.records import format as records
 from protocol.records.errors import CorruptRecord, RecordsError

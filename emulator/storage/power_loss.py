@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from emulator.storage.files import Files
 from emulator.storage.inspect import NotSoMany, log_directories, partitions_in, segments_of
-from emulator.storage.within import Within
+from emulator.storage.subdirectory_files import Within
 from protocol.records import format as records
 
 Survives = Callable[[str, int, int], int]

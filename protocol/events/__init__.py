@@ -11,20 +11,27 @@ that led to it: `CONNECTION/N` for the N-th frame received on a connection, `tim
 connection is named by its opener: `NODE.INCARNATION#ID`; the N-th frame sent on it in one direction is the N-th
 received, which gives the edges by which checks order events of different nodes. Clocks only place them on a picture.
 
-Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `wire` (every frame).
+Levels: `client` (operations), `replica` (roles, logs, elections, sessions, faults), `frame_events` (every frame).
 A field name has one type everywhere (asserted below), so that all events share one flat table. Fields that came later
 have a default, which stands for a run that does not have them yet.
 
-Reading order: `base`, `operations` (client level), then the replica level: `processes`, `logs`, `leadership`, `control`
-(controller and session service), `faults`; at last `wire`. `reading`: whether a line is an event.
-`record_values`: an event with several records.
+Reading order: `event_base`, `operation_events` (client level), then the replica level: `process_events`, `log_events`,
+`leadership_events`, `controller_events` (controller and session service), `fault_events`; at last `frame_events`.
+`event_parsing`: whether a line is an event. `record_values`: an event with several records.
 """
 
 from typing import Final
 
-from protocol.events import control, faults, leadership, logs, operations, processes, wire
-from protocol.events.base import EVENT_FORMAT, LEVELS, Event, Level, ids_text
-from protocol.events.control import (
+from protocol.events import (
+    controller_events,
+    fault_events,
+    frame_events,
+    leadership_events,
+    log_events,
+    operation_events,
+    process_events,
+)
+from protocol.events.controller_events import (
     BrokersHandled,
     BrokersSeen,
     ControllerChanged,
@@ -37,18 +44,26 @@ from protocol.events.control import (
     TopicRemoved,
     ZnodeChanged,
 )
-from protocol.events.faults import (
-    FaultAsked,
+from protocol.events.event_base import EVENT_FORMAT, LEVELS, Event, Level, ids_text
+from protocol.events.fault_events import (
     FaultHealed,
     FaultInForce,
     FaultLasted,
+    FaultRequested,
     FaultTraffic,
     FaultTried,
     HardwareChanged,
     MachineFault,
     ScenarioStep,
 )
-from protocol.events.leadership import (
+from protocol.events.frame_events import (
+    ConnectionChanged,
+    FrameReceived,
+    FrameRefused,
+    FrameSent,
+    FrameStopped,
+)
+from protocol.events.leadership_events import (
     BrokerConfigured,
     EpochAnswered,
     FetcherChanged,
@@ -56,8 +71,8 @@ from protocol.events.leadership import (
     FetchOutOfRange,
     GroupChanged,
     GroupCoordinatorChanged,
-    IsrChangeAsked,
     IsrChangeEnded,
+    IsrChangeRequested,
     LeaderAndIsrIgnored,
     MetadataChanged,
     PartitionBlocked,
@@ -65,7 +80,7 @@ from protocol.events.leadership import (
     RoleChanged,
     TopicConfigured,
 )
-from protocol.events.logs import (
+from protocol.events.log_events import (
     BatchAppended,
     DuplicateAnswered,
     HighWatermarkMoved,
@@ -77,7 +92,7 @@ from protocol.events.logs import (
     LogStartMoved,
     LogTruncated,
 )
-from protocol.events.operations import (
+from protocol.events.operation_events import (
     AttemptEnded,
     AttemptSent,
     GroupMemberChanged,
@@ -86,17 +101,10 @@ from protocol.events.operations import (
     PositionLeft,
     RecordsRead,
 )
-from protocol.events.processes import (
+from protocol.events.process_events import (
     NodeStarted,
     NodeStopped,
     TimerLateness,
-)
-from protocol.events.wire import (
-    ConnectionChanged,
-    FrameReceived,
-    FrameRefused,
-    FrameSent,
-    FrameStopped,
 )
 
 __all__ = [
@@ -117,10 +125,10 @@ __all__ = [
     "EnsembleChanged",
     "EpochAnswered",
     "Event",
-    "FaultAsked",
     "FaultHealed",
     "FaultInForce",
     "FaultLasted",
+    "FaultRequested",
     "FaultTraffic",
     "FaultTried",
     "FetchOffsetReset",
@@ -135,8 +143,8 @@ __all__ = [
     "GroupMemberChanged",
     "HardwareChanged",
     "HighWatermarkMoved",
-    "IsrChangeAsked",
     "IsrChangeEnded",
+    "IsrChangeRequested",
     "LeaderAndIsrIgnored",
     "LeaderEpochBegan",
     "Level",
@@ -174,7 +182,9 @@ __all__ = [
 
 EVENTS: Final[dict[str, type[Event]]] = {
     cls.NAME: cls
-    for module in (operations, processes, logs, leadership, control, faults, wire)
+    for module in (
+        operation_events, process_events, log_events, leadership_events, controller_events, fault_events, frame_events,
+    )
     for cls in vars(module).values()
     if isinstance(cls, type) and issubclass(cls, Event) and cls.NAME
 }

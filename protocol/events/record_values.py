@@ -36,7 +36,7 @@ def values_text(values: Sequence[bytes]) -> str:
     return texts[0] if len(texts) == 1 else _encoder.encode(texts).decode()
 
 
-def cut_as_told(value: str, records: int) -> str:
+def cut_value(value: str, records: int) -> str:
     """`value` cut as in an event of an operation with so many records."""
     return value.encode("utf-8", "replace")[: value_bytes_max(records)].decode("utf-8", "replace")
 

@@ -1,17 +1,18 @@
 """Every message, in one registry.
 
-Reading order: `base` (what a message is), `replication` (Produce, Fetch, epochs), `leadership` (the controller's),
-`groups` (committed offsets), `membership` (members of groups), `administration` (topics made, grown and deleted),
-`configuration` (settings read and changed), `placement` (leaders and replicas moved), `session` (session service and
-its clients), `ensemble` (session servers among themselves), `control` (the injector's own connection), `agents` (a
-machine's agent), `status` (a node's own view), `workload` and `consuming` (the player's requests to client processes).
-Importing this package fills `base.REGISTRY`.
+Reading order: `message_base` (what a message is), `replication_messages` (Produce, Fetch, epochs),
+`leadership_messages` (the controller's), `groups` (committed offsets), `membership` (members of groups),
+`administration` (topics made, grown and deleted), `configuration` (settings read and changed), `placement` (leaders and
+replicas moved), `session_messages` (session service and its clients), `ensemble` (session servers among themselves),
+`control` (the injector's own connection), `agents` (a machine's agent), `status_messages` (a node's own view),
+`workload_messages` and `consuming` (the player's requests to client processes). Importing this package fills
+`base.REGISTRY`.
 """
 
 import importlib
 import pkgutil
 
-from protocol.messages.base import REGISTRY, Message
+from protocol.messages.message_base import REGISTRY, Message
 
 for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
     importlib.import_module(f"{__name__}.{_module}")

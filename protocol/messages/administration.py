@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from protocol.ids import NO_OFFSET
-from protocol.messages.base import (
+from protocol.messages.configuration import DescribedSetting
+from protocol.messages.message_base import (
     RESPONSE,
     Broker32,
     ErrorField,
@@ -24,7 +25,6 @@ from protocol.messages.base import (
     register,
     unit,
 )
-from protocol.messages.configuration import DescribedSetting
 
 TOPICS_MAX = 1_000
 PARTITIONS_MAX = 10_000

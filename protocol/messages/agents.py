@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from protocol.messages.base import ONE_WAY, RESPONSE, Int32, Message, register, unit
+from protocol.messages.message_base import ONE_WAY, RESPONSE, Int32, Message, register, unit
 
 Pid = Annotated[Int32, unit("process id", "on the agent's machine")]
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from protocol.messages.base import RESPONSE, ErrorField, Message, register
+from protocol.messages.message_base import RESPONSE, ErrorField, Message, register
 
 TOPIC_RESOURCE = 2
 BROKER_RESOURCE = 4
@@ -24,7 +24,7 @@ ResourceKind = Int8
 ResourceName = Annotated[str, Meta(max_length=2**15 - 1)]
 
 
-class ResourceAsked(msgspec.Struct, omit_defaults=True):
+class DescribedResourceName(msgspec.Struct, omit_defaults=True):
     """A resource to describe. `names`: of the settings; None: all of them."""
 
     kind: ResourceKind
@@ -39,7 +39,7 @@ class DescribeConfigsRequest(Message):
     API_KEY = 32
     API_NAME = "DescribeConfigs"
     VERSIONS = (0, 4)
-    resources: Annotated[list[ResourceAsked], Meta(max_length=RESOURCES_MAX)]
+    resources: Annotated[list[DescribedResourceName], Meta(max_length=RESOURCES_MAX)]
     synonyms: bool = False
     documentation: bool = False
 

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET
-from protocol.messages.base import (
+from protocol.messages.groups import GroupPartition
+from protocol.messages.message_base import (
     RESPONSE,
     EpochField,
     Message,
@@ -21,8 +22,7 @@ from protocol.messages.base import (
     register,
     unit,
 )
-from protocol.messages.groups import GroupPartition
-from protocol.messages.workload import ErrorOrName, Problem, SettingValue, ToldRecord
+from protocol.messages.workload_messages import ErrorOrName, Problem, RecordReport, SettingValue
 
 Group = Annotated[str, Meta(min_length=1, max_length=255)]
 
@@ -45,7 +45,7 @@ class ClientConsumeRequest(Message):
     at_most_ms: Millis = 30_000
 
 
-class ToldReading(msgspec.Struct, omit_defaults=True):
+class ReadingReport(msgspec.Struct, omit_defaults=True):
     """Result of one partition.
 
     `committed`: the group's offset at the start, null none; `resets`: exceptions that changed the position, in order
@@ -58,7 +58,7 @@ class ToldReading(msgspec.Struct, omit_defaults=True):
     position: OffsetField
     committed: Offset64 | None = None
     resets: list[str] = []
-    records: list[ToldRecord] = []
+    records: list[RecordReport] = []
     error: Annotated[str, unit("text", "empty: none")] = ""
 
 
@@ -69,7 +69,7 @@ class ClientConsumeResponse(Message):
     API_KEY = 1406
     API_NAME = "ClientConsume"
     DIRECTION = RESPONSE
-    partitions: list[ToldReading] = []
+    partitions: list[ReadingReport] = []
     commit: ErrorOrName = 0
     problem: Problem = ""
 

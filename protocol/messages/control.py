@@ -8,7 +8,7 @@ from typing import Annotated
 
 from protocol.hardware import Hardware
 from protocol.link_rules import LinkRule
-from protocol.messages.base import ONE_WAY, RESPONSE, Count, Int32, Int64, Message, Name, register, unit
+from protocol.messages.message_base import ONE_WAY, RESPONSE, Count, Int32, Int64, Message, Name, register, unit
 
 ScenarioMillis = Annotated[float, unit("ms", "scenario time, from the cluster's launch")]
 

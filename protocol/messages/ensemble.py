@@ -15,8 +15,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from protocol.messages.base import ONE_WAY, Int32, Int64, Message, Millis, register, unit
-from protocol.messages.session import WriteOp
+from protocol.messages.message_base import ONE_WAY, Int32, Int64, Message, Millis, register, unit
+from protocol.messages.session_messages import WriteOp
 
 ServerField = Annotated[Int32, unit("server number", "place in the ensemble's list, from 0")]
 EPOCH_MAX: Final = 2**29

@@ -9,7 +9,8 @@ from typing import Annotated
 import msgspec
 
 from protocol.ids import EPOCH_UNKNOWN, NO_BROKER, NO_OFFSET
-from protocol.messages.base import (
+from protocol.messages.leadership_messages import PartitionError
+from protocol.messages.message_base import (
     RESPONSE,
     BrokerField,
     Epoch32,
@@ -23,7 +24,6 @@ from protocol.messages.base import (
     register,
     unit,
 )
-from protocol.messages.leadership import PartitionError
 
 CommittedEpoch = Annotated[Epoch32, unit("leader epoch", "of the last record read; -1 unknown (KIP-320)", since=6)]
 FetchedEpoch = Annotated[Epoch32, unit("leader epoch", "as committed; -1 unknown (KIP-320)", since=5)]

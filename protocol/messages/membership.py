@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from protocol.messages.base import RESPONSE, ErrorField, Int32, Message, Millis, Name, Text, register, unit
+from protocol.messages.message_base import RESPONSE, ErrorField, Int32, Message, Millis, Name, Text, register, unit
 
 NO_GENERATION = -1
 Opaque = Annotated[bytes, Meta(max_length=4 * 1024 * 1024)]

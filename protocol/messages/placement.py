@@ -10,7 +10,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from protocol.messages.base import (
+from protocol.messages.leadership_messages import BrokerEndpoint
+from protocol.messages.message_base import (
     RESPONSE,
     Broker32,
     BrokerField,
@@ -23,7 +24,6 @@ from protocol.messages.base import (
     register,
     unit,
 )
-from protocol.messages.leadership import BrokerEndpoint
 
 PARTITIONS_MAX = 10_000
 PREFERRED, UNCLEAN = 0, 1

@@ -5,14 +5,14 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from benchmarks.attack.messages import Messages
+from benchmarks.attack.hostile_messages import Messages
 from emulator.faults.actions import ActDone
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.trace import Cause
-from protocol.conversations import Conversation, Heard, OutOfPlace
+from protocol.conversations import AcceptedMessages, Conversation, OutOfPlace
 from protocol.machine import ConnectionAccepted, ConnectionLost, Input, MessageReceived, Send
 from protocol.messages import REGISTRY
-from protocol.messages.base import REQUEST, RESPONSE, Message
+from protocol.messages.message_base import REQUEST, RESPONSE, Message
 from protocol.purposes import ALL, CONTROL
 from tests.simulated.cluster import BEGIN, Cluster
 
@@ -86,7 +86,7 @@ class Victims:
             self._count += 1
             number, purpose = THEIRS - self._count, chance.choice(PURPOSES)
             peer = chance.choice(list(self.world.nodes))
-            heard: Heard = getattr(node.machine, "HEARD", {})
+            heard: AcceptedMessages = getattr(node.machine, "ACCEPTED_MESSAGES", {})
             self._open[node.node.name, number] = Conversation(heard, purpose, opened=False)
             self.world.deliver(node, ConnectionAccepted(number, peer, purpose), "attack")
             return

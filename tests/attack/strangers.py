@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 import trio
 
 from protocol.framing import FrameDecoder, decode, encode
-from protocol.messages.base import Message
 from protocol.messages.control import Hello
+from protocol.messages.message_base import Message
 from tests.patience import PATIENCE_S
 
 PROMPT_S = 3.0

@@ -6,12 +6,12 @@ import pytest
 import trio
 
 from benchmarks.attack.__main__ import over_sockets
-from benchmarks.attack.frames import Frames, decoded
+from benchmarks.attack.hostile_frames import Frames, decoded
 from benchmarks.attack.lines import Lines, understood
 from emulator.cli.commands.live_up import UpOptions, prepared
 from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
-from protocol.conversations import Hears
+from protocol.conversations import AcceptsMessages
 from tests.attack.simulated_victims import Victims
 
 FRAMES = 90_000
@@ -31,7 +31,7 @@ def test_no_machine_minds_what_a_peer_with_the_token_says(seed: int) -> None:
     """Well-formed messages of every type to every kind of node for every purpose, and answers to what it asked. Nodes
     may end with a reason, as they do when the session service says that another is registered; no machine raises."""
     victims = Victims(seed, [])
-    assert all(isinstance(node.machine, Hears) for node in victims.world.nodes.values())
+    assert all(isinstance(node.machine, AcceptsMessages) for node in victims.world.nodes.values())
     victims.attack(250)
     assert victims.said > 50 and victims.refused > 20
 

@@ -9,8 +9,8 @@ import pytest
 import trio
 import trio.testing
 
-from emulator.cluster import desk as d
-from emulator.cluster import requests as r
+from emulator.cluster import control_context as d
+from emulator.cluster import control_requests as r
 from emulator.cluster.http import conversation as h
 from tests.emulator.cluster.http.samples import SAMPLES
 from tests.patience import PATIENCE_S

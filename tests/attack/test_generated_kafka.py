@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.attack.door import SLOWEST_S
 from benchmarks.attack.kafka_frames import Doorway, KafkaFrames
+from benchmarks.attack.listener_attack import SLOWEST_S
 
 FRAMES = 6_000
 LARGE_FRAMES = 120

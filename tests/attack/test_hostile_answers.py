@@ -12,9 +12,9 @@ from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.supervision import ControlConnection, NodeGone
 from protocol.framing import FrameDecoder, encode
 from protocol.messages.agents import LaunchResponse, ProcessEnded, ProcessHalted, SignalResponse
-from protocol.messages.base import Message
 from protocol.messages.control import FlushResponse, Hello, PauseRequest, PauseResponse
-from protocol.messages.status import StatusRequest
+from protocol.messages.message_base import Message
+from protocol.messages.status_messages import StatusRequest
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]  # agents have a port of their own, one address a machine

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit.audited_run import write_verdict
 from audit.input import AuditInputError, find_runs
 from audit.report import write_report
-from audit.report.reading import read_timeline
-from audit.run import write_verdict
+from audit.report.report_input import read_timeline
 from emulator.regular_files import NotRegular, read_regular, write_whole
 from emulator.runs import directory
-from emulator.runs.events import read
-from emulator.runs.verdict import Verdict
+from emulator.runs.run_events import read
+from emulator.runs.verdict_file import Verdict
 from protocol.events import EVENT_FORMAT, EVENTS, FIELDS
-from protocol.events.reading import LINE_BYTES_MAX, NEEDED, event_in, problem_of
+from protocol.events.event_parsing import LINE_BYTES_MAX, NEEDED, event_in, problem_of
 from protocol.undecodable import UNDECODABLE
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def test_a_link_to_a_folder_is_not_followed(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession, tmp_path: Path) -> None:
-    from audit.run import audit_runs
+    from audit.audited_run import audit_runs
 
     run, flat = in_folders(tmp_path / "run"), run_with(tmp_path / "flat", b"")
     verdict, other = audit_runs(spark, [run, flat], scratch=str(tmp_path / "scratch"))
@@ -299,7 +299,7 @@ def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession
 @pytest.mark.spark
 def test_spark_says_the_same_of_all_of_them_at_once(spark: SparkSession, tmp_path: Path) -> None:
     """One run, a file for each: unknown, every broken line counted and kept, and what is sound looked at."""
-    from audit.run import audit_runs
+    from audit.audited_run import audit_runs
 
     run = run_with(tmp_path / "run", b"")
     files = {f"broker-{number}.1.jsonl": lines for number, lines in enumerate((*BROKEN.values(), *TAILS.values()), 1)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.killed_processes.left import Home
+from benchmarks.killed_processes.remaining_processes import Home
 from benchmarks.killed_processes.trials import Ordered, Place, Trial, played
 from emulator.identity import mine
 from emulator.runs.scratch import PREFIX

@@ -10,12 +10,12 @@ import pytest
 
 from emulator.cli.commands.live_up import remove_unused
 from emulator.runs.directory import ForeignDirectory, prepare
-from emulator.runs.network import with_files
+from emulator.runs.network_run import with_files
 from emulator.scenario.load import ScenarioErrors, load_scenario
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import StorageError
 from emulator.storage.inspect import erase
-from emulator.worlds.cluster_file.files import read_cluster_file, topologies
+from emulator.worlds.cluster_file.compose_files import read_cluster_file, topologies
 
 STEPS = "steps:\n  - start: 0\n  - create-topic: {{topic: {topic}, assignment: [0]}}\n"
 SCENARIO = "id: {id}\ntitle: x\nkafka: [2.6]\n" + STEPS

@@ -4,11 +4,11 @@ import pytest
 
 from emulator.faults.actions import ActDone
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import catalogue, find_scenario
 from emulator.runs.simulated import play
-from emulator.runs.sources import catalogue, find_scenario
 from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.simulated_wire import End
 from emulator.worlds.simulated.trace import Cause
-from emulator.worlds.simulated.wire import End
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.conversations import Conversation
 from protocol.machine import Input, MessageReceived, Send
@@ -22,7 +22,7 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
 
     def of(node: SimulatedNode, end: End) -> Conversation:
         if id(end) not in conversations:
-            table = getattr(node.machine, "HEARD", {})
+            table = getattr(node.machine, "ACCEPTED_MESSAGES", {})
             conversations[id(end)] = (end, Conversation(table, end.wire.purpose, opened=end.connection > 0))
         return conversations[id(end)][1]
 
@@ -53,8 +53,8 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
 
 def test_a_follower_out_of_range_asks_where_the_log_begins() -> None:
     """ListOffsets on a fetcher's connection: rare, and in no scenario's first seed."""
-    from protocol.conversations import HEARD_BY_BROKER
-    from protocol.messages.replication import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
+    from protocol.conversations import ACCEPTED_BY_BROKER
+    from protocol.messages.replication_messages import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest
     from protocol.purposes import FETCHER
 
-    assert HEARD_BY_BROKER[FETCHER] == {FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest}
+    assert ACCEPTED_BY_BROKER[FETCHER] == {FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest}

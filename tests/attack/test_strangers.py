@@ -8,21 +8,21 @@ from types import SimpleNamespace
 import pytest
 import trio
 
+from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.control_client import ask
+from emulator.cluster.control_requests import Answer, AnyAsk, Status
 from emulator.cluster.control_server import STRANGERS_MAX, ControlServer
-from emulator.cluster.registry import Registration
-from emulator.cluster.requests import Answer, AnyAsk, Status
 from emulator.identity import mine
-from emulator.worlds.network import arrivals, introductions
+from emulator.worlds.network import arrivals, handshake
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.agent import AGENT_PORT
 from emulator.worlds.network.arrivals import Arrivals
 from emulator.worlds.network.spec import LOOPBACK
-from emulator.worlds.network.strangers import Strangers
+from emulator.worlds.network.unauthenticated_connections import Strangers
 from protocol.events import FrameRefused
 from protocol.messages.agents import LaunchRequest, LaunchResponse
 from protocol.messages.control import Hello
-from protocol.messages.session import PingRequest, PingResponse
+from protocol.messages.session_messages import PingRequest, PingResponse
 from tests.attack.strangers import PROMPT_S, asked, closed, silent, until_closed
 from tests.emulator.worlds.network_world import NetworkWorld, network_world
 from tests.emulator.worlds.test_agent_engine import HOSTS, TOKEN, agents, kept_cluster
@@ -139,8 +139,8 @@ async def test_a_keeper_serves_its_supervisor_whoever_else_knocks(tmp_path: Path
             async with kept_cluster(tmp_path / "second") as cluster:
                 await cluster.start("broker-0")
                 assert trio.current_time() - began < PROMPT_S
-                with silent(address, 2 * introductions.STRANGERS_MAX) as there:
-                    await until_closed(there[: introductions.STRANGERS_MAX])
+                with silent(address, 2 * handshake.STRANGERS_MAX) as there:
+                    await until_closed(there[: handshake.STRANGERS_MAX])
                 assert cluster.running() == ("broker-0",)
                 assert agent.poll() is None
                 node = cluster.processes.nodes["broker-0"].pid

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from audit.expected import Expected
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 from tests.audit.together import Judged, judged_together, never_built
 from tests.audit.trace import Trace
 
@@ -33,11 +33,11 @@ def verdicts_together(
 def audit(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Audit:
     """The verdict of one trace, or of a run's directory; keywords: the fields of `Expected`. In a module that says
     TOGETHER every test gives it one trace (`tests.audit.trace` says how)."""
-    from audit.run import audit_runs
+    from audit.audited_run import audit_runs
 
     if getattr(request.module, "TOGETHER", False):
         judged: Judged | None = request.getfixturevalue("verdicts_together").get(request.node.nodeid)
-        return judged.told_to if judged is not None else never_built
+        return judged.pickled_job if judged is not None else never_built
 
     def verdict_of(run: Trace | Path, **expected: Any) -> Verdict:
         path = run.write(tmp_path) if isinstance(run, Trace) else run

@@ -15,10 +15,10 @@ from typing import IO, Final
 import msgspec
 import psutil
 
+from audit.child_jvms import ended, started
 from audit.gateway import _ending_with_us, class_archive_options
 from audit.java import Java
 from audit.spark_home import class_path, scala_version, spark_home
-from audit.started import ended, started
 from tests.patience import PATIENCE_S
 
 READY_TIMEOUT_S: Final = PATIENCE_S

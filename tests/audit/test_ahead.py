@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from audit.ahead import BYTES_MAX, Ahead, _reading
-from audit.checks.registry import CHECKS
-from audit.events import PROBLEM, read_lines
+from audit.audit_run import judge
+from audit.audited_run import audit_runs
+from audit.checks.check_registry import CHECKS
+from audit.event_lines import PROBLEM, read_lines
 from audit.input import read_directory
-from audit.judging import judge
-from audit.run import audit_runs
+from audit.query_warmup import BYTES_MAX, Ahead, _reading
 from emulator.judging.findings import Judged
 from protocol import events as e
 from tests.audit.trace import Trace

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from audit.asking import PROMPT, Shape, _ask, _silence_spark, sql_command, told_apart
+from audit.asking import PROMPT, Shape, _ask, _silence_spark, split_arguments, sql_command
 from audit.campaign_views import CAMPAIGN_VIEWS
 from audit.input import AuditInputError, find_runs
 from audit.opened import opened
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 def test_the_last_argument_is_the_query_unless_it_is_a_directory(tmp_path: Path) -> None:
     blank = tmp_path / "a run"
     blank.mkdir()
-    assert told_apart(["a", "b"]) == (["a", "b"], None)
-    assert told_apart(["a", "SELECT 1"]) == (["a"], "SELECT 1")
-    assert told_apart(["a", str(blank)]) == (["a", str(blank)], None)
-    assert told_apart(["a"]) == (["a"], None)
-    assert told_apart([]) == ([], None)
+    assert split_arguments(["a", "b"]) == (["a", "b"], None)
+    assert split_arguments(["a", "SELECT 1"]) == (["a"], "SELECT 1")
+    assert split_arguments(["a", str(blank)]) == (["a", str(blank)], None)
+    assert split_arguments(["a"]) == (["a"], None)
+    assert split_arguments([]) == ([], None)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audit.checks.registry import CHECKS
+from audit.checks.check_registry import CHECKS
 from benchmarks.beside_duckdb import by_duckdb
 from benchmarks.synthetic_run import write_run
 from tests.audit.test_oracle_agrees import written

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from audit.checks.registry import CHECKS
-from audit.few_rows import FEW_MAX
-from audit.run import audit_runs
-from emulator.runs.verdict import CheckVerdict
+from audit.audited_run import audit_runs
+from audit.checks.check_registry import CHECKS
+from audit.small_tables import FEW_MAX
+from emulator.runs.verdict_file import CheckVerdict
 from tests.audit.together import Judged
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(
         if CHECKS[check].counted:
             most = max(verdicts_together.values(), key=lambda judged: judged.verdict.checks[check].judged)
             chosen[most.run] = most
-    monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
-    monkeypatch.setattr("audit.few_rows.FEW_MAX", few_max)
+    monkeypatch.setattr("audit.audit_run.SMALL_MAX_BYTES", 0)
+    monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     big = audit_runs(spark, [*chosen], scratch=str(tmp_path), checks=[CHECKS[name] for name in names])
     differ = {
         (judged.run.name, name): (_found(told), _found(of_big.checks[name]))

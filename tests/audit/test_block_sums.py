@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from audit.event_counts import OF_LEFT as TALLIES
 from audit.input import read_directory
-from audit.kept_lines import Kept, lines_in_files
-from audit.stretches import CLOCK, DISORDERED, LEADER, OF_BLOCKS, PRODUCER
-from audit.stretches import OF_LEFT as STRETCHES
-from audit.tallies import OF_LEFT as TALLIES
+from audit.line_store import Kept, lines_in_files
+from audit.monotonic_runs import CLOCK, DISORDERED, LEADER, OF_BLOCKS, PRODUCER
+from audit.monotonic_runs import OF_LEFT as STRETCHES
 from tests.audit.trace import Trace, dual_leader
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ FROM tallies GROUP BY run, node, incarnation, event, problem, kind, outcome, ack
 def test_lines_are_counted_by_kind_as_spark_counts_them(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_a_block: int
 ) -> None:
-    monkeypatch.setattr("audit.kept_lines.BLOCK_BYTES", bytes_a_block)
+    monkeypatch.setattr("audit.line_store.BLOCK_BYTES", bytes_a_block)
     kept = kept_of(spark, [dual_leader(), twice(), in_any_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
     kept.lines.createOrReplaceTempView("left_lines")
@@ -142,7 +142,7 @@ def test_what_is_not_in_order_is_found_and_little_else(
     bytes_a_block: int,
 ) -> None:
     """`real`: sequences that fall; `most`: that are in doubt, where blocks were shuffled or a line is there twice."""
-    monkeypatch.setattr("audit.kept_lines.BLOCK_BYTES", bytes_a_block)
+    monkeypatch.setattr("audit.line_store.BLOCK_BYTES", bytes_a_block)
     kept = kept_of(spark, [trace(), in_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
     kept.lines.createOrReplaceTempView("left_lines")

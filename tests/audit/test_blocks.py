@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from audit.blocks import RARE_COLUMN, Refused, Source, columns_of, tables_of
-from audit.families import FAMILY_OF, FREQUENT, RARE_ONES, TABLES
+from audit.event_groups import FAMILY_OF, FREQUENT, RARE_ONES, TABLES
 from protocol import events as e
 from protocol.events import ENVELOPE, EVENTS, FIELDS
-from protocol.events.reading import BOUNDED, NEEDED, NUMBER_MAX, event_in
+from protocol.events.event_parsing import BOUNDED, NEEDED, NUMBER_MAX, event_in
 from tests.audit.trace import dual_leader
 
 if TYPE_CHECKING:

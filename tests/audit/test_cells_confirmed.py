@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from audit.run import audit_runs
+from audit.audited_run import audit_runs
 from emulator.cli.commands.run_simulated import judge_into
-from emulator.judging.campaigns.playing import CampaignAsked, CampaignWorker, Cells
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker, Cells
 from emulator.judging.campaigns.space import all_of
 from emulator.judging.campaigns.sweeps import find_sweep
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def test_spark_confirms_every_cell_of_the_cap_choice_matrix(spark: SparkSession, tmp_path: Path) -> None:
     sweep = find_sweep("cap-choice")
     assert sweep is not None
-    asked = CampaignAsked(sweep.space)
+    asked = CampaignOptions(sweep.space)
     cells, worker = Cells(asked), CampaignWorker(asked)
     rows, paths = [], []
     for number in all_of(sweep.space):

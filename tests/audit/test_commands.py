@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from audit.audited_run import write_verdict
 from audit.commands import audit_command, report_command, summary, verdict_text
-from audit.events import read_events
+from audit.event_lines import read_events
 from audit.export import export
 from audit.input import AuditInputError, find_runs
-from audit.run import write_verdict
 from audit.views import VIEWS, create_views, described
-from emulator.runs.verdict import CheckResult, CheckVerdict, Valid, Verdict, from_json
+from emulator.runs.verdict_file import CheckResult, CheckVerdict, Valid, Verdict, from_json
 from protocol.events import FIELDS
 from tests.audit.trace import dual_leader, healthy
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from audit.audited_run import audit_runs
 from audit.expected import expected_of
-from audit.run import audit_runs
 from benchmarks.changed_evidence import changes
 from benchmarks.changed_run import GONE, Change, Files, Line
 from benchmarks.evidence import base_run, files_of, judged, write_changed
 from emulator.judging.completeness import incomplete
 from emulator.judging.findings import EventCount, Note
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -215,7 +215,7 @@ def test_a_run_is_believed_as_little_among_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Many small runs are judged the way of big ones: each line of theirs is looked at all the same."""
-    monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
+    monkeypatch.setattr("audit.audit_run.SMALL_MAX_BYTES", 0)
     for what, told in _judged(spark, run, {what: changed[what] for what in AMONG_MANY}, tmp_path).items():
         alone = verdicts[what]
         assert (told.valid, told.unknown_because) == (alone.valid, alone.unknown_because), what

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from audit.checks.registry import CHECKS
-from audit.events import read_lines
-from audit.facts import FLOORS, OF_EVENTS, Facts
-from audit.families import COLUMNS, TABLES
+from audit.audit_run import make
+from audit.checks.check_registry import CHECKS
+from audit.event_groups import COLUMNS, TABLES
+from audit.event_lines import read_lines
 from audit.input import read_directory
-from audit.judging import make
 from audit.prepared import prepare
 from audit.questions import How, questions
+from audit.table_catalog import FLOORS, OF_EVENTS, Facts
 from audit.tuning import tuned
 from tests.audit.trace import dual_leader
 

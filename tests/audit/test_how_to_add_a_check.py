@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from audit.audited_run import audit_runs
 from audit.checks.check import Check
 from audit.expected import Expected
-from audit.run import audit_runs
-from emulator.runs.verdict import CheckVerdict
+from emulator.runs.verdict_file import CheckVerdict
 from tests.audit.trace import Trace, healthy
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import pytest
 from audit.class_archive import train
 from audit.gateway import COMPILED_CODE_BYTES, UNLESS_ORPHANED
 from audit.java import Java, find_java
-from audit.session import Gateway, GatewayError, spark_session, start_gateway
 from audit.spark_home import ahead_of_time, archive_path, class_path
+from audit.spark_session import Gateway, GatewayError, spark_session, start_gateway
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def fake_java(folder: Path, script: str) -> Java:
 AGGREGATION = """
 import json, os, sys
 from pathlib import Path
-from audit.session import find_java, spark_session, start_gateway
+from audit.spark_session import find_java, spark_session, start_gateway
 
 directory = Path(sys.argv[1])
 events = directory / "events.jsonl"
@@ -95,7 +95,7 @@ def test_spark_runs_on_the_wheels_java_where_the_machine_has_none(tmp_path: Path
 REFUSED = """
 import os, sys
 from pathlib import Path
-from audit.session import GatewayError, find_java, spark_session, start_gateway
+from audit.spark_session import GatewayError, find_java, spark_session, start_gateway
 
 for settings in ({"spark.testing.memory": "1"}, {}):
     with start_gateway(find_java(os.environ), Path(sys.argv[1]), master="local[1]") as gateway:
@@ -120,7 +120,7 @@ if child == 0:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from audit.session import find_java, spark_session, start_gateway
+from audit.spark_session import find_java, spark_session, start_gateway
 
 gateway, child = start_gateway(find_java(os.environ), Path(sys.argv[1])), 0
 {done}

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow.parquet as pq
 import pytest
 
-from audit import kept_lines
+from audit import line_store
 from audit.blocks import RARE_COLUMN, Refused, Source, tables_of
-from audit.events import PROBLEM, read_lines, run_keys, spark_schema
-from audit.families import COLUMNS, FREQUENT, RARE
+from audit.event_groups import COLUMNS, FREQUENT, RARE
+from audit.event_lines import PROBLEM, read_lines, run_keys, spark_schema
 from audit.input import RunDirectory, read_directory
-from audit.kept_lines import lines_in_files, pieces, with_family
-from audit.session import SparkFailed
+from audit.line_store import lines_in_files, pieces, with_family
+from audit.spark_session import SparkFailed
 from protocol import events as e
 from tests.audit.test_ahead import NASTY, changed
 from tests.audit.trace import Trace, dual_leader
@@ -111,8 +111,8 @@ def empty() -> Trace:
 def test_the_rows_are_those_that_spark_reads(
     spark: SparkSession, tmp_path: Path, trace: Callable[[], Trace], left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_lines, "PIECE_BYTES", 1)  # what is left is left line by line
-    monkeypatch.setattr(kept_lines, "BLOCK_BYTES", 4_000)
+    monkeypatch.setattr(line_store, "PIECE_BYTES", 1)  # what is left is left line by line
+    monkeypatch.setattr(line_store, "BLOCK_BYTES", 4_000)
     rows = both_alike(spark, [read_directory(trace().write(tmp_path))], tmp_path / "lines")
     assert bool(rows) == (trace is not empty)
     assert left / 2 <= left_to_spark(tmp_path / "lines") <= left
@@ -129,8 +129,8 @@ def test_lines_that_end_otherwise_are_lines(spark: SparkSession, tmp_path: Path)
 def test_a_line_is_of_the_block_that_it_begins_in(
     spark: SparkSession, tmp_path: Path, bytes_a_block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_lines, "BLOCK_BYTES", bytes_a_block)
-    monkeypatch.setattr(kept_lines, "ROWS_A_GROUP", 3)
+    monkeypatch.setattr(line_store, "BLOCK_BYTES", bytes_a_block)
+    monkeypatch.setattr(line_store, "ROWS_A_GROUP", 3)
     both_alike(spark, [read_directory(dual_leader().write(tmp_path))], tmp_path / "lines")
     assert left_to_spark(tmp_path / "lines") == 0
 
@@ -159,7 +159,7 @@ def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whose reader passes over it."""
-    for module in ("audit.input", "audit.events"):
+    for module in ("audit.input", "audit.event_lines"):
         monkeypatch.setattr(f"{module}.LINE_BYTES_MAX", 2_000)
     monkeypatch.setattr("audit.input.WINDOW_BYTES", 1_000)
     monkeypatch.setattr("audit.input.PROBE_BYTES", 100)
@@ -194,7 +194,7 @@ def test_pieces_are_whole_lines(size_bytes: int) -> None:
 def test_a_block_with_a_line_that_is_none_loses_no_other(tmp_path: Path) -> None:
     trace = torn()
     run = read_directory(trace.write(tmp_path))
-    kept_lines._Compacting([run], tmp_path / "lines", tmp_path / "left").run()
+    line_store._Compacting([run], tmp_path / "lines", tmp_path / "left").run()
     kept = sum(pq.read_metadata(file).num_rows for file in (tmp_path / "lines" / "kept").glob("*/*/*"))
     assert kept == sum(map(len, trace.files.values())) - 1
     with pytest.raises(Refused):

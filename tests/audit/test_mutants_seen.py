@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from audit.checks.registry import CHECKS
+from audit.checks.check_registry import CHECKS
 from benchmarks.agreement import differences
 from benchmarks.mutants import applied
 from benchmarks.mutants_seen import SEEN
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 from tests.audit.test_oracle_agrees import audited, written
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from docs.notebook.play import NOTEBOOK, played, read, written
+from docs.notebook.run_notebook import NOTEBOOK, played, read, written
 from emulator.cli import notebook
 from emulator.cli.notebook import Answer, Refused, ask, command
 from tests.audit.trace import dual_leader

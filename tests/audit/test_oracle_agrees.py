@@ -14,9 +14,9 @@ from emulator.machines.broker.partition import Partition
 from emulator.packaged import GOLDEN
 from emulator.runs.directory import prepare, write_simulated
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import Verdict
-from emulator.scenario.model import CHECKS
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import Verdict
+from emulator.scenario.scenario_model import CHECKS
 from protocol.ids import Offset
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def written(folder: Path, scenario: str, version: str | None, seed: int, name: s
 
 
 def audited(spark: SparkSession, folder: Path, runs: list[Path]) -> list[Verdict]:
-    from audit.run import audit_runs
+    from audit.audited_run import audit_runs
 
     return audit_runs(spark, runs, scratch=str(folder / "scratch"))
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from audit.audited_run import audit_runs
+from audit.checks.check_registry import CHECKS
 from audit.checks.own import GROUP, all_checks
-from audit.checks.registry import CHECKS
 from audit.commands import audit_command
 from audit.input import AuditInputError
-from audit.run import audit_runs
 from tests.audit.trace import Trace
 
 if TYPE_CHECKING:

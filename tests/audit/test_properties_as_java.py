@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from audit.session import Gateway
+from audit.spark_session import Gateway
 from emulator.settings.properties import NotProperties, read_properties
 
 if TYPE_CHECKING:

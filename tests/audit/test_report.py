@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from audit.audited_run import write_verdict
 from audit.input import AuditInputError, read_directory
 from audit.report import write_report
 from audit.report.legend import LEGEND
-from audit.report.page import render
-from audit.report.picture import EPOCH_COLOURS, Picture
-from audit.report.reading import read_timeline
+from audit.report.report_input import read_timeline
+from audit.report.report_page import render
+from audit.report.report_svg import EPOCH_COLOURS, Picture
+from audit.report.report_timeline import Band, Node, Operation, Timeline
 from audit.report.thinning import band_rows, clusters, ticks
-from audit.report.timeline import Band, Node, Operation, Timeline
-from audit.run import write_verdict
-from emulator.runs.verdict import LEADER_ALONE, CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
+from emulator.runs.verdict_file import LEADER_ALONE, CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
 from protocol import events as e
 from tests.audit.trace import Trace, dual_leader
 
@@ -170,7 +170,7 @@ def test_broken_and_torn_lines_are_left_to_the_verdict(tmp_path: Path) -> None:
 
 def test_a_big_run_is_drawn_in_part_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = cut_run().write(tmp_path)
-    monkeypatch.setattr("audit.report.kept.READ_MAX_BYTES", 4_000)
+    monkeypatch.setattr("audit.report.report_records.READ_MAX_BYTES", 4_000)
     timeline = read_timeline(read_directory(run))
     assert not timeline.complete
     assert "too big to be drawn whole" in render(verdict(), timeline)
@@ -187,7 +187,7 @@ def test_of_a_big_run_everything_rare_is_drawn_and_some_of_the_rest(
     run = trace.write(tmp_path)
     whole = read_timeline(read_directory(run))
     assert whole.complete
-    monkeypatch.setattr("audit.report.kept.READ_MAX_BYTES", 200_000)
+    monkeypatch.setattr("audit.report.report_records.READ_MAX_BYTES", 200_000)
     some = read_timeline(read_directory(run))
     assert not some.complete
     assert (some.end_ms, some.nodes.keys()) == (whole.end_ms, whole.nodes.keys())
@@ -213,7 +213,7 @@ def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkey
     ]  # fmt: skip
     (events / "broker-0.1.jsonl").write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     size_bytes = (events / "broker-0.1.jsonl").stat().st_size
-    monkeypatch.setattr("audit.report.kept.READ_MAX_BYTES", size_bytes // 4 + 500)
+    monkeypatch.setattr("audit.report.report_records.READ_MAX_BYTES", size_bytes // 4 + 500)
     timeline = read_timeline(read_directory(events.parent))
     assert [len(of["broker-0"].log_ends) for _, of in sorted(timeline.replicas.items())] == [250] * 4
 

@@ -13,11 +13,11 @@ from audit.report import write_report
 from audit.report.about import About
 from audit.report.claims import EVENTS_MAX, Claim, Claims
 from audit.report.island import island
-from audit.report.kept import Event
-from audit.report.links import Links, fields_text
-from audit.report.page import render
-from audit.report.timeline import Timeline
-from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
+from audit.report.report_links import Links, fields_text
+from audit.report.report_page import render
+from audit.report.report_records import Event
+from audit.report.report_timeline import Timeline
+from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict
 from tests.audit.trace import Trace, dual_leader
 
 HOSTILE = "</script><script>document.title='hit'</script>\u2028\u2029\"'<img src=x onerror=alert(1)>&amp;"

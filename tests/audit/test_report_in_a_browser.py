@@ -11,11 +11,11 @@ import pytest
 
 from audit.report import write_report
 from emulator.cli.commands.run_simulated import judge_into
-from emulator.judging.advice.page import page_of
+from emulator.judging.advice.advice_page import page_of
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import Verdict
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import Verdict
 from tests.audit.browser import NARROW, WIDE, Browser, opened_browser
 from tests.emulator.judging.advice.told import told
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from audit.report.logs import COLUMNS, PLAIN, STEPS_MAX, at_the_end, logs_of
-from audit.report.timeline import LogStep, Operation, Replica, Timeline
+from audit.report.report_logs import COLUMNS, PLAIN, STEPS_MAX, at_the_end, logs_of
+from audit.report.report_timeline import LogStep, Operation, Replica, Timeline
 
 T0 = ("t", 0)
 

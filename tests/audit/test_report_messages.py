@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from audit.input import read_directory
-from audit.report import messages as m
+from audit.report import report_messages as m
 from audit.report.drawn import kafka_name
-from audit.report.frames import message_choices
-from audit.report.messages import KINDS, Message, Messages, kind_of, read_messages
 from audit.report.moments import MOMENTS_MAX, length, moments, windows
-from audit.report.timeline import Band, Mark, Node, Timeline
+from audit.report.report_frames import message_choices
+from audit.report.report_messages import KINDS, Message, Messages, kind_of, read_messages
+from audit.report.report_timeline import Band, Mark, Node, Timeline
 from protocol.messages import REGISTRY
 
 _seq = count(1)

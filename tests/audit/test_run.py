@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
+from audit.audited_run import audit_runs
 from audit.checks.check import Check
-from audit.checks.registry import CHECKS, check_named
-from audit.events import EVENT_SCHEMA
+from audit.checks.check_registry import CHECKS, check_named
+from audit.event_lines import EVENT_SCHEMA
 from audit.expected import Expected
-from audit.few_rows import FEW_MAX
-from audit.run import audit_runs
+from audit.small_tables import FEW_MAX
 from emulator.judging.completeness import lost_events, reports_by_life
 from emulator.judging.findings import EventCount, Note
 from emulator.judging.health import (
@@ -24,10 +24,10 @@ from emulator.judging.health import (
     unexpected_deaths,
     why_late,
 )
-from emulator.judging.link_faults import fault_verdicts
+from emulator.judging.link_fault_effects import fault_verdicts
 from emulator.judging.measures import time_to_new_leader_ms
-from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code
-from protocol.events import FIELDS, FaultAsked, FaultHealed, FaultInForce, FaultTraffic, TimerLateness
+from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, Valid, compose, exit_code
+from protocol.events import FIELDS, FaultHealed, FaultInForce, FaultRequested, FaultTraffic, TimerLateness
 from tests.audit.trace import Trace, dual_leader, healthy
 
 if TYPE_CHECKING:
@@ -321,7 +321,7 @@ def test_an_unknown_check_is_answered_with_the_nearest() -> None:
 
 
 def test_the_registry_names_the_checks_as_scenarios_do() -> None:
-    from emulator.scenario.model import CHECKS as NAMES
+    from emulator.scenario.scenario_model import CHECKS as NAMES
 
     assert tuple(CHECKS) == NAMES
 
@@ -352,7 +352,7 @@ def restarted() -> Trace:
     """Every way a log is cut, a fault, late timers and a produce that failed: what is rare has all its fields."""
     trace = dual_leader()
     trace.run = "restarted"
-    trace.emit("injector", FaultAsked("r", "cut az-0", True))
+    trace.emit("injector", FaultRequested("r", "cut az-0", True))
     for told in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
         for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
             trace.emit(node, told)
@@ -393,11 +393,11 @@ def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
 ) -> None:
     """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones, whether or
     not tables have few rows."""
-    monkeypatch.setattr("audit.few_rows.FEW_MAX", few_max)
+    monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
     few = [CHECKS[name] for name in checks]
     small = audit_runs(spark, runs, scratch=str(tmp_path), checks=few)
-    monkeypatch.setattr("audit.judging.SMALL_MAX_BYTES", 0)
+    monkeypatch.setattr("audit.audit_run.SMALL_MAX_BYTES", 0)
     big = audit_runs(spark, runs, scratch=str(tmp_path / "scratch"), checks=few)
     for verdict in (*small, *big):
         verdict.measures.pop("audit_s")

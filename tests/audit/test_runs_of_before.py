@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.commands.explain import lives_of
-from emulator.runs.events import read
+from emulator.runs.run_events import read
 from tests.audit.conftest import Audit
 
 pytestmark = pytest.mark.spark

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from emulator.cli.on_spark import LOT_MAX, WAVE_LOTS_MAX, archive_in, on_context, waves
 from emulator.exit_codes import UNKNOWN
-from emulator.judging.seeds import SeedResult, SeedsAsked, Worker
+from emulator.judging.seed_runs import SeedResult, SeedsOptions, Worker
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-ASKED = SeedsAsked("az-isolated-follower", "2.6")
+ASKED = SeedsOptions("az-isolated-follower", "2.6")
 FROM_THE_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from emulator.judging.seeds import SeedsAsked, Worker
+from emulator.judging.seed_runs import SeedsOptions, Worker
 import emulator
 assert emulator.__file__.startswith(sys.argv[1]), emulator.__file__
-print(Worker(SeedsAsked("az-isolated-follower", "2.6")).play(3).outcome)
+print(Worker(SeedsOptions("az-isolated-follower", "2.6")).play(3).outcome)
 """
 
 

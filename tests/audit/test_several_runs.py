@@ -12,15 +12,15 @@ from xml.etree import ElementTree
 import pytest
 
 from audit import asking, commands
+from audit.audited_run import audit_runs, write_verdict
 from audit.checks.check import Check
-from audit.checks.registry import CHECKS
+from audit.checks.check_registry import CHECKS
 from audit.commands import audit_command, report_command
 from audit.input import AuditInputError, find_run, find_runs, look_for_runs
 from audit.opened import opened
-from audit.run import audit_runs, write_verdict
 from emulator.cli.app import _command
-from emulator.judging.for_machines import ForMachines
-from emulator.runs.verdict import Verdict
+from emulator.judging.ci_reports import ForMachines
+from emulator.runs.verdict_file import Verdict
 from tests.audit.trace import dual_leader, healthy
 
 if TYPE_CHECKING:

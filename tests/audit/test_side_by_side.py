@@ -5,11 +5,11 @@ import threading
 
 import pytest
 
-from audit.facts import FLOORS, OF_EVENTS
-from audit.families import TABLES
-from audit.lives import WRITTEN_IN
-from audit.logs import LOGS
-from audit.side_by_side import AT_ONCE_MAX, side_by_side
+from audit.concurrent_queries import AT_ONCE_MAX, side_by_side
+from audit.event_groups import TABLES
+from audit.log_tables import LOGS
+from audit.table_catalog import FLOORS, OF_EVENTS
+from audit.topic_incarnations import WRITTEN_IN
 from tests.patience import PATIENCE_S
 
 

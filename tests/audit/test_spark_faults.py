@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
-from audit.session import CAUSES_MAX, SparkFailed, spark_faults
+from audit.spark_session import CAUSES_MAX, SparkFailed, spark_faults
 
 GATEWAY: Any = SimpleNamespace(process=SimpleNamespace(poll=lambda: None))
 

@@ -14,11 +14,11 @@ import msgspec
 import psutil
 import pytest
 
+from audit.audited_run import audit_runs
 from audit.java import find_java
-from audit.run import audit_runs
 from benchmarks.synthetic_run import write_run
 from emulator.exit_codes import BROKEN, UNKNOWN
-from emulator.runs.verdict import Verdict, from_json
+from emulator.runs.verdict_file import Verdict, from_json
 from tests.audit.standalone import Cluster, standalone
 from tests.audit.trace import dual_leader, healthy
 from tests.patience import PATIENCE_S

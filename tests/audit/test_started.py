@@ -10,13 +10,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from audit.started import ended, interrupts_wait, started
+from audit.child_jvms import ended, interrupts_wait, started
 from tests.patience import PATIENCE_S
 
 ENDS = """
 import os, signal, sys
-from audit.started import started
-import audit.started as module
+from audit.child_jvms import started
+import audit.child_jvms as module
 if sys.argv[1] == "in between":
     real = module.subprocess.Popen
     class Slow(real):

@@ -8,9 +8,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from audit.audited_run import write_verdict
 from audit.commands import verdict_text
-from audit.run import write_verdict
-from emulator.runs.verdict import from_json
+from emulator.runs.verdict_file import from_json
 from protocol.events import FrameSent
 from tests.audit.conftest import Audit
 from tests.audit.trace import Trace, dual_leader, healthy

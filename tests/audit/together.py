@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import msgspec
 import pytest
 
+from audit.audited_run import audit_runs
 from audit.expected import Expected, expected_of
-from audit.run import audit_runs
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 from tests.audit.trace import Trace
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Judged(msgspec.Struct, frozen=True):
     run: Path
     verdict: Verdict
 
-    def told_to(self, trace: Trace, **expected: Any) -> Verdict:
+    def pickled_job(self, trace: Trace, **expected: Any) -> Verdict:
         """`trace` is the test's second, made as the one that was judged."""
         trace.path = self.run
         return self.verdict

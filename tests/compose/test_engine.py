@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from emulator.topology import three_azs
-from emulator.worlds.cluster_file.files import named_topology
+from emulator.worlds.cluster_file.compose_files import named_topology
 from emulator.worlds.cluster_file.networks import CONTROL, data_name, name_on
 from tests.patience import PATIENCE_S
 

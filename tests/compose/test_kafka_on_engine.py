@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from emulator.worlds.containers.doors import DOORS
+from emulator.worlds.containers.kafka_ports import DOORS
 from emulator.worlds.containers.project import project_name
 from tests.compose.test_runs_on_engine import ROOT, faultline, objects
 from tests.patience import PATIENCE_S

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from emulator.worlds.cluster_file.files import named_topology
+from emulator.worlds.cluster_file.compose_files import named_topology
 from emulator.worlds.containers.tool import compose
 from tests.compose.test_runs_on_engine import COMMAND_LIMIT_S, ended, objects
 

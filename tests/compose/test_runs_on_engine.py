@@ -13,8 +13,8 @@ import pytest
 
 from audit.input import AuditInputError, find_runs
 from benchmarks.every_world import play
-from emulator.runs.events import read
-from emulator.worlds.cluster_file.files import named_topology
+from emulator.runs.run_events import read
+from emulator.worlds.cluster_file.compose_files import named_topology
 from emulator.worlds.containers.project import project_name
 from emulator.worlds.containers.tool import DockerFailed, compose
 from emulator.worlds.packet_filter.rights import missing

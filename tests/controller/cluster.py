@@ -32,8 +32,7 @@ from protocol.machine import (
     TimerFired,
     TimerKey,
 )
-from protocol.messages.base import Message
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     AlterIsrRequest,
     AlterIsrResponse,
     ControlledShutdownRequest,
@@ -46,7 +45,8 @@ from protocol.messages.leadership import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from protocol.messages.session import (
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import (
     Create,
     SessionError,
     SessionRequest,

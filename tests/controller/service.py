@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Check,
     Create,
     Delete,

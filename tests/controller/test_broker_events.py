@@ -4,13 +4,13 @@ import pytest
 
 from protocol.events import BrokersHandled, BrokersSeen, StateDecided
 from protocol.ids import BrokerId
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from protocol.messages.session import Create
+from protocol.messages.session_messages import Create
 from tests.controller.cluster import Cluster
 
 

@@ -5,7 +5,7 @@ import pytest
 from controller import channels
 from controller.settings import ControllerSettings
 from protocol.ids import BrokerId
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
     StopReplicaRequest,

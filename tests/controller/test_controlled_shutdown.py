@@ -4,7 +4,7 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
-from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest
+from protocol.messages.leadership_messages import ControlledShutdownRequest, LeaderAndIsrRequest, StopReplicaRequest
 from protocol.znodes import REASSIGN_PARTITIONS, delete_topic_path, encode_reassignment
 from tests.controller.cluster import Cluster
 from tests.ids import brokers

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from protocol.events import ControllerChanged
-from protocol.messages.leadership import LeaderAndIsrRequest, UpdateMetadataRequest
-from protocol.messages.session import Delete, SessionRequest, SessionResponse, SetData, WatchFired
+from protocol.messages.leadership_messages import LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.session_messages import Delete, SessionRequest, SessionResponse, SetData, WatchFired
 from protocol.znodes import decode_controller_epoch
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS

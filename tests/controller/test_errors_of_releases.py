@@ -4,8 +4,8 @@ import pytest
 
 from controller.settings import ControllerSettings
 from protocol.ids import BrokerId
-from protocol.messages.leadership import ControlledShutdownRequest, LeaderAndIsrRequest, UpdateMetadataRequest
-from protocol.messages.session import Delete
+from protocol.messages.leadership_messages import ControlledShutdownRequest, LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.session_messages import Delete
 from protocol.versions import LADDER, since
 from protocol.znodes import (
     CONTROLLER,

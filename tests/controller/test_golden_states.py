@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from controller.settings import ControllerSettings
-from protocol.messages.leadership import AlterIsrRequest, IsrChange
+from protocol.messages.leadership_messages import AlterIsrRequest, IsrChange
 from tests.controller.cluster import Cluster
 
 GOLDEN = Path(__file__).parents[1] / "golden"

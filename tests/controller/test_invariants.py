@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from controller.settings import ControllerSettings
 from protocol.ids import BrokerId
-from protocol.messages.leadership import ControlledShutdownRequest
+from protocol.messages.leadership_messages import ControlledShutdownRequest
 from protocol.znodes import PREFERRED_REPLICA_ELECTION, decode_controller_epoch, encode_partitions
 from tests.controller.cluster import Cluster
 

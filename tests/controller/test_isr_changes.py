@@ -2,7 +2,7 @@
 
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch
-from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.leadership_messages import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, UpdateMetadataRequest
 from tests.controller.cluster import Cluster
 from tests.ids import brokers
 
@@ -116,13 +116,13 @@ def test_a_request_that_waits_for_the_service_is_answered_with_a_failure_when_th
     answers = c.alter_isr(2, request(c, 0, 2))
     queued = c.alter_isr(2, request(c, 0, 1))
     assert answers == []
-    assert [(one.does, one.waits_for) for one in c.brokers[2].controller.who_waits()] == [
+    assert [(one.does, one.waits_for) for one in c.brokers[2].controller.waiting_tasks()] == [
         ("alter-isr", "the session service")
     ]
     c.expire(2)
     c.rejoin(2, expired=True)
     assert [answer.error for answer in answers] == [ErrorCode.UNKNOWN_SERVER_ERROR]
-    assert not c.brokers[2].controller.who_waits()
+    assert not c.brokers[2].controller.waiting_tasks()
     assert queued == [], "dropped: the broker asks again when its request times out"
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from controller.settings import ControllerSettings
 from protocol.ids import BrokerId, LeaderEpoch
-from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest, IsrChange
-from protocol.messages.session import SessionRequest, SessionResponse, SetData
+from protocol.messages.leadership_messages import AlterIsrRequest, ControlledShutdownRequest, IsrChange
+from protocol.messages.session_messages import SessionRequest, SessionResponse, SetData
 from tests.controller.cluster import Cluster
 from tests.ids import brokers
 

@@ -11,7 +11,7 @@ from protocol.events import ControllerChanged
 from protocol.ids import BrokerId
 from protocol.kinds import ExitKind
 from protocol.machine import Now
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     Delete,
     GetData,

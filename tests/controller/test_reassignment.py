@@ -4,8 +4,8 @@ import pytest
 
 from controller.reassignment import towards
 from protocol.ids import BrokerId
-from protocol.messages.leadership import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
-from protocol.messages.session import Delete
+from protocol.messages.leadership_messages import AlterIsrRequest, IsrChange, LeaderAndIsrRequest, StopReplicaRequest
+from protocol.messages.session_messages import Delete
 from protocol.znodes import (
     REASSIGN_PARTITIONS,
     ReplicaAssignment,

@@ -3,8 +3,8 @@
 import pytest
 
 from protocol.events import ControllerChanged, StateDecided
-from protocol.messages.leadership import UpdateMetadataRequest
-from protocol.messages.session import SessionRequest, SessionResponse, SetData
+from protocol.messages.leadership_messages import UpdateMetadataRequest
+from protocol.messages.session_messages import SessionRequest, SessionResponse, SetData
 from tests.controller.cluster import Cluster
 from tests.controller.test_controller_elections import epoch
 

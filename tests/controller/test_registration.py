@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from protocol.ids import BrokerId
-from protocol.messages.session import Create, SessionRequest, SetData
+from protocol.messages.session_messages import Create, SessionRequest, SetData
 from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, encode_broker
 from tests.controller.cluster import Cluster
 

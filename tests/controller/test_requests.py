@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller.requests import RequestBatch
+from controller.request_batches import RequestBatch
 from controller.state import ControllerState
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.leadership_messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 from tests.controller.cluster import Cluster

@@ -14,7 +14,7 @@ from controller.session_calls import (
 )
 from protocol.ids import BrokerId
 from protocol.machine import Now
-from protocol.messages.session import Exists, OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.messages.session_messages import Exists, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
 from protocol.waiting import Waiting
 from protocol.work import Task
@@ -161,6 +161,6 @@ def test_waiting_for_a_sender() -> None:
     procedures = Procedures(Calls(at_once=True), wait)
     procedures.task(NOW, Outbox(), "test", "waits", procedure(), outcome.ended, outcome.failed).start()
     assert outcome.results == []
-    assert procedures.runner.who_waits() == [Waiting("test", "waits", "the end of the channel to broker-1", 0.0)]
+    assert procedures.runner.waiting_tasks() == [Waiting("test", "waits", "the end of the channel to broker-1", 0.0)]
     told[0](NOW, Outbox())
     assert outcome.results == ["ended"]

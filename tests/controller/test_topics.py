@@ -5,8 +5,8 @@ import pytest
 from controller.settings import ControllerSettings
 from protocol.events import TopicDeletionChanged, TopicRemoved
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from protocol.messages.session import Delete
+from protocol.messages.leadership_messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.session_messages import Delete
 from protocol.znodes import Leadership, ReplicaAssignment, encode_state, encode_topic, state_path, topic_path
 from tests.controller.cluster import Cluster
 from tests.controller.test_leader_epochs import VERSIONS

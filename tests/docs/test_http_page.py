@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cluster.http.routes import ROUTES
-from emulator.faults.machines import LIVE_FAULTS
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ import pytest
 
 from docs.language import __main__ as command
 from docs.language import baseline
-from docs.language.rules import Offence, of_commit_subject, of_file_names, of_markdown, of_python
+from docs.language.language_rules import Offence, of_commit_subject, of_file_names, of_markdown, of_python
 
 
 def rules(found: list[Offence]) -> list[str]:

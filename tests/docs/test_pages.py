@@ -11,11 +11,11 @@ import pytest
 
 from docs.generate import pages
 from docs.generate.boundaries import READ, STEPS
-from docs.generate.rules import anchor, citations, rules_of
+from docs.generate.rules_page import anchor, citations, rules_of
 from docs.generate.uses import modules
-from docs.generate.versions import changes_at
-from emulator.judging.fuzzing.cited import cited
-from emulator.settings.registry import REGISTRY
+from docs.generate.versions_page import changes_at
+from emulator.judging.fuzzing.rule_references import cited
+from emulator.settings.setting_registry import REGISTRY
 from protocol.events import EVENTS
 from protocol.versions import LADDER, Gates
 
@@ -78,7 +78,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 def test_modules_that_are_named_exist(document: Path) -> None:
-    """`emulator/machines/broker/log.py` in a document is a path from the root, or from the document."""
+    """`emulator/machines/broker/replica_log.py` in a document is a path from the root, or from the document."""
     paths = re.findall(r"`((?:[\w.@*-]+/)+[\w.@*-]*)`", words_of(document))
     ours = [path for path in paths if (ROOT / path.split("/")[0]).is_dir() and not re.search(r"[A-Z*]{2}|[*]", path)]
     made_by_commands = [path for path in ours if path.startswith(("runs/", "benchmarks/results"))]
@@ -164,7 +164,7 @@ def test_nothing_tells_of_one_machine(word: str) -> None:
     ).stdout.split()
     here = Path(__file__).relative_to(ROOT).as_posix()
     # Every container has its own /tmp, and Kafka's own default of log.dir is there.
-    kafkas = ("compose/", "emulator/settings/tables/logs.py", "docs/settings.md")
+    kafkas = ("compose/", "emulator/settings/tables/log_setting_table.py", "docs/settings.md")
     elsewhere = ("tests/golden/", *kafkas) if word == r"/tmp/" else ("tests/golden/",)
     ours = [name for name in listed if not name.startswith(elsewhere) and name != here]
     found = [

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from docs.generate.readme import as_fast_as, printed, recorded
-from emulator.judging.equal import recorded_versions
+from emulator.judging.recording_match import recorded_versions
 from emulator.packaged import GOLDEN
-from emulator.runs.sources import catalogue
+from emulator.runs.scenario_sources import catalogue
 from protocol.versions import LADDER
 
 ROOT = Path(__file__).parents[2]

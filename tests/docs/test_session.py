@@ -12,10 +12,10 @@ from cyclopts import CycloptsError
 
 from docs.session.borders import LINES, strokes
 from docs.session.cast import Cast, Event, Header, NoCast, as_text, parsed
-from docs.session.picture import CAST, picture
-from docs.session.screen import LINES_MAX, Part, TooLong, commands_of, parts_of, text_of
+from docs.session.recorded_terminal import NotSeen, Terminal
+from docs.session.session_svg import CAST, picture
 from docs.session.story import STORY
-from docs.session.terminal import NotSeen, Terminal
+from docs.session.terminal_screen import LINES_MAX, Part, TooLong, commands_of, parts_of, text_of
 from emulator.cli.app import app
 from emulator.cluster.dashboard.keys import Typed
 

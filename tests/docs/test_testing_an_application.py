@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import faultline
+from emulator.cluster.cluster_registry import registered
 from emulator.cluster.control_client import ask
-from emulator.cluster.registry import registered
-from emulator.cluster.requests import DeleteTopic
+from emulator.cluster.control_requests import DeleteTopic
 
 PAGE = Path(__file__).parents[2] / "docs" / "testing-an-application.md"
 SETTINGS = {"zookeeper.session.timeout.ms": 3_000, "replica.lag.time.max.ms": 3_000, "min.insync.replicas": 2}

@@ -15,9 +15,9 @@ import trio.testing
 from confluent_kafka import Producer
 
 import faultline
-from faultline import auditing, lifetime
+from faultline import audit_call, lifetime
 from faultline.async_cluster import AsyncCluster
-from faultline.cluster import Cluster
+from faultline.sync_cluster import Cluster
 from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]
@@ -64,10 +64,10 @@ async def test_a_start_that_is_cancelled_is_given_up(monkeypatch: pytest.MonkeyP
 async def test_an_audit_that_is_cancelled_is_interrupted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there, cleaned = tmp_path / "there", tmp_path / "cleaned"
     code = f"import time\ntry: open({str(there)!r}, 'w'); time.sleep(600)\nfinally: open({str(cleaned)!r}, 'w')"
-    monkeypatch.setattr(auditing, "_command", lambda run: [sys.executable, "-c", code])
+    monkeypatch.setattr(audit_call, "_command", lambda run: [sys.executable, "-c", code])
     with trio.fail_after(PATIENCE_S):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(auditing.audited_beside, tmp_path)
+            nursery.start_soon(audit_call.audited_beside, tmp_path)
             while not there.exists():
                 await trio.testing.wait_all_tasks_blocked(0.005)
             nursery.cancel_scope.cancel()

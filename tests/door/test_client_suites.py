@@ -2,10 +2,10 @@
 
 import json
 
-from benchmarks.client_suites.page import PAGE, parts, table
-from benchmarks.client_suites.play import Failure, Played, read_report
+from benchmarks.client_suites.client_suites_page import PAGE, parts, table
+from benchmarks.client_suites.run_suites import Failure, Played, read_report
 from benchmarks.client_suites.suites import KAFKA_PYTHON, SUITES, TRANSACTIONS, reason_of
-from benchmarks.figures import RESULTS
+from benchmarks.figure_records import RESULTS
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="test.a" name="test_good"/>

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from benchmarks.door_cuts.application import Reports
-from benchmarks.door_cuts.compare import Sent, compare, produced_in
-from benchmarks.door_cuts.play import QUICK, SAFE, Witness, plan_of
+from benchmarks.door_cuts.compare_answers import Sent, compare, produced_in
+from benchmarks.door_cuts.run_cuts import QUICK, SAFE, Witness, plan_of
 
 LOGS = {QUICK: [(0, "a"), (1, "x")], SAFE: [(0, "s"), (1, "again")]}
 TOLD = {

@@ -8,8 +8,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 import faultline
-from emulator.layout import EVENTS_FOLDER, event_paths
-from protocol.events.reading import event_in
+from emulator.run_layout import EVENTS_FOLDER, event_paths
+from protocol.events.event_parsing import event_in
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from tests.door.test_groups import places, until
 from tests.patience import PATIENCE_S

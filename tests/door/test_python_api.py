@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 import faultline
-from emulator.cluster.registry import registered
-from faultline import auditing
+from emulator.cluster.cluster_registry import registered
+from faultline import audit_call
 
 pytestmark = pytest.mark.network
 ROOT = Path(__file__).parents[2]
@@ -66,8 +66,8 @@ import msgspec
 
 import audit.commands
 import audit.report
-import audit.run
-from emulator.runs.verdict import Verdict
+import audit.audited_run
+from emulator.runs.verdict_file import Verdict
 
 audit.commands.spark_of = lambda master, size_bytes: contextlib.nullcontext((None, "nowhere"))
 audit.report.write_report = lambda run, verdict, home: None
@@ -77,7 +77,7 @@ def audit_runs(spark, runs, scratch):
     return [msgspec.json.decode((Path(run) / "verdict.json").read_bytes(), type=Verdict) for run in runs]
 
 
-audit.run.audit_runs = audit_runs
+audit.audited_run.audit_runs = audit_runs
 print("what others print")
 """
 """A process that begins with this finds in a run what was found there before."""
@@ -89,12 +89,12 @@ def test_an_audit_beside_a_spark_of_the_programs_own_is_told_by_its_last_line(
     found = faultline.run("az-isolated-leader", seed=1, directory=tmp_path / "run")
     (tmp_path / "sitecustomize.py").write_text(WITHOUT_SPARK)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path), str(ROOT))))
-    monkeypatch.setattr(auditing, "spark_is_taken", lambda: True)
-    beside = auditing.audited(tmp_path / "run")
+    monkeypatch.setattr(audit_call, "spark_is_taken", lambda: True)
+    beside = audit_call.audited(tmp_path / "run")
     assert beside.violated == found.violated != ()
     assert beside.lost == found.lost and found.lost.count > 0
     with pytest.raises(faultline.Refused, match="no-such-run"):
-        auditing.audited(tmp_path / "no-such-run")
+        audit_call.audited(tmp_path / "no-such-run")
 
 
 def test_scenarios_played_from_a_program(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_scenarios_played_from_a_program(tmp_path: Path) -> None:
 
 FAKE = """
 import faultline
-import faultline.cluster
+import faultline.sync_cluster
 
 
 class Fake:
@@ -139,7 +139,7 @@ class Fake:
             raise faultline.AuditFailed("lost-acknowledged violated 1")
 
 
-faultline.cluster.Cluster = Fake
+faultline.sync_cluster.Cluster = Fake
 """
 TESTS = """
 import pytest
@@ -168,7 +168,7 @@ def test_that_fails_and_is_not_audited(faultline_cluster):
 def test_the_fixture_audits_a_test_that_has_passed(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(faultline.cluster, "Cluster", faultline.cluster.Cluster)  # as it was, when this is over
+    monkeypatch.setattr(faultline.sync_cluster, "Cluster", faultline.sync_cluster.Cluster)  # restored at the end
     pytester.makeconftest(FAKE)
     pytester.makepyfile(TESTS)
     told = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")

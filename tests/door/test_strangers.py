@@ -16,7 +16,7 @@ from kafka.protocol.producer import ProduceRequest
 
 import faultline
 from benchmarks.attack.kafka_sockets import KafkaAttackers
-from emulator.cluster.registry import registered
+from emulator.cluster.cluster_registry import registered
 from tests.attack.strangers import PROMPT_S, silent
 from tests.patience import PATIENCE_S
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.compiled import (
+from emulator.compiled_modules import (
     LIBRARY,
     MANIFEST,
     PURE_VARIABLE,
@@ -104,7 +104,7 @@ def test_who_has_a_machine_of_the_sources_goes_on_with_sources(root: Path) -> No
 
 def test_a_file_that_is_no_code_is_told_and_the_sources_run(root: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from emulator.compiled import use, in_use\n"
+        "import sys; from pathlib import Path; from emulator.compiled_modules import use, in_use\n"
         f"print(use({{}}, Path({str(root / 'native')!r}), Path({str(root)!r})), in_use())\n"
         "import protocol.chance; print(protocol.chance.__file__)\n"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.compiled import SIDES, differing, result_of
 from emulator.compilable import modules
-from emulator.compiled import ROOT, SUFFIX, look
+from emulator.compiled_modules import ROOT, SUFFIX, look
 from emulator.compiling import CannotCompile, c_compiler, compile_all, main
 from emulator.exit_codes import UNUSABLE
 

@@ -14,8 +14,8 @@ from typing import Any
 import pexpect
 import pytest
 
-from emulator import unheard_interrupts
-from emulator.unheard_interrupts import interrupts_end_the_wait, unheard_interrupts_come_again
+from emulator import interrupt_redelivery
+from emulator.interrupt_redelivery import interrupts_end_the_wait, unheard_interrupts_come_again
 from tests.patience import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
@@ -88,7 +88,7 @@ def test_an_interrupt_in_a_destructor_comes_again() -> None:
     code = """
 import os, signal
 from emulator import unheard_interrupts
-from emulator.unheard_interrupts import unheard_interrupts_come_again
+from emulator.interrupt_redelivery import unheard_interrupts_come_again
 class Dies:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGINT)
@@ -130,7 +130,7 @@ def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
 def test_an_interrupt_that_has_not_come_again_is_raised_at_the_end(
     monkeypatch: pytest.MonkeyPatch, heard: list[int]
 ) -> None:
-    monkeypatch.setattr(unheard_interrupts, "AGAIN_S", LIMIT_S)
+    monkeypatch.setattr(interrupt_redelivery, "AGAIN_S", LIMIT_S)
     with pytest.raises(KeyboardInterrupt), unheard_interrupts_come_again():
         sys.unraisablehook(UNHEARD)
     assert heard == []

@@ -15,14 +15,14 @@ import msgspec
 import psutil
 import pytest
 
+from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, Found, clusters
 from emulator.cluster.control_client import ask
+from emulator.cluster.control_requests import Answer, Ask, DescribeTopic, Machine, Status
 from emulator.cluster.ending import Ended, end
 from emulator.cluster.launch import launch
-from emulator.cluster.registry import CLUSTER_FILE, LOG_FILE, Found, clusters
-from emulator.cluster.requests import Answer, Ask, DescribeTopic, Machine, Status
 from emulator.cluster.specification import LiveSpec, resolved, write_specification
 from emulator.runs.directory import prepare
-from emulator.worlds.cluster_file.files import named_topology, read_cluster_file
+from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
 from tests.patience import PATIENCE_S
 
 SPEED = 5.0

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from emulator.cli.app import app
-from emulator.cluster.requests import AlterBroker, AlterTopic, CreateTopic, DescribeSettings, Machine
+from emulator.cluster.control_requests import AlterBroker, AlterTopic, CreateTopic, DescribeSettings, Machine
 from emulator.exit_codes import BROKEN, UNUSABLE
 from protocol.ids import BrokerId
 from tests.ids import brokers

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.cluster.moment import copy_moment
-from emulator.cluster.requests import (
+from emulator.cluster.await_registration import LONGER, SHOWN
+from emulator.cluster.control_requests import (
     AddPartitions,
     AlterBroker,
     AlterTopic,
@@ -32,9 +32,9 @@ from emulator.cluster.requests import (
     decode_answer,
     encode_request,
 )
-from emulator.cluster.returning import LONGER, SHOWN
+from emulator.cluster.event_snapshot import copy_moment
 from emulator.machines.client.partitioner import partition_of_key
-from emulator.runs.events import read
+from emulator.runs.run_events import read
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from tests.ids import brokers

@@ -10,11 +10,11 @@ import pytest
 import trio
 import trio.testing
 
+from emulator.cluster import control_context
+from emulator.cluster import control_requests as r
 from emulator.cluster import control_server as d
-from emulator.cluster import desk
-from emulator.cluster import requests as r
+from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.control_client import ask
-from emulator.cluster.registry import Registration
 from emulator.identity import mine
 from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
@@ -30,7 +30,7 @@ async def echo(asked: r.AnyAsk, wait_s: float) -> r.Answer:
 
 
 @asynccontextmanager
-async def served_here(answer: desk.Answering = echo) -> AsyncIterator[tuple[d.ControlServer, int]]:
+async def served_here(answer: control_context.Answering = echo) -> AsyncIterator[tuple[d.ControlServer, int]]:
     async with trio.open_nursery() as nursery:
         served = d.ControlServer(TOKEN, answer)
         port: int = await nursery.start(served.serve)
@@ -171,7 +171,7 @@ async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered
 
 
 async def test_an_asker_that_takes_no_answer_holds_up_nobody_and_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "SEND_LIMIT_S", 0.3)
+    monkeypatch.setattr(control_context, "SEND_LIMIT_S", 0.3)
 
     async def long_answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
         return r.Answer(result={"text": "x" * 6_000_000} if isinstance(what, r.Status) else {})

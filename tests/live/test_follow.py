@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from emulator.cluster.control_requests import CreateTopic, LinkFault, Produce
 from emulator.cluster.newest_findings import FOLLOWING_FILE, read_newest
-from emulator.cluster.requests import CreateTopic, LinkFault, Produce
 from emulator.exit_codes import BROKEN
 from tests.ids import brokers
 from tests.live.conftest import Live

@@ -7,12 +7,12 @@ import pytest
 
 from emulator.judging.findings import Note
 from emulator.judging.health import unexpected_deaths
-from emulator.runs.network import play_network
+from emulator.runs.network_run import play_network
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
-from emulator.scenario.observations.reading import plain
+from emulator.scenario.observations.recording_parsing import plain
 
 SCRIPT = """
 id: full-disk

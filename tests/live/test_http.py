@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import trio
 
+from emulator.cluster import control_context
+from emulator.cluster import control_requests as r
 from emulator.cluster import control_server as c
-from emulator.cluster import desk
-from emulator.cluster import requests as r
 from emulator.cluster.http import conversation as h
-from emulator.cluster.http.reading import read_request
-from emulator.worlds.network import strangers
+from emulator.cluster.http.request_parsing import read_request
+from emulator.worlds.network import unauthenticated_connections
 from tests.emulator.cluster.http.samples import SAMPLES
 from tests.live.test_control_server import TOKEN, asker, echo, line, served_here, until
 from tests.live.web import LET_IN, web
@@ -230,9 +230,9 @@ async def test_a_body_that_is_too_long_is_refused_while_it_is_still_sent() -> No
 
 async def test_who_is_slow_is_given_up_and_keeps_out_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(h, "BODY_LIMIT_S", 0.1)
-    monkeypatch.setattr(desk, "SILENCE_LIMIT_S", 0.1)
+    monkeypatch.setattr(control_context, "SILENCE_LIMIT_S", 0.1)
     async with served_here() as (served, port):
-        served.strangers = strangers.Strangers(c.STRANGERS_MAX, 0.1)
+        served.strangers = unauthenticated_connections.Strangers(c.STRANGERS_MAX, 0.1)
         async with web(port) as slow_head, web(port) as slow_body, web(port) as silent:
             await slow_head.say("GET /v1/status HTTP/1.1\r\nHost: loc")
             await slow_body.say(f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{")
@@ -262,7 +262,7 @@ async def test_strangers_make_room_and_askers_beyond_the_bound_are_told_so() -> 
 
 
 async def test_who_takes_no_answer_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "SEND_LIMIT_S", 0.2)
+    monkeypatch.setattr(control_context, "SEND_LIMIT_S", 0.2)
 
     async def long_answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
         return r.Answer(result={"text": "x" * 6_000_000})

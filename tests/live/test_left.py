@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.cluster.left import FULL_BYTES, left_by
-from emulator.cluster.registry import LOG_FILE, Found, Registration
+from emulator.cluster.cluster_registry import LOG_FILE, Found, Registration
+from emulator.cluster.orphaned_resources import FULL_BYTES, left_by
 from emulator.identity import mine
 
 

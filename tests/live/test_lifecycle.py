@@ -13,8 +13,8 @@ import msgspec
 import psutil
 import pytest
 
-from emulator.cluster.registry import CLUSTER_FILE, Found, registered
-from emulator.cluster.requests import LinkFault, Machine
+from emulator.cluster.cluster_registry import CLUSTER_FILE, Found, registered
+from emulator.cluster.control_requests import LinkFault, Machine
 from emulator.cluster.specification import read_specification
 from tests.live.conftest import Live
 from tests.patience import PATIENCE_S

@@ -6,16 +6,16 @@ import pytest
 
 from emulator.machines.node.specs import machine_for
 from emulator.runs.resolve import resolve
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.player.live_player import UNDER_WAY_MAX, WRITES_MAX, LivePlayer
 from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, WatchNode
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node, three_azs
 from emulator.worlds.simulated.latencies import CALM
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId, Offset
 from protocol.machine import Effect, Machine, Now
-from protocol.messages.workload import WorkloadReportsRequest, WorkloadReportsResponse
+from protocol.messages.workload_messages import WorkloadReportsRequest, WorkloadReportsResponse
 from tests.ids import brokers
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.cluster.requests import CreateTopic, Heal, LinkFault, Machine
+from emulator.cluster.control_requests import CreateTopic, Heal, LinkFault, Machine
 from tests.ids import brokers
 from tests.live.conftest import Live
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cluster import moment
-from emulator.cluster.moment import end_of, is_past
+from emulator.cluster import event_snapshot
+from emulator.cluster.event_snapshot import end_of, is_past
 
 LINES = [b'{"seq":%d,"at_ms":%d.5,"event":"x"}\n' % (n, n * 10) for n in range(200)]
 
@@ -15,7 +15,7 @@ LINES = [b'{"seq":%d,"at_ms":%d.5,"event":"x"}\n' % (n, n * 10) for n in range(2
 def test_it_is_after_the_last_whole_line_by_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tail_bytes: int, torn: bytes
 ) -> None:
-    monkeypatch.setattr(moment, "TAIL_BYTES", tail_bytes)
+    monkeypatch.setattr(event_snapshot, "TAIL_BYTES", tail_bytes)
     path = tmp_path / "broker-0.1.jsonl"
     path.write_bytes(b"".join(LINES) + torn)
     for moment_ms, lines in ((-1.0, 0), (0.5, 1), (995.0, 100), (1990.5, 200), (9e9, 200)):

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from emulator.cluster.registry import LOG_FILE
-from emulator.cluster.requests import (
+from emulator.cluster.cluster_registry import LOG_FILE
+from emulator.cluster.control_requests import (
     Ask,
     Consume,
     CreateTopic,

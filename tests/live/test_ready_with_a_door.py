@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import trio
 
-from emulator.cluster.cluster import LiveCluster
+from emulator.cluster.live_cluster import LiveCluster
 from emulator.topology import three_azs
 from emulator.worlds.network.spec import Address
-from protocol.messages.status import NodeStatus
+from protocol.messages.status_messages import NodeStatus
 
 DOORS = {"": {"broker-0": Address("127.0.0.1", 1)}}
 

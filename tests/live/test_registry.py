@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.cluster.registry import (
+from emulator.cluster.cluster_registry import (
     CLUSTER_FILE,
     NoCluster,
     Registration,

@@ -9,13 +9,13 @@ import pytest
 import trio
 
 from controller.registration import EARLIER_SESSION
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
+from emulator.cluster.await_registration import LONGER, SHOWN, Returning
 from emulator.cluster.player_mailbox import PlayerMailbox
-from emulator.cluster.returning import LONGER, SHOWN, Returning
 from emulator.machines.node.restarts import Roster
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.worlds.network.cluster import Cluster
+from emulator.runs.scenario_sources import find_scenario
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import NodeExit
 from protocol.kinds import ExitKind
 

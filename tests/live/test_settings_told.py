@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from audit.expected import expected_of
-from emulator.cluster.requests import AlterBroker, AlterTopic, CreateTopic, Machine
-from emulator.cluster.settings_told import SettingWarnings
+from emulator.cluster.control_requests import AlterBroker, AlterTopic, CreateTopic, Machine
+from emulator.cluster.setting_warnings import SettingWarnings
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from emulator.settings.setting import BROKER, TOPIC
 from tests.ids import brokers
 from tests.live.conftest import Live

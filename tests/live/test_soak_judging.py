@@ -11,7 +11,12 @@ import pytest
 from rich.console import Console
 
 from benchmarks.soak.__main__ import main
-from benchmarks.soak.judging import (
+from benchmarks.soak.ledger import Acknowledged, count_twice, hold, read_ledger
+from benchmarks.soak.process_memory import Sample, trend_of
+from benchmarks.soak.soak_output import document, show
+from benchmarks.soak.soak_plan import Asked, planned_cuts
+from benchmarks.soak.soak_run import Played
+from benchmarks.soak.soak_verdict import (
     MUST_HOLD,
     Counts,
     Cut,
@@ -28,11 +33,6 @@ from benchmarks.soak.judging import (
     judge_memory,
     judge_unknown,
 )
-from benchmarks.soak.ledger import Acknowledged, count_twice, hold, read_ledger
-from benchmarks.soak.memory import Sample, trend_of
-from benchmarks.soak.plan import Asked, planned_cuts
-from benchmarks.soak.playing import Played
-from benchmarks.soak.telling import document, show
 from emulator.cluster.specification import LiveSpec
 
 HELD = dict.fromkeys(MUST_HOLD, "held")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.cluster.requests import Refused
+from emulator.cluster.control_requests import Refused
 from emulator.cluster.start_files import settings_from
-from emulator.settings.files import SettingsFile, settings_file, wanted
+from emulator.settings.properties_files import SettingsFile, settings_file, wanted
 
 SERVER = b"broker.id=0\nlog.dirs=/a,/b\nreplica.lag.time.max.ms=12000\nconfluent.metrics.enable=true\n"
 

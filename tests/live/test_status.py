@@ -5,12 +5,12 @@ import json
 import msgspec
 import pytest
 
-from emulator.cluster.status import ClusterStatus, Life, LinkFault, as_json, partition_order, status_of
-from emulator.faults.rules import parse
+from emulator.cluster.cluster_status import ClusterStatus, Life, LinkFault, as_json, partition_order, status_of
+from emulator.faults.rule_model import parse
 from emulator.topology import three_azs
 from protocol.ids import ControllerEpoch
 from protocol.link_rules import LinkRule
-from protocol.messages.status import NodeStatus, PartitionStatus, SessionStatus
+from protocol.messages.status_messages import NodeStatus, PartitionStatus, SessionStatus
 
 TOPOLOGY = three_azs()
 ALIVE = {node.name: Life(True, False, 1) for node in TOPOLOGY.nodes}

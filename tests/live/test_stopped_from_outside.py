@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from audit.following.follow import Follow
+from audit.audited_run import audit_runs
+from audit.following.follow_stream import Follow
+from audit.following.live_audit_output import Telling
 from audit.following.stream import streaming
-from audit.following.telling import Telling
 from audit.input import find_runs
-from audit.run import audit_runs
-from emulator.cluster.requests import CreateTopic, Machine
+from emulator.cluster.control_requests import CreateTopic, Machine
 from emulator.exit_codes import UNKNOWN
-from emulator.runs.verdict import Verdict, exit_code
+from emulator.runs.verdict_file import Verdict, exit_code
 from protocol.ids import BrokerId
 from tests.live.conftest import Live
 

@@ -5,8 +5,8 @@ import socket
 import pytest
 import trio
 
-from emulator.cluster import requests as r
-from emulator.cluster.registry import Registration
+from emulator.cluster import control_requests as r
+from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.trio_client import ask
 from emulator.identity import mine
 from tests.live.test_control_server import TOKEN, served_here, until

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.cluster.requests import CreateTopic
+from emulator.cluster.control_requests import CreateTopic
 from tests.ids import brokers
 from tests.live.conftest import Live
 from tests.patience import PATIENCE_S

@@ -13,7 +13,7 @@ from tests.patience import PATIENCE_S
 LET_IN = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
 
 
-class Heard:
+class AcceptedMessages:
     """A reply. `body`: None, it was none of JSON."""
 
     def __init__(self, status: int, headers: dict[str, str], body: Any) -> None:
@@ -34,11 +34,11 @@ class Web:
     async def say(self, text: str | bytes) -> None:
         await self.stream.send_all(text if isinstance(text, bytes) else text.encode())
 
-    async def get(self, path: str = "/v1/status", more: str = "") -> Heard | None:
+    async def get(self, path: str = "/v1/status", more: str = "") -> AcceptedMessages | None:
         await self.say(f"GET {path} HTTP/1.1\r\n{LET_IN}{more}\r\n")
         return await self.hear()
 
-    async def hear(self, *, head_only: bool = False) -> Heard | None:
+    async def hear(self, *, head_only: bool = False) -> AcceptedMessages | None:
         """None: the connection was closed."""
         with trio.fail_after(PATIENCE_S):
             head = await self._until(b"\r\n\r\n")
@@ -50,7 +50,7 @@ class Web:
             while len(self._waiting) < length:
                 self._waiting += await self.stream.receive_some(65536)
             body, self._waiting = self._waiting[:length], self._waiting[length:]
-        return Heard(int(first.split()[1]), headers, json.loads(body) if body else None)
+        return AcceptedMessages(int(first.split()[1]), headers, json.loads(body) if body else None)
 
     async def is_closed(self) -> bool:
         with trio.fail_after(PATIENCE_S):

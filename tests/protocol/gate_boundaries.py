@@ -33,7 +33,7 @@ WITHIN: dict[str, Within] = {
     "leaders_known_by_metadata": Within("0.10.2", NEWEST, "ReplicaManager.makeFollowers, getAliveBrokers"),
     "fetcher_answer_within_request_timeout": Within("0.10.2", NEWEST, "ReplicaFetcherThread.sendRequest"),
     "leaders_new_epoch_forgets_followers": Within(OLDEST, "0.8.2", "Partition.makeLeader"),
-    "looks_after_parked_requests_last": Within("2.7", NEWEST, "ReplicaManager.tryCompleteActions"),
+    "completes_delayed_requests_last": Within("2.7", NEWEST, "ReplicaManager.tryCompleteActions"),
     "high_watermark_needs_moved_follower": Within("2.4", NEWEST, "Partition.updateFollowerFetchState"),
     "fetches_configuration_of_held_logs": Within(OLDEST, "2.5", "Partition.createLog, LogManager.getOrCreateLog"),
     "reassigns_to_live_brokers_only": Within(
@@ -42,7 +42,7 @@ WITHIN: dict[str, Within] = {
     "ignores_reassignment_to_same_replicas": Within(OLDEST, "2.3", "KafkaController.maybeTriggerPartitionReassignment"),
     "needs_controller_to_try_shutdown_again": Within(OLDEST, "1.0", "KafkaServer.controlledShutdown"),
     "controlled_shutdown_occupies_handler": Within(OLDEST, "0.10.2", "KafkaApis.handleControlledShutdownRequest"),
-    "tells_all_who_lives": Within("0.10.2", NEWEST, "KafkaController.onBrokerStartup"),
+    "live_brokers_to_all": Within("0.10.2", NEWEST, "KafkaController.onBrokerStartup"),
     "shutdown_elects_by_isr": Within(OLDEST, "0.8.2", "ControlledShutdownLeaderSelector.selectLeader"),
     "registration_waits_for_old_session": Within(
         OLDEST, "0.8.2", "ZkUtils.createEphemeralPathExpectConflictHandleZKBug"
@@ -51,28 +51,28 @@ WITHIN: dict[str, Within] = {
     "failure_waits_for_sender_thread": Within("0.10.2", "2.0.1", "RequestSendThread.initiateShutdown"),
     "registers_rack": Within("0.10.2", NEWEST, "ZkUtils.registerBrokerInZk"),
     "settings_change_while_running": Within("1.1", NEWEST, "DynamicBrokerConfig"),
-    "logs_forget_what_topics_say": Within(OLDEST, "2.3", "DynamicLogConfig.reconfigure, Log.updateConfig"),
+    "topic_config_lost_on_reload": Within(OLDEST, "2.3", "DynamicLogConfig.reconfigure, Log.updateConfig"),
     "keeps_flush_ms_that_was_removed": Within(OLDEST, "2.5", "DynamicLogConfig.reconfigure"),
     "unknown_topics_have_no_settings": Within("2.0.0", NEWEST, "AdminManager.describeConfigs"),
     "no_names_mean_all_settings": Within("2.7", NEWEST, "AdminManager.describeConfigs"),
     "altered_by_synonym": Within(OLDEST, "2.5", "AdminManager.createBrokerConfigEntry"),
     "names_settings_without_value": Within("2.6", NEWEST, "AdminManager.alterConfigs"),
     "altered_topics_are_looked_for": Within("2.7", NEWEST, "AdminZkClient.validateTopicConfig"),
-    "elections_that_are_not_needed_are_told": Within("2.4", NEWEST, "KafkaController.processReplicaLeaderElection"),
+    "reports_unneeded_elections": Within("2.4", NEWEST, "KafkaController.processReplicaLeaderElection"),
     "resigns_in_every_session": Within(OLDEST, "0.8.2", "SessionExpirationListener.handleNewSession"),
     "deposed_controller_goes_on": Within(OLDEST, "0.8.2", "ZookeeperLeaderElector.LeaderChangeListener"),
     "ephemerals_end_with_session": Within("0.10.2", "1.0", "ZKCheckedEphemeral.create"),
     "registers_before_election": Within("1.1", NEWEST, "KafkaController.RegisterBrokerAndReelect"),
     "registers_beside_controller": Within("0.11", "1.0", "KafkaHealthcheck.SessionExpireListener"),
     "offline_leaders_by_liveness": Within("1.0", NEWEST, "KafkaController.onReplicasBecomeOffline"),
-    "hears_of_isr_changes": Within("0.10.2", NEWEST, "IsrChangeNotificationListener"),
+    "watches_isr_changes": Within("0.10.2", NEWEST, "IsrChangeNotificationListener"),
     "preferred_election_moves_leader_to_itself": Within(
         "1.1", "2.1", "KafkaController.PreferredReplicaLeaderElection"
     ),
     "metadata_updates_brokers_only": Within("2.2", NEWEST, "KafkaController.onBrokerStartup"),
     "old_consumer": Within(OLDEST, "1.1", "ZookeeperConsumerConnector"),
     "group_coordinator": Within("0.10.2", NEWEST, "GroupCoordinator"),
-    "loading_coordinator_says_so": Within("2.0.0", NEWEST, "GroupCoordinator.validateGroupStatus"),
+    "loading_coordinator_reports_loading": Within("2.0.0", NEWEST, "GroupCoordinator.validateGroupStatus"),
     "offsets_loaded_to_log_end": Within("0.11", NEWEST, "GroupMetadataManager.loadGroupsAndOffsets"),
     "offsets_topic_needs_all_brokers": Within("0.11", NEWEST, "KafkaApis.createInternalTopic"),
     "first_rebalance_waits": Within("0.11", NEWEST, "InitialDelayedJoin"),
@@ -80,14 +80,14 @@ WITHIN: dict[str, Within] = {
     "new_members_wait_at_most_five_minutes": Within("2.1", NEWEST, "GroupCoordinator.addMemberAndRebalance"),
     "completing_rebalance_name": Within("1.1", NEWEST, "CompletingRebalance"),
     "static_members": Within("2.3", NEWEST, "GroupMetadata.hasStaticMember"),
-    "full_groups_count_who_waits": Within("2.6", NEWEST, "GroupCoordinator.acceptJoiningMember"),
+    "full_groups_count_joining_members": Within("2.6", NEWEST, "GroupCoordinator.acceptJoiningMember"),
     "full_groups_forget_instances": Within("2.3", "2.7", "GroupCoordinator.handleJoinGroup, removeStaticMember"),
     "static_rejoin_is_stored": Within("2.6", NEWEST, "GroupCoordinator.updateStaticMemberAndRebalance"),
     "static_rejoin_while_assigning_rebalances": Within(
         "2.5", NEWEST, "GroupCoordinator.updateStaticMemberAndRebalance"
     ),
     "unsynced_members_are_removed": Within("2.8", NEWEST, "GroupCoordinator.onExpirePendingSync"),
-    "nobody_commits_while_assigning": Within(OLDEST, "2.3", "GroupCoordinator.doCommitOffsets"),
+    "commits_refused_while_assigning": Within(OLDEST, "2.3", "GroupCoordinator.doCommitOffsets"),
     "heartbeats_while_assigning": Within("2.6", NEWEST, "GroupCoordinator.handleHeartbeat"),
     "client_disconnects_lost_coordinator": Within("1.0", NEWEST, "AbstractCoordinator.markCoordinatorUnknown"),
     "client_join_waits_for_rebalance": Within("2.0.0", NEWEST, "AbstractCoordinator.sendJoinGroupRequest"),
@@ -97,7 +97,7 @@ WITHIN: dict[str, Within] = {
     "client_stays_member_when_commit_meets_rebalance": Within(
         "2.4", NEWEST, "ConsumerCoordinator.OffsetCommitResponseHandler"
     ),
-    "client_tells_lost_partitions": Within("2.4", NEWEST, "ConsumerCoordinator.onJoinPrepare"),
+    "client_reports_lost_partitions": Within("2.4", NEWEST, "ConsumerCoordinator.onJoinPrepare"),
     "client_heartbeats_while_rebalancing": Within("2.6", NEWEST, "AbstractCoordinator.JoinGroupResponseHandler"),
     "client_ignores_refusals_of_old_generations": Within(
         "2.6", NEWEST, "AbstractCoordinator.CoordinatorResponseHandler.generationUnchanged"

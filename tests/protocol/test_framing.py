@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError, decode, decode_body, encode, encode_body
 from protocol.messages import REGISTRY
-from protocol.messages.base import DIRECTIONS, Message
-from protocol.messages.leadership import MetadataRequest
-from protocol.messages.replication import FetchRequest, ProducePartition, ProduceRequest
+from protocol.messages.leadership_messages import MetadataRequest
+from protocol.messages.message_base import DIRECTIONS, Message
+from protocol.messages.replication_messages import FetchRequest, ProducePartition, ProduceRequest
 
 MESSAGES = sorted(REGISTRY.values(), key=lambda message: (message.API_KEY, message.DIRECTION))
 

@@ -15,7 +15,7 @@ from protocol.machine import (
     StopRequested,
     TimerFired,
 )
-from protocol.messages.session import PingRequest
+from protocol.messages.session_messages import PingRequest
 from protocol.outbox import Outbox
 
 NOW = Now(1.0, 2.0)

@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from emulator.settings.registry import REGISTRY
+from emulator.settings.setting_registry import REGISTRY
 from protocol.versions import (
     LADDER,
     Gates,
@@ -34,7 +34,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "alter_isr": ("2.7", "2.8", IBP),
     "idempotence": ("0.11", "2.8", IBP),
     "epoch_entry_below_first_answered": ("2.0.1", "2.8", BINARY),
-    "cuts_without_asking": ("2.1", "2.8", BINARY),
+    "truncates_without_epoch_request": ("2.1", "2.8", BINARY),
     "drops_answers_of_older_epochs": ("2.1", "2.8", BINARY),
     "epoch_cache_strict_assign": ("2.0.1", "2.8", BINARY),
     "expand_needs_epoch_start": ("2.0.1", "2.8", BINARY),
@@ -80,14 +80,14 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "removes_refused_deletions": ("0.10.2", "2.8", BINARY),
     "forgets_offsets_of_deleted_topics": ("0.10.2", "2.8", BINARY),
     "deletes_old_notifications": ("1.1", "2.8", BINARY),
-    "tells_of_all_deletions": (ALWAYS, "1.1", BINARY),
-    "hears_of_created_reassignments_only": ("1.1", "2.8", BINARY),
-    "added_replicas_are_told_at_once_that_they_are_new": ("2.7", "2.8", BINARY),
+    "metadata_repeats_deletions": (ALWAYS, "1.1", BINARY),
+    "watches_created_reassignments_only": ("1.1", "2.8", BINARY),
+    "new_replicas_flagged_immediately": ("2.7", "2.8", BINARY),
     "successor_gives_up_moves_of_deleted_topics": ("1.1", "2.8", BINARY),
     "topic_znode_keeps_reassignment": ("2.4", "2.8", BINARY),
     # errors of the controller's, semantics 8
     "disabled_deletions_reported": (ALWAYS, "0.8.2", BINARY),
-    "shutting_down_leader_not_told": ("1.1", "2.0.1", BINARY),
+    "leader_and_isr_skips_leaving_leader": ("1.1", "2.0.1", BINARY),
     "reelected_controller_repeats_reassignments": (ALWAYS, "0.10.2", BINARY),
     "unsent_batch_stays": ("2.1", "2.8", BINARY),
     "growth_while_deleted_taken_back": ("2.0.0", "2.8", BINARY),
@@ -114,7 +114,7 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "listed_offsets_have_epochs": ("2.2", "2.8", BINARY),
     "not_leader_or_follower_name": ("2.6", "2.8", BINARY),
     "storage_failure_kills_broker": (ALWAYS, "0.11", IBP),
-    "hears_of_log_dirs": ("1.0", "2.8", BINARY),
+    "watches_log_dir_failures": ("1.0", "2.8", BINARY),
     # semantics 2.1, 3
     "cut_checkpoints_though_nothing_was_cut": (ALWAYS, "0.11", BINARY),
     "cut_checkpoints_all_directories": (ALWAYS, "2.1", BINARY),
@@ -126,9 +126,9 @@ TRUE_WITHIN: dict[str, tuple[str, str, str]] = {
     "client_ignores_failures_of_old_epochs": ("2.5", "2.6", BINARY),
     "client_numbers_idle_partitions_on": ("2.5", "2.6", BINARY),
     "client_gives_what_precedes_damage": ("0.11", "2.8", BINARY),
-    "client_tells_of_truncation": ("2.6", "2.8", BINARY),
+    "client_reports_truncation": ("2.6", "2.8", BINARY),
     "client_batches_expire": ("0.10.2", "2.8", BINARY),
-    "client_asks_connected_first": ("2.3", "2.8", BINARY),
+    "client_prefers_connected_brokers": ("2.3", "2.8", BINARY),
     "client_connects_to_least_recent": ("2.7", "2.8", BINARY),
     "client_pause_counts_from_attempt": ("0.8.2", "0.8.2", BINARY),
     "client_pauses_grow": ("1.0", "2.8", BINARY),

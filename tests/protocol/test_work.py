@@ -52,7 +52,7 @@ def test_what_is_there_at_once_needs_neither_a_queue_nor_a_stack(at_once: bool) 
     runs = runner(at_once=at_once)
     runs.start("somebody", "counts", work(), results.append)
     assert results == [sum(range(LONG))]
-    assert not runs.ready and not runs.who_waits()
+    assert not runs.ready and not runs.waiting_tasks()
 
 
 @both
@@ -66,13 +66,13 @@ def test_who_waits_for_what_and_since_when(at_once: bool) -> None:
     runs.start("a", "listens", work())
     now_ms = 20.0
     runs.start("b", "listens too", work())
-    assert runs.who_waits() == [
+    assert runs.waiting_tasks() == [
         Waiting("a", "listens", "the bell", 10.0),
         Waiting("b", "listens too", "the bell", 20.0),
     ]
     bell.ring()
     runs.go_on()
-    assert runs.who_waits() == []
+    assert runs.waiting_tasks() == []
 
 
 def test_an_answer_resumes_at_once_or_when_the_step_ends() -> None:
@@ -112,7 +112,7 @@ def test_a_long_line_goes_on_one_after_the_other_never_one_inside_another(at_onc
         runs.start(f"{place}", "stands in line", work(place))
     bells[0].ring()
     runs.go_on()
-    assert order == list(range(LONG)) and not runs.who_waits()
+    assert order == list(range(LONG)) and not runs.waiting_tasks()
 
 
 @both
@@ -245,7 +245,7 @@ def test_what_is_abandoned_hears_nothing_more(at_once: bool) -> None:
     task.abandon()
     wanted.append(answers[0].wanted)
     assert wanted == [True, False]
-    assert runs.who_waits() == []
+    assert runs.waiting_tasks() == []
     bell.ring()
     runs.go_on()
     assert results == ["closed"]

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.network_runs import one_run, recorded, script_of
-from emulator.cli.commands.run import DEFAULT_SPEED
-from emulator.runs.time_outs import timer_limit_ms
+from emulator.cli.commands.run_scenario import DEFAULT_SPEED
+from emulator.runs.timeout_limits import timer_limit_ms
 from tests.first_tries import AT_ONCE, first_tries
 from tests.punctual import SLOWER, skip_late_test
 from tests.system.runs import SCENARIOS, VERSIONS

@@ -9,7 +9,7 @@ from emulator.scenario.load import load_scenario
 from emulator.scenario.player.player import Player
 from emulator.storage import inspect
 from emulator.storage.files import NodeKilled
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node
 from emulator.worlds.simulated.latencies import CALM, Latencies
 from emulator.worlds.simulated.world import SimulatedWorld

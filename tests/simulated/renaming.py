@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from emulator.scenario.model import ANY_PARTITION, Scenario
+from emulator.scenario.scenario_model import ANY_PARTITION, Scenario
 from emulator.topology import Node, Topology, identifier_of
-from emulator.worlds.simulated.chance import Draws
 from emulator.worlds.simulated.latencies import CALM, Bounded
+from emulator.worlds.simulated.latency_model import Draws
 from protocol.chance import Chance
 from protocol.machine import TimerKey
 from protocol.records.offset_commits import OFFSETS_TOPIC

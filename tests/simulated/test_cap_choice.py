@@ -5,10 +5,10 @@ from itertools import product
 import pytest
 
 from docs.generate.cap_choice import ACKS, MIN_INSYNC, SPACE, UNCLEAN, VERSION, Choice, Outcome, played, rows
-from emulator.judging.campaigns.playing import CampaignAsked, CampaignWorker
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 
 CHOICES = tuple(Choice(*values) for values in product(ACKS, MIN_INSYNC, UNCLEAN))
 
@@ -35,7 +35,7 @@ def test_what_is_acknowledged_is_lost_only_by_those_who_chose_so(choice: Choice)
 @pytest.mark.parametrize("number", [0, 6, 9, 17])
 def test_the_sweep_counts_what_the_page_names(number: int) -> None:
     """acks=0, 1, 1 with unclean elections, all with three in sync."""
-    row = CampaignWorker(CampaignAsked(SPACE)).play(number)
+    row = CampaignWorker(CampaignOptions(SPACE)).play(number)
     chosen = SPACE.draw(number).chosen
     unclean = chosen["unclean.leader.election.enable"] == "true"
     choice = Choice(chosen["producer.acks"], int(chosen["min.insync.replicas"]), unclean)

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from emulator.worlds.simulated.chance import Draws
 from emulator.worlds.simulated.heap import RunTooLong
 from emulator.worlds.simulated.latencies import CALM, ROUGH
+from emulator.worlds.simulated.latency_model import Draws
 from protocol.events import MachineFault, RoleChanged, SessionEnded
 from tests.simulated.cluster import Cluster
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from emulator.judging.crash_testing.historian import history_of
-from emulator.judging.crash_testing.judge import judge_death
-from emulator.judging.crash_testing.plan import Plan, mortal_scenarios
-from emulator.judging.crash_testing.play import play_death
-from emulator.judging.crash_testing.rules import gates_of
-from emulator.judging.crash_testing.seeds import DeathsAsked, DeathWorker, play_seed, replay_command
-from emulator.judging.crash_testing.settled import (
+from emulator.judging.crash_testing.crash_judge import judge_death
+from emulator.judging.crash_testing.crash_plan import Plan, mortal_scenarios
+from emulator.judging.crash_testing.crash_rules import gates_of
+from emulator.judging.crash_testing.crash_run import play_death
+from emulator.judging.crash_testing.crash_seeds import DeathsOptions, DeathWorker, play_seed, replay_command
+from emulator.judging.crash_testing.history_builder import history_of
+from emulator.judging.crash_testing.settled_state import (
     Unsettled,
     brokers_of,
     ensemble_state,
@@ -22,8 +22,8 @@ from emulator.judging.crash_testing.settled import (
 )
 from emulator.judging.crash_testing.stuck import unsettled_rule
 from emulator.machines.broker.fetchers import Fetchers
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.partition import Partition, PendingIsr
+from emulator.machines.broker.replica_log import Log
 from emulator.runs.cores import on_all_cores
 from protocol.events import ScenarioStep
 from protocol.ids import BrokerId, Offset
@@ -37,7 +37,7 @@ LONG = ("isr-flapping", "isr-steady")
 
 @pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_a_death_anywhere(scenario: str) -> None:
-    asked = DeathsAsked((scenario,))
+    asked = DeathsOptions((scenario,))
     for seed in range(1, 2 if scenario in LONG else SEEDS_EACH + 1):
         result = play_seed(asked.plan(seed))
         assert result.good, (result.plan.text, result.error, result.failed, replay_command(asked, seed))
@@ -49,7 +49,7 @@ def planned(**changed: Any) -> Plan:
 
 
 def test_the_same_seed_is_the_same_run() -> None:
-    asked = DeathsAsked()
+    asked = DeathsOptions()
     first, second = (play_death(asked.plan(11)) for _ in range(2))
     assert first.world.trace.shape() == second.world.trace.shape()
     assert (first.world.now_ms, first.world.inputs) == (second.world.now_ms, second.world.inputs)
@@ -60,7 +60,7 @@ def test_results_on_all_cores_are_those_of_one() -> None:
     alone, together = (
         {
             result.seed: (result.failed, result.simulated_s)
-            for result in on_all_cores(DeathWorker, DeathsAsked(), seeds, n)
+            for result in on_all_cores(DeathWorker, DeathsOptions(), seeds, n)
         }
         for n in (1, 2)
     )
@@ -224,7 +224,7 @@ def test_a_leader_that_acknowledges_too_early_is_found(monkeypatch: pytest.Monke
 
 def test_a_broker_that_never_follows_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     add = Fetchers.add
-    monkeypatch.setattr("emulator.judging.crash_testing.play.SETTLE_LIMIT_MS", 60_000.0)
+    monkeypatch.setattr("emulator.judging.crash_testing.crash_run.SETTLE_LIMIT_MS", 60_000.0)
 
     def tired(self: Fetchers, partition: Partition, source: int, node: str) -> None:
         if partition.leader_epoch == 0:

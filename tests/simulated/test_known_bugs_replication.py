@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from emulator.judging.judged import JudgedRun, play_and_judge
-from emulator.judging.seeds import broken_in
+from emulator.judging.seed_runs import broken_in
 from emulator.machines.node import specs
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from protocol.versions import Gates, gates_for
 
 SEEDS = range(1, 6)

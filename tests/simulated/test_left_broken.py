@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 
 from emulator.exit_codes import BUG
-from emulator.judging.crash_testing.rules import gates_of
+from emulator.judging.crash_testing.crash_rules import gates_of
 from emulator.judging.crash_testing.sanity import insane
-from emulator.judging.fuzzing.playing import play_schedule
-from emulator.judging.fuzzing.trial import tried
+from emulator.judging.fuzzing.execute import tried
+from emulator.judging.fuzzing.fuzz_runs import play_schedule
 from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.gathering import truth_of
 from emulator.runs.directory import prepare, write_simulated
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
+from emulator.scenario.scenario_model import Scenario
 
 LEFT = [
     "disk-error: 0",

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from benchmarks.judge_mutants import hunted
 from benchmarks.mutants import MUTANTS, applied
-from emulator.judging.crash_testing.seeds import DeathsAsked, play_seed
+from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed
 from emulator.machines.broker.partition import Partition
 
 SOON = (
@@ -32,7 +32,7 @@ def test_logs_of_old_versions_may_part_by_a_rule_only(mutant: str) -> None:
     """Semantics 8 (KIP-101): before 0.11 no follower compares logs; yet a new one cuts to its high watermark."""
     asked = replace(MUTANTS[mutant], versions=("0.10.2",), scenarios=("acks-1-loss",))
     with applied(asked):
-        found = [play_seed(DeathsAsked(asked.scenarios, asked.versions).plan(seed)) for seed in range(1, 4)]
+        found = [play_seed(DeathsOptions(asked.scenarios, asked.versions).plan(seed)) for seed in range(1, 4)]
     assert any(why.startswith("divergence") for result in found for why in result.failed), found
     for result in found:
         assert play_seed(result.plan).good

@@ -5,8 +5,8 @@ something sets that one's thread going, which in Kafka is another thread."""
 import pytest
 
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
-from emulator.runs.sources import find_scenario
 from protocol.work import Runner
 
 PLAYED = (

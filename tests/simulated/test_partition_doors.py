@@ -8,8 +8,8 @@ import pytest
 from emulator.machines.broker import partition as doors
 from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.simulated import play
-from emulator.runs.sources import find_scenario
 
 PLAYED = (
     "az-isolated-leader", "brokers-altered", "kafka-9307", "log-dir-fails", "partitions-move", "topic-recreated",

@@ -14,13 +14,13 @@ import msgspec
 import pytest
 
 from controller import elections
-from emulator.judging.seeds import outcome_of
+from emulator.judging.seed_runs import outcome_of
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import play
 from emulator.scenario.expect import judge
-from emulator.scenario.model import Scenario
 from emulator.scenario.observations.comparable import Comparable, comparable
-from emulator.scenario.observations.reading import parse, plain
+from emulator.scenario.observations.recording_parsing import parse, plain
+from emulator.scenario.scenario_model import Scenario
 from emulator.topology import OBSERVER, broker_name
 from protocol.ids import BrokerId
 from protocol.versions import LADDER

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from emulator.judging.crash_testing.plan import Plan, mortal_scenarios
-from emulator.judging.crash_testing.play import play_death
-from emulator.judging.crash_testing.seeds import DeathsAsked, play_seed, replay_command
-from emulator.machines.broker.replicas import Replicas
+from emulator.judging.crash_testing.crash_plan import Plan, mortal_scenarios
+from emulator.judging.crash_testing.crash_run import play_death
+from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed, replay_command
+from emulator.machines.broker.replica_manager import Replicas
 from protocol.events import NodeStopped
 
 
 @pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_an_orderly_stop_between_any_two_steps(scenario: str) -> None:
-    asked = DeathsAsked((scenario,), orderly=True)
+    asked = DeathsOptions((scenario,), orderly=True)
     result = play_seed(asked.plan(1))
     assert result.good, (result.plan.text, result.error, result.failed, replay_command(asked, 1))
 

@@ -10,9 +10,9 @@ import msgspec
 import psutil
 import trio
 
-from audit.run import audit_runs, write_verdict
+from audit.audited_run import audit_runs, write_verdict
 from benchmarks.network_runs import lateness_ms
-from emulator.layout import EVENTS_FOLDER, event_paths
+from emulator.run_layout import EVENTS_FOLDER, event_paths
 from tests.emulator.worlds.network_world import DirectoryWatch
 from tests.patience import PATIENCE_S
 

@@ -16,7 +16,7 @@ import pytest
 
 from emulator.runs.directory import prepare
 from emulator.topology import three_azs
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.framing import MAX_FRAME_BYTES

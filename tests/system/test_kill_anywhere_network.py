@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from benchmarks import kill_anywhere
-from emulator.judging.crash_testing.plan import drawn
+from emulator.judging.crash_testing.crash_plan import drawn
 from tests.patience import PATIENCE_S
 from tests.punctual import skip_late_test
 from tests.system.conftest import ROOT
@@ -23,7 +23,7 @@ SEED = 27
 WATCHED = """
 import sys
 from pathlib import Path
-from emulator.judging.crash_testing.mortal import tell, watch
+from emulator.judging.crash_testing.crash_process import tell, watch
 from emulator.storage.disk import DiskFiles
 
 files, order = DiskFiles(sys.argv[1]), Path(sys.argv[2])

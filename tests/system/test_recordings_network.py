@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from benchmarks import network_runs
-from emulator.cli.commands.run import DEFAULT_SPEED
+from emulator.cli.commands.run_scenario import DEFAULT_SPEED
 from tests.first_tries import AT_ONCE, first_tries
 from tests.punctual import SLOWER, skip_late_test
 from tests.system.conftest import GOLDEN, Ended, Faultline, run_command

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
-from emulator.scenario.observations.files import load
+from emulator.scenario.observations.recording_files import load
 from tests.patience import PATIENCE_S
 from tests.system.conftest import ROOT
 from tests.system.runs import events_of, short

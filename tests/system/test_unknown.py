@@ -18,10 +18,10 @@ import trio
 from emulator.cli.commands.run_simulated import run_simulated
 from emulator.faults.enforcement import LinkState
 from emulator.runs.directory import prepare, write_observations, write_scenario
-from emulator.runs.network import play_network
+from emulator.runs.network_run import play_network
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.worlds.network.cluster import Cluster
+from emulator.runs.scenario_sources import find_scenario
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import HealReport
 from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, ROOT, run_command

@@ -211,6 +211,6 @@ def test_an_image_is_made_of_what_is_installed(installed: Installed, tmp_path: P
     }  # fmt: skip
     assert [entry.name for entry in (context / "compose").iterdir()] == ["requirements.py"]
     assert not list(context.rglob("__pycache__"))
-    asking = "from emulator.runs.sources import catalogue; print(catalogue()['az-isolated-leader'])"
+    asking = "from emulator.runs.scenario_sources import catalogue; print(catalogue()['az-isolated-leader'])"
     found = done(sys.executable, "-Bc", asking, cwd=installed.here, PYTHONPATH=str(context)).strip()
     assert Path(found).is_relative_to(context)

@@ -11,10 +11,10 @@ import pytest
 import trio
 
 from emulator.runs.directory import prepare, write_scenario
-from emulator.runs.network import play_network
+from emulator.runs.network_run import play_network
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.worlds.network.cluster import Cluster
+from emulator.runs.scenario_sources import find_scenario
+from emulator.worlds.network.node_supervisor import Cluster
 from tests.emulator.worlds.relay import Relay, frames
 
 pytestmark = [pytest.mark.network]

@@ -12,26 +12,26 @@ from time import monotonic
 
 import msgspec
 
+from emulator.cli.commands.advice_report import as_json, print_advice
 from emulator.cli.commands.advise_running import SettingsUnavailable, running_cluster
-from emulator.cli.commands.advise_told import as_json, print_advice
-from emulator.cli.commands.lasting import seconds_of
-from emulator.cli.commands.places import check_places
+from emulator.cli.commands.lasting_options import seconds_of
+from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
-from emulator.cluster.registry import NoCluster
+from emulator.cluster.cluster_registry import NoCluster
 from emulator.exit_codes import BROKEN, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.advice.advice import Advice, PairsAdvice, advise, advise_pairs, asked_of, recommend
-from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
-from emulator.judging.advice.page import page_of
+from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
+from emulator.judging.advice.advice_output import Told
+from emulator.judging.advice.advice_page import page_of
+from emulator.judging.advice.advice_runs import Base, Choice, base_of, text_of
 from emulator.judging.advice.pairs import pairs_of
-from emulator.judging.advice.playing import Base, Choice, base_of, text_of
-from emulator.judging.advice.telling import Told
 from emulator.judging.campaigns.space import UnusableSpace
-from emulator.judging.seeds import parse_seeds
+from emulator.judging.seed_runs import parse_seeds
 from emulator.regular_files import write_whole
 from emulator.runs.cores import Players
-from emulator.worlds.cluster_file.files import NoClusterFile
+from emulator.worlds.cluster_file.compose_files import NoClusterFile
 
 SEEDS = "1..3"
 SEEDS_OF_PAIRS = "1..1"

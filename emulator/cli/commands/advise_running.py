@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 
+from emulator.cluster.cluster_registry import Found, choose
 from emulator.cluster.control_client import ask
-from emulator.cluster.registry import Found, choose
-from emulator.cluster.requests import DescribeSettings
+from emulator.cluster.control_requests import DescribeSettings
 from emulator.exit_codes import HELD
-from emulator.judging.advice.cluster import Cluster
+from emulator.judging.advice.advice_cluster import Cluster
 from emulator.judging.advice.running import Running, of_running
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.runs.settings_files import read_settings_files
-from emulator.settings.files import wanted
-from emulator.settings.registry import A_SETTING_OF, found
+from emulator.settings.properties_files import wanted
 from emulator.settings.setting import CONSUMER, PRODUCER
+from emulator.settings.setting_registry import A_SETTING_OF, found
 from protocol.undecodable import UNDECODABLE, why
 
 OF_CLIENTS = (PRODUCER, CONSUMER)

@@ -8,12 +8,12 @@ from pathlib import Path
 from audit.commands import audit_command
 from audit.input import AuditInputError, UnusableRun, look_for_runs
 from audit.java import NoJavaError, require_java
-from emulator.cli.commands.places import UnusablePlace, check_places
-from emulator.cluster.moment import copy_moment
-from emulator.cluster.registry import registered
-from emulator.cluster.requests import Refused
+from emulator.cli.commands.place_arguments import UnusablePlace, check_places
+from emulator.cluster.cluster_registry import registered
+from emulator.cluster.control_requests import Refused
+from emulator.cluster.event_snapshot import copy_moment
 from emulator.exit_codes import UNKNOWN, UNUSABLE
-from emulator.judging.for_machines import NOBODY, ForMachines
+from emulator.judging.ci_reports import NOBODY, ForMachines
 from emulator.regular_files import reason
 from emulator.runs.scratch import scratch
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from emulator.exit_codes import BROKEN, HELD, UNUSABLE
-from emulator.runs.events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, read, told_left_out
+from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.events import ENVELOPE, EVENTS
 from protocol.ids import topic_partition_of, topic_partition_text
 
@@ -38,7 +38,7 @@ def diff_command(left: Path, right: Path, json: bool = False, partition: str | N
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline diff: {error}", file=sys.stderr)
         return UNUSABLE
-    for line in told_left_out(left_out):
+    for line in left_out_lines(left_out):
         print(f"faultline diff: {line}", file=sys.stderr)
     partings = sorted(partings_of(*events), key=lambda parting: parting.at_ms)
     if json:

@@ -7,10 +7,10 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from emulator.cli.commands.run import DEFAULT_SPEED
-from emulator.cli.doctor.facts import Facts
-from emulator.cli.doctor.findings import Finding, examine, usable
+from emulator.cli.commands.run_scenario import DEFAULT_SPEED
 from emulator.cli.doctor.looking import facts_of_this_machine
+from emulator.cli.doctor.machine_facts import Facts
+from emulator.cli.doctor.machine_findings import Finding, examine, usable
 from emulator.exit_codes import BROKEN, HELD
 from emulator.screen import Screen
 

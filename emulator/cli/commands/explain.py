@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.runs.events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, read, told_left_out
+from emulator.runs.run_events import LeftOut, Line, NoEvents, TooManyEvents, by_topic_partition, left_out_lines, read
 from protocol.errors import error_name
-from protocol.events.record_values import cut_as_told, values_in
+from protocol.events.record_values import cut_value, values_in
 from protocol.ids import topic_partition_text
 from protocol.numbers import number_in
 
@@ -56,7 +56,7 @@ def explain_command(run: Path, subject: str, partition: str | None = None, json:
     except (NoEvents, TooManyEvents) as error:
         print(f"faultline explain: {error}", file=sys.stderr)
         return UNUSABLE
-    for line in told_left_out(left_out):
+    for line in left_out_lines(left_out):
         print(f"faultline explain: {line}", file=sys.stderr)
     events.sort(key=lambda event: (event["at_ms"], event["node"], event["seq"]))
     lives = lives_of(events, subject)
@@ -103,7 +103,7 @@ def lives_of(events: list[Line], subject: str) -> dict[str, list[Moment]]:
 
 def _is_among(subject: str, values: list[str]) -> bool:
     """Whether a value is in a batch. Values of Kafka clients are cut, more so in large batches."""
-    return subject in values or cut_as_told(subject, len(values)) in values
+    return subject in values or cut_value(subject, len(values)) in values
 
 
 def _produced(events: list[Line]) -> Iterator[tuple[str, list[str]]]:

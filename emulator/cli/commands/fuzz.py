@@ -14,27 +14,27 @@ from time import monotonic
 
 import msgspec
 
-from emulator.cli.commands.lasting import seconds_of
-from emulator.cli.commands.places import check_places
+from emulator.cli.commands.lasting_options import seconds_of
+from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
 from emulator.judging.campaigns.dataset import UnusableCampaign, lock
 from emulator.judging.campaigns.space import RUNS_MAX, UnusableSpace
-from emulator.judging.fuzzing.closely import Closely, chosen, looked_at
 from emulator.judging.fuzzing.coverage import codes_in, kinds_in
-from emulator.judging.fuzzing.draws import SAFE
-from emulator.judging.fuzzing.hunt import Find, FuzzAsked, Hunt, hunted, made_small
+from emulator.judging.fuzzing.fuzz_search import Find, Hunt, HuntOptions, hunted, made_small
+from emulator.judging.fuzzing.generator import SAFE
+from emulator.judging.fuzzing.rule_coverage import Closely, chosen, looked_at
 from emulator.regular_files import read_regular, write_whole
 from emulator.runs.cores import Players, played_by_python
+from emulator.runs.deployment_options import UnusableOption, check_seed
 from emulator.runs.directory import prepare
-from emulator.runs.living import UnusableOption, check_seed
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
-from emulator.scenario.model import CreateTopic, Scenario, Workload
+from emulator.scenario.scenario_model import CreateTopic, Scenario, Workload
 from emulator.screen import for_lines
-from emulator.settings.registry import parse_assignment
+from emulator.settings.setting_registry import parse_assignment
 from protocol.ids import BrokerId
 from protocol.versions import DEFAULT_VERSION, ladder_name
 
@@ -63,7 +63,7 @@ class FuzzOptions(msgspec.Struct, frozen=True):
 class State(msgspec.Struct, rename={"spec": "asked"}):
     """fuzz.json: the spec of the search, and its state."""
 
-    spec: FuzzAsked
+    spec: HuntOptions
     hunt: Hunt
 
 
@@ -103,7 +103,7 @@ def fuzz_command(options: FuzzOptions) -> int:
     return code
 
 
-def _specification(options: FuzzOptions) -> FuzzAsked:
+def _specification(options: FuzzOptions) -> HuntOptions:
     """Specification of a search, from options.
 
     Raises UnusableOption, UnknownVersion, UnusableSetting, UnusableFile.
@@ -117,7 +117,7 @@ def _specification(options: FuzzOptions) -> FuzzAsked:
     )  # fmt: skip
     given = resolve(bare, version, sets, read_settings_files(options.settings_files)).scenario
     by_broker = {str(broker): own for broker, own in given.settings_by_broker.items()}
-    spec = FuzzAsked(version, options.seed, given.settings, by_broker)
+    spec = HuntOptions(version, options.seed, given.settings, by_broker)
     resolve(spec.scenario(0))
     return spec
 
@@ -135,7 +135,7 @@ def _extent(options: FuzzOptions) -> tuple[int, float | None]:
 
 
 def _play(
-    spec: FuzzAsked, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
+    spec: HuntOptions, hunt: Hunt, runs: int, limit_s: float | None, out: Path | None, players: Players | None
 ) -> None:
     """Play until the number of runs, the time limit or an interrupt is reached."""
     began_s = saved_s = monotonic()
@@ -167,7 +167,7 @@ def _shrink(hunt: Hunt, players: Players | None) -> None:
 
 
 @contextmanager
-def _saved(out: Path | None, spec: FuzzAsked, hunt: Hunt) -> Iterator[None]:
+def _saved(out: Path | None, spec: HuntOptions, hunt: Hunt) -> Iterator[None]:
     """Save the state however the block ends."""
     if out is None:
         yield
@@ -179,7 +179,7 @@ def _saved(out: Path | None, spec: FuzzAsked, hunt: Hunt) -> Iterator[None]:
             _save(out, spec, hunt)
 
 
-def _save(out: Path, spec: FuzzAsked, hunt: Hunt) -> None:
+def _save(out: Path, spec: HuntOptions, hunt: Hunt) -> None:
     write_whole(out / STATE, msgspec.json.encode(State(spec, hunt), order="deterministic"))
 
 
@@ -204,7 +204,7 @@ def _alone(out: Path | None) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _resumed(out: Path, spec: FuzzAsked) -> Hunt:
+def _resumed(out: Path, spec: HuntOptions) -> Hunt:
     """The saved state, or a new one. Raises UnusableCampaign."""
     path = out / STATE
     if not path.exists():
@@ -222,7 +222,7 @@ def _resumed(out: Path, spec: FuzzAsked) -> Hunt:
 
 
 def _print(
-    spec: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool
+    spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, wall_s: float, *, verbose: bool
 ) -> None:
     """Print the finds. `verbose`: name rules and version gates that no run reached."""
     lines = for_lines()
@@ -266,7 +266,7 @@ def _replay(find: Find, folder: Path) -> str:
     )
 
 
-def _print_json(spec: FuzzAsked, hunt: Hunt, closely: Closely, folder: Path, code: int) -> None:
+def _print_json(spec: HuntOptions, hunt: Hunt, closely: Closely, folder: Path, code: int) -> None:
     codes, codes_unreached = codes_in(hunt.reached)
     document = {
         "kafka_version": spec.version,

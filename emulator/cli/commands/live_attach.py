@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from emulator.cli.commands.live_asking import console, refused
+from emulator.cli.commands.control_calls import console, refused
+from emulator.cluster.cluster_registry import NoCluster, Registration, named, register
 from emulator.cluster.control_client import ask
+from emulator.cluster.control_requests import Ready
 from emulator.cluster.launch import READY_LIMIT_S, READY_LOOK_S
-from emulator.cluster.registry import NoCluster, Registration, named, register
-from emulator.cluster.requests import Ready
 from emulator.exit_codes import HELD, UNKNOWN
-from emulator.worlds.cluster_file.files import NoClusterFile, named_topology
+from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose
 from emulator.worlds.network.agent import TOKEN_FILE
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
+from emulator.cli.commands.control_calls import Asking, ask_cluster, refused
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
-from emulator.cluster.registry import NoCluster, choose
-from emulator.cluster.requests import (
+from emulator.cluster.cluster_registry import NoCluster, choose
+from emulator.cluster.control_requests import (
     VALUES_MAX,
     Ask,
     Consume,
@@ -26,9 +26,9 @@ from emulator.exit_codes import BROKEN, HELD
 from emulator.runs.finished import NoRun, version_of
 from emulator.runs.settings_files import read_settings_files
 from emulator.settings.applied import applied
-from emulator.settings.files import UnusableFile
-from emulator.settings.registry import REGISTRY, UnusableSetting
+from emulator.settings.properties_files import UnusableFile
 from emulator.settings.setting import PRODUCER, TOPIC
+from emulator.settings.setting_registry import REGISTRY, UnusableSetting
 from protocol.errors import error_name
 from protocol.ids import BrokerId
 

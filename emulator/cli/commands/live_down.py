@@ -2,11 +2,11 @@
 
 import msgspec
 
-from emulator.cli.commands.live_asking import refused
+from emulator.cli.commands.control_calls import refused
+from emulator.cluster.cluster_registry import Found, NoCluster, choose, clusters, named, plays
 from emulator.cluster.ending import Ended, end
-from emulator.cluster.registry import Found, NoCluster, choose, clusters, named, plays
 from emulator.exit_codes import HELD
-from emulator.runs.machines import UNUSABLE_MACHINES, remove_abandoned
+from emulator.runs.engine_choice import UNUSABLE_MACHINES, remove_abandoned
 from emulator.runs.scratch import remove_scratch
 
 

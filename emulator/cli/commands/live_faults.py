@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
-from emulator.cluster.requests import (
+from emulator.cli.commands.control_calls import Asking, ask_cluster, refused
+from emulator.cluster.control_requests import (
     BATCHES_KEPT_MAX,
     SYNCED,
     Heal,
@@ -23,9 +23,9 @@ from emulator.cluster.requests import (
 )
 from emulator.cluster.start_files import settings_from
 from emulator.runs.settings_files import read_settings_files
-from emulator.settings.files import UnusableFile
-from emulator.settings.registry import UnusableSetting, parse_assignment
+from emulator.settings.properties_files import UnusableFile
 from emulator.settings.setting import BROKER
+from emulator.settings.setting_registry import UnusableSetting, parse_assignment
 
 
 def link_fault_command(

@@ -5,15 +5,15 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.live_asking import refused
-from emulator.cli.commands.status import NoStatus, status_command
+from emulator.cli.commands.control_calls import refused
+from emulator.cli.commands.status_command import NoStatus, status_command
 from emulator.cli.commands.watch_keys import outcome_text, request_of
+from emulator.cluster.cluster_registry import NoCluster, choose, clusters, plays
 from emulator.cluster.control_client import ask
+from emulator.cluster.control_requests import Refused, Status
 from emulator.cluster.dashboard.keys import Order
-from emulator.cluster.left import left_by
 from emulator.cluster.newest_findings import read_newest
-from emulator.cluster.registry import NoCluster, choose, clusters, plays
-from emulator.cluster.requests import Refused, Status
+from emulator.cluster.orphaned_resources import left_by
 
 
 def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:

@@ -5,9 +5,9 @@ from typing import Any
 
 from rich.console import Console
 
-from emulator.cli.commands.live_asking import Asking, ask_cluster, refused
+from emulator.cli.commands.control_calls import Asking, ask_cluster, refused
 from emulator.cli.commands.live_clients import MARKED, brokers_of, error_text, settings_given, show_notes, show_topics
-from emulator.cluster.requests import (
+from emulator.cluster.control_requests import (
     AddPartitions,
     AlterBroker,
     AlterTopic,

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.live_asking import console, refused
-from emulator.cli.commands.places import check_places
+from emulator.cli.commands.control_calls import console, refused
+from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.unusable import UNUSABLE_RUN
 from emulator.cli.commands.verdict_text import print_account
+from emulator.cluster.cluster_registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
 from emulator.cluster.control_client import ask
+from emulator.cluster.control_requests import Ready
 from emulator.cluster.launch import READY_LIMIT_S, READY_LOOK_S, NotUp, launch
-from emulator.cluster.registry import CLUSTER_FILE, LOG_FILE, NoCluster, named
-from emulator.cluster.requests import Ready
 from emulator.cluster.specification import (
     DEFAULT_TOPOLOGY,
     LIVE_FILE,
@@ -28,15 +28,15 @@ from emulator.cluster.specification import (
     write_specification,
 )
 from emulator.exit_codes import HELD, INTERRUPTED, UNKNOWN
-from emulator.layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
+from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER, SETTINGS_FILE, event_paths, shown
+from emulator.runs.deployment_options import Driver, Engine, check_seed, check_speed
 from emulator.runs.directory import fresh, prepare
-from emulator.runs.living import Driver, Engine, check_seed, check_speed
-from emulator.runs.machines import UNUSABLE_MACHINES, require_machines
+from emulator.runs.engine_choice import UNUSABLE_MACHINES, require_machines
 from emulator.runs.settings_files import read_settings_files
 from emulator.screen import Screen
 from emulator.settings.account import Account
-from emulator.settings.registry import parse_assignment
-from emulator.worlds.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
+from emulator.settings.setting_registry import parse_assignment
+from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology, read_cluster_file
 from emulator.worlds.network.spec import LOOPBACK
 from protocol.events import LEVELS
 

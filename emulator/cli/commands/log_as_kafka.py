@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.runs.events import NoEvents, TooManyEvents
 from emulator.runs.finished import ANOTHER, NoRun, NoSuchPart, find_run
 from emulator.runs.kafka_lines import UnreadableEvent, kafka_lines
 from emulator.runs.kafka_log.pattern import clock
+from emulator.runs.run_events import NoEvents, TooManyEvents
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
 UNUSABLE_INPUT = (

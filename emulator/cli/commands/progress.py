@@ -7,7 +7,7 @@ from rich.status import Status
 from rich.text import Text
 
 from emulator.cli.commands.spark_ahead import Spark
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 
 
 class Progress:

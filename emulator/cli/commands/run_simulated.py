@@ -9,13 +9,13 @@ from rich.markup import escape
 
 from emulator.cli.commands.verdict_text import against_kafka, print_account, print_verdict, versions_shown
 from emulator.exit_codes import HELD, UNKNOWN
-from emulator.judging.for_machines import NOBODY, ForMachines
+from emulator.judging.ci_reports import NOBODY, ForMachines
 from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.runs.directory import prepare, write_simulated, write_verdict
 from emulator.runs.resolve import Resolved
+from emulator.runs.scenario_sources import place_of_step
 from emulator.runs.simulated import play
-from emulator.runs.sources import place_of_step
-from emulator.scenario.observations.reading import plain
+from emulator.scenario.observations.recording_parsing import plain
 from emulator.scenario.player.steps import StepFailed
 from emulator.screen import for_lines
 from emulator.worlds.simulated.heap import RunTooLong

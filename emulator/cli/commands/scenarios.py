@@ -11,18 +11,18 @@ from rich.table import Table
 from rich.text import Text
 from ruamel.yaml import YAML
 
-from emulator.cli.commands.live_asking import PIPE_WIDTH
+from emulator.cli.commands.control_calls import PIPE_WIDTH
 from emulator.cli.commands.unusable import UNUSABLE_SCENARIO
 from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import catalogue, find_scenario, recordings_of
+from emulator.runs.scenario_sources import catalogue, find_scenario, recordings_of
 from emulator.scenario.load import ScenarioErrors
-from emulator.scenario.model import Scenario
-from emulator.scenario.places import place_of_problem
+from emulator.scenario.scenario_model import Scenario
 from emulator.scenario.write import written
+from emulator.scenario.yaml_places import place_of_problem
 from emulator.screen import Screen
-from emulator.settings.files import UnusableFile
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.properties_files import UnusableFile
+from emulator.settings.setting_registry import UnusableSetting
 from protocol.versions import UnusableProtocolVersion
 
 TITLE_WIDTH_MIN = 40

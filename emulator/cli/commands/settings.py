@@ -12,12 +12,13 @@ from rich.console import Console
 from emulator.exit_codes import HELD, UNUSABLE
 from emulator.runs.resolve import resolve
 from emulator.runs.settings_files import read_settings_files
-from emulator.scenario.model import Scenario
+from emulator.scenario.scenario_model import Scenario
 from emulator.screen import Screen
 from emulator.settings.account import lines
 from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE, WITHOUT_BEARING
-from emulator.settings.files import UnusableFile, wanted
-from emulator.settings.registry import (
+from emulator.settings.properties_files import UnusableFile, wanted
+from emulator.settings.setting import Setting, shown_version
+from emulator.settings.setting_registry import (
     A_SETTING_OF,
     GROUP_OF,
     REGISTRY,
@@ -27,8 +28,7 @@ from emulator.settings.registry import (
     bearing_of,
     nearest_setting,
 )
-from emulator.settings.setting import Setting, shown_version
-from emulator.settings.words import allowed, default_in, lifetime, updates
+from emulator.settings.setting_text import allowed, default_in, lifetime, updates
 from protocol.versions import DEFAULT_VERSION, UnknownVersion, UnusableProtocolVersion, ladder_name
 
 FILE_ENDINGS = (".properties", ".conf", ".cfg", ".yml", ".yaml")

@@ -16,23 +16,23 @@ from typing import Any
 
 import msgspec
 
-from emulator.cli.commands.places import check_places
+from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN
 from emulator.cli.commands.verdict_text import versions_shown
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BROKEN, BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, play_runs
 from emulator.judging.campaigns.dataset import Campaign, rows_of, writing
-from emulator.judging.campaigns.playing import CampaignAsked, about_of, play_runs
 from emulator.judging.campaigns.rows import seed_result
 from emulator.judging.campaigns.space import Space, checked
-from emulator.judging.causes import causes_of, with_events
-from emulator.judging.for_machines import NOBODY, ForMachines
-from emulator.judging.seeds import SeedResult, SeedsAsked, UnusableSeeds, parse_seeds, play_seeds, replay_command
+from emulator.judging.ci_reports import NOBODY, ForMachines
+from emulator.judging.event_causes import causes_of, with_events
+from emulator.judging.seed_runs import SeedResult, SeedsOptions, UnusableSeeds, parse_seeds, play_seeds, replay_command
 from emulator.packaged import GOLDEN
 from emulator.runs.cores import Players
 from emulator.runs.resolve import Resolved
-from emulator.runs.sources import recordings_of
+from emulator.runs.scenario_sources import recordings_of
 from emulator.scenario.missed_waits import whenever
 from emulator.settings.account import lines as settings_lines
 
@@ -62,7 +62,7 @@ def sim_command(
     try:
         wanted = parse_seeds(seeds)
         folder = str(golden if golden is not None else GOLDEN)
-        spec = SeedsAsked(
+        spec = SeedsOptions(
             scenario, kafka_version, overrides, folder, settings_files=settings_files, parameters=parameters
         )
         resolved = spec.resolved()
@@ -86,7 +86,7 @@ def sim_command(
                 resume_hint("sim", out),
                 players_of(master) as players,
             ):
-                _keep(CampaignAsked(space, folder, str(out)), campaign, resolved, players)
+                _keep(CampaignOptions(space, folder, str(out)), campaign, resolved, players)
             results = sorted(map(seed_result, rows_of(out)), key=lambda result: result.seed)
             if campaign.done:  # an earlier command played some of them
                 began_s = perf_counter() - sum(result.wall_s for result in results)
@@ -106,7 +106,7 @@ def sim_command(
 
 
 def _played(
-    spec: SeedsAsked, seeds: Sequence[int], resolved: Resolved, players: Players | None
+    spec: SeedsOptions, seeds: Sequence[int], resolved: Resolved, players: Players | None
 ) -> list[SeedResult]:
     """All results, by seed; with a progress bar on a terminal."""
     results: list[SeedResult] = []
@@ -117,7 +117,7 @@ def _played(
     return sorted(results, key=lambda result: result.seed)
 
 
-def _keep(spec: CampaignAsked, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
+def _keep(spec: CampaignOptions, campaign: Campaign, resolved: Resolved, players: Players | None) -> None:
     """Play the seeds that the campaign does not have."""
     missing = [number for number in range(spec.space.runs) if number not in campaign.done]
     bar = progress_of(_title(resolved), spec.space.runs, len(campaign.done))
@@ -135,7 +135,7 @@ def _title(resolved: Resolved) -> str:
 
 
 def summary_of(
-    spec: SeedsAsked, resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult], wall_s: float
+    spec: SeedsOptions, resolved: Resolved, recordings: Sequence[str], results: Sequence[SeedResult], wall_s: float
 ) -> dict[str, Any]:
     """Summary for `--json`: all facts of the text, with their seeds."""
     done = [result for result in results if not result.error]
@@ -218,7 +218,7 @@ def _causes(resolved: Resolved, results: Sequence[SeedResult]) -> list[dict[str,
     return [msgspec.structs.asdict(one) for one in causes]
 
 
-def _failure(spec: SeedsAsked, result: SeedResult) -> dict[str, Any]:
+def _failure(spec: SeedsOptions, result: SeedResult) -> dict[str, Any]:
     return {
         "seed": result.seed,
         "why": result.error or "; ".join((*result.broken, *result.differences[:1])),

@@ -14,7 +14,7 @@ import msgspec
 
 from emulator.cli.on_spark import require_spark
 from emulator.runs.scratch import scratch
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 
 
 class Spark:
@@ -25,7 +25,7 @@ class Spark:
 
     def __init__(self, run: Path, scratch: Path) -> None:
         from audit.commands import DEFAULT_MASTER
-        from audit.session import find_java, start_gateway
+        from audit.spark_session import find_java, start_gateway
 
         require_spark(DEFAULT_MASTER)
         java = find_java(os.environ)
@@ -44,9 +44,9 @@ class Spark:
 
         A warm-up by other audits would gain half a second, and cost 14 s of CPU (docs/audit-cost.md).
         """
-        from audit.ahead import Ahead
-        from audit.checks.registry import CHECKS
-        from audit.session import GatewayError, spark_faults, spark_session
+        from audit.checks.check_registry import CHECKS
+        from audit.query_warmup import Ahead
+        from audit.spark_session import GatewayError, spark_faults, spark_session
 
         try:
             with spark_faults(self._gateway):
@@ -70,8 +70,8 @@ class Spark:
 
     def judge(self, scenario: str, began: float, played_s: float) -> tuple[dict[str, Any], int]:
         """The verdict as JSON, written to the run's directory with the report, and its exit code."""
+        from audit.audited_run import write_verdict
         from audit.report import write_report
-        from audit.run import write_verdict
 
         verdict = self._verdict(scenario)
         verdict.measures["played_s"] = played_s
@@ -82,9 +82,9 @@ class Spark:
         return msgspec.to_builtins(verdict), verdict.exit_code
 
     def _verdict(self, scenario: str) -> Verdict:
+        from audit.audited_run import audit_runs
         from audit.input import AuditInputError
-        from audit.run import audit_runs
-        from audit.session import GatewayError, spark_faults
+        from audit.spark_session import GatewayError, spark_faults
 
         if not self.problem:
             try:

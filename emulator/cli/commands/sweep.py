@@ -13,23 +13,23 @@ from time import perf_counter
 
 import msgspec
 
-from emulator.cli.commands.places import check_places
+from emulator.cli.commands.place_arguments import check_places
 from emulator.cli.commands.progress_bar import progress_of, resume_hint
 from emulator.cli.commands.sweep_tables import as_csv, as_json, summary_of, table_of
 from emulator.cli.commands.unusable import UNUSABLE_CAMPAIGN, UNUSABLE_SCENARIO
 from emulator.cli.on_spark import NotOnSpark, players_of, require_spark
 from emulator.exit_codes import BUG, HELD, UNKNOWN, UNUSABLE
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, about_of, check_cells, play_runs
 from emulator.judging.campaigns.cells import Cell, add_to
 from emulator.judging.campaigns.dataset import rows_of, writing
-from emulator.judging.campaigns.playing import CampaignAsked, about_of, check_cells, play_runs
 from emulator.judging.campaigns.report import page
 from emulator.judging.campaigns.row import Row
 from emulator.judging.campaigns.space import Space, UnusableSpace, all_of, some_of
 from emulator.judging.campaigns.sweeps import Sweep, find_sweep, measure_named, shipped, sweep_of
-from emulator.judging.seeds import parse_seeds
+from emulator.judging.seed_runs import parse_seeds
 from emulator.regular_files import write_whole
 from emulator.runs.cores import Players
-from emulator.runs.sources import catalogue
+from emulator.runs.scenario_sources import catalogue
 from emulator.screen import Screen, for_lines
 
 SEEDS = "1..10"
@@ -66,7 +66,7 @@ def sweep_command(options: SweepOptions) -> int:
             raise UnusableSpace(f"--runs {options.runs}: at least 1")
         check_places({"--csv": options.csv, "--html": options.html}, options.out)
         require_spark(options.master)
-        asked = CampaignAsked(space)
+        asked = CampaignOptions(space)
         try:
             scenario = check_cells(asked).scenario
         except UNUSABLE_SCENARIO as error:
@@ -153,7 +153,7 @@ def _summed(rows: Iterable[Row]) -> tuple[list[Cell], bool]:
 
 
 def _rows(
-    spec: CampaignAsked, numbers: Sequence[int], title: str, players: Players | None, done: int = 0
+    spec: CampaignOptions, numbers: Sequence[int], title: str, players: Players | None, done: int = 0
 ) -> Iterable[Row]:
     with closing(play_runs(spec, numbers, players)) as playing, progress_of(title, len(numbers) + done, done) as ended:
         for row in playing:

@@ -10,8 +10,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from emulator.judging.campaigns.cell_text import ABSENT, percent, spread_words, title_of
 from emulator.judging.campaigns.cells import HARM, PROMISES, UNAVAILABLE, Cell, axes_of, choice_of, measures_of
-from emulator.judging.campaigns.words import ABSENT, percent, spread_words, title_of
 
 SHOWN = ("acknowledged", *HARM, UNAVAILABLE, "time_to_new_leader_ms")
 """Measures in every sweep's table; CSV, JSON and the page have the others."""

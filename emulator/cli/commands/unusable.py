@@ -1,23 +1,23 @@
 """Exceptions for unusable arguments and files: one line each, and exit code 2.
 
-`emulator.last_resort` treats all other exceptions.
+`emulator.toplevel_errors` treats all other exceptions.
 """
 
 from typing import Final
 
-from emulator.cli.commands.places import UnusablePlace
+from emulator.cli.commands.place_arguments import UnusablePlace
 from emulator.cli.on_spark import SparkMissing
 from emulator.judging.campaigns.dataset import UnusableCampaign
 from emulator.judging.campaigns.space import UnusableSpace
-from emulator.judging.seeds import UnusableSeeds
+from emulator.judging.seed_runs import UnusableSeeds
+from emulator.runs.deployment_options import UnusableOption
 from emulator.runs.directory import ForeignDirectory, NotEmpty
-from emulator.runs.living import UnusableOption
-from emulator.runs.sources import NoScenario
+from emulator.runs.scenario_sources import NoScenario
 from emulator.scenario.load import ScenarioErrors
-from emulator.scenario.observations.reading import Malformed
+from emulator.scenario.observations.recording_parsing import Malformed
 from emulator.scenario.parameters import UnusableParameter
-from emulator.settings.files import UnusableFile
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.properties_files import UnusableFile
+from emulator.settings.setting_registry import UnusableSetting
 from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
 UNUSABLE_SCENARIO: Final = (

@@ -10,12 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from emulator.judging.equal import equal_recording, recorded_as_played, recorded_versions
+from emulator.judging.recording_match import equal_recording, recorded_as_played, recorded_versions
 from emulator.runs.resolve import Resolved
 from emulator.runs.starts import versions_played
-from emulator.runs.verdict import RANKS, USUAL, Rank, evidence_text, rank_of, usual_text
-from emulator.scenario.observations.model import Observations
-from emulator.scenario.seen import saw_words
+from emulator.runs.verdict_file import RANKS, USUAL, Rank, evidence_text, rank_of, usual_text
+from emulator.scenario.expectation_text import saw_words
+from emulator.scenario.observations.observation_model import Observations
 from emulator.settings.account import Account, lines
 
 MARKS: dict[bool | str, str] = {

@@ -13,8 +13,8 @@ import tty
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
+from emulator.cluster.control_requests import Answer, Ask, Heal, LinkFault, Machine
 from emulator.cluster.dashboard.keys import Order, Typed, keys_in, pressed, told
-from emulator.cluster.requests import Answer, Ask, Heal, LinkFault, Machine
 
 READ_BYTES: Final = 256
 Act = Callable[[Ask], Answer]

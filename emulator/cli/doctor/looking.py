@@ -17,10 +17,10 @@ import psutil
 from packaging.requirements import Requirement
 
 from audit.java import NoJavaError, find_java
-from emulator.cli.doctor.facts import DockerFacts, Facts, JavaFacts, Package, Rights
-from emulator.cli.doctor.findings import PORTS_WANTED
+from emulator.cli.doctor.machine_facts import DockerFacts, Facts, JavaFacts, Package, Rights
+from emulator.cli.doctor.machine_findings import PORTS_WANTED
 from emulator.cli.doctor.punctuality import NICENESS, NODES_TRIED
-from emulator.compiled import look as look_for_compiled
+from emulator.compiled_modules import look as look_for_compiled
 from emulator.packaged import IN_PACKAGE
 from emulator.worlds.containers.images import our_image
 

@@ -1,8 +1,8 @@
 """Allowed lateness of timers, and the clock speed that it permits.
 
 At speed N all work of a machine takes N times as long in scenario time, lateness too. A run is judged only if its
-timers were late (p99.9) by less than a tenth of its shortest time-out (`emulator.runs.time_outs`); of most scenarios of
-the catalogue that is 1.5 s.
+timers were late (p99.9) by less than a tenth of its shortest time-out (`emulator.runs.timeout_limits`); of most
+scenarios of the catalogue that is 1.5 s.
 """
 
 from collections.abc import Sequence

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from emulator.cluster.cluster_status import NodeView
 from emulator.cluster.dashboard.canvas import Canvas
 from emulator.cluster.dashboard.rates import ClientFigures
-from emulator.cluster.status import NodeView
 
 ROLES_FIRST = ("broker", "controller", "session", "client")
 FRAME, TITLE = "grey50", "bold cyan"

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 from rich.text import Text
 
+from emulator.cluster.cluster_status import ClusterStatus, LinkView, NodeView
 from emulator.cluster.dashboard.az_box import BAD, DOUBT, FRAME, GOOD, TITLE, draw_box, lines_needed
 from emulator.cluster.dashboard.canvas import Canvas
 from emulator.cluster.dashboard.contradictions import controllers
 from emulator.cluster.dashboard.rates import client_figures
-from emulator.cluster.status import ClusterStatus, LinkView, NodeView
-from emulator.faults.rules import shown_bytes
+from emulator.faults.rule_model import shown_bytes
 
 WIDTH_MAX = 132
 IN_A_ROW_MAX = 3

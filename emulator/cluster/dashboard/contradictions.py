@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from emulator.cluster.status import ClusterStatus
+from emulator.cluster.cluster_status import ClusterStatus
 
 
 class Claim(NamedTuple):

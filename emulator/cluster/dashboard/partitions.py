@@ -10,10 +10,10 @@ from typing import NamedTuple
 from rich.table import Table
 from rich.text import Text
 
+from emulator.cluster.cluster_status import ClusterStatus, partition_order
 from emulator.cluster.dashboard.az_box import BAD, DOUBT, FAINT, GOOD
-from emulator.cluster.status import ClusterStatus, partition_order
 from emulator.topology import broker_name, identifier_named
-from protocol.messages.status import PartitionStatus
+from protocol.messages.status_messages import PartitionStatus
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 LEADER = "★"

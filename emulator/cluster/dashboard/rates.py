@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from emulator.cluster.status import ClusterStatus, NodeView
+from emulator.cluster.cluster_status import ClusterStatus, NodeView
 
 COUNTS = ("acked", "failed", "unknown", "read")
 

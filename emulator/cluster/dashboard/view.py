@@ -17,12 +17,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from emulator.cluster.cluster_status import ClusterStatus, FaultView
 from emulator.cluster.dashboard.az_box import BAD, DOUBT, FAINT, GOOD
 from emulator.cluster.dashboard.az_map import az_map
 from emulator.cluster.dashboard.contradictions import Claim, controllers, dual_leaders
-from emulator.cluster.dashboard.figures import figures_table, figures_width, figures_words
+from emulator.cluster.dashboard.dashboard_figures import figures_table, figures_width, figures_words
 from emulator.cluster.dashboard.partitions import Group, groups, partition_table
-from emulator.cluster.status import ClusterStatus, FaultView
 
 BANNER = "bold white on red"
 BANNERS_MAX = 3

@@ -12,13 +12,13 @@ from typing import Any, Final, cast
 import h11
 import trio
 
-from emulator.cluster import desk as d
+from emulator.cluster import control_context as d
+from emulator.cluster.control_requests import LINE_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
 from emulator.cluster.http.admission import Head, HttpRefused, admit
 from emulator.cluster.http.description import description
-from emulator.cluster.http.reading import Asked, read_request
 from emulator.cluster.http.replying import Reply, document, headers_of, refusal, reply_to, turned_away
+from emulator.cluster.http.request_parsing import Asked, read_request
 from emulator.cluster.http.route import AUDIT
-from emulator.cluster.requests import LINE_BYTES_MAX, Answer, AnyAsk, Refused, unknown, unusable
 
 HEAD_BYTES_MAX: Final = 16 * 1024
 """Limit of a head, with the bytes that arrive together with it."""

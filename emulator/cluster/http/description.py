@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.cluster.control_requests import WAIT_S_MAX
 from emulator.cluster.http.route import AUDIT, Route
 from emulator.cluster.http.routes import ROUTES
-from emulator.cluster.requests import WAIT_S_MAX
 from emulator.packaged import installed_version
 
 OPENAPI: Final = "3.1.0"

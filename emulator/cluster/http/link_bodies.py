@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from emulator.cluster.requests import LinkFault, Words
+from emulator.cluster.control_requests import LinkFault, Words
 
 NAME: Final = "[A-Za-z][A-Za-z0-9_.-]*"
 PLACE: Final = f"^(?:(?:leader:|leader of )[A-Za-z0-9_.-]+|(?:active )?{NAME})$"

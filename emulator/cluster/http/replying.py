@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from emulator.cluster.control_requests import ANSWER_BYTES_MAX, Answer, Ready
 from emulator.cluster.http.admission import CHALLENGE, HttpRefused
 from emulator.cluster.http.route import Route
-from emulator.cluster.requests import ANSWER_BYTES_MAX, Answer, Ready
 from emulator.exit_codes import HELD, UNUSABLE
 
 Headers = Sequence[tuple[str, str]]

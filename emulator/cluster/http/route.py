@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Union, get_args
 import msgspec
 from msgspec.structs import FieldInfo
 
-from emulator.cluster.requests import Ask
+from emulator.cluster.control_requests import Ask
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
 WAIT_S: Final = 10.0

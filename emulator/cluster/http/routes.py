@@ -1,6 +1,6 @@
 """Every operation over HTTP. Pure.
 
-Faults of machines get their paths from `emulator.faults.machines`: a new fault needs nothing here.
+Faults of machines get their paths from `emulator.faults.machine_fault_kinds`: a new fault needs nothing here.
 """
 
 from typing import Annotated, Any, Final
@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec.structs import FieldInfo
 
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
 from emulator.cluster.http.link_bodies import AnyLinkBody, Place, link_fault
 from emulator.cluster.http.route import AUDIT, DESCRIPTION, Method, Nothing, Route, route_of, struct_of
-from emulator.faults.machines import LIVE_FAULTS, MachineStep
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS, MachineStep
 from protocol.numbers import number_in
 
 READY_WAIT_S: Final = 0.5

@@ -5,11 +5,10 @@ from contextlib import closing, suppress
 
 import msgspec
 
-from emulator.judging.advice.causes import Cause, causes_of
-from emulator.judging.advice.faults import Fault
+from emulator.judging.advice.advice_runs import Asked, Base, Choice, base_of, play_faults
+from emulator.judging.advice.loss_causes import Cause, causes_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.pairs import drawn
-from emulator.judging.advice.playing import Asked, Base, Choice, base_of, play_faults
 from emulator.judging.advice.recommendation import (
     Finding,
     Recommendation,
@@ -19,6 +18,7 @@ from emulator.judging.advice.recommendation import (
     worst_ms,
 )
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
+from emulator.judging.advice.single_faults import Fault
 from emulator.judging.advice.summary import FaultSummary, summaries_of
 from emulator.runs.cores import Processes
 

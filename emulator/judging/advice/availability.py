@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from emulator.machines.client.operations import KeptOperations
-from emulator.scenario.model import Scenario
+from emulator.machines.client.client_operations import KeptOperations
+from emulator.scenario.scenario_model import Scenario
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import NodeStarted, OperationEnded, OperationInvoked
 

@@ -11,7 +11,7 @@ from random import Random
 
 import msgspec
 
-from emulator.judging.advice.faults import Fault, Then
+from emulator.judging.advice.single_faults import Fault, Then
 
 Run = tuple[int, int, int]
 """(choice, fault, seed), as in Asked."""

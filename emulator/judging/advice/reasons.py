@@ -2,14 +2,14 @@
 
 from typing import Any, Final
 
-from emulator.judging.crash_testing.fates import Fate, Fates
-from emulator.judging.crash_testing.historian import history_of
-from emulator.judging.crash_testing.history import UNTOLD, Cut, History, LostTail
-from emulator.judging.crash_testing.promises import broken_promises
+from emulator.judging.crash_testing.crash_promises import broken_promises
+from emulator.judging.crash_testing.crash_rules import Rules, gates_of
+from emulator.judging.crash_testing.history_builder import history_of
+from emulator.judging.crash_testing.loss_explanation import Fate, Fates
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.rules import Rules, gates_of
+from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, LostTail
 from emulator.judging.judged import JudgedRun
-from emulator.judging.oracle.promises import UNCLEAN
+from emulator.judging.oracle.promise_registry import UNCLEAN
 from emulator.runs.resolve import Resolved
 from protocol.ids import topic_partition_of
 from protocol.kinds import CutReason

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.judging.advice.advice_runs import IDEMPOTENT, Choice
 from emulator.judging.advice.outcomes import READS, Outcome
-from emulator.judging.advice.playing import IDEMPOTENT, Choice
 
 PARTS_MAX: Final = 2
 SAFE_VERSION: Final = "2.8"

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.judging.advice.cluster import REPLICAS, Cluster
+from emulator.judging.advice.advice_cluster import REPLICAS, Cluster
 from emulator.judging.campaigns.space import UnusableSpace
-from emulator.settings.registry import BY_SCOPE, UnusableSetting, nearest_setting, usable_value
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC, Value
+from emulator.settings.setting_registry import BY_SCOPE, UnusableSetting, nearest_setting, usable_value
 from emulator.topology import Node, Topology, broker_name
 
 EVERY: Final = ""

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import msgspec
 
 from emulator.judging.advice.availability import Waits, worst_of
-from emulator.judging.advice.faults import Fault
 from emulator.judging.advice.outcomes import PROMISES, Outcome
+from emulator.judging.advice.single_faults import Fault
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class FaultSummary(msgspec.Struct, frozen=True, kw_only=True):
     reads: Waits
 
     @property
-    def somebody_waits(self) -> bool:
+    def has_waits(self) -> bool:
         return any(self.writes.waited_ms.values()) or any(self.reads.waited_ms.values())
 
 

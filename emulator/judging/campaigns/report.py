@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from emulator.judging.campaigns.campaign_page import page_of
 from emulator.judging.campaigns.cells import Cell, cells_of
 from emulator.judging.campaigns.dataset import UnusableCampaign, about, rows_of
-from emulator.judging.campaigns.page import page_of
 from emulator.judging.campaigns.space import Space
 from emulator.regular_files import write_whole
 

@@ -21,10 +21,10 @@ from typing import Any
 import msgspec
 from ruamel.yaml.nodes import Node
 
+from emulator.judging.campaigns.cell_text import title_of
 from emulator.judging.campaigns.cells import CHANGES, COUNTED, TIMED
 from emulator.judging.campaigns.space import Axis, Kind, Space, UnusableSpace, checked
-from emulator.judging.campaigns.words import title_of
-from emulator.judging.seeds import parse_seeds
+from emulator.judging.seed_runs import parse_seeds
 from emulator.packaged import SCENARIOS
 from emulator.regular_files import read_regular
 from emulator.scenario.document import Problem, Reader, ScenarioErrors

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
-from controller.context import StateMachine
+from controller.controller_context import StateMachine
 from controller.state import ReplicaPosition
-from emulator.judging.crash_testing.settled import controllers_of
+from emulator.judging.crash_testing.settled_state import controllers_of
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.ids import BrokerId, TopicPartition
 from protocol.versions import Gates

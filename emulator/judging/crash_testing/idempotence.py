@@ -1,7 +1,7 @@
 """Records of a scenario's idempotent producers; none may be stored twice (semantics 6)."""
 
-from emulator.scenario import model as m
-from emulator.scenario.model import AnyStep
+from emulator.scenario import scenario_model as m
+from emulator.scenario.scenario_model import AnyStep
 from protocol.ids import TopicPartition, topic_partition_of
 
 ANY_PARTITION = -1

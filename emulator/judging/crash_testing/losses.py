@@ -8,14 +8,14 @@ whatever its acks.
 
 from itertools import pairwise
 
-from emulator.judging.crash_testing.fates import Fate, Fates
-from emulator.judging.crash_testing.history import UNTOLD, Cut, History, Led, LostTail, Stated
-from emulator.judging.crash_testing.partings import parting_rule
-from emulator.judging.crash_testing.promises import Broken
+from emulator.judging.crash_testing.crash_promises import Broken
+from emulator.judging.crash_testing.divergence_explanation import parting_rule
+from emulator.judging.crash_testing.loss_explanation import Fate, Fates
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
+from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, Led, LostTail, Stated
 from emulator.judging.crash_testing.stopped import left_alone
 from emulator.judging.crash_testing.unclean import UncleanElections
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from protocol.ids import TopicPartition
 from protocol.kinds import CutReason
 from protocol.versions import Gates

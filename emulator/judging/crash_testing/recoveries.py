@@ -8,8 +8,8 @@ from emulator.judging.oracle.truth import Batch, Truth
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.files import Files
 from emulator.storage.inspect import partitions_in, partitions_on
-from emulator.storage.memory import MemoryFiles
-from emulator.storage.within import Within
+from emulator.storage.memory_files import MemoryFiles
+from emulator.storage.subdirectory_files import Within
 from emulator.worlds.simulated.node import SimulatedNode
 from protocol.ids import TopicPartition, topic_partition_of
 

@@ -11,7 +11,7 @@ from math import inf
 
 import msgspec
 
-from emulator.judging.crash_testing.history import UNTOLD, Cut, History, LostTail, Unseen, Written
+from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, LostTail, Unseen, Written
 from protocol.ids import TopicPartition
 from protocol.versions import Gates
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from emulator.judging.crash_testing.promises import Broken
-from emulator.judging.crash_testing.settled import brokers_of
+from emulator.judging.crash_testing.crash_promises import Broken
+from emulator.judging.crash_testing.settled_state import brokers_of
 from emulator.judging.oracle.truth import Truth
-from emulator.machines.broker.log import Log
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.session.server import SessionServer
 from emulator.storage.checkpoints import parse_leader_epochs

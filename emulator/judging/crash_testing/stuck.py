@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from emulator.judging.crash_testing.attendant import Exited
 from emulator.judging.crash_testing.controller_errors import controller_error
-from emulator.judging.crash_testing.history import History
-from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
-from emulator.judging.crash_testing.settled import (
+from emulator.judging.crash_testing.crash_driver import Exited
+from emulator.judging.crash_testing.crash_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
+from emulator.judging.crash_testing.run_history import History
+from emulator.judging.crash_testing.settled_state import (
     Unsettled,
     assignments,
     brokers_of,
@@ -20,9 +20,9 @@ from emulator.judging.crash_testing.settled import (
     state_of,
 )
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, OFFLINE, still, unseen
-from emulator.machines.broker.reads import FIRST_WITH_PROGRESS
+from emulator.machines.broker.fetch_reads import FIRST_WITH_PROGRESS
 from emulator.machines.node.broker_node import BrokerNode
-from emulator.runs import bounds
+from emulator.runs import run_limits
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
 from emulator.worlds.simulated.world import SimulatedWorld
@@ -186,7 +186,7 @@ def session_timeout_ms(resolved: Resolved, history: History) -> float:
     """Session timeout of the active controller; 0: there never was one."""
     if not history.offices:
         return 0.0
-    return float(bounds.session_timeout_ms(resolved.spec, history.offices[-1].node))
+    return float(run_limits.session_timeout_ms(resolved.spec, history.offices[-1].node))
 
 
 def first_state_unknown(history: History, topic_partition: TopicPartition, state: Leadership, timeout_ms: float) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from emulator.judging.fuzzing.draws import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend, settle_s
-from emulator.judging.fuzzing.faults import SELDOM, USUAL, links
+from emulator.judging.fuzzing.fault_generator import SELDOM, USUAL, links
+from emulator.judging.fuzzing.fault_sequences import SEQUENCES
+from emulator.judging.fuzzing.generator import BEGIN_S, CHOSEN, END_S, GAPS_S, LAGS, SELDOM_CHOSEN, mend, settle_s
 from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
-from emulator.judging.fuzzing.sequences import SEQUENCES
-from emulator.scenario import model as m
-from emulator.scenario.standing import Standings
+from emulator.scenario import scenario_model as m
+from emulator.scenario.node_state_validation import Standings
 from protocol.versions import gates_for
 
 CHANGES = (1, 3)

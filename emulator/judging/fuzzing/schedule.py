@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from emulator.faults.machines import SlowDisk
-from emulator.scenario import model as m
+from emulator.faults.machine_fault_kinds import SlowDisk
+from emulator.scenario import scenario_model as m
 from emulator.topology import broker_name
 from protocol.ids import BrokerId
 

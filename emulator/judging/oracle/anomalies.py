@@ -45,8 +45,8 @@ The name of a check defines one violation, in the audit as well:
 
 from collections.abc import Callable, Iterator
 
-from emulator.judging.oracle.groups import committed_offset_regression, group_ahead_of_log, offset_out_of_range
-from emulator.judging.oracle.leadership import (
+from emulator.judging.oracle.group_promises import committed_offset_regression, group_ahead_of_log, offset_out_of_range
+from emulator.judging.oracle.leadership_promises import (
     dual_controller,
     dual_leader,
     high_watermark_above_log_end,
@@ -55,8 +55,8 @@ from emulator.judging.oracle.leadership import (
     partition_state,
 )
 from emulator.judging.oracle.liveness import no_leader, unanswered_request, under_replicated
-from emulator.judging.oracle.promises import acknowledged_below_min_insync, too_few_copies
-from emulator.judging.oracle.reads import (
+from emulator.judging.oracle.promise_registry import acknowledged_below_min_insync, too_few_copies
+from emulator.judging.oracle.read_promises import (
     inconsistent_offsets,
     non_monotonic_read,
     phantom_read,
@@ -65,8 +65,19 @@ from emulator.judging.oracle.reads import (
     read_then_lost,
     skipped_read,
 )
-from emulator.judging.oracle.records import duplicate, log_matching, lost_acknowledged, reordered, replica_divergence
-from emulator.judging.oracle.replicas import checkpoint_ahead, committed_truncated, epoch_cache, fenced_leader_change
+from emulator.judging.oracle.record_promises import (
+    duplicate,
+    log_matching,
+    lost_acknowledged,
+    reordered,
+    replica_divergence,
+)
+from emulator.judging.oracle.replica_promises import (
+    checkpoint_ahead,
+    committed_truncated,
+    epoch_cache,
+    fenced_leader_change,
+)
 from emulator.judging.oracle.truth import Truth
 from emulator.judging.oracle.unseen import unseen
 from emulator.judging.oracle.violations import Violation

@@ -3,12 +3,12 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from emulator.judging.oracle.lives import LivesOfTopics
-from emulator.judging.oracle.peace import peace_of
+from emulator.judging.oracle.log_extent import former_life
+from emulator.judging.oracle.partition_incarnations import LivesOfTopics
 from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.quiescence import quiescence_of
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, PositionLost, Truth, Waited, Write
-from emulator.judging.oracle.written import former_life
-from emulator.machines.client.operations import KeptOperations, Operation
+from emulator.machines.client.client_operations import KeptOperations, Operation
 from emulator.storage.checkpoints import CheckpointDamaged, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.inspect import log_directories, partitions_in
@@ -43,7 +43,7 @@ def truth_of(world: SimulatedWorld, operations: KeptOperations, probe: Probe) ->
         logs_found=probe.kept.found,
         assignments=probe.committed.assignments(),
         assigned_ms=probe.committed.assigned_ms,
-        peace=peace_of(world),
+        peace=quiescence_of(world),
         gone=probe.going | {former_life(t, n + 1) for t, lives in probe.removed.items() for n in range(len(lives))},
     )
     truth.waited += _waited(world, operations)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.peace import Peace
+from emulator.judging.oracle.quiescence import Peace
 from emulator.judging.oracle.truth import Truth, Waited
 from emulator.judging.oracle.violations import NO_PARTITION, Violation
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import msgspec
 
-from emulator.judging.oracle.beliefs import Belief, Beliefs
-from emulator.judging.oracle.committed import Committed
-from emulator.judging.oracle.kept import Kept
-from emulator.judging.oracle.kept_facts import IsrChange
-from emulator.judging.oracle.offices import Office, StepBack, end
-from emulator.judging.oracle.watches import Seen, Watch
-from emulator.judging.oracle.written import Appended, Reached, Written, former_life, held
-from emulator.machines.broker.log import Log
+from emulator.judging.oracle.checkpoint_facts import IsrChange
+from emulator.judging.oracle.checkpoint_state import Kept
+from emulator.judging.oracle.committed_records import Committed
+from emulator.judging.oracle.controller_terms import Office, StepBack, end
+from emulator.judging.oracle.leader_view import Belief, Beliefs
+from emulator.judging.oracle.log_extent import Appended, Reached, Written, former_life, held
+from emulator.judging.oracle.poll_state import Seen, Watch
 from emulator.machines.broker.partition import Partition
-from emulator.machines.client.operations import KeptOperations
+from emulator.machines.broker.replica_log import Log
+from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer

@@ -5,12 +5,12 @@ Plain data, so that a test can write it by hand.
 
 import msgspec
 
-from emulator.judging.oracle.beliefs import Belief, Forgotten
+from emulator.judging.oracle.checkpoint_facts import Ahead, CutBelow, IsrChange, Outlived
 from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.kept_facts import Ahead, CutBelow, IsrChange, Outlived
-from emulator.judging.oracle.offices import Office, StepBack
-from emulator.judging.oracle.peace import Peace
-from emulator.judging.oracle.written import Appended, Reached
+from emulator.judging.oracle.controller_terms import Office, StepBack
+from emulator.judging.oracle.leader_view import Belief, Forgotten
+from emulator.judging.oracle.log_extent import Appended, Reached
+from emulator.judging.oracle.quiescence import Peace
 from emulator.machines.client.kept_operations import Read
 from emulator.storage.checkpoints import LeaderEpochs
 from protocol.ids import TopicPartition

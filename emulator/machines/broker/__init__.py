@@ -1,14 +1,14 @@
 """The broker, as pure machines around injected storage. Reading order:
 
-- shared: `settings`, `threads` (a broker's threads are work that waits), `context`
+- shared: `settings`, `threads` (a broker's threads are work that waits), `broker_context`
 - the log: `leader_epochs`, `remembered_batch`, `producer_state`, `segment`, `log_settings`, `stored_log`, `batches`
-  (validation before appends), `log`
-- requests: `requests` (connections, request handlers), `parked`, `purgatory` (delayed requests), `turns` (a FIFO
-  mutex)
+  (validation before appends), `replica_log`
+- requests: `request_channel` (connections, request handlers), `parked_request`, `purgatory` (delayed requests),
+  `fifo_mutex` (a FIFO mutex)
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
-  `isr_notifications`, `isr_changes`
-- all partitions: `metadata_cache`, `log_directories`, `directory_checkpoints`, `replicas`
-- requests of clients and followers: `delayed_produce`, `appends`, `partition_read`, `reads`, `delayed_fetch`,
+  `isr_notifications`, `isr_writes`
+- all partitions: `broker_metadata`, `log_directories`, `directory_checkpoints`, `replica_manager`
+- requests of clients and followers: `delayed_produce`, `appends`, `partition_read`, `fetch_reads`, `delayed_fetch`,
   `fetches`, `offset_queries`, `log_dir_queries`, `record_deletions`
 - automatic creation of topics: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,
@@ -16,7 +16,7 @@
 - following: `truncation`, `fetch_state`, `source_connection`, `truncating`, `out_of_range`, `fetcher`, `fetchers`
 - a failed log directory: `offline_replicas`
 - dynamic settings: `dynamic_settings` (the broker's own), `configurations` (of topics and brokers)
-- requests of the controller: `replica_transitions`, `leadership`; the whole: `broker`; its figures under Kafka's
-  names: `metrics`
+- requests of the controller: `replica_transitions`, `controller_requests`; the whole: `broker`; its figures under
+  Kafka's names: `broker_metrics`
 - administration: `producer_queries` (DescribeProducers)
 """

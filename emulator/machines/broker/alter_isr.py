@@ -6,12 +6,12 @@ Meanwhile the maximal ISR counts (`PendingIsr`).
 
 import msgspec
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.controller_channel import ControllerChannel
 from emulator.machines.broker.partition import Partition, PendingIsr
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
+from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
 
 ALTER_RETRY = ("alter-isr-retry",)
 ALTER_RETRY_MS = 50.0

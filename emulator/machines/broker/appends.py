@@ -11,16 +11,16 @@ from emulator.machines.broker.batches import (
     Placed,
     check_first_batch,
 )
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.delayed_produce import DelayedProduce, Required
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Purgatory
-from emulator.machines.broker.replicas import COMPACTS, Replicas
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.replica_manager import COMPACTS, Replicas
+from emulator.machines.broker.request_channel import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.format import read_records
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
@@ -85,7 +85,7 @@ class Appends:
         if produce.acks not in (-1, 0, 1):
             answer(_all(produce, ErrorCode.INVALID_REQUIRED_ACKS))
             return
-        last = self._context.gates.looks_after_parked_requests_last
+        last = self._context.gates.completes_delayed_requests_last
         results: list[ProduceResult] = []
         required: Required = {}
         appended: list[tuple[Partition, bool]] = []

@@ -3,24 +3,24 @@
 from collections.abc import Callable
 
 from emulator.machines.broker.appends import Appends
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.configurations import Configurations
-from emulator.machines.broker.context import BrokerContext
 from emulator.machines.broker.controller_channel import ControllerChannel
+from emulator.machines.broker.controller_requests import Leadership
 from emulator.machines.broker.dynamic_settings import DynamicSettings
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.fetches import Fetches
 from emulator.machines.broker.group_coordinator import CreateTopic, GroupCoordinator
-from emulator.machines.broker.isr_changes import IsrChanges
-from emulator.machines.broker.leadership import Leadership
+from emulator.machines.broker.isr_writes import IsrChanges
 from emulator.machines.broker.log_dir_queries import alter_replica_log_dirs, describe_log_dirs
-from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offline_replicas import OfflineReplicas
 from emulator.machines.broker.offset_queries import OffsetQueries
 from emulator.machines.broker.producer_queries import describe_producers
 from emulator.machines.broker.record_deletions import RecordDeletions
+from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.replica_transitions import ReplicaTransitions
-from emulator.machines.broker.replicas import Replicas
-from emulator.machines.broker.requests import Request, RequestChannel
+from emulator.machines.broker.request_channel import Request, RequestChannel
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.broker.topic_auto_creation import TopicAutoCreation
 from protocol.machine import ConnectionAccepted
@@ -30,7 +30,6 @@ from protocol.messages.administration import (
     DeleteRecordsRequest,
     DeleteTopicsRequest,
 )
-from protocol.messages.base import Message
 from protocol.messages.configuration import (
     AlterConfigsRequest,
     DescribeConfigsRequest,
@@ -42,7 +41,7 @@ from protocol.messages.groups import (
     OffsetDeleteRequest,
     OffsetFetchRequest,
 )
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     AlterIsrRequest,
     ControlledShutdownRequest,
     LeaderAndIsrRequest,
@@ -60,6 +59,7 @@ from protocol.messages.membership import (
     ListGroupsRequest,
     SyncGroupRequest,
 )
+from protocol.messages.message_base import Message
 from protocol.messages.placement import (
     AlterPartitionReassignmentsRequest,
     AlterReplicaLogDirsRequest,
@@ -70,7 +70,7 @@ from protocol.messages.placement import (
     ElectLeadersRequest,
     ListPartitionReassignmentsRequest,
 )
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     FetchRequest,
     InitProducerIdRequest,
     InitProducerIdResponse,

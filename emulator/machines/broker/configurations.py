@@ -7,13 +7,13 @@ notifications that exist at its start it learns brokers' earlier settings (`Dyna
 
 from collections.abc import Callable
 
-from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.broker_context import BrokerContext, SessionExpired
 from emulator.machines.broker.dynamic_settings import DynamicSettings
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.settings import shown
 from emulator.machines.broker.threads import SingleThread
 from protocol.events import TopicConfigured
-from protocol.messages.session import GetChildren, GetData, SessionError, SessionRequest
+from protocol.messages.session_messages import GetChildren, GetData, SessionError, SessionRequest
 from protocol.work import Work
 from protocol.znodes import (
     BROKERS_CHANGED,

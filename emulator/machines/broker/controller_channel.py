@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Callable
 from math import ceil
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from protocol.errors import ErrorCode
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
-from protocol.messages.base import Message
-from protocol.messages.leadership import AlterIsrResponse
+from protocol.messages.leadership_messages import AlterIsrResponse
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 from protocol.purposes import TO_CONTROLLER
 

@@ -5,13 +5,13 @@ of its partitions (semantics 1.6). So the checking thread waits there, even for 
 cause.
 """
 
+from emulator.machines.broker.fetch_reads import Reads, fence
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
-from emulator.machines.broker.reads import Reads, fence
-from emulator.machines.broker.replicas import Replicas
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.replica_manager import Replicas
+from emulator.machines.broker.request_channel import Request
 from protocol.ids import TopicPartition
-from protocol.messages.replication import FetchPartition, FetchRequest
+from protocol.messages.replication_messages import FetchPartition, FetchRequest
 from protocol.work import Work
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
-from protocol.messages.replication import ProduceResult
+from protocol.messages.replication_messages import ProduceResult
 
 Required = dict[int, tuple[Partition, Offset]]
 """{index in the request: (partition, required high watermark)}"""

@@ -5,7 +5,7 @@ Every function may raise StorageError. `logs`: the logs of the written directory
 
 from collections.abc import Sequence
 
-from emulator.machines.broker.log import Log
+from emulator.machines.broker.replica_log import Log
 from emulator.storage.checkpoints import format_offsets, parse_offsets
 from emulator.storage.files import Files
 from emulator.storage.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS

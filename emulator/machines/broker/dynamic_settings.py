@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.settings import (
     HANDLERS,
     LONG_MAX,
@@ -119,7 +119,7 @@ class DynamicSettings:
             changes[DYNAMIC[FLUSH_MS]] = replicas.defaults.log_flush_interval_ms if stays else LONG_MAX
         replicas.defaults = msgspec.structs.replace(replicas.defaults, **changes)
         self._configure_all()
-        if gates.logs_forget_what_topics_say:
+        if gates.topic_config_lost_on_reload:
             self._forgotten = set(replicas.logs)
 
     def _configure_all(self) -> None:

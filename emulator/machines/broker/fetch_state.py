@@ -1,7 +1,7 @@
 """Progress of a fetcher: of one partition, and of all partitions of one source."""
 
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.replica_manager import Replicas
 from protocol.events import FetcherChanged
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 

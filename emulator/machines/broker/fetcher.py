@@ -13,12 +13,12 @@ another. A partition that is added ends the pause.
 from collections.abc import Callable
 
 from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.fetch_reads import FIRST_WITH_LOG_START
 from emulator.machines.broker.fetch_state import FetchState, Followed
 from emulator.machines.broker.out_of_range import OutOfRange
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.reads import FIRST_WITH_LOG_START
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.source_connection import SourceConnection
 from emulator.machines.broker.truncating import Truncating
 from emulator.machines.broker.truncation import cut_for
@@ -26,8 +26,8 @@ from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason
-from protocol.messages.base import Message
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     FetchedPartition,
     FetchPartition,
     FetchRequest,

@@ -1,10 +1,10 @@
 """All fetchers of a broker, one per source broker. Semantics 1.7, 2."""
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.fetch_state import FetchState
 from emulator.machines.broker.fetcher import ReplicaFetcher
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.replica_manager import Replicas
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.work import Until, Work
 

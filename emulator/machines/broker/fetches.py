@@ -5,20 +5,20 @@ matters: the leader reads the high watermark before it uses that report. So a re
 one.
 """
 
-from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.broker_context import BrokerContext, SessionExpired
 from emulator.machines.broker.delayed_fetch import DelayedFetch
-from emulator.machines.broker.isr_changes import IsrChanges
+from emulator.machines.broker.fetch_reads import FIRST_WITH_LOG_START, Reads
+from emulator.machines.broker.isr_writes import IsrChanges
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.partition_read import Read
 from emulator.machines.broker.purgatory import Purgatory
-from emulator.machines.broker.reads import FIRST_WITH_LOG_START, Reads
 from emulator.machines.broker.remote_replica import LONG_AGO_MS
-from emulator.machines.broker.replicas import Replicas
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.replica_manager import Replicas
+from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.events import FetchOutOfRange
 from protocol.ids import BrokerId, TopicPartition
-from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+from protocol.messages.replication_messages import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
 from protocol.work import Work
 
 

@@ -13,7 +13,8 @@ in-sync replicas, and counts when they have it. A generation of a group with mem
 from collections.abc import Callable
 
 from emulator.machines.broker.appends import Appends
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.group_administration import GroupAdministration
 from emulator.machines.broker.group_membership import GroupMembership
 from emulator.machines.broker.group_records import (
@@ -23,10 +24,9 @@ from emulator.machines.broker.group_records import (
     commit_records,
     group_record,
 )
-from emulator.machines.broker.metadata_cache import MetadataCache
 from emulator.machines.broker.offset_cache import OffsetCache
-from emulator.machines.broker.replicas import Replicas
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.replica_manager import Replicas
+from emulator.machines.broker.request_channel import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
@@ -43,9 +43,9 @@ from protocol.messages.groups import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
-from protocol.messages.leadership import PartitionError
+from protocol.messages.leadership_messages import PartitionError
 from protocol.messages.membership import DeletedGroup, DeleteGroupsRequest, DeleteGroupsResponse
-from protocol.messages.replication import ProduceResult
+from protocol.messages.replication_messages import ProduceResult
 from protocol.records.group_metadata import StoredGroup
 from protocol.records.offset_commits import (
     OFFSETS_TOPIC,
@@ -356,5 +356,5 @@ class GroupCoordinator:
             return None, ErrorCode.NOT_COORDINATOR
         if not cache.loading:
             return cache, ErrorCode.NONE
-        named = self._context.gates.loading_coordinator_says_so
+        named = self._context.gates.loading_coordinator_reports_loading
         return None, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if named else ErrorCode.NOT_COORDINATOR

@@ -6,10 +6,10 @@ A later coordinator of a group finds its members in the offsets topic, and goes 
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.group_rebalance import REBALANCE, SESSION, Rebalance, Store
 from emulator.machines.broker.group_state import Group, Member, State
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.messages.groups import OffsetCommitRequest
 from protocol.messages.membership import (
@@ -75,7 +75,7 @@ class GroupMembership:
         most, size = self._context.settings.group_max_size, len(group.members)
         known = group.members.get(name)
         waits = known is not None and known.joining is not None
-        if not self._context.gates.full_groups_count_who_waits:
+        if not self._context.gates.full_groups_count_joining_members:
             return (known is None or waits or size <= most) if name else size < most
         if group.state == State.PREPARING:
             return waits or sum(one.joining is not None for one in group.members.values()) < most
@@ -382,7 +382,7 @@ class GroupMembership:
         if error == ErrorCode.FENCED_INSTANCE_ID:
             return error
         assigning = group.state == State.COMPLETING
-        if assigning and self._context.gates.nobody_commits_while_assigning:
+        if assigning and self._context.gates.commits_refused_while_assigning:
             return ErrorCode.REBALANCE_IN_PROGRESS
         if error == ErrorCode.NONE and body.generation != group.generation:
             error = ErrorCode.ILLEGAL_GENERATION

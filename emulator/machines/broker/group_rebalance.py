@@ -7,9 +7,9 @@ alone. Under another coordinator a rebalance begins again.
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.group_state import Group, Member, State
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.events import GroupChanged
 from protocol.messages.membership import JoinGroupResponse, SyncGroupResponse

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from emulator.machines.broker.appends import Appends
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from protocol.errors import ErrorCode
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResult
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResult
 from protocol.records.format import encode
 from protocol.records.group_metadata import StoredGroup, encode_group, encode_group_key
 from protocol.records.offset_commits import OFFSETS_TOPIC, CommittedOffset, OffsetKey, encode_key, encode_value

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
 
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.request_channel import Request
 from protocol.messages.membership import GroupProtocol, JoinedMember, JoinGroupRequest
 from protocol.records.consumer_protocol import decode_topics
 from protocol.records.group_metadata import StoredGroup, StoredMember

@@ -4,10 +4,10 @@ The controller reads them. One notification znode reports the collected changes,
 notification for 60 s.
 """
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.partition import Partition
 from protocol.ids import TopicPartition
-from protocol.messages.session import Create, SessionError, SessionRequest, SessionResponse
+from protocol.messages.session_messages import Create, SessionError, SessionRequest, SessionResponse
 from protocol.znodes import ISR_CHANGE_NOTIFICATION, ISR_CHANGE_PREFIX, encode_partitions
 
 PROPAGATE = ("isr-propagate",)

@@ -10,7 +10,7 @@ E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrite
 
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs
 from emulator.storage.files import Files
-from protocol.events.logs import EPOCHS_TOLD_MAX
+from protocol.events.log_events import EPOCHS_MAX
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
 from protocol.versions import Gates
 
@@ -43,7 +43,7 @@ class LeaderEpochCache:
     @property
     def text(self) -> str:
         """The newest entries, in the text of events: "0:0 2:57"."""
-        return " ".join(f"{epoch}:{start}" for epoch, start in self.entries[-EPOCHS_TOLD_MAX:])
+        return " ".join(f"{epoch}:{start}" for epoch, start in self.entries[-EPOCHS_MAX:])
 
     @property
     def latest(self) -> LeaderEpoch:

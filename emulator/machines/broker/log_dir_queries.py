@@ -1,7 +1,7 @@
 """Log directories and their logs: DescribeLogDirs, AlterReplicaLogDirs (KIP-113)."""
 
-from emulator.machines.broker.log import Log
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.replica_log import Log
+from emulator.machines.broker.replica_manager import Replicas
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.placement import (

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from emulator.storage.files import LOG_DIRECTORY, Files, StorageError
 from emulator.storage.log_directory import directory_names
-from emulator.storage.within import Within
+from emulator.storage.subdirectory_files import Within
 from protocol.ids import TopicPartition
 
 

@@ -5,11 +5,11 @@ milliseconds after the operation that failed; here it is part of the same step. 
 again: a produce gets REQUEST_TIMED_OUT at its time limit, a fetch KAFKA_STORAGE_ERROR.
 """
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.group_coordinator import GroupCoordinator
 from protocol.ids import TopicPartition
-from protocol.messages.session import Create, SessionRequest, SessionResponse
+from protocol.messages.session_messages import Create, SessionRequest, SessionResponse
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.znodes import LOG_DIR_EVENT_NOTIFICATION, LOG_DIR_EVENT_PREFIX, encode_log_dir_event
 

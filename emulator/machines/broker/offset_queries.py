@@ -5,19 +5,19 @@ OFFSET_FOR_LEADER_EPOCH: semantics 2.1, the leader's table. ListOffsets: semanti
 
 from collections import Counter
 
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.log import Log
-from emulator.machines.broker.reads import fence
-from emulator.machines.broker.replicas import Replicas
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.fetch_reads import fence
+from emulator.machines.broker.replica_log import Log
+from emulator.machines.broker.replica_manager import Replicas
+from emulator.machines.broker.request_channel import Request
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, TopicPartition
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
-    EpochAnswer,
-    EpochQuestion,
+    EpochEnd,
+    EpochRequest,
     ListedOffset,
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -43,7 +43,7 @@ class OffsetQueries:
         self._replicas = replicas
 
     def epoch_ends(self, request: Request, body: OffsetForLeaderEpochRequest) -> Work[None]:
-        answers: list[EpochAnswer] = []
+        answers: list[EpochEnd] = []
         for question in body.partitions:
             yield from self._unlocked(question.topic, question.partition)
             answers.append(self._epoch_end(question, with_epoch=request.version > 0))
@@ -71,14 +71,14 @@ class OffsetQueries:
         if partition is not None and partition.lock.held:
             yield from partition.lock.reading()
 
-    def _epoch_end(self, question: EpochQuestion, *, with_epoch: bool) -> EpochAnswer:
+    def _epoch_end(self, question: EpochRequest, *, with_epoch: bool) -> EpochEnd:
         """End of an epoch, by the binary's rule; the request's version decides about the epoch."""
         topic_partition = (question.topic, question.partition)
         log, error = self._leaders_log(topic_partition, question.current_leader_epoch, for_epochs=True)
         if log is None:
-            return EpochAnswer(*topic_partition, error)
+            return EpochEnd(*topic_partition, error)
         epoch, end_offset = log.end_offset_for_epoch(question.leader_epoch)
-        return EpochAnswer(*topic_partition, ErrorCode.NONE, epoch if with_epoch else EPOCH_UNKNOWN, end_offset)
+        return EpochEnd(*topic_partition, ErrorCode.NONE, epoch if with_epoch else EPOCH_UNKNOWN, end_offset)
 
     def _offset(self, entry: ListOffsetsPartition, *, follower: bool) -> ListedOffset:
         topic_partition = (entry.topic, entry.partition)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from emulator.machines.broker.context import SessionExpired
+from emulator.machines.broker.broker_context import SessionExpired
 from emulator.machines.broker.fetch_state import Followed
 from emulator.machines.broker.settings import with_topic_overrides
 from emulator.machines.broker.truncating import Send, Truncating
@@ -11,8 +11,8 @@ from protocol.errors import ErrorCode
 from protocol.events import FetchOffsetReset
 from protocol.ids import EPOCH_UNKNOWN, Offset, TopicPartition
 from protocol.kinds import CutReason, ExitKind
-from protocol.messages.base import Message
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListedOffset,

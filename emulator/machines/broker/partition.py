@@ -7,12 +7,12 @@ decided here and executed by `isr_changes`. While a change is written straight t
 
 from collections.abc import Collection
 
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.log import Log
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.partition_lock import PartitionLock
 from emulator.machines.broker.purgatory import Delayed, Purgatory
 from emulator.machines.broker.remembered_batch import RememberedBatch
 from emulator.machines.broker.remote_replica import RemoteReplica
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.settings import BrokerSettings
 from protocol.errors import ErrorCode
 from protocol.events import (
@@ -38,7 +38,7 @@ from protocol.ids import (
     topic_partition_text,
 )
 from protocol.kinds import CutReason
-from protocol.messages.leadership import PartitionState
+from protocol.messages.leadership_messages import PartitionState
 from protocol.records.types import BatchHeader
 from protocol.work import Work
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from protocol.ids import Offset
-from protocol.messages.replication import FetchedPartition
+from protocol.messages.replication_messages import FetchedPartition
 
 
 class Read(msgspec.Struct, frozen=True):

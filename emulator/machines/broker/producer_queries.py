@@ -1,7 +1,7 @@
 """DescribeProducers: producers that a replica knows (KIP-664, 2.8)."""
 
-from emulator.machines.broker.metadata_cache import MetadataCache
-from emulator.machines.broker.replicas import Replicas
+from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.replica_manager import Replicas
 from protocol.errors import ErrorCode
 from protocol.messages.placement import (
     ActiveProducer,

@@ -8,9 +8,9 @@ deadlines.
 
 from functools import partial
 
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.parked import Parked
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.parked_request import Parked
+from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.threads import SingleThread
 from protocol.machine import Now
 from protocol.outbox import Outbox

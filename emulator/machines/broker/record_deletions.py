@@ -8,11 +8,11 @@ until the time limit.
     follower         receives 5 in a response, begins there --next fetch has 5-->
 """
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.purgatory import Delayed
-from emulator.machines.broker.replicas import DELETES, Replicas
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.replica_manager import DELETES, Replicas
+from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
 from protocol.messages.administration import (

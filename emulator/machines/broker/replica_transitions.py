@@ -4,17 +4,17 @@ Semantics 1.7. A new leader never truncates, in any era.
 """
 
 from emulator.machines.broker.alter_isr import AlterIsr
-from emulator.machines.broker.context import BrokerContext, SessionExpired
+from emulator.machines.broker.broker_context import BrokerContext, SessionExpired
 from emulator.machines.broker.fetchers import Fetchers
 from emulator.machines.broker.group_coordinator import GroupCoordinator
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.replicas import NotDeleted, ReplicaOffline, Replicas
+from emulator.machines.broker.replica_manager import NotDeleted, ReplicaOffline, Replicas
 from emulator.storage.files import StorageError
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, RoleChanged, ids_text
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition
 from protocol.kinds import CutReason, IgnoredReason
-from protocol.messages.leadership import PartitionError, PartitionState, StoppedPartition
+from protocol.messages.leadership_messages import PartitionError, PartitionState, StoppedPartition
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.work import Work
 

@@ -6,10 +6,10 @@ that for connecting.
 
 from collections.abc import Callable
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from protocol.ids import BrokerId
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, MessageReceived, Now
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 from protocol.purposes import FETCHER
 

@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.group_coordinator import CreateTopic
-from emulator.machines.broker.metadata_cache import MetadataCache
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.request_channel import Request
 from protocol.errors import ErrorCode
 from protocol.ids import can_be_topic
-from protocol.messages.leadership import MetadataRequest
+from protocol.messages.leadership_messages import MetadataRequest
 from protocol.work import Until, Work
 
 MADE_MAX: Final = 100

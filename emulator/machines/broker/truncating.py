@@ -9,11 +9,11 @@ from protocol.errors import ErrorCode
 from protocol.events import EpochAnswered
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset, TopicPartition
 from protocol.kinds import CutReason
-from protocol.messages.base import Message
-from protocol.messages.replication import (
-    UNSAID_REPLICA_ID,
-    EpochAnswer,
-    EpochQuestion,
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
+    UNKNOWN_REPLICA_ID,
+    EpochEnd,
+    EpochRequest,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
@@ -48,7 +48,7 @@ class Truncating:
             if not state.truncating:
                 continue
             known = self._replicas.partitions[topic_partition].the_log.epochs.latest >= 0
-            if known or not self._context.gates.cuts_without_asking:
+            if known or not self._context.gates.truncates_without_epoch_request:
                 requested.append((topic_partition, state))
             else:
                 self.without_epochs.append(topic_partition)
@@ -78,14 +78,14 @@ class Truncating:
             topic_partition: (state.offset, state.leader_epoch) for topic_partition, state in questions
         }
         requested = [
-            EpochQuestion(
+            EpochRequest(
                 *topic_partition,
                 self._replicas.partitions[topic_partition].the_log.epochs.latest,
                 state.leader_epoch if gates.fences_by_epoch else EPOCH_UNKNOWN,
             )
             for topic_partition, state in questions
         ]
-        replica = self._context.broker if gates.epoch_request_version >= 3 else UNSAID_REPLICA_ID
+        replica = self._context.broker if gates.epoch_request_version >= 3 else UNKNOWN_REPLICA_ID
         self._send(OffsetForLeaderEpochRequest(requested, replica), gates.epoch_request_version, self._epochs_answered)
 
     def unanswered(self, reason: str) -> None:
@@ -103,7 +103,7 @@ class Truncating:
         for answer in message.partitions:
             self._epoch_answered(answer)
 
-    def _epoch_answered(self, answer: EpochAnswer) -> None:
+    def _epoch_answered(self, answer: EpochEnd) -> None:
         topic_partition = (answer.topic, answer.partition)
         state = self._followed.states.get(topic_partition)
         requested = self._followed.requested.get(topic_partition)

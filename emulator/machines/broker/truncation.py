@@ -8,7 +8,7 @@ we have only older than e   -> our end of the older one, and a further request
 
 import msgspec
 
-from emulator.machines.broker.log import Log
+from emulator.machines.broker.replica_log import Log
 from protocol.ids import LeaderEpoch, Offset
 
 

@@ -10,8 +10,8 @@ import msgspec
 
 from emulator.machines.client.accumulator import Accumulator
 from emulator.machines.client.blocked_send import BlockedSend, ProducerFull
+from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.partitioner import Partitioner
 from protocol.machine import Now
 

@@ -7,14 +7,14 @@ the problem, and nothing was done.
 
 from collections.abc import Callable, Sequence
 
+from emulator.machines.client.client_commands import ClientCommands, TooManyProducers
+from emulator.machines.client.client_operations import KeptOperations, OperationLog
 from emulator.machines.client.client_settings import UnusableSetting
-from emulator.machines.client.errands import Errands, TooManyProducers
+from emulator.machines.client.client_workload import ConsumeWorkload, ProduceWorkload
 from emulator.machines.client.failure import TooManyExchanges
-from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
-from emulator.machines.client.operations import KeptOperations, OperationLog
-from emulator.machines.client.workload import ConsumeWorkload, ProduceWorkload
+from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
 from protocol.chance import Chance
-from protocol.conversations import HEARD_BY_CLIENT
+from protocol.conversations import ACCEPTED_BY_CLIENT
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionEvent,
@@ -25,7 +25,6 @@ from protocol.machine import (
     Started,
     StopRequested,
 )
-from protocol.messages.base import Message
 from protocol.messages.consuming import (
     ClientCommitRequest,
     ClientCommitResponse,
@@ -34,8 +33,9 @@ from protocol.messages.consuming import (
     ClientConsumeRequest,
     ClientConsumeResponse,
 )
-from protocol.messages.status import NodeStatus, WorkloadStatus
-from protocol.messages.workload import (
+from protocol.messages.message_base import Message
+from protocol.messages.status_messages import NodeStatus, WorkloadStatus
+from protocol.messages.workload_messages import (
     ClientFetchRequest,
     ClientFetchResponse,
     ClientMetadataRequest,
@@ -58,7 +58,7 @@ WORKLOADS_MAX = 64
 """Bound of workloads of one life, stopped ones included: their reports stay."""
 PARTITIONS_MAX = 1_000
 
-_CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, TooManyErrands, ValueError)
+_CANNOT_BEGIN = (UnusableSetting, TooManyExchanges, TooManyProducers, TooManyCommands, ValueError)
 
 Workload = ProduceWorkload | ConsumeWorkload
 
@@ -70,7 +70,7 @@ class ClientNode:
     offsets. `kafka_version`: the libraries'. Raises protocol.versions.UnknownVersion.
     """
 
-    HEARD = HEARD_BY_CLIENT
+    ACCEPTED_MESSAGES = ACCEPTED_BY_CLIENT
 
     def __init__(
         self,
@@ -92,8 +92,8 @@ class ClientNode:
         self._workloads: dict[str, Workload] = {}
         self._workload_count = 0
         self._operations: OperationLog | None = None
-        self._errands: Errands | None = None
-        self._groups: GroupErrands | None = None
+        self._errands: ClientCommands | None = None
+        self._groups: GroupCommands | None = None
         self._begins: dict[type[Message], tuple[Callable[..., None], Callable[..., Message]]] = {}
         """{request of a player: (its handler, the response for a request that cannot begin)}."""
         self._chance = Chance(0)
@@ -105,8 +105,10 @@ class ClientNode:
             case Started(seed, incarnation):
                 self._chance = Chance(seed)
                 self._operations = OperationLog(self.name, incarnation, self._kept)
-                self._errands = Errands(self._brokers, self._operations, self._kafka_version, self._magic, self._chance)
-                self._groups = GroupErrands(
+                self._errands = ClientCommands(
+                    self._brokers, self._operations, self._kafka_version, self._magic, self._chance
+                )
+                self._groups = GroupCommands(
                     self.name, self._brokers, self._session_servers, self._operations, self._kafka_version, self._chance
                 )
                 self._begins = {

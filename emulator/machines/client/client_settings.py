@@ -138,7 +138,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     disconnects_lost_coordinator: bool = True
     join_waits_for_rebalance: bool = True
     stays_member_when_commit_meets_rebalance: bool = True
-    tells_lost_partitions: bool = True
+    reports_lost_partitions: bool = True
     reads_while_it_joins: bool = True
     resets_block_poll: bool = False
     heartbeats_while_rebalancing: bool = True
@@ -148,7 +148,7 @@ class ConsumerSettings(ClientSettings, frozen=True, kw_only=True, forbid_unknown
     """Version of its subscription for the group's leader; 1 has its owned partitions (2.4 on)."""
     list_offsets_version: int = 5
     gives_what_precedes_damage: bool = True
-    tells_of_truncation: bool = True
+    reports_truncation: bool = True
     validates_epochs: bool = False
     """2.3 and later: positions carry leader epochs, and truncation is detected (KIP-320)."""
 
@@ -259,20 +259,20 @@ def _behaviour(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     return {
         "gives_what_precedes_damage": gates.client_gives_what_precedes_damage,
-        "tells_of_truncation": gates.client_tells_of_truncation,
+        "reports_truncation": gates.client_reports_truncation,
         "validates_epochs": gates.consumer_epoch_validation,
         "list_offsets_version": gates.consumer_list_offsets_version,
         "join_version": 7 if gates.new_members_are_named_first else 3,
         "disconnects_lost_coordinator": gates.client_disconnects_lost_coordinator,
         "join_waits_for_rebalance": gates.client_join_waits_for_rebalance,
         "stays_member_when_commit_meets_rebalance": gates.client_stays_member_when_commit_meets_rebalance,
-        "tells_lost_partitions": gates.client_tells_lost_partitions,
+        "reports_lost_partitions": gates.client_reports_lost_partitions,
         "reads_while_it_joins": gates.client_reads_while_it_joins,
         "resets_block_poll": gates.client_resets_block_poll,
         "heartbeats_while_rebalancing": gates.client_heartbeats_while_rebalancing,
         "ignores_refusals_of_old_generations": gates.client_ignores_refusals_of_old_generations,
         "retries_commits_to_unknown_topics": gates.client_retries_commits_to_unknown_topics,
-        "subscription_version": 1 if gates.client_tells_lost_partitions else 0,
+        "subscription_version": 1 if gates.client_reports_lost_partitions else 0,
     }
 
 
@@ -301,7 +301,7 @@ def old_consumer_settings(version: str, settings: Mapping[str, Any] | None = Non
 def _common_defaults(version: str) -> dict[str, Any]:
     gates = gates_for(version)
     values: dict[str, Any] = {
-        "prefers_connected": gates.client_asks_connected_first,
+        "prefers_connected": gates.client_prefers_connected_brokers,
         "connects_to_least_recent": gates.client_connects_to_least_recent,
         "pause_counts_from_attempt": gates.client_pause_counts_from_attempt,
         "pauses_grow": gates.client_pauses_grow,

@@ -12,7 +12,7 @@ from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.failure import Failure
 from protocol.chance import Chance
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.outbox import Due, Outbox
 from protocol.purposes import CLIENT
 

@@ -13,6 +13,8 @@ partition waits `retry.backoff.ms`, where Java repeats the request at once until
 
 from collections.abc import Callable, Mapping, Sequence
 
+from emulator.machines.client.client_metadata import MetadataCache
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_fetching import Fetching, OnRecords
@@ -21,9 +23,7 @@ from emulator.machines.client.consumer_positioning import OnProblem, Positioning
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
 from emulator.machines.client.group_position import GroupPosition
 from emulator.machines.client.leader import Leader
-from emulator.machines.client.metadata_cache import MetadataCache
 from emulator.machines.client.offset_store import CommitEnded, OffsetStore
-from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset, TopicPartition

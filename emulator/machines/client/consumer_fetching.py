@@ -18,8 +18,8 @@ from emulator.machines.client.leader import Leader
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,

@@ -15,10 +15,10 @@ from typing import Literal
 
 import msgspec
 
+from emulator.machines.client.client_operations import Operation
 from emulator.machines.client.client_settings import ConsumerSettings
-from emulator.machines.client.operations import Operation
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
-from protocol.messages.replication import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from protocol.messages.replication_messages import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
 State = Literal["looking-up", "resetting", "validating", "fetching", "stopped"]
 

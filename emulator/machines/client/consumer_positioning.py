@@ -5,20 +5,20 @@
 
 from collections.abc import Callable
 
+from emulator.machines.client.client_metadata import MetadataCache
+from emulator.machines.client.client_operations import NO_ANSWER
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, ReadProblem, reset_timestamp
 from emulator.machines.client.failure import Failure
 from emulator.machines.client.leader import Leader
-from emulator.machines.client.metadata_cache import MetadataCache
-from emulator.machines.client.operations import NO_ANSWER
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
-    EpochQuestion,
+    EpochRequest,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -100,7 +100,7 @@ class Positioning:
     def ask(self, now: Now, out: Outbox, key: TopicPartition, position: Position, leader: Leader) -> None:
         """Send the request of the position's state; `leader` is ready."""
         if position.state == "validating":
-            question = EpochQuestion(*key, position.offset_epoch, position.leader_epoch)
+            question = EpochRequest(*key, position.offset_epoch, position.leader_epoch)
             self._send(now, out, key, position, leader, OffsetForLeaderEpochRequest([question], CONSUMER_REPLICA_ID))
             return
         assert position.state == "resetting", position.state
@@ -170,7 +170,7 @@ class Positioning:
             return
         diverging = NO_OFFSET if undefined else end_offset
         if reset_timestamp(self._settings) is None:
-            if not self._settings.tells_of_truncation:
+            if not self._settings.reports_truncation:
                 # AsyncClient catches the listener's exception: the partition stays so until its next request is due.
                 position.not_before_ms = position.sent_ms + self._settings.request_timeout_ms
                 return

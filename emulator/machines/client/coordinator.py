@@ -16,8 +16,8 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.machine import Now
-from protocol.messages.base import Message
 from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.message_base import Message
 from protocol.outbox import Due, Outbox
 
 IN_FLIGHT_MAX = 100

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
 
+from emulator.machines.client.client_operations import NO_ANSWER, OperationLog
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import PollTimer, is_due
@@ -23,12 +24,10 @@ from emulator.machines.client.offset_store import (
     Looked,
     look_operations,
 )
-from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, TopicPartition
 from protocol.machine import Now
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     GroupPartition,
     OffsetCommitRequest,
@@ -37,6 +36,7 @@ from protocol.messages.groups import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
+from protocol.messages.message_base import Message
 from protocol.outbox import Due, Outbox
 
 _ELSEWHERE = ELSEWHERE | {ErrorCode.REQUEST_TIMED_OUT}

@@ -5,8 +5,8 @@ import msgspec
 from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched_entry import FetchedRecord
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
-from protocol.messages.base import Message
-from protocol.messages.leadership import MetadataResponse
+from protocol.messages.leadership_messages import MetadataResponse
+from protocol.messages.message_base import Message
 
 ErrorOrName = int | str
 """Kafka's code, or the name of an exception without a response (`exchange`)."""

@@ -6,18 +6,18 @@ Retries are immediate and carry the same bytes. So without idempotence each atte
 
 from collections.abc import Callable, Sequence
 
+from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
 from emulator.machines.client.direct_results import Attempt, ErrorOrName, failure_terms
 from emulator.machines.client.exchange import WAITS, Exchanges
 from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import digests
-from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from emulator.machines.client.write_order import WriteOrder
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse
 from protocol.outbox import Outbox
 from protocol.records.format import encode
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from emulator.machines.client.failure import Failure, TooManyExchanges
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Loss, Now
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 

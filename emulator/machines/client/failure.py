@@ -18,5 +18,5 @@ class TooManyExchanges(RuntimeError):
     """More exchanges of one owner at once than EXCHANGES_MAX (`exchange`)."""
 
 
-class TooManyAsked(RuntimeError):
+class TooManyClientRequests(RuntimeError):
     """More requests at once than REQUESTS_MAX (`client_asker`)."""

@@ -23,7 +23,6 @@ from protocol.errors import ErrorCode, error_name
 from protocol.events import GroupMemberChanged
 from protocol.ids import TopicPartition, partitions_text
 from protocol.machine import Now
-from protocol.messages.base import Message
 from protocol.messages.membership import (
     NO_GENERATION,
     GroupProtocol,
@@ -37,6 +36,7 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from protocol.messages.message_base import Message
 from protocol.outbox import Due, Outbox
 from protocol.records.consumer_protocol import (
     PROTOCOL_TYPE,
@@ -358,7 +358,7 @@ class GroupMember:
             self._preparing = False
             if gives_up and owned:
                 self.lost += len(owned) if unknown else 0
-                reports_lost = unknown and self._settings.tells_lost_partitions
+                reports_lost = unknown and self._settings.reports_lost_partitions
                 self._change(out, "lost" if reports_lost else "revoked", owned)
             self.poll(now, out)
 

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
+from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Now
 from protocol.outbox import Due, Outbox

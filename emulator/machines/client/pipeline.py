@@ -8,7 +8,7 @@ Kafka's asynchronous requests are.
 from collections.abc import Callable
 
 from protocol.machine import Now
-from protocol.messages.session import OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.messages.session_messages import OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
 
 Done = Callable[[Now, Outbox, SessionResponse], None]

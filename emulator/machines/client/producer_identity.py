@@ -1,15 +1,15 @@
 """Request of an idempotent producer's id, from any broker (KIP-98)."""
 
+from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_settings import ProducerSettings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.metadata_cache import MetadataCache
-from emulator.machines.client.sequences import Sequences
+from emulator.machines.client.producer_sequences import Sequences
 from protocol.errors import ErrorCode
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.replication import InitProducerIdRequest, InitProducerIdResponse
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import InitProducerIdRequest, InitProducerIdResponse
 from protocol.outbox import Outbox
 
 

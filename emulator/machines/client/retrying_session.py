@@ -13,7 +13,7 @@ from collections.abc import Callable
 from emulator.machines.client.session_client import Done, SessionClient, failure
 from emulator.machines.client.waiting_call import WaitingCall
 from protocol.machine import Now
-from protocol.messages.session import SessionError, SessionRequest, SessionResponse, WatchFired
+from protocol.messages.session_messages import SessionError, SessionRequest, SessionResponse, WatchFired
 from protocol.outbox import Outbox
 
 WAITING_MAX = 10_000

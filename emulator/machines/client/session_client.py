@@ -22,8 +22,8 @@ from emulator.machines.client.session_watches import HeldWatches
 from protocol.chance import Chance
 from protocol.events import SessionChanged
 from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now, TimerKey
-from protocol.messages.base import Message
-from protocol.messages.session import (
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import (
     CloseSessionRequest,
     CloseSessionResponse,
     ConnectRequest,

@@ -1,6 +1,6 @@
 """Watches of a session client, to be set again after reconnecting (semantics 5.2)."""
 
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Exists,
     GetChildren,
     GetData,

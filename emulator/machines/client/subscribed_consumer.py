@@ -7,6 +7,7 @@ membership.
 
 from collections.abc import Callable, Sequence
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import ConsumerSettings
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_fetching import OnRecords
@@ -14,7 +15,6 @@ from emulator.machines.client.consumer_positioning import OnProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.group_member import GroupMember
 from emulator.machines.client.offset_store import CommitEnded
-from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.ids import TopicPartition
 from protocol.machine import Now

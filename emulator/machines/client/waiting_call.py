@@ -3,7 +3,7 @@
 import msgspec
 
 from emulator.machines.client.session_client import Done
-from protocol.messages.session import SessionRequest
+from protocol.messages.session_messages import SessionRequest
 
 
 class WaitingCall(msgspec.Struct):

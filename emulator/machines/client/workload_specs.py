@@ -10,7 +10,7 @@ import msgspec
 
 from emulator.machines.client.client_versions import IDEMPOTENCE, idempotent_by_default, producer_defaults
 from protocol.ids import FIRST_OFFSET
-from protocol.messages.workload import WorkloadSpec
+from protocol.messages.workload_messages import WorkloadSpec
 
 UNBOUNDED: Final = 1_000_000_000_000
 UNFINISHED_S: Final = 60.0

@@ -8,15 +8,15 @@ itself, whatever other clients wrote since (ZookeeperConsumerConnector.commitOff
 
 from collections.abc import Callable, Mapping
 
+from emulator.machines.client.client_operations import NO_ANSWER, OperationLog
 from emulator.machines.client.offset_store import CommitEnded, Committed, GroupOperations, Looked, look_operations
-from emulator.machines.client.operations import NO_ANSWER, OperationLog
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import NO_BROKER, NO_OFFSET, Offset, TopicPartition
 from protocol.machine import Now
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     GetData,
     Operation,

@@ -1,9 +1,9 @@
 """Machines of a node's process, one per kind of node, made from their parts. Reading order:
 
-- `broker_node`; `controlled_shutdown` (first part of an orderly stop), `departure` (its last part),
+- `broker_node`; `shutdown_request` (first part of an orderly stop), `session_close` (its last part),
   `topic_creation` (by a broker itself);
 - requests of admin clients: `administration_work` (shared), `topic_administration`, `partition_administration`,
-  `setting_administration`, `leader_administration`, `administration` (routing);
+  `setting_administration`, `leader_administration`, `admin_routing` (routing);
 - `controller_node`, `broker_status` (status of both), `specs` (a node's machine from plain data), `restarts` (with
   another binary or other settings);
 - `log_levels`: loggers of a broker.

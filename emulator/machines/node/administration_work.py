@@ -9,8 +9,8 @@ from itertools import count
 from typing import TypeVar
 
 from controller.session_calls import Procedure, Procedures, SessionLost
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.metadata_cache import MetadataCache
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
 from protocol.machine import Now
 from protocol.outbox import Outbox
 

@@ -20,28 +20,28 @@ from controller.registration import (
 from controller.session_calls import Procedure, Procedures, SessionLost
 from controller.settings import ControllerSettings
 from emulator.machines.broker.broker import Broker, ControllerReply, ControllerRequest
-from emulator.machines.broker.context import BrokerContext, SessionDone
+from emulator.machines.broker.broker_context import BrokerContext, SessionDone
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import SessionClient
-from emulator.machines.node.administration import administration_of
+from emulator.machines.node.admin_routing import administration_of
 from emulator.machines.node.broker_status import broker_status
-from emulator.machines.node.controlled_shutdown import ControlledShutdown
-from emulator.machines.node.departure import SESSION, Departure
+from emulator.machines.node.session_close import SESSION, Departure
+from emulator.machines.node.shutdown_request import ControlledShutdown
 from emulator.machines.node.topic_creation import Made, create_topic
 from emulator.settings.setting import Value
 from emulator.storage.files import Files, StorageError
 from emulator.topology import Node, broker_name, identifier_of
 from protocol.chance import Chance
-from protocol.conversations import HEARD_BY_BROKER
+from protocol.conversations import ACCEPTED_BY_BROKER
 from protocol.errors import ErrorCode
 from protocol.kinds import ExitKind
 from protocol.machine import ConnectionAccepted, Effect, Input, Now, Started, StopRequested
-from protocol.messages.base import Message
-from protocol.messages.leadership import AlterIsrRequest
-from protocol.messages.session import SessionRequest, WatchFired
-from protocol.messages.status import NodeStatus
+from protocol.messages.leadership_messages import AlterIsrRequest
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import SessionRequest, WatchFired
+from protocol.messages.status_messages import NodeStatus
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
 from protocol.versions import Gates
@@ -76,7 +76,7 @@ class BrokerSessions:
 class BrokerNode:
     """One life of a broker's process. Only `files` survive it."""
 
-    HEARD = HEARD_BY_BROKER
+    ACCEPTED_MESSAGES = ACCEPTED_BY_BROKER
 
     def __init__(
         self,

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from controller.controller import Controller
 from emulator.machines.broker.broker import Broker
-from emulator.machines.broker.metrics import broker_metrics
+from emulator.machines.broker.broker_metrics import broker_metrics
 from emulator.machines.broker.partition import Partition
 from emulator.machines.client.session_client import SessionClient
 from emulator.topology import node_name
 from protocol.ids import CONTROLLER_EPOCH_UNKNOWN, NO_OFFSET, topic_partition_text
-from protocol.messages.status import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
+from protocol.messages.status_messages import WAITING_MAX, NodeStatus, PartitionStatus, SessionStatus, WaitingStatus
 from protocol.waiting import Waiting
 
 
@@ -39,7 +39,7 @@ def broker_status(
 
 
 def _waiting(broker: Broker, controller: Controller) -> Iterator[WaitingStatus]:
-    threads = [*broker.context.threads.who_waits(), *controller.who_waits()]
+    threads = [*broker.context.threads.waiting_tasks(), *controller.waiting_tasks()]
     yield from map(_waiting_thread, sorted(threads, key=lambda one: one.since_ms))
     for purgatory in (broker.produces, broker.fetches):
         for one in purgatory.parked():
@@ -55,7 +55,7 @@ def _waiting_thread(thread: Waiting) -> WaitingStatus:
 def controller_status(name: str, controller: Controller, session: SessionClient) -> NodeStatus:
     """Status of a dedicated controller; the other controller's name is not among its state."""
     active = controller.active
-    waiting = list(map(_waiting_thread, controller.who_waits()))
+    waiting = list(map(_waiting_thread, controller.waiting_tasks()))
     return NodeStatus(
         is_controller=active,
         controller_epoch=controller.controller_epoch if active else CONTROLLER_EPOCH_UNKNOWN,

@@ -18,10 +18,10 @@ from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import SessionClient
 from emulator.machines.node.broker_node import BrokerSessions, controller_settings
 from emulator.machines.node.broker_status import controller_status
-from emulator.machines.node.departure import SESSION, Departure
+from emulator.machines.node.session_close import SESSION, Departure
 from emulator.topology import Node, identifier_of, node_name
 from protocol.chance import Chance
-from protocol.conversations import HEARD_BY_CONTROLLER
+from protocol.conversations import ACCEPTED_BY_CONTROLLER
 from protocol.kinds import ExitKind
 from protocol.machine import (
     ConnectionAccepted,
@@ -33,10 +33,10 @@ from protocol.machine import (
     Started,
     StopRequested,
 )
-from protocol.messages.base import Message
-from protocol.messages.leadership import AlterIsrRequest, ControlledShutdownRequest
-from protocol.messages.session import WatchFired
-from protocol.messages.status import NodeStatus
+from protocol.messages.leadership_messages import AlterIsrRequest, ControlledShutdownRequest
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import WatchFired
+from protocol.messages.status_messages import NodeStatus
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
 from protocol.versions import Gates
@@ -45,7 +45,7 @@ from protocol.versions import Gates
 class ControllerNode:
     """One life of a dedicated controller's process. It keeps no files."""
 
-    HEARD = HEARD_BY_CONTROLLER
+    ACCEPTED_MESSAGES = ACCEPTED_BY_CONTROLLER
 
     def __init__(self, node: Node, gates: Gates, settings: Mapping[str, Any], session_servers: list[str]) -> None:
         known = BrokerSettings.from_settings(settings)

@@ -12,9 +12,9 @@ from controller.leader_requests import Elections
 from controller.partition_states import Strategy
 from controller.reassignment_requests import Reassignments
 from controller.session_calls import Procedures
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.metadata_cache import MetadataCache
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.request_channel import Request
 from emulator.machines.node.administration_work import AdministrationWork
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from controller.growth import RefusedGrowth, more_partitions
 from controller.session_calls import Procedure, Procedures, perform, perform_all
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.metadata_cache import MetadataCache
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.request_channel import Request
 from emulator.machines.node.administration_work import AdministrationWork
 from emulator.machines.node.topic_administration import lost, timed_out
 from protocol.errors import ErrorCode
@@ -23,7 +23,7 @@ from protocol.messages.administration import (
     GrownTopic,
     TopicResult,
 )
-from protocol.messages.session import Exists, GetChildren, GetData, SessionError, SetData
+from protocol.messages.session_messages import Exists, GetChildren, GetData, SessionError, SetData
 from protocol.znodes import (
     BROKER_IDS,
     REASSIGN_PARTITIONS,

@@ -22,8 +22,8 @@ from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, Layer
 from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE
 from emulator.settings.in_force import FORMAT, PROTOCOL, resolve_settings
-from emulator.settings.registry import A_SETTING_OF, GROUP_OF, UnusableSetting, found, nearest_setting, usable
 from emulator.settings.setting import BROKER
+from emulator.settings.setting_registry import A_SETTING_OF, GROUP_OF, UnusableSetting, found, nearest_setting, usable
 from protocol.versions import LADDER, UnknownVersion, UnusableProtocolVersion, gates_for, ladder_name, rank
 
 ON_DISK = "log.dirs"

@@ -8,10 +8,10 @@ writes a change as Kafka's tools do: the whole configuration, then a notificatio
 from collections.abc import Mapping
 
 from controller.session_calls import Procedure, Procedures, perform
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
 from emulator.machines.broker.dynamic_settings import DynamicSettings
-from emulator.machines.broker.metadata_cache import MetadataCache
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import HANDLERS, can_resize
 from emulator.machines.node.administration_work import AdministrationWork
 from emulator.machines.node.log_levels import LogLevels
@@ -37,13 +37,13 @@ from protocol.messages.configuration import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
     DescribedResource,
+    DescribedResourceName,
     DescribedSetting,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
-    ResourceAsked,
     SettingSynonym,
 )
-from protocol.messages.session import Create, Exists, GetData, SessionError, SetData
+from protocol.messages.session_messages import Create, Exists, GetData, SessionError, SetData
 from protocol.numbers import number_in
 from protocol.znodes import (
     BROKERS_CHANGED,
@@ -118,7 +118,7 @@ class SettingAdministration:
             resources.append(DescribedResource(one.kind, one.name, settings=described))
         return resources
 
-    def _loggers(self, body: ResourceAsked) -> list[DescribedSetting]:
+    def _loggers(self, body: DescribedResourceName) -> list[DescribedSetting]:
         """Describe the loggers. Raises Unalterable."""
         if not body.name:
             raise Unalterable(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -126,7 +126,7 @@ class SettingAdministration:
         every = body.names is None or (not body.names and self._gates.no_names_mean_all_settings)
         return self._log_levels.described(None if every else body.names)
 
-    def _found(self, body: ResourceAsked) -> Procedure[list[Described]]:
+    def _found(self, body: DescribedResourceName) -> Procedure[list[Described]]:
         """Describe the settings of a topic or broker. Raises Unalterable."""
         if body.kind == TOPIC_RESOURCE:
             if not can_be_topic(body.name):

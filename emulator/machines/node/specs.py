@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from emulator.machines.client.client_node import ClientNode
-from emulator.machines.client.operations import KeptOperations
+from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from controller.session_calls import Procedure, Procedures, perform
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.metadata_cache import MetadataCache
-from emulator.machines.broker.requests import Request
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.request_channel import Request
 from emulator.machines.node.administration_work import AdministrationWork
 from emulator.machines.node.topic_creation import create_topic
-from emulator.settings.registry import UnusableSetting, of_topic
+from emulator.settings.setting_registry import UnusableSetting, of_topic
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, can_be_topic
@@ -28,7 +28,7 @@ from protocol.messages.administration import (
     TopicResult,
 )
 from protocol.messages.configuration import DescribedSetting
-from protocol.messages.session import Create, SessionError
+from protocol.messages.session_messages import Create, SessionError
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from protocol.znodes import delete_topic_path
 

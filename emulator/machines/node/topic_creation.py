@@ -11,7 +11,7 @@ from controller.session_calls import Procedure, perform, perform_all
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
-from protocol.messages.session import Create, Exists, GetChildren, GetData, SessionError, SetData
+from protocol.messages.session_messages import Create, Exists, GetChildren, GetData, SessionError, SetData
 from protocol.versions import Gates
 from protocol.znodes import (
     BROKER_IDS,

@@ -9,14 +9,14 @@ serving server has clients.
 
 from emulator.machines.session.one_client import Client, Pending
 from emulator.machines.session.quorum import Quorum, Replica
+from emulator.machines.session.server_watches import WATCHES_MAX, Watches
 from emulator.machines.session.sessions import SessionLimits
-from emulator.machines.session.watches import WATCHES_MAX, Watches
-from emulator.machines.session.znodes import Change
+from emulator.machines.session.znode import Change
 from protocol.chance import Chance
 from protocol.machine import Now
-from protocol.messages.base import Message
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import (
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import (
     Check,
     CloseSessionRequest,
     CloseSessionResponse,

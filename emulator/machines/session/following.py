@@ -6,10 +6,9 @@ the leader's), AckNewLeader, UpToDate. From then on the follower serves. It writ
 acknowledges it.
 """
 
-from emulator.machines.session.leaders_word import out_of_line
+from emulator.machines.session.leader_message_validation import out_of_line
 from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
 from protocol.machine import ConnectionEvent, ConnectionOpened, MessageReceived, Now
-from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     AckEpoch,
     AckNewLeader,
@@ -30,6 +29,7 @@ from protocol.messages.ensemble import (
     Transaction,
     UpToDate,
 )
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 from protocol.purposes import ENSEMBLE
 

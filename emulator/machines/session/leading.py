@@ -16,7 +16,6 @@ from emulator.machines.session.learners import Learner, history_for
 from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
 from emulator.machines.session.sessions import SessionTracker
 from protocol.machine import ConnectionEvent, MessageReceived, Now
-from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     EPOCH_MAX,
     AckEpoch,
@@ -34,7 +33,8 @@ from protocol.messages.ensemble import (
     Transaction,
     UpToDate,
 )
-from protocol.messages.session import SessionError
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import SessionError
 from protocol.outbox import Outbox
 
 PORT_OPENS_MAX_MS = 2.0

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from emulator.machines.session.history import History as OwnHistory
+from emulator.machines.session.transaction_history import History as OwnHistory
 from protocol.messages.ensemble import History
 
 

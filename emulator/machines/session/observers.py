@@ -6,9 +6,9 @@ only: ZooKeeper has no such connection.
 """
 
 from emulator.machines.session.tree import Tree
-from emulator.machines.session.znodes import Change
+from emulator.machines.session.znode import Change
 from protocol.machine import ConnectionEvent, ConnectionLost, Now
-from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
+from protocol.messages.session_messages import Observed, ObservedZnode, ObserveRequest
 from protocol.outbox import Outbox
 
 

@@ -4,7 +4,7 @@ from collections import deque
 
 import msgspec
 
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 
 
 class Pending(msgspec.Struct):

@@ -6,12 +6,12 @@ begins a new election. All that was done until then stays.
 
 from typing import NamedTuple, Protocol
 
-from emulator.machines.session.history import History
+from emulator.machines.session.transaction_history import History
 from emulator.machines.session.tree import Tree
-from emulator.machines.session.znodes import Change
+from emulator.machines.session.znode import Change
 from protocol.machine import Now
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import SessionResponse
+from protocol.messages.session_messages import SessionResponse
 from protocol.outbox import Outbox
 
 EPOCH_SHIFT = 32

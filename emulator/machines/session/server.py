@@ -8,17 +8,17 @@ survive is in `files`.
 from emulator.machines.session.clients import Clients
 from emulator.machines.session.election import FOLLOWING, LEADING, LOOKING, Ballot, Role
 from emulator.machines.session.following import Following
-from emulator.machines.session.history import History, HistoryDamaged
 from emulator.machines.session.leading import PORT_OPENS_MAX_MS, Leading
 from emulator.machines.session.observers import Observers
 from emulator.machines.session.quorum import Limits, Replica, TermEnded
 from emulator.machines.session.search import Search
 from emulator.machines.session.sessions import SessionLimits, SessionTracker
+from emulator.machines.session.transaction_history import History, HistoryDamaged
 from emulator.machines.session.tree import Tree
-from emulator.machines.session.znodes import Change
+from emulator.machines.session.znode import Change
 from emulator.storage.files import Files, StorageError
 from protocol.chance import Chance
-from protocol.conversations import HEARD_BY_SESSION_SERVER
+from protocol.conversations import ACCEPTED_BY_SESSION_SERVER
 from protocol.events import EnsembleChanged, SessionEnded, ZnodeChanged
 from protocol.kinds import ExitKind
 from protocol.machine import (
@@ -34,10 +34,10 @@ from protocol.machine import (
     StopRequested,
     TimerFired,
 )
-from protocol.messages.base import Message
 from protocol.messages.ensemble import FollowerInfo, Transaction, Vote
-from protocol.messages.session import ObserveRequest, SessionResponse
-from protocol.messages.status import EnsembleStatus, NodeStatus
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import ObserveRequest, SessionResponse
+from protocol.messages.status_messages import EnsembleStatus, NodeStatus
 from protocol.outbox import Outbox
 from protocol.purposes import ENSEMBLE, OBSERVE, SESSION
 
@@ -52,7 +52,7 @@ class SessionServer:
     wins ties).
     """
 
-    HEARD = HEARD_BY_SESSION_SERVER
+    ACCEPTED_MESSAGES = ACCEPTED_BY_SESSION_SERVER
 
     def __init__(
         self, name: str, servers: list[str], tick_time_ms: int, init_limit: int, sync_limit: int, files: Files,

@@ -8,7 +8,7 @@ it have expired.
 from typing import NamedTuple
 
 from emulator.machines.session.open_session import Session
-from protocol.messages.session import SessionError
+from protocol.messages.session_messages import SessionError
 
 
 class SessionLimits(NamedTuple):

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import msgspec
 
 from emulator.machines.session.open_session import Session
-from emulator.machines.session.paths import ROOT, valid_path
 from emulator.machines.session.stored_tree import StoredTree, StoredZnode
-from emulator.machines.session.znodes import DATA_MAX_BYTES, Change, Znode, parent_of
+from emulator.machines.session.znode import DATA_MAX_BYTES, Change, Znode, parent_of
+from emulator.machines.session.znode_paths import ROOT, valid_path
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Check,
     Create,
     Delete,

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.scenario.observations.model import Entry, Observations
+from emulator.scenario.observations.observation_model import Entry, Observations
 from protocol.versions import UnknownVersion, ladder_name
 
 ERRORS_WITH_OFFSET = frozenset({0, 7, 20})

@@ -16,8 +16,8 @@ import msgspec
 
 from emulator.scenario.observations.alignment import Difference
 from emulator.scenario.observations.comparable import Comparable, comparable, same
-from emulator.scenario.observations.compare import compare_reduced
-from emulator.scenario.observations.model import Entry, Observations
+from emulator.scenario.observations.observation_model import Entry, Observations
+from emulator.scenario.observations.recording_comparison import compare_reduced
 from protocol.numbers import number_in
 
 MAX_RACES = 7

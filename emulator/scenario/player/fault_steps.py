@@ -4,11 +4,11 @@ import msgspec
 
 from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
-from emulator.faults.rules import RuleError
-from emulator.scenario import model as m
+from emulator.faults.rule_model import RuleError
+from emulator.scenario import scenario_model as m
 from emulator.scenario.conditions import Registered
-from emulator.scenario.faults import rule_of
-from emulator.scenario.player.stage import Stage
+from emulator.scenario.link_fault_steps import rule_of
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.target_resolution import TargetResolution
 from emulator.scenario.player.tasks import StepFailed, Steps, together
 

@@ -1,24 +1,23 @@
 """Steps of groups: consume, commit, committed.
 
 The client process of an AZ carries them out, or the player's own client outside all AZs. Both use the same commands
-(emulator/machines/client/group_errands.py) with the same requests and responses.
+(emulator/machines/client/group_commands.py) with the same requests and responses.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from emulator.machines.client.client_asker import ClientAsker
+from emulator.machines.client.client_requests import ClientRequests
 from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.group_errands import GroupErrands, TooManyErrands
-from emulator.scenario import model as m
-from emulator.scenario.player.client_steps import ClientRefused
-from emulator.scenario.player.stage import Stage
+from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
+from emulator.scenario import scenario_model as m
+from emulator.scenario.player.client_step_execution import ClientRefused
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import Order, Steps
 from emulator.scenario.player.timeline import Timeline
 from protocol.ids import topic_partition_text
 from protocol.machine import Now
-from protocol.messages.base import Message
 from protocol.messages.consuming import (
     ClientCommitRequest,
     ClientCommitResponse,
@@ -28,6 +27,7 @@ from protocol.messages.consuming import (
     ClientConsumeResponse,
 )
 from protocol.messages.groups import GroupPartition
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 
 GroupStep = m.Consume | m.Commit | m.LookCommitted
@@ -94,8 +94,8 @@ def committed_request(step: m.LookCommitted, topic_partition: tuple[str, int]) -
 
 
 def group_order(
-    asker: ClientAsker,
-    own: GroupErrands,
+    asker: ClientRequests,
+    own: GroupCommands,
     now: Callable[[], Now],
     out: Outbox,
     client: str,
@@ -125,7 +125,7 @@ def group_order(
                     own.commit(now(), out, request, lambda out, answer: end(answer))
                 case ClientCommittedRequest():
                     own.committed(now(), out, request, lambda out, answer: end(answer))
-        except (UnusableSetting, TooManyErrands) as problem:
+        except (UnusableSetting, TooManyCommands) as problem:
             done(ClientRefused(f"the client: {problem}"))
 
     return Order(client or "the player's own client", begin)

@@ -7,8 +7,8 @@ with the response: nothing here grows with the age of the cluster.
 from collections.abc import Callable
 
 from emulator.faults.actions import ActDone
+from emulator.machines.client.client_operations import KeptOperations
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.operations import KeptOperations
 from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, LiveInput, WatchNode
 from emulator.scenario.player.observing import OF_CLUSTERS, PREFIXES
 from emulator.scenario.player.player import Player
@@ -18,7 +18,7 @@ from emulator.scenario.player.timeline import Entry, Timeline
 from emulator.scenario.player.topic_steps import TopicStep
 from emulator.topology import Topology
 from protocol.machine import Effect, Input, Now
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 
 UNDER_WAY_MAX = 64

@@ -6,9 +6,9 @@
 
 import msgspec
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.player.timeline import Entry
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 
 Live = (
     m.Produce | m.Fetch | m.AskMetadata | m.ListOffsets | m.CreateTopic | m.DeleteTopic | m.AlterTopic

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from emulator.faults.actions import ActDone, Snapshot
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.conditions import holds
-from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import StepFailed
-from emulator.scenario.player.waits import SAMPLE_EVERY_MS
+from emulator.scenario.player.wait_steps import SAMPLE_EVERY_MS
 from emulator.topology import broker_name
 from protocol.work import Work
 

@@ -13,8 +13,8 @@ from emulator.topology import Topology
 from protocol.events import FrameRefused
 from protocol.ids import BrokerId, topic_partition_text
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
-from protocol.messages.leadership import MetadataObserved, MetadataResponse, ObserveMetadataRequest
-from protocol.messages.session import Observed, ObservedZnode, ObserveRequest
+from protocol.messages.leadership_messages import MetadataObserved, MetadataResponse, ObserveMetadataRequest
+from protocol.messages.session_messages import Observed, ObservedZnode, ObserveRequest
 from protocol.outbox import Outbox
 from protocol.purposes import OBSERVE
 from protocol.znodes import (

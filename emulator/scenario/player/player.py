@@ -10,20 +10,20 @@ import msgspec
 
 from emulator.faults.actions import ActDone, Start
 from emulator.faults.targets import NoTarget
+from emulator.machines.client.client_operations import KeptOperations, OperationLog
 from emulator.machines.client.direct import DirectClient
-from emulator.machines.client.group_errands import GroupErrands
-from emulator.machines.client.operations import KeptOperations, OperationLog
-from emulator.scenario import model as m
-from emulator.scenario.player.client_steps import LibraryProducers
+from emulator.machines.client.group_commands import GroupCommands
+from emulator.scenario import scenario_model as m
+from emulator.scenario.player.client_step_execution import LibraryProducers
 from emulator.scenario.player.observing import PREFIXES
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.session_writes import SessionWrites
-from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.steps import StepFailed, StepRunner
 from emulator.scenario.player.tasks import Order, Steps
 from emulator.scenario.recording import do_entry
 from emulator.topology import OBSERVER, Topology
 from protocol.chance import Chance
-from protocol.conversations import HEARD_BY_PLAYER
+from protocol.conversations import ACCEPTED_BY_PLAYER
 from protocol.events import ScenarioStep
 from protocol.machine import Effect, Input, Now, Started
 
@@ -39,7 +39,7 @@ class Player(Stage):
     leader in time). `observed`: the observed znodes.
     """
 
-    HEARD = HEARD_BY_PLAYER
+    ACCEPTED_MESSAGES = ACCEPTED_BY_PLAYER
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Player(Stage):
         brokers = [node.name for node in self.topology.with_role("broker")]
         self.libraries = LibraryProducers(brokers, log, chance)
         servers = [node.name for node in self.topology.with_role("session")]
-        self.groups = GroupErrands(OBSERVER, brokers, servers, log, self._kafka_version, chance)
+        self.groups = GroupCommands(OBSERVER, brokers, servers, log, self._kafka_version, chance)
         self.waits.start(chance)
         self.work.start("script", "play", self._play(), self._finish)
 

@@ -14,7 +14,7 @@ from emulator.machines.client.session_client import SessionClient
 from protocol.chance import Chance
 from protocol.ids import BrokerId
 from protocol.machine import Now
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     Delete,
     Exists,

@@ -1,7 +1,7 @@
 """`settle`: until nothing has changed for a while."""
 
 from emulator.faults.actions import ActDone, LogSizes
-from emulator.scenario.player.stage import Stage
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import StepFailed, Steps
 from protocol.work import Work
 

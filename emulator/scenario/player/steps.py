@@ -14,15 +14,15 @@ from emulator.faults.actions import ActDone
 from emulator.faults.targets import NoTarget
 from emulator.machines.client.blocked_sends import ANY_PARTITION
 from emulator.machines.client.direct_results import Attempt, Described, Fetched, Listed
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
 from emulator.scenario.conditions import needs
-from emulator.scenario.player.client_steps import fetch_order, library_order, produce_order
+from emulator.scenario.player.client_step_execution import fetch_order, library_order, produce_order
 from emulator.scenario.player.fault_steps import FaultSteps
 from emulator.scenario.player.group_steps import GroupSteps
 from emulator.scenario.player.log_ends import until_log_ends
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.settling import settled
-from emulator.scenario.player.stage import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.topic_steps import TopicSteps

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import msgspec
 
 from emulator.faults.targets import shown, target_in
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import OF_BROKER
-from emulator.scenario.faults import ends_of, with_ends
+from emulator.scenario.link_fault_steps import ends_of, with_ends
 from emulator.scenario.player.observing import Observing
 from emulator.topology import identifier_named
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from emulator.machines.client.blocked_send import ProducerFull
 from emulator.machines.client.client_settings import UnusableSetting
-from emulator.machines.client.failure import TooManyAsked, TooManyExchanges
-from emulator.machines.client.group_errands import TooManyErrands
+from emulator.machines.client.failure import TooManyClientRequests, TooManyExchanges
+from emulator.machines.client.group_commands import TooManyCommands
 from protocol.work import Done, Runner, Until, Work
 
-CANNOT_BEGIN = (TooManyAsked, TooManyExchanges, TooManyErrands, ProducerFull, UnusableSetting)
+CANNOT_BEGIN = (TooManyClientRequests, TooManyExchanges, TooManyCommands, ProducerFull, UnusableSetting)
 """Exceptions of the player's own clients that refuse a request.
 
 Too many are in flight in the background, or their version lacks a setting.

@@ -7,7 +7,7 @@ from emulator.scenario.player.observing import Observing
 from emulator.topology import Topology, broker_name
 from protocol.ids import topic_partition_text
 from protocol.messages.consuming import ClientCommittedResponse, ClientConsumeResponse
-from protocol.messages.leadership import MetadataResponse
+from protocol.messages.leadership_messages import MetadataResponse
 from protocol.znodes import Leadership
 
 Entry = dict[str, Any]

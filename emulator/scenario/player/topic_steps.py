@@ -4,13 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from controller.assignment import UnassignableTopic
-from emulator.scenario import model as m
-from emulator.scenario.player.stage import Stage
+from emulator.scenario import scenario_model as m
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps
 from emulator.scenario.player.timeline import Timeline
-from emulator.scenario.player.topics import all_led, more_placed, placed
+from emulator.scenario.player.topic_placement import all_led, more_placed, placed
 from protocol.errors import ErrorCode
-from protocol.messages.session import SessionError
+from protocol.messages.session_messages import SessionError
 from protocol.znodes import EVERY_BROKER
 
 STATE_LIMIT_S = 30.0

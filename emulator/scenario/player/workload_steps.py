@@ -5,14 +5,14 @@ from typing import Any
 
 from emulator.machines.client.failure import Failure
 from emulator.machines.client.workload_specs import Load, specs_of, value_prefix
-from emulator.scenario import model as m
-from emulator.scenario.player.stage import Stage
+from emulator.scenario import scenario_model as m
+from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
 from emulator.scenario.player.timeline import Timeline
 from protocol.ids import topic_partition_of
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.workload import (
+from protocol.messages.message_base import Message
+from protocol.messages.workload_messages import (
     StartWorkloadRequest,
     StartWorkloadResponse,
     StopWorkloadRequest,

@@ -2,37 +2,38 @@
 
 Data, verified against Kafka's source.
 
-Brokers: `replication` and `logs`, mostly modelled; `requests`, `groups`, `addresses`, `security`, `kraft`. Then
-`topics`, `producers`, `consumers`, the clients in Scala that were removed in 2.0 (`scala_clients`), and the session
-service (`ensemble`). Each module has GROUPS: settings of one subject, with their standing.
+Brokers: `replication_settings` and `log_setting_table`, mostly modelled; `request_settings`, `group_settings`,
+`addresses`, `security_settings`, `kraft`. Then `topic_settings`, `producers`, `consumers`, the clients in Scala that
+were removed in 2.0 (`scala_clients`), and the session service (`ensemble_settings`). Each module has GROUPS: settings
+of one subject, with their standing.
 """
 
 from emulator.settings.bearing import Group
 from emulator.settings.tables import (
     addresses,
     consumers,
-    ensemble,
-    groups,
+    ensemble_settings,
+    group_settings,
     kraft,
-    logs,
+    log_setting_table,
     producers,
-    replication,
-    requests,
+    replication_settings,
+    request_settings,
     scala_clients,
-    security,
-    topics,
+    security_settings,
+    topic_settings,
 )
 
 GROUPS: tuple[Group, ...] = (
-    *replication.GROUPS,
-    *logs.GROUPS,
-    *requests.GROUPS,
-    *groups.GROUPS,
+    *replication_settings.GROUPS,
+    *log_setting_table.GROUPS,
+    *request_settings.GROUPS,
+    *group_settings.GROUPS,
     *addresses.GROUPS,
-    *security.GROUPS,
+    *security_settings.GROUPS,
     *kraft.GROUPS,
-    *topics.GROUPS,
-    *ensemble.GROUPS,
+    *topic_settings.GROUPS,
+    *ensemble_settings.GROUPS,
     *producers.GROUPS,
     *consumers.GROUPS,
     *scala_clients.GROUPS,

@@ -12,7 +12,7 @@ from emulator.settings.setting import (
     long,
     text,
 )
-from emulator.settings.tables.security import OF_CLIENTS
+from emulator.settings.tables.security_settings import OF_CLIENTS
 
 
 def _committed(value: Value, around: Around) -> float | None:

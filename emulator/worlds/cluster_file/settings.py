@@ -8,8 +8,8 @@ left alone.
 from typing import Final
 
 from emulator.scenario.document import nearest
-from emulator.settings.registry import REGISTRY, UnusableSetting, usable
 from emulator.settings.setting import BROKER, Value
+from emulator.settings.setting_registry import REGISTRY, UnusableSetting, usable
 
 KAFKA, ZOO, FAULTLINE = "KAFKA_", "ZOO_", "FAULTLINE_"
 

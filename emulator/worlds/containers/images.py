@@ -9,8 +9,8 @@ from typing import Any, Final
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from emulator.layout import shown
 from emulator.packaged import BUILD_IMAGE
+from emulator.run_layout import shown
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose, image_exists
 
 IMAGE: Final = "faultline:dev"

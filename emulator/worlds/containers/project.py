@@ -16,11 +16,11 @@ import msgspec
 from ruamel.yaml import YAML
 
 from emulator.identity import mine
-from emulator.layout import DATA_FOLDER, EVENTS_FOLDER
+from emulator.run_layout import DATA_FOLDER, EVENTS_FOLDER
 from emulator.topology import OBSERVER, Topology
 from emulator.worlds.cluster_file.networks import CONTROL, data_name
-from emulator.worlds.containers.doors import DOORS, NETWORK, Doors, free_doors, service_of
 from emulator.worlds.containers.images import require_image
+from emulator.worlds.containers.kafka_ports import DOORS, NETWORK, Doors, free_doors, service_of
 from emulator.worlds.containers.removal import FOLDER_LABEL, OWN_FOLDER, OWNER_LABEL, PROJECT_LABEL, remove_project
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing, compose, docker
 from emulator.worlds.network.agent import NODE_PORT, TOKEN_FILE

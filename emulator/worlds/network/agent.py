@@ -24,7 +24,7 @@ import msgspec
 from emulator.orphans import die_with_parent
 from emulator.regular_files import read_regular
 from emulator.worlds.network.forks import Change, Continued, Ended, Forks, Halted, import_and_freeze
-from emulator.worlds.network.introductions import Introductions
+from emulator.worlds.network.handshake import Handshakes
 from emulator.worlds.network.ports import BACKLOG, bound
 from emulator.worlds.network.spec import ProcessOrder
 from protocol.framing import FrameDecoder, ProtocolError, decode, encode
@@ -36,7 +36,7 @@ from protocol.messages.agents import (
     SignalRequest,
     SignalResponse,
 )
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.undecodable import UNDECODABLE
 
 NODE_PORT: Final = 9092
@@ -71,7 +71,7 @@ class Agent:
         self._node = node
         self._data_dir = data_dir
         self._listener = listener
-        self._introductions = Introductions(listener, token)
+        self._introductions = Handshakes(listener, token)
         self._node_host = node_host
         self._reservation = bound(node_host, NODE_PORT)
         """While the node is dead, this keeps the port, and connections are refused."""

@@ -26,8 +26,8 @@ from protocol.messages.agents import (
     SignalRequest,
     SignalResponse,
 )
-from protocol.messages.base import RESPONSE, Message
 from protocol.messages.control import Hello
+from protocol.messages.message_base import RESPONSE, Message
 from protocol.purposes import CONTROL
 
 KEEPER_LIMIT_S: Final = 60.0

@@ -12,10 +12,9 @@ import trio
 from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.connection import receive, receive_first_payload
 from emulator.worlds.network.shell import NodeShell
-from emulator.worlds.network.strangers import Strangers, descriptors
+from emulator.worlds.network.unauthenticated_connections import Strangers, descriptors
 from protocol.events import FrameRefused
 from protocol.framing import FrameDecoder, ProtocolError, decode, decode_hello, encode
-from protocol.messages.base import Message
 from protocol.messages.control import (
     ApplyRuleRequest,
     ApplyRuleResponse,
@@ -39,7 +38,8 @@ from protocol.messages.control import (
     SetHardwareRequest,
     SetHardwareResponse,
 )
-from protocol.messages.status import StatusRequest, StatusResponse
+from protocol.messages.message_base import Message
+from protocol.messages.status_messages import StatusRequest, StatusResponse
 from protocol.purposes import ALL, CONTROL
 
 REFUSALS_WRITTEN_MAX = 1_000
@@ -68,7 +68,7 @@ class Arrivals:
             def take(sock: socket.socket, address: str) -> None:
                 nursery.start_soon(self._receive_one, sock, address)
 
-            await accept_all(self._shell.listener, take, self._strangers.let_oldest_go)
+            await accept_all(self._shell.listener, take, self._strangers.close_oldest)
 
     async def _receive_one(self, sock: socket.socket, address: str) -> None:
         hello = await self._hello(sock, address)

@@ -12,12 +12,12 @@ from typing import Any, Protocol
 
 import trio
 
-from emulator.faults.paths import Opening, Path
+from emulator.faults.link_paths import Opening, Path
 from emulator.worlds.network.spec import Address
 from protocol.conversations import Conversation
 from protocol.framing import ProtocolError
 from protocol.machine import Loss
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 
 OUTGOING_BYTES_MAX = 64 * 1024 * 1024
 """Limit per connection of bytes sent by the machine and not yet taken by the kernel.
@@ -63,7 +63,7 @@ class Translator(Protocol):
         """The frame that leaves; None: none does."""
 
     @property
-    def failed_unheard(self) -> bool:
+    def fails_by_close(self) -> bool:
         """Whether the end of the connection is the answer."""
 
     def left(self) -> None:

@@ -13,7 +13,7 @@ ONLY_FOR_TERMINALS = "rich"
 
 def main() -> int:
     sys.modules[ONLY_FOR_TERMINALS] = None  # type: ignore[assignment]  # so it is not found (the import system's rule)
-    from emulator.last_resort import ended
+    from emulator.toplevel_errors import ended
     from emulator.worlds.network.fork_serving import serve
 
     return ended("faultline's fork server", lambda: serve(sys.argv[1:]))

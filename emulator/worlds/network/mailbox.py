@@ -10,8 +10,8 @@ from emulator.worlds.network.event_file import EventFile
 from emulator.worlds.network.spec import ShellSettings
 from protocol.events import Event
 from protocol.machine import Now
-from protocol.messages.base import Message
-from protocol.messages.replication import ProduceRequest
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import ProduceRequest
 
 
 class Outgoing(NamedTuple):

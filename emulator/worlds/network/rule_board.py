@@ -12,7 +12,6 @@ from emulator.worlds.network.reports import AppliedReport, ClusterError, HealRep
 from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.supervision import ControlConnection, NodeGone, Supervised
 from protocol.link_rules import KERNEL, LinkRule
-from protocol.messages.base import Message
 from protocol.messages.control import (
     ApplyRuleRequest,
     ApplyRuleResponse,
@@ -21,7 +20,8 @@ from protocol.messages.control import (
     RuleCountsRequest,
     RuleCountsResponse,
 )
-from protocol.messages.status import NodeStatus, StatusRequest, StatusResponse
+from protocol.messages.message_base import Message
+from protocol.messages.status_messages import NodeStatus, StatusRequest, StatusResponse
 
 STATUS_LIMIT_S = 1.0
 """Limit in real seconds for a node's status.

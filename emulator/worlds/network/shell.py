@@ -18,8 +18,8 @@ from typing import Any
 import trio
 
 from emulator.faults.enforcement import LinkState
-from emulator.last_resort import LACKING
 from emulator.storage.disk import DiskFiles
+from emulator.toplevel_errors import LACKING
 from emulator.worlds.network.clock import Clock
 from emulator.worlds.network.connection import State
 from emulator.worlds.network.event_file import FLUSH_REAL_S, EventFile
@@ -28,7 +28,7 @@ from emulator.worlds.network.recorder import InputRecorder
 from emulator.worlds.network.spec import EXIT_CRASHED, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard
 from emulator.worlds.network.timekeeper import Timekeeper
-from protocol.conversations import Hears
+from protocol.conversations import AcceptsMessages
 from protocol.events import Event, NodeStarted, NodeStopped
 from protocol.hardware import SOUND, Hardware
 from protocol.kinds import ExitKind
@@ -43,15 +43,15 @@ from protocol.machine import (
     Machine,
     Now,
     Open,
+    ReportsStatus,
     Send,
     SetTimer,
     Started,
     StopRequested,
-    TellsStatus,
     TimerFired,
     TimerKey,
 )
-from protocol.messages.status import NodeStatus
+from protocol.messages.status_messages import NodeStatus
 
 MAILBOX_MAX = 1024
 """Limit of waiting inputs; readers pause above it."""
@@ -105,7 +105,8 @@ class NodeShell:
         )
         self.call_at = self._time.call_at
         """(due ms, callback): a deadline of the shell."""
-        self.switchboard = Switchboard(self, self.links, machine.HEARD if isinstance(machine, Hears) else None)
+        accepted = machine.ACCEPTED_MESSAGES if isinstance(machine, AcceptsMessages) else None
+        self.switchboard = Switchboard(self, self.links, accepted)
         self._awaited: list[tuple[Callable[[], bool], trio.Event]] = []
         self._flush_due = False
         self.now = self.clock.now()
@@ -186,7 +187,7 @@ class NodeShell:
 
     def status(self) -> NodeStatus | None:
         """The machine's status between two steps; None: it has none."""
-        return self._machine.status(self.clock.now()) if isinstance(self._machine, TellsStatus) else None
+        return self._machine.status(self.clock.now()) if isinstance(self._machine, ReportsStatus) else None
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Return once `condition` holds. It is evaluated now, then after each burst of steps."""

@@ -9,8 +9,8 @@ import trio
 from emulator.worlds.network.spec import Address
 from protocol.framing import FrameDecoder, ProtocolError, decode, encode
 from protocol.messages import REGISTRY
-from protocol.messages.base import RESPONSE, Message
 from protocol.messages.control import Hello
+from protocol.messages.message_base import RESPONSE, Message
 from protocol.purposes import CONTROL
 
 

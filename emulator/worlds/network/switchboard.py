@@ -25,7 +25,7 @@ from emulator.worlds.network.connection import (
 from emulator.worlds.network.mailbox import AnsweredHere, Host, Letter, Outgoing
 from emulator.worlds.network.spec import Address
 from emulator.worlds.network.wire_events import WireEvents
-from protocol.conversations import Conversation, Heard, OutOfPlace
+from protocol.conversations import AcceptedMessages, Conversation, OutOfPlace
 from protocol.events import FrameReceived, FrameRefused, FrameSent
 from protocol.frame import Frame
 from protocol.framing import FrameDecoder, ProtocolError, decode, encode
@@ -49,7 +49,7 @@ class Switchboard:
     `accepted_messages`: the messages that the machine takes, and no others get through to it; None: all.
     """
 
-    def __init__(self, host: Host, links: LinkState, accepted_messages: Heard | None = None) -> None:
+    def __init__(self, host: Host, links: LinkState, accepted_messages: AcceptedMessages | None = None) -> None:
         self._host = host
         self.links = links
         self._accepted_messages = accepted_messages
@@ -181,7 +181,7 @@ class Switchboard:
         frame = translator.answered(effect.message)
         if frame is not None:
             self._send_frame(connection, Outgoing(frame, effect.message, effect.correlation_id, cause))
-        elif translator.failed_unheard:
+        elif translator.fails_by_close:
             self._lose(connection, "a request that is not answered has failed")
 
     def close(self, effect: Close, cause: str) -> None:

@@ -1,10 +1,10 @@
 """Events of the wire level: connections that change, frames that pass or are stopped."""
 
-from emulator.faults.stopped import Stopped
+from emulator.faults.stopped_frames import Stopped
 from emulator.worlds.network.connection import Connection
 from emulator.worlds.network.mailbox import Host
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
-from protocol.messages.base import DIRECTIONS, Message
+from protocol.messages.message_base import DIRECTIONS, Message
 
 
 class WireEvents:

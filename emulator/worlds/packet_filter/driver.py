@@ -9,7 +9,7 @@ import trio
 
 from emulator.worlds.network.agent import NODE_PORT
 from emulator.worlds.network.reports import ClusterError, only
-from emulator.worlds.packet_filter.rules import require_possible, table_name, table_text
+from emulator.worlds.packet_filter.filter_rules import require_possible, table_name, table_text
 from protocol.link_rules import LinkRule
 
 TOOL_LIMIT_S: Final = 10.0

@@ -17,8 +17,8 @@ from emulator.faults import actions as act
 from emulator.faults.enforcement import LinkState
 from emulator.storage.files import NodeKilled
 from emulator.topology import Topology
-from emulator.worlds.simulated.chance import Draws
 from emulator.worlds.simulated.latencies import CALM, Latencies
+from emulator.worlds.simulated.latency_model import Draws
 from emulator.worlds.simulated.node import MachineFactory, SimulatedNode
 from emulator.worlds.simulated.trace import Cause, Trace
 from emulator.worlds.simulated.transport import Transport

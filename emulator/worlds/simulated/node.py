@@ -4,10 +4,10 @@ from collections import deque
 from collections.abc import Callable
 
 from emulator.faults.enforcement import LinkState
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node
 from emulator.worlds.simulated.latencies import Bounded
-from emulator.worlds.simulated.wire import End
+from emulator.worlds.simulated.simulated_wire import End
 from protocol.hardware import SOUND
 from protocol.machine import Exit, Machine, TimerKey
 

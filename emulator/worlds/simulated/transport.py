@@ -11,16 +11,16 @@ from heapq import heappush
 from typing import Any
 
 from emulator.faults.actions import ActDone
+from emulator.faults.link_paths import Path
 from emulator.faults.links import DATA, retransmission_of
-from emulator.faults.paths import Path
-from emulator.faults.stopped import Stopped
+from emulator.faults.stopped_frames import Stopped
 from emulator.topology import identifier_of
-from emulator.worlds.simulated.chance import Draws
+from emulator.worlds.simulated.in_flight_frame import Parcel
 from emulator.worlds.simulated.latencies import Bounded
+from emulator.worlds.simulated.latency_model import Draws
 from emulator.worlds.simulated.node import SimulatedNode
-from emulator.worlds.simulated.parcel import Parcel
+from emulator.worlds.simulated.simulated_wire import EOF, End, Wire
 from emulator.worlds.simulated.trace import Cause, Trace
-from emulator.worlds.simulated.wire import EOF, End, Wire
 from protocol.events import ConnectionChanged, FrameReceived, FrameSent, FrameStopped
 from protocol.framing import decode_body, encode_body
 from protocol.machine import (
@@ -33,10 +33,10 @@ from protocol.machine import (
     Open,
     Send,
 )
-from protocol.messages.base import DIRECTIONS, Message
-from protocol.messages.leadership import LeaderAndIsrRequest
-from protocol.messages.replication import FetchResponse, ProduceRequest
-from protocol.messages.session import GetChildren, SessionRequest
+from protocol.messages.leadership_messages import LeaderAndIsrRequest
+from protocol.messages.message_base import DIRECTIONS, Message
+from protocol.messages.replication_messages import FetchResponse, ProduceRequest
+from protocol.messages.session_messages import GetChildren, SessionRequest
 from protocol.znodes import BROKER_IDS
 
 SLOW_AT_FIRST: dict[type[Message], Bounded] = {

@@ -1,8 +1,8 @@
 """The simulated world: nodes on a heap, their faults, the executor of player's actions."""
 
 from emulator.faults.actions import Act
-from emulator.worlds.simulated.breakable import Breakable
 from emulator.worlds.simulated.fault_executor import FaultExecutor
+from emulator.worlds.simulated.fault_targets import Breakable
 from emulator.worlds.simulated.node import SimulatedNode
 
 

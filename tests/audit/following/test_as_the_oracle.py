@@ -14,8 +14,8 @@ from audit.following.followed import Followed
 from emulator.judging.judged import JudgedRun, play_and_judge
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import Verdict
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import Verdict
 from tests.audit.following.folding import event_of, in_fifths
 
 SEEDS = (1, 2)

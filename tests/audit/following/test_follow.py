@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from audit.audited_run import audit_runs
 from audit.following import stream as stream_module
-from audit.following.follow import Follow
+from audit.following.follow_stream import Follow
 from audit.following.followed import Followed
+from audit.following.live_audit_output import Telling
 from audit.following.stream import streaming
-from audit.following.telling import Telling
 from audit.input import find_runs
-from audit.run import audit_runs
 from emulator.cluster.newest_findings import read_newest
-from emulator.layout import EVENTS_FOLDER, event_paths
-from emulator.runs.verdict import Verdict
+from emulator.run_layout import EVENTS_FOLDER, event_paths
+from emulator.runs.verdict_file import Verdict
 from tests.audit.following.folding import events_in, in_fifths
 from tests.audit.trace import Trace, dual_leader, healthy
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from audit.following import committed, logs, windows
+from audit.following import followed_commits, followed_logs, windows
 from audit.following.event import Event
 from audit.following.followed import FORGOTTEN_MS, Followed
 from emulator.judging.standstills import Ensemble, Watch
@@ -195,8 +195,8 @@ def test_what_was_written_late_does_not_depend_on_who_told_it_first(data: st.Dat
     """Servers tell the same transactions, each in order, one of them late; old ones are forgotten meanwhile."""
     told = [event for event in by_node(late_states())["session-0"] if event.event == "znode_changed"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committed, "CHANGES_MAX", data.draw(st.integers(6, 8)))
-        known, left = committed.Committed(), [list(told), list(told)]
+        patch.setattr(followed_commits, "CHANGES_MAX", data.draw(st.integers(6, 8)))
+        known, left = followed_commits.Committed(), [list(told), list(told)]
         while left := [events for events in left if events]:
             known.changed(data.draw(st.sampled_from(left)).pop(0))
             known.written_late()
@@ -312,8 +312,8 @@ def long(seconds: int) -> list[Event]:
 
 
 def test_what_is_remembered_does_not_grow_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "BATCHES_MAX", 300)
-    monkeypatch.setattr(logs, "RECORDS_MAX", 100)
+    monkeypatch.setattr(followed_logs, "BATCHES_MAX", 300)
+    monkeypatch.setattr(followed_logs, "RECORDS_MAX", 100)
     followed, sizes = Followed(), []
     events = sorted(long(60), key=lambda event: event.at_ms)
     for begin in range(0, len(events), 200):
@@ -344,7 +344,7 @@ def remembered(followed: object) -> int:
 
 
 def test_a_cut_below_what_is_remembered_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "BATCHES_MAX", 5)
+    monkeypatch.setattr(followed_logs, "BATCHES_MAX", 5)
     trace = Trace().cluster().leader(0, epoch=0)
     for at in range(20):
         trace.produce(f"{at}", at=at, followers=())

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from audit.following.finding import Findings, Seen
-from audit.following.telling import SHOWN_MAX, End, Telling
+from audit.following.live_audit_output import SHOWN_MAX, End, Telling
 from emulator.cli.app import main
 from emulator.cluster.newest_findings import FINDINGS_MAX, FOLLOWING_FILE, read_newest
 from tests.audit.following.folding import folded

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from emulator.cluster import requests as r
-from emulator.cluster.auditing import Auditing
+from emulator.cluster import control_requests as r
+from emulator.cluster.live_audit_request import Auditing
 from tests.live.test_control_server import until
 from tests.patience import PATIENCE_S
 

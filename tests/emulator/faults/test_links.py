@@ -13,7 +13,7 @@ from emulator.faults.links import (
     retransmission_at,
     retransmission_of,
 )  # fmt: skip
-from protocol.messages.replication import FetchedPartition, FetchResponse
+from protocol.messages.replication_messages import FetchedPartition, FetchResponse
 
 STARTS = tuple(1_000.0 + 1.37 * number for number in range(2_000))
 """All phases of a slot of 256 ms, many times."""

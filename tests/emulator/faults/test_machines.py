@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from emulator.cluster.requests import Machine
-from emulator.faults.machines import (
+from emulator.cluster.control_requests import Machine
+from emulator.faults.machine_fault_kinds import (
     LIVE_FAULTS,
     MACHINE_STEPS,
     ClockJump,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.faults.rules import Heal, RuleError, halves, isolate_every_az, matrix, parse
+from emulator.faults.rule_model import Heal, RuleError, halves, isolate_every_az, matrix, parse
 from emulator.topology import three_azs
 from protocol.link_rules import LinkRule
 from protocol.purposes import BROKER_PORT

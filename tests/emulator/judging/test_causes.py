@@ -1,8 +1,8 @@
 """Seeds by why they came out so: the rarest first, each with its shortest run and what decided it."""
 
-from emulator.judging.causes import cause_of, causes_of
-from emulator.judging.listing import LINES_MAX, listing_of
-from emulator.judging.seeds import SeedResult
+from emulator.judging.event_causes import cause_of, causes_of
+from emulator.judging.seed_runs import SeedResult
+from emulator.judging.timeline_text import LINES_MAX, listing_of
 from protocol.events import ControllerChanged, Event, LogTruncated, MachineFault, OperationEnded, RoleChanged
 from protocol.kinds import CutReason
 

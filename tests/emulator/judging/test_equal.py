@@ -10,12 +10,12 @@ from audit.expected import expected_of
 from emulator.cli.commands import run_simulated
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.cli.commands.verdict_text import against_kafka, print_verdict
-from emulator.judging.equal import equal_recording, recorded_as_played, recorded_versions
 from emulator.judging.judged import play_and_judge
+from emulator.judging.recording_match import equal_recording, recorded_as_played, recorded_versions
 from emulator.packaged import GOLDEN
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.load import load_scenario
 from emulator.scenario.write import written
 
@@ -31,7 +31,7 @@ def test_a_run_that_equals_its_recording_is_valid_whatever_it_violates() -> None
 
 
 def test_a_run_that_does_not_equal_its_recording_has_no_such_excuse(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("emulator.judging.assembled.equal_recording", lambda *_: "")
+    monkeypatch.setattr("emulator.judging.verdict_builder.equal_recording", lambda *_: "")
     verdict = play_and_judge(resolve(find_scenario(VIOLATING)), 1, run="1").verdict
     assert (verdict.valid, verdict.exit_code) == (False, 1)
 

@@ -3,14 +3,14 @@
 import pytest
 
 from emulator.faults.enforcement import LinkState
-from emulator.judging.assembled import doubts_about
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.controller_terms import Office
 from emulator.judging.simulated_measures import time_to_new_leader_ms, two_at_once_ms
-from emulator.machines.broker.replicas import Replicas
+from emulator.judging.verdict_builder import doubts_about
+from emulator.machines.broker.replica_manager import Replicas
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import FaultVerdict, Verdict
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import FaultVerdict, Verdict
 from emulator.scenario.load import load_scenario
 from emulator.storage.files import DiskFailed
 

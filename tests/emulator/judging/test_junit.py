@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from emulator.cli.commands.run import RunOptions, run_command
+from emulator.cli.commands.run_scenario import RunOptions, run_command
 from emulator.cli.commands.sim import sim_command
-from emulator.judging.cases import Case, Suite, suite_of, suites_of
-from emulator.judging.for_machines import ForMachines
+from emulator.judging.ci_reports import ForMachines
 from emulator.judging.junit import junit_xml
-from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, Verdict, compose
+from emulator.judging.test_cases import Case, Suite, suite_of, suites_of
+from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, Verdict, compose
 
 NEVER = """
 id: never

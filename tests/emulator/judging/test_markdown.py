@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from emulator.judging.markdown import (
+from emulator.judging.markdown_summary import (
     CHARACTERS_MAX,
     TEXT_MAX,
     code,
@@ -18,7 +18,7 @@ from emulator.judging.markdown import (
     markdown_of_a_run_not_played,
     markdown_of_seeds,
 )
-from emulator.runs.verdict import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict, compose
+from emulator.runs.verdict_file import CheckVerdict, ExpectationVerdict, FaultVerdict, Verdict, compose
 
 HOSTILE = (
     "a | b || c", "`x` ``y`` ```", "one\ntwo\r\n\n# three", "<script>alert(1)</script>", "</details><b>", "@octocat #1",

@@ -10,11 +10,11 @@ import msgspec
 import psutil
 import pytest
 
-from emulator.judging.seeds import SeedResult, SeedsAsked, Worker, play_seeds
+from emulator.judging.seed_runs import SeedResult, SeedsOptions, Worker, play_seeds
 from emulator.runs.cores import ProcessLost
 from emulator.runs.resolve import Resolved
 from emulator.runs.simulated import play
-from emulator.scenario.observations.files import load
+from emulator.scenario.observations.recording_files import load
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ DIFFERENT_SHARE = 0.95
 
 
 def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
-    worker = Worker(SeedsAsked(scenario, version))
+    worker = Worker(SeedsOptions(scenario, version))
     return [worker.play(seed) for seed in seeds]
 
 
@@ -58,7 +58,7 @@ def test_seeds_that_equal_the_same_recording_have_the_same_outcome() -> None:
 
 def test_the_shape_of_a_trace_leaves_times_and_the_seed_out() -> None:
     """The same play, told with other times, digests and session ids, has the same shape."""
-    worker = Worker(SeedsAsked("az-isolated-follower", "2.8"))
+    worker = Worker(SeedsOptions("az-isolated-follower", "2.8"))
     trace = play(worker._resolved, 1).world.trace
     shape = trace.shape()
     trace.entries = [
@@ -76,7 +76,7 @@ def _other(event: Any) -> Any:
 
 
 def test_all_cores_give_what_one_gives() -> None:
-    asked = SeedsAsked("az-isolated-follower", "2.6")
+    asked = SeedsOptions("az-isolated-follower", "2.6")
     alone = list(play_seeds(asked, range(1, 7), processes=1))
     together = sorted(play_seeds(asked, range(1, 7), processes=2), key=lambda result: result.seed)
     assert [_timeless(result) for result in together] == [_timeless(result) for result in alone]
@@ -88,7 +88,7 @@ def _timeless(result: SeedResult) -> SeedResult:
 
 def test_closing_ends_all_processes() -> None:
     """As an interrupt does, in the middle of it."""
-    playing = play_seeds(SeedsAsked("az-isolated-follower", "2.6"), range(1, 1001), processes=2)
+    playing = play_seeds(SeedsOptions("az-isolated-follower", "2.6"), range(1, 1001), processes=2)
     next(playing)
     assert len(multiprocessing.active_children()) == 2
     playing.close()
@@ -107,7 +107,7 @@ def test_only_a_process_of_one_thread_is_forked() -> None:
 
 
 def test_every_seed_leaves_observations_and_verdict(tmp_path: Path) -> None:
-    worker = Worker(SeedsAsked("az-isolated-follower", "2.6", out=str(tmp_path)))
+    worker = Worker(SeedsOptions("az-isolated-follower", "2.6", out=str(tmp_path)))
     worker.play(3)
     assert sorted(path.name for path in (tmp_path / "3").iterdir()) == ["observations.json", "verdict.json"]
     assert load(tmp_path / "3" / "observations.json").scenario == "az-isolated-follower"
@@ -117,14 +117,14 @@ def test_a_seed_that_fails_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(resolved: Resolved, seed: int, **_: Any) -> None:
         raise AssertionError("a bug of ours")
 
-    monkeypatch.setattr("emulator.judging.seeds.play_and_judge", broken)
+    monkeypatch.setattr("emulator.judging.seed_runs.play_and_judge", broken)
     [result] = results_of("az-isolated-follower", "2.6", range(8, 9))
     assert (result.seed, result.code, result.error) == (8, 70, "AssertionError: a bug of ours")
 
 
 def test_a_process_that_is_killed_is_told_and_nobody_waits_for_it() -> None:
     """By the kernel, say, when memory runs out."""
-    results = play_seeds(SeedsAsked("az-isolated-leader", "2.6"), range(1, 501), processes=2)
+    results = play_seeds(SeedsOptions("az-isolated-leader", "2.6"), range(1, 501), processes=2)
     next(results)
     others = multiprocessing.active_children()
     others[0].kill()
@@ -136,8 +136,8 @@ def test_a_process_that_is_killed_is_told_and_nobody_waits_for_it() -> None:
 def test_processes_do_not_outlive_who_was_killed() -> None:
     code = """
 import multiprocessing, os
-from emulator.judging.seeds import SeedsAsked, play_seeds
-results = play_seeds(SeedsAsked("az-isolated-leader", "2.6"), range(1, 501), processes=2)
+from emulator.judging.seed_runs import SeedsOptions, play_seeds
+results = play_seeds(SeedsOptions("az-isolated-leader", "2.6"), range(1, 501), processes=2)
 next(results)
 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
 os.kill(os.getpid(), 9)

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.judging import vouching
+from emulator.judging import lateness_check
 from emulator.judging.judged import JudgedRun, play_and_judge
-from emulator.judging.vouching import Told, Vouched, vouch
+from emulator.judging.lateness_check import Told, Vouched, vouch
 from emulator.runs.directory import settings_in_force
 from emulator.runs.resolve import Resolved, resolve
-from emulator.runs.sources import find_scenario
-from emulator.scenario.observations.model import Observations
+from emulator.runs.scenario_sources import find_scenario
+from emulator.scenario.observations.observation_model import Observations
 from tests.patience import PATIENCE_S
 
 LEADER, CONTROLLER = "az-isolated-leader", "az-isolated-controller"
@@ -25,8 +25,8 @@ FRESH = 1_000
 @pytest.fixture(autouse=True)
 def few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """All in this process, and all of them however busy the machine is."""
-    monkeypatch.setattr(vouching, "SEEDS", 5)
-    monkeypatch.setattr(vouching, "LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr(lateness_check, "SEEDS", 5)
+    monkeypatch.setattr(lateness_check, "LIMIT_S", PATIENCE_S)
 
 
 @cache

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from emulator.runs.resolve import resolve
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.load import load_scenario
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.setting_registry import UnusableSetting
 from tests.simulated.cluster import Cluster
 
 HEAD = """

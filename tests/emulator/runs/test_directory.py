@@ -12,10 +12,10 @@ import pytest
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.runs.directory import NotEmpty, prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.verdict import from_json
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import from_json
 from emulator.scenario.load import load_scenario
-from emulator.scenario.observations.files import load
+from emulator.scenario.observations.recording_files import load
 from emulator.storage import inspect
 from emulator.storage.disk import DiskFiles
 from protocol.events import ENVELOPE, EVENTS
@@ -32,7 +32,7 @@ from pathlib import Path
 from emulator.cli.commands.run_simulated import judge_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 directory = Path(sys.argv[1])
 prepare(directory)
 judge_into(directory, resolve(find_scenario(sys.argv[2]), sys.argv[3]), int(sys.argv[4]))

@@ -6,12 +6,12 @@ from typing import cast
 import trio
 
 from emulator.faults import actions as act
-from emulator.layout import DATA_FOLDER
 from emulator.machines.node.restarts import Roster
-from emulator.runs.network import FaultExecutor
+from emulator.run_layout import DATA_FOLDER
+from emulator.runs.network_run import FaultExecutor
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import segment_name
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.batch import encode_batch
 

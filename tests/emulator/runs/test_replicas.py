@@ -1,6 +1,6 @@
 """The replicas of a partition, offset by offset."""
 
-from emulator.runs.replicas import DIFFERS, MISSING, SAME, Entry, Replica, SideBySide, rows_of
+from emulator.runs.replica_files import DIFFERS, MISSING, SAME, Entry, Replica, SideBySide, rows_of
 
 
 def beside(*logs: list[Entry]) -> SideBySide:

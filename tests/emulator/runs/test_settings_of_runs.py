@@ -14,15 +14,15 @@ from emulator.machines.node.broker_node import BrokerNode
 from emulator.machines.node.specs import machine_for
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.settings_files import read_settings_files
-from emulator.runs.sources import find_scenario
-from emulator.runs.time_outs import timer_limit_ms
-from emulator.runs.verdict import Verdict
-from emulator.scenario import model as m
+from emulator.runs.timeout_limits import timer_limit_ms
+from emulator.runs.verdict_file import Verdict
+from emulator.scenario import scenario_model as m
 from emulator.scenario.load import ScenarioErrors, load_scenario
-from emulator.settings.files import UnusableFile
-from emulator.settings.registry import UnusableSetting
-from emulator.storage.memory import MemoryFiles
+from emulator.settings.properties_files import UnusableFile
+from emulator.settings.setting_registry import UnusableSetting
+from emulator.storage.memory_files import MemoryFiles
 
 FILES = Path(__file__).parents[1] / "settings" / "files"
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.commands.compare import compare_command
+from emulator.cli.commands.compare_command import compare_command
 from emulator.packaged import GOLDEN
-from emulator.runs.sources import NoScenario, find_scenario
-from emulator.worlds.cluster_file.files import NoClusterFile, named_topology
+from emulator.runs.scenario_sources import NoScenario, find_scenario
+from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology
 
 NAME = "az-isolated-leader@2.6/1.json"
 

@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.runs.time_outs import timer_limit_ms
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.timeout_limits import timer_limit_ms
 from emulator.scenario.load import load_scenario
 
 HEAD = """

@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
-from emulator.scenario.observations.compare import compare
-from emulator.scenario.observations.files import load
 from emulator.scenario.observations.races import Race, substituted
+from emulator.scenario.observations.recording_comparison import compare
+from emulator.scenario.observations.recording_files import load
 from emulator.scenario.recorded import scenario_of_recording
 
 ROOT = Path(__file__).parents[3]

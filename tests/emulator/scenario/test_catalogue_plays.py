@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.seeds import broken_in
+from emulator.judging.seed_runs import broken_in
 from emulator.runs.resolve import resolve
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
 from emulator.scenario.player.steps import StepFailed
+from emulator.scenario.scenario_model import Scenario
 
 ROOT = Path(__file__).parents[3]
 SEEDS = (1, pytest.param(2, marks=pytest.mark.slow))

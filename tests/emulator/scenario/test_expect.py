@@ -10,10 +10,10 @@ import pytest
 
 from emulator.scenario.expect import judge
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Expectation, ExpectedExit, ExpectedViolation, Scenario
-from emulator.scenario.observations.files import load
-from emulator.scenario.observations.model import Observations
-from emulator.scenario.observations.reading import parse
+from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.recording_files import load
+from emulator.scenario.observations.recording_parsing import parse
+from emulator.scenario.scenario_model import Expectation, ExpectedExit, ExpectedViolation, Scenario
 
 ROOT = Path(__file__).parents[3]
 RUN = load(ROOT / "tests" / "golden" / "az-isolated-leader@2.6" / "1.json")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from emulator.cli.commands.run import RunOptions, run_command
+from emulator.cli.commands.run_scenario import RunOptions, run_command
 from emulator.runs import simulated
 from emulator.scenario.recorded_conditions import MEANING
 from tests.generated_inputs import tallied

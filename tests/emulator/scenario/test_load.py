@@ -4,9 +4,9 @@ from textwrap import dedent
 
 import pytest
 
-from emulator.faults.machines import ClockJump, SlowDisk
+from emulator.faults.machine_fault_kinds import ClockJump, SlowDisk
 from emulator.scenario import conditions as c
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.load import load_scenario
 from emulator.scenario.verbs import VERBS
 from protocol.ids import BrokerId, LeaderEpoch, Offset

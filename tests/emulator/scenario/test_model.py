@@ -1,6 +1,6 @@
 """Steps within steps."""
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 
 KILL, START = m.Kill(node="broker-0"), m.Start(node="broker-0")
 PAUSE = m.Pause(seconds=1.0)

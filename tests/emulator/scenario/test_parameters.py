@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import CreateTopic, Cut, Pause, Produce, Repeat, Scenario
 from emulator.scenario.parameters import UnusableParameter, with_parameters
+from emulator.scenario.scenario_model import CreateTopic, Cut, Pause, Produce, Repeat, Scenario
 
 FILE = """\
 id: it

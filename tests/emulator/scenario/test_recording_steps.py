@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.conditions import IsrRestored, Leader, NewLeader, SessionsExpired
-from emulator.scenario.observations.files import load
-from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.recording_files import load
 from emulator.scenario.recorded_conditions import MEANING, Context, UnknownText, meaning
 from emulator.scenario.recording import RECORDED, do_entry, steps_of_recording
 from protocol.ids import BrokerId, Offset

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.scenario.seen import saw_words, seen_words
+from emulator.scenario.expectation_text import saw_words, seen_words
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario import conditions as c
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from emulator.scenario.load import load_scenario
-from emulator.scenario.observations.files import load
+from emulator.scenario.observations.recording_files import load
 from emulator.scenario.recorded import scenario_of_recording
 from emulator.scenario.write import written
 from protocol.ids import BrokerId, Offset

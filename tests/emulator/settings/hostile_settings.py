@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from emulator.settings.registry import BY_SCOPE
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
+from emulator.settings.setting_registry import BY_SCOPE
 
 KINDS = {BROKER: "server", TOPIC: "topic", PRODUCER: "producer", CONSUMER: "consumer", ENSEMBLE: "zoo"}
 """{scope: the word in the file's name that says whose settings it holds}"""

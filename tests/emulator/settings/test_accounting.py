@@ -8,7 +8,7 @@ from emulator.settings.account import Account, NotModelled, lines
 from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, Layer
 from emulator.settings.bearing import ALL, LOST, RECORDS
-from emulator.settings.registry import UnusableSetting, parse_assignment
+from emulator.settings.setting_registry import UnusableSetting, parse_assignment
 
 
 def everything(*assignments: str, version: str = "2.6", **more: Any) -> Everything:

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.settings.account import Dropped, SetHere
 from emulator.settings.applied import Layer, applied, values_of
-from emulator.settings.files import UnusableFile, settings_file, wanted
+from emulator.settings.properties_files import UnusableFile, settings_file, wanted
 
 AZS = {0: "az-0", 1: "az-1", 2: "az-2"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.settings.files import SettingsFile, UnusableFile, Wanted, settings_file, wanted
+from emulator.settings.properties_files import SettingsFile, UnusableFile, Wanted, settings_file, wanted
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.settings.in_force import brokers_in_force, resolve_settings, topics_in_force
-from emulator.settings.registry import REGISTRY, UnusableSetting, usable
+from emulator.settings.setting_registry import REGISTRY, UnusableSetting, usable
 from protocol.versions import LADDER
 
 DEFAULTS: list[tuple[str, dict[str, object]]] = [

@@ -4,8 +4,8 @@ import pytest
 
 from emulator.settings.accounting import Everything, check
 from emulator.settings.applied import applied
-from emulator.settings.files import UnusableFile, settings_file, wanted
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.properties_files import UnusableFile, settings_file, wanted
+from emulator.settings.setting_registry import UnusableSetting
 from protocol.versions import LADDER, since
 
 BROKERS = {0: "az-0", 1: "az-1", 2: "az-2"}

@@ -2,7 +2,8 @@
 
 import pytest
 
-from emulator.settings.registry import (
+from emulator.settings.setting import BROKER, TOPIC
+from emulator.settings.setting_registry import (
     BY_SCOPE,
     REGISTRY,
     UnusableSetting,
@@ -12,7 +13,6 @@ from emulator.settings.registry import (
     slip_of,
     usable,
 )
-from emulator.settings.setting import BROKER, TOPIC
 
 
 @pytest.mark.parametrize(

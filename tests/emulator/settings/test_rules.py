@@ -7,9 +7,9 @@ import pytest
 from emulator.settings.client_rules import broken_of_consumer, broken_of_producer, broken_of_scala_consumer
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import java_producer
-from emulator.settings.registry import BY_SCOPE, usable
-from emulator.settings.rules import RULES, contradictions
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC
+from emulator.settings.setting_registry import BY_SCOPE, usable
+from emulator.settings.setting_rules import RULES, contradictions
 from protocol.versions import releases
 
 ALL_RELEASES = releases()

@@ -9,11 +9,11 @@ from docs.generate.uses import FILES_OF_SETTINGS, used_names
 from emulator.machines.broker.settings import TOPIC_OVERRIDES, BrokerSettings
 from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings, producer_settings
 from emulator.runs.resolve import SESSION_SETTINGS
-from emulator.scenario.model import CHECKS
+from emulator.scenario.scenario_model import CHECKS
 from emulator.settings.bearing import ALL, MODELLED, NOT_MODELLED, Group
 from emulator.settings.java_names import java_consumer, java_producer
-from emulator.settings.registry import BY_SCOPE, GROUP_OF, REGISTRY, SETTINGS
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPIC, Setting
+from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY, SETTINGS
 from emulator.settings.tables import GROUPS
 from protocol.versions import LADDER, releases, since
 

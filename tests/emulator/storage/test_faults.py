@@ -6,7 +6,7 @@ import pytest
 
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import DiskFailed, DiskFull
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 
 Disk = MemoryFiles | DiskFiles
 

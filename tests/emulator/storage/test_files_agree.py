@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from emulator.storage.disk import DiskFiles
 from emulator.storage.files import FileMissing, Files, StorageError
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 
 # Few names, some of them inside others, so that files and directories get into each other's way.
 PATHS = ("", "a", "b", "d", "d/a", "d/b.log", "d/e", "d/e/a", "../a")

@@ -15,8 +15,8 @@ from emulator.storage.files import (
     NodeKilled,
     OperationHook,
 )
-from emulator.storage.memory import MemoryFiles
-from emulator.storage.within import Within
+from emulator.storage.memory_files import MemoryFiles
+from emulator.storage.subdirectory_files import Within
 
 LOG = "t-0/00000000000000000000.log"
 EPOCHS = "t-0/leader-epoch-checkpoint"

@@ -27,8 +27,8 @@ from emulator.storage.log_directory import (
     RECOVERY_POINTS,
     segment_name,
 )
-from emulator.storage.memory import MemoryFiles
-from emulator.storage.within import Within
+from emulator.storage.memory_files import MemoryFiles
+from emulator.storage.subdirectory_files import Within
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records import format as records
 from protocol.records.compression import Compression

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.storage.files import FileMissing
-from emulator.storage.memory import PENDING_NAMES_MAX, MemoryFiles
+from emulator.storage.memory_files import PENDING_NAMES_MAX, MemoryFiles
 
 
 def worst(path: str, synced_bytes: int, written_bytes: int) -> int:

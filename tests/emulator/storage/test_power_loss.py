@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from emulator.storage.disk import DiskFiles
 from emulator.storage.inspect import NotSoMany, batches_of
 from emulator.storage.log_directory import META_PROPERTIES, segment_name
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.storage.power_loss import cut, surviving_bytes
 from emulator.storage.synced_journal import JOURNAL, SyncedJournal
 from protocol.ids import LeaderEpoch, Offset

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, Protocol
 import pytest
 
 from emulator.faults.links import SYN, given_up_at, retransmission_at
-from emulator.faults.machines import ClockJump, HardwareFault, SlowDisk
+from emulator.faults.machine_fault_kinds import ClockJump, HardwareFault, SlowDisk
 from protocol.framing import encode
-from protocol.messages.session import PingRequest
+from protocol.messages.session_messages import PingRequest
 
 LIMIT_MS = 60_000.0
 SLACK_MS = 900.0
@@ -41,7 +41,7 @@ class World(Protocol):
         """The next life of a dead node, with the same script and what its files hold."""
 
     async def cut(self, words: str) -> str:
-        """As `emulator.faults.rules.parse` reads "cut " + words; in force on return. The rule's id."""
+        """As `emulator.faults.rule_model.parse` reads "cut " + words; in force on return. The rule's id."""
 
     async def limit(self, words: str) -> str:
         """The same of "bandwidth " + words."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import trio
 
-from emulator.faults.machines import HardwareFault
-from emulator.faults.rules import parse
+from emulator.faults.machine_fault_kinds import HardwareFault
+from emulator.faults.rule_model import parse
 from emulator.topology import three_azs
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import NodeExit
 from emulator.worlds.network.spec import MachineSpec
 from protocol.link_rules import LinkRule

@@ -25,7 +25,7 @@ from protocol.machine import (
     StopRequested,
     TimerFired,
 )
-from protocol.messages.session import PingRequest, PingResponse
+from protocol.messages.session_messages import PingRequest, PingResponse
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 

@@ -14,7 +14,7 @@ import trio
 from emulator.topology import three_azs
 from emulator.worlds.network.agent import NODE_PORT
 from emulator.worlds.network.agent_engine import AgentEngine
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.spec import Address, MachineSpec
 from emulator.worlds.network.supervision import ControlConnection, NodeGone

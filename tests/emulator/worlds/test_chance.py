@@ -1,7 +1,7 @@
 """What a seed varies in the simulated world."""
 
-from emulator.worlds.simulated.chance import Draws
 from emulator.worlds.simulated.latencies import CALM
+from emulator.worlds.simulated.latency_model import Draws
 
 
 def test_which_of_two_brokers_started_together_is_there_first_is_a_race() -> None:

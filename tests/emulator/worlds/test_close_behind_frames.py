@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.faults.links import DATA, ORPHAN_TRIES, given_up_at
-from emulator.faults.machines import SlowDisk
-from emulator.faults.rules import parse
-from emulator.storage.memory import MemoryFiles
+from emulator.faults.machine_fault_kinds import SlowDisk
+from emulator.faults.rule_model import parse
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node, three_azs
 from emulator.worlds.simulated.latencies import CALM, ROUGH
 from emulator.worlds.simulated.node import SimulatedNode
@@ -34,7 +34,7 @@ from protocol.machine import (
     Started,
     TimerFired,
 )
-from protocol.messages.session import PingRequest, PingResponse
+from protocol.messages.session_messages import PingRequest, PingResponse
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 

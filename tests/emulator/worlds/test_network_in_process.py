@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from emulator.faults import actions as act
-from emulator.faults.rules import parse
-from emulator.storage.memory import MemoryFiles
+from emulator.faults.rule_model import parse
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER
 from emulator.worlds.network import switchboard
 from emulator.worlds.network.reports import ClusterError
@@ -16,8 +16,8 @@ from protocol.framing import ProtocolError, encode
 from protocol.kinds import ExitKind
 from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Input, Now, Started
-from protocol.messages.base import Message
-from protocol.messages.session import PingRequest
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import PingRequest
 from tests.emulator.worlds.conformance import seen, texts
 from tests.emulator.worlds.network_world import FACTORY, network_world
 from tests.emulator.worlds.scripted import build

@@ -13,19 +13,19 @@ import pytest
 import trio
 import trio.testing
 
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import three_azs
-from emulator.worlds.network.cluster import Cluster
 from emulator.worlds.network.forking import ForkServer, ForkServerLost
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.ports import PortInUse
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.spec import EXIT_CRASHED, LOOPBACK, MachineSpec, SpecError
 from emulator.worlds.replay import ReplayError, read, replay
 from protocol.framing import MAX_FRAME_BYTES, encode
 from protocol.machine import MessageReceived
-from protocol.messages.base import Message
 from protocol.messages.control import Hello
-from protocol.messages.session import PingRequest
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import PingRequest
 from tests.emulator.worlds.conformance import seen, texts
 from tests.emulator.worlds.network_world import FACTORY, EventFiles, NetworkWorld, network_world
 from tests.emulator.worlds.scripted import build

@@ -12,12 +12,12 @@ import trio.testing
 from emulator.machines.node.specs import RunSpec
 from emulator.topology import three_azs
 from emulator.worlds.network import rule_board
-from emulator.worlds.network.cluster import Cluster
+from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.spec import MachineSpec
 from emulator.worlds.network.supervision import ControlConnection, NodeGone
 from protocol.framing import FrameDecoder, decode, encode
 from protocol.messages.control import PauseRequest, PauseResponse
-from protocol.messages.status import StatusRequest, StatusResponse
+from protocol.messages.status_messages import StatusRequest, StatusResponse
 from tests.emulator.worlds.network_world import FACTORY, network_world
 from tests.patience import PATIENCE_S
 

@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.faults.machines import HardwareFault
-from emulator.faults.rules import parse
-from emulator.storage.memory import MemoryFiles
+from emulator.faults.machine_fault_kinds import HardwareFault
+from emulator.faults.rule_model import parse
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node, three_azs
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.link_rules import LinkRule
-from protocol.messages.session import PingRequest
+from protocol.messages.session_messages import PingRequest
 from tests.emulator.worlds.conformance import *  # noqa: F403
 from tests.emulator.worlds.conformance import LIMIT_MS, Sighting, numbers, seen, texts
 from tests.emulator.worlds.scripted import JOURNAL, Script, ScriptedMachine

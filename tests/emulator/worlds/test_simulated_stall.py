@@ -6,7 +6,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from emulator.storage.files import Files
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node, three_azs
 from emulator.worlds.simulated.latencies import CALM
 from emulator.worlds.simulated.world import SimulatedWorld
@@ -21,7 +21,7 @@ from protocol.machine import (
     Started,
     TimerFired,
 )
-from protocol.messages.session import PingRequest
+from protocol.messages.session_messages import PingRequest
 from protocol.outbox import Outbox
 from protocol.purposes import CLIENT
 from tests.emulator.worlds.scripted import seen_by_step

@@ -11,21 +11,21 @@ from collections.abc import Callable
 
 import trio
 
+from emulator.worlds.network.door.client_observer import Asking, Producing, Seen
 from emulator.worlds.network.door.codec import Asked
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.seen import Asking, Producing, Seen
 from emulator.worlds.network.door.translation import answer_to
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.frame import Frame
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from protocol.messages.replication import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 
 
 class Arrived(Frame, frozen=True):
@@ -85,13 +85,13 @@ class KafkaClient:
         self._answer = answer
         if isinstance(answer, ProduceResponse) and arrived.asked.body.acks == 0:
             self.left()
-            if not self.failed_unheard:
+            if not self.fails_by_close:
                 self.written()
             return None
         return answer_to(arrived.asked, answer, self._place)
 
     @property
-    def failed_unheard(self) -> bool:
+    def fails_by_close(self) -> bool:
         """A produce with acks=0 failed: the client is told by the end of its connection."""
         answer, arrived = self._answer, self._under_way
         return (

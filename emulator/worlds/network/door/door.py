@@ -18,14 +18,14 @@ from emulator.worlds.network.accepting import accept_all
 from emulator.worlds.network.connection import READ_BYTES, Connection, receive
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.client import Arrived, KafkaClient
+from emulator.worlds.network.door.client_observer import Seen
 from emulator.worlds.network.door.codec import read_request
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.door.translation import message_of
 from emulator.worlds.network.door.unended_frames import UnendedFrames
 from emulator.worlds.network.ports import BACKLOG
 from emulator.worlds.network.shell import NodeShell
-from emulator.worlds.network.strangers import Strangers, descriptors
+from emulator.worlds.network.unauthenticated_connections import Strangers, descriptors
 from protocol.events import FrameRefused
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
 from protocol.ids import BrokerId
@@ -40,7 +40,7 @@ UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
 """Of frames that have begun to come, all clients together; beyond it the client that began first is let go."""
 STRANGERS_BYTES_MAX: Final = 2 * MAX_FRAME_BYTES
 """The same of strangers, whose first request may be a produce."""
-REFUSALS_TOLD_MAX: Final = 1_000
+REFUSALS_WRITTEN_MAX: Final = 1_000
 TLS_HELLO: Final = b"\x16\x03"
 ESTABLISHED: Final = 1
 """The first byte of TCP_INFO: neither end has closed."""
@@ -120,7 +120,7 @@ class Door:
             def take(sock: socket.socket, address: str) -> None:
                 nursery.start_soon(self._receive_one, place, sock, address)
 
-            await accept_all(listener, take, self._strangers.let_oldest_go)
+            await accept_all(listener, take, self._strangers.close_oldest)
 
     async def _receive_one(self, place: Place, sock: socket.socket, address: str) -> None:
         """One client, until its end."""
@@ -246,10 +246,10 @@ class Door:
 
     def _refuse(self, peer: str, reason: str) -> None:
         self._refused += 1
-        if self._refused > REFUSALS_TOLD_MAX:
+        if self._refused > REFUSALS_WRITTEN_MAX:
             return
-        if self._refused == REFUSALS_TOLD_MAX:
-            reason += f"; the {REFUSALS_TOLD_MAX}th refusal of this life, the last that is written down"
+        if self._refused == REFUSALS_WRITTEN_MAX:
+            reason += f"; the {REFUSALS_WRITTEN_MAX}th refusal of this life, the last that is written down"
         self._shell.emit(FrameRefused(connection="", peer=peer, reason=reason), "wire")
 
 

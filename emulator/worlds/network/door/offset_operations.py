@@ -8,8 +8,8 @@ recorded.
 
 from typing import Literal, TypeAlias
 
+from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
 from emulator.machines.client.offset_store import NOTHING, Committed
-from emulator.machines.client.operations import NO_ANSWER, Operation, OperationLog
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
 from protocol.messages.groups import (

@@ -6,7 +6,7 @@ import msgspec
 
 from emulator.topology import OBSERVER, Topology
 from emulator.worlds.network.spec import Address
-from protocol.messages.leadership import BrokerEndpoint
+from protocol.messages.leadership_messages import BrokerEndpoint
 
 OUTSIDE = ""
 """The AZ of clients that are in none: no cut of an AZ touches them."""

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from emulator.machines.client.operations import Operation, OperationLog
+from emulator.machines.client.client_operations import Operation, OperationLog
 from protocol.errors import ErrorCode
 from protocol.events import RecordsRead
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset, TopicPartition
-from protocol.messages.replication import FetchRequest, FetchResponse
+from protocol.messages.replication_messages import FetchRequest, FetchResponse
 from protocol.outbox import Outbox
 from protocol.records.format import iter_headers
 

@@ -8,13 +8,13 @@ from typing import Any, Final, TypeVar
 
 from emulator.worlds.network.door import (
     apis,
-    configuration,
-    groups,
+    config_translation,
+    group_translation,
     members,
-    placement,
-    records,
-    security,
-    topics,
+    placement_translation,
+    record_translation,
+    security_answers,
+    topic_translation,
 )
 from emulator.worlds.network.door.apis import Range
 from emulator.worlds.network.door.codec import Asked, write_response
@@ -25,15 +25,15 @@ from protocol.framing import ProtocolError, decode_body, encode_body
 from protocol.messages import administration, membership
 from protocol.messages import configuration as settings
 from protocol.messages import placement as places
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     FindCoordinatorResponse,
     OffsetCommitResponse,
     OffsetDeleteResponse,
     OffsetFetchResponse,
 )
-from protocol.messages.leadership import MetadataResponse
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import MetadataResponse
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     FetchResponse,
     InitProducerIdResponse,
     ListOffsetsResponse,
@@ -64,47 +64,48 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
     body = asked.body
     match asked.api:
         case apis.API_VERSIONS:
-            return AnsweredHere(topics.api_versions(asked, spoken))
+            return AnsweredHere(topic_translation.api_versions(asked, spoken))
         case apis.SASL_HANDSHAKE:
-            return AnsweredHere(write_response(asked, topics.sasl_refused(asked)))
+            return AnsweredHere(write_response(asked, topic_translation.sasl_refused(asked)))
         case apis.PRODUCE:
-            error = records.produce_refused(asked, magic)
+            error = record_translation.produce_refused(asked, magic)
             if not error:
-                return records.produce(asked, spoken)
-            refused = _bounded(records.produce_unlet(asked, spoken))
-            answer = NO_ANSWER if body.acks == 0 else write_response(asked, records.produce_error(asked, error))
+                return record_translation.produce(asked, spoken)
+            refused = _bounded(record_translation.produce_unlet(asked, spoken))
+            response = record_translation.produce_error(asked, error)
+            answer = NO_ANSWER if body.acks == 0 else write_response(asked, response)
             return AnsweredHere(answer, error, refused)
         case apis.FETCH:
-            if body.session_id != records.NO_SESSION:
-                unknown = records.fetch_error(asked, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+            if body.session_id != record_translation.NO_SESSION:
+                unknown = record_translation.fetch_error(asked, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
                 return AnsweredHere(write_response(asked, unknown))
-            return records.fetch(body, asked.version)
+            return record_translation.fetch(body, asked.version)
         case apis.LIST_OFFSETS:
-            return records.list_offsets(body, asked.version)
+            return record_translation.list_offsets(body, asked.version)
         case apis.OFFSET_FOR_LEADER_EPOCH:
-            return records.leader_epochs(body)
+            return record_translation.leader_epochs(body)
         case apis.INIT_PRODUCER_ID:
             if body.transactional_id is not None:
-                return AnsweredHere(write_response(asked, records.transactions_refused(asked)))
-            return records.init_producer_id(body)
+                return AnsweredHere(write_response(asked, record_translation.transactions_refused(asked)))
+            return record_translation.init_producer_id(body)
         case apis.METADATA:
-            return topics.metadata(body, asked.version)
+            return topic_translation.metadata(body, asked.version)
         case apis.CREATE_TOPICS:
-            return topics.create_topics(body)
+            return topic_translation.create_topics(body)
         case apis.DELETE_TOPICS:
-            return topics.delete_topics(asked)
+            return topic_translation.delete_topics(asked)
         case apis.DELETE_RECORDS:
-            return topics.delete_records(body)
+            return topic_translation.delete_records(body)
         case apis.FIND_COORDINATOR:
-            if body.key_type == groups.TRANSACTION:
-                return AnsweredHere(write_response(asked, groups.no_transactions(asked)))
-            if body.key_type != groups.GROUP:
-                return AnsweredHere(write_response(asked, groups.unknown_coordinator(asked)))
-            return groups.find_coordinator(body)
+            if body.key_type == group_translation.TRANSACTION:
+                return AnsweredHere(write_response(asked, group_translation.no_transactions(asked)))
+            if body.key_type != group_translation.GROUP:
+                return AnsweredHere(write_response(asked, group_translation.unknown_coordinator(asked)))
+            return group_translation.find_coordinator(body)
         case apis.OFFSET_COMMIT:
-            return groups.offset_commit(body)
+            return group_translation.offset_commit(body)
         case apis.OFFSET_FETCH:
-            return groups.offset_fetch(body)
+            return group_translation.offset_fetch(body)
         case apis.JOIN_GROUP:
             return members.join_group(asked)
         case apis.SYNC_GROUP:
@@ -120,45 +121,45 @@ def _message_of(asked: Asked, spoken: dict[int, Range], magic: int) -> Message:
         case apis.DELETE_GROUPS:
             return members.delete_groups(body)
         case apis.OFFSET_DELETE:
-            return groups.offset_delete(body)
+            return group_translation.offset_delete(body)
         case apis.CREATE_PARTITIONS:
-            return topics.create_partitions(body)
+            return topic_translation.create_partitions(body)
         case apis.DESCRIBE_CONFIGS:
-            return configuration.describe_configs(body)
+            return config_translation.describe_configs(body)
         case apis.ALTER_CONFIGS:
-            return configuration.alter_configs(body)
+            return config_translation.alter_configs(body)
         case apis.INCREMENTAL_ALTER_CONFIGS:
-            return configuration.incremental_alter_configs(body)
+            return config_translation.incremental_alter_configs(body)
         case apis.ELECT_LEADERS:
-            if not placement.knows_election(asked):
-                return AnsweredHere(write_response(asked, placement.election_unknown(asked)))
-            return placement.elect_leaders(asked)
+            if not placement_translation.knows_election(asked):
+                return AnsweredHere(write_response(asked, placement_translation.election_unknown(asked)))
+            return placement_translation.elect_leaders(asked)
         case apis.ALTER_PARTITION_REASSIGNMENTS:
-            return placement.alter_partition_reassignments(body)
+            return placement_translation.alter_partition_reassignments(body)
         case apis.LIST_PARTITION_REASSIGNMENTS:
-            return placement.list_partition_reassignments(body)
+            return placement_translation.list_partition_reassignments(body)
         case apis.DESCRIBE_LOG_DIRS:
-            return placement.describe_log_dirs(body)
+            return placement_translation.describe_log_dirs(body)
         case apis.DESCRIBE_ACLS:
-            return AnsweredHere(write_response(asked, security.acls_described(asked)))
+            return AnsweredHere(write_response(asked, security_answers.acls_described(asked)))
         case apis.CREATE_ACLS:
-            return AnsweredHere(write_response(asked, security.acls_created(asked)))
+            return AnsweredHere(write_response(asked, security_answers.acls_created(asked)))
         case apis.DELETE_ACLS:
-            return AnsweredHere(write_response(asked, security.acls_deleted(asked)))
+            return AnsweredHere(write_response(asked, security_answers.acls_deleted(asked)))
         case apis.DESCRIBE_CLIENT_QUOTAS:
-            return AnsweredHere(write_response(asked, security.client_quotas_described(asked, spoken)))
+            return AnsweredHere(write_response(asked, security_answers.client_quotas_described(asked, spoken)))
         case apis.ALTER_CLIENT_QUOTAS:
-            return AnsweredHere(write_response(asked, security.client_quotas_altered(asked, spoken)))
+            return AnsweredHere(write_response(asked, security_answers.client_quotas_altered(asked, spoken)))
         case apis.DESCRIBE_USER_SCRAM_CREDENTIALS:
-            return AnsweredHere(write_response(asked, security.scram_described(asked)))
+            return AnsweredHere(write_response(asked, security_answers.scram_described(asked)))
         case apis.ALTER_USER_SCRAM_CREDENTIALS:
-            return AnsweredHere(write_response(asked, security.scram_altered(asked)))
+            return AnsweredHere(write_response(asked, security_answers.scram_altered(asked)))
         case apis.DESCRIBE_CLUSTER:
             return places.DescribeClusterRequest()
         case apis.DESCRIBE_PRODUCERS:
-            return placement.describe_producers(body)
+            return placement_translation.describe_producers(body)
         case apis.ALTER_REPLICA_LOG_DIRS:
-            return placement.alter_replica_log_dirs(body)
+            return placement_translation.alter_replica_log_dirs(body)
     raise AssertionError(f"{asked.name} is advertised and not built")
 
 
@@ -170,29 +171,29 @@ def answer_to(asked: Asked, answer: Message, place: Place) -> bytes:
 def _answer_to(asked: Asked, answer: Message, place: Place) -> Any:
     match answer:
         case ProduceResponse():
-            return records.produce_answer(asked, answer)
+            return record_translation.produce_answer(asked, answer)
         case FetchResponse():
-            return records.fetch_answer(asked, answer)
+            return record_translation.fetch_answer(asked, answer)
         case ListOffsetsResponse():
-            return records.list_offsets_answer(asked, answer)
+            return record_translation.list_offsets_answer(asked, answer)
         case OffsetForLeaderEpochResponse():
-            return records.leader_epochs_answer(asked, answer)
+            return record_translation.leader_epochs_answer(asked, answer)
         case InitProducerIdResponse():
-            return records.init_producer_id_answer(asked, answer)
+            return record_translation.init_producer_id_answer(asked, answer)
         case MetadataResponse():
-            return topics.metadata_answer(asked, answer, place)
+            return topic_translation.metadata_answer(asked, answer, place)
         case administration.CreateTopicsResponse():
-            return topics.create_topics_answer(asked, answer)
+            return topic_translation.create_topics_answer(asked, answer)
         case administration.DeleteTopicsResponse():
-            return topics.delete_topics_answer(asked, answer)
+            return topic_translation.delete_topics_answer(asked, answer)
         case administration.DeleteRecordsResponse():
-            return topics.delete_records_answer(asked, answer)
+            return topic_translation.delete_records_answer(asked, answer)
         case FindCoordinatorResponse():
-            return groups.find_coordinator_answer(asked, answer, place)
+            return group_translation.find_coordinator_answer(asked, answer, place)
         case OffsetCommitResponse():
-            return groups.offset_commit_answer(asked, answer)
+            return group_translation.offset_commit_answer(asked, answer)
         case OffsetFetchResponse():
-            return groups.offset_fetch_answer(asked, answer)
+            return group_translation.offset_fetch_answer(asked, answer)
         case membership.JoinGroupResponse():
             return members.join_group_answer(asked, answer)
         case membership.SyncGroupResponse():
@@ -208,25 +209,25 @@ def _answer_to(asked: Asked, answer: Message, place: Place) -> Any:
         case membership.DeleteGroupsResponse():
             return members.delete_groups_answer(asked, answer)
         case OffsetDeleteResponse():
-            return groups.offset_delete_answer(asked, answer)
+            return group_translation.offset_delete_answer(asked, answer)
         case administration.CreatePartitionsResponse():
-            return topics.create_partitions_answer(asked, answer)
+            return topic_translation.create_partitions_answer(asked, answer)
         case settings.DescribeConfigsResponse():
-            return configuration.describe_configs_answer(asked, answer)
+            return config_translation.describe_configs_answer(asked, answer)
         case settings.AlterConfigsResponse() | settings.IncrementalAlterConfigsResponse():
-            return configuration.altered_answer(asked, answer)
+            return config_translation.altered_answer(asked, answer)
         case places.ElectLeadersResponse():
-            return placement.elect_leaders_answer(asked, answer)
+            return placement_translation.elect_leaders_answer(asked, answer)
         case places.AlterPartitionReassignmentsResponse():
-            return placement.alter_partition_reassignments_answer(asked, answer)
+            return placement_translation.alter_partition_reassignments_answer(asked, answer)
         case places.ListPartitionReassignmentsResponse():
-            return placement.list_partition_reassignments_answer(asked, answer)
+            return placement_translation.list_partition_reassignments_answer(asked, answer)
         case places.DescribeLogDirsResponse():
-            return placement.describe_log_dirs_answer(asked, answer)
+            return placement_translation.describe_log_dirs_answer(asked, answer)
         case places.DescribeProducersResponse():
-            return placement.describe_producers_answer(asked, answer)
+            return placement_translation.describe_producers_answer(asked, answer)
         case places.AlterReplicaLogDirsResponse():
-            return placement.alter_replica_log_dirs_answer(asked, answer)
+            return placement_translation.alter_replica_log_dirs_answer(asked, answer)
         case places.DescribeClusterResponse():
-            return placement.describe_cluster_answer(asked, answer, place)
+            return placement_translation.describe_cluster_answer(asked, answer, place)
     raise AssertionError(f"{asked.name} was answered with {type(answer).__name__}")

@@ -12,8 +12,8 @@ import pytest
 from emulator.cli.app import app
 from emulator.cli.commands import advise as command
 from emulator.exit_codes import BROKEN, UNUSABLE
-from emulator.judging.advice.cluster import Cluster
-from emulator.judging.advice.playing import Base, Choice, base_of
+from emulator.judging.advice.advice_cluster import Cluster
+from emulator.judging.advice.advice_runs import Base, Choice, base_of
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.cli.commands.advise_told import OTHERS_MAX, as_json, print_advice
+from emulator.cli.commands.advice_report import OTHERS_MAX, as_json, print_advice
 from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
 
 

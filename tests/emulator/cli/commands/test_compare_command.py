@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.commands.compare import compare_command
+from emulator.cli.commands.compare_command import compare_command
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 SCENARIOS = Path(__file__).parents[4] / "scenarios"

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from emulator.cli.commands.doctor import doctor_command
-from emulator.cli.doctor.facts import DockerFacts, Facts, JavaFacts
+from emulator.cli.doctor.machine_facts import DockerFacts, Facts, JavaFacts
 from tests.emulator.cli.doctor.test_findings import ALL
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.cli.commands.live_down import down_command
 from emulator.exit_codes import HELD, UNUSABLE
-from emulator.runs import machines
+from emulator.runs import engine_choice
 from emulator.worlds.containers.tool import DockerFailed, DockerMissing
 from emulator.worlds.packet_filter.namespaces import NamespaceError
 
@@ -25,9 +25,9 @@ def engine(monkeypatch: pytest.MonkeyPatch, containers: Exception, namespaces: E
             raise error
         return []
 
-    monkeypatch.setattr(machines, "abandoned_containers", lambda: fail(containers))
-    monkeypatch.setattr(machines, "missing_rights", lambda: "")
-    monkeypatch.setattr(machines, "remove_namespaces", lambda: fail(namespaces))
+    monkeypatch.setattr(engine_choice, "abandoned_containers", lambda: fail(containers))
+    monkeypatch.setattr(engine_choice, "missing_rights", lambda: "")
+    monkeypatch.setattr(engine_choice, "remove_namespaces", lambda: fail(namespaces))
 
 
 def test_without_an_engine_there_is_nothing_to_remove(

@@ -11,7 +11,7 @@ from emulator.cli.commands.explain import explain_command
 from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from emulator.scenario.load import load_scenario
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.commands.live_up import UpOptions, up_command
-from emulator.cluster.registry import clusters
+from emulator.cluster.cluster_registry import clusters
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from emulator.cli.commands import run
-from emulator.cli.commands.run import RunOptions, run_command
+from emulator.cli.commands import run_scenario
+from emulator.cli.commands.run_scenario import RunOptions, run_command
 from emulator.exit_codes import INTERRUPTED
 
 
@@ -28,7 +28,7 @@ def test_an_interrupt_comes_between_two_steps_and_not_in_one(
             nursery.start_soon(step)
             await trio.sleep_forever()
 
-    monkeypatch.setattr(run, "play_network", play)
+    monkeypatch.setattr(run_scenario, "play_network", play)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         options = RunOptions(

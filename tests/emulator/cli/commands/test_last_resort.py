@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_an_interrupt_in_a_group_is_an_interrupt(temporary: Path, capfd: pytest.
 
 UNHEARD = """
 import os, signal, sys
-from emulator.last_resort import ended
+from emulator.toplevel_errors import ended
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from emulator.cli.app import app
 from emulator.cli.commands import live_clients, live_topics
-from emulator.cli.commands.live_asking import Asking
+from emulator.cli.commands.control_calls import Asking
 from emulator.cli.commands.live_clients import create_topic_command, produce_command
 from emulator.cli.commands.live_faults import machine_command
 from emulator.cli.commands.live_topics import add_partitions_command, alter_broker_command, reassign_command
-from emulator.cluster.requests import VALUES_MAX, AnyAsk, Ask, Produce, Reassign
+from emulator.cluster.control_requests import VALUES_MAX, AnyAsk, Ask, Produce, Reassign
 from protocol.ids import BrokerId
 from tests.ids import brokers
 

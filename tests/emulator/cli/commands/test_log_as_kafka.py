@@ -13,7 +13,7 @@ from emulator.cli.commands.log_as_kafka import as_kafka_command
 from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 
 Capture = pytest.CaptureFixture[str]
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from emulator.cli.app import main
-from emulator.cli.commands.log import log_command
+from emulator.cli.commands.log_command import log_command
 from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from emulator.storage.disk import DiskFiles
 from emulator.storage.log_directory import segment_name
 from protocol.ids import LeaderEpoch, Offset

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.commands.live_up import UpOptions, up_command
-from emulator.cli.commands.run import RunOptions, run_command
-from emulator.cluster.registry import clusters, plays
+from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.cluster.cluster_registry import clusters, plays
 
 NO_ENGINE = "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
 NO_IMAGE = "Error: No such image: faultline:dev"

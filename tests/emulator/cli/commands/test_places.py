@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from emulator.cli.app import app
-from emulator.cli.commands.places import UnusablePlace, check_places
+from emulator.cli.commands.place_arguments import UnusablePlace, check_places
 
 
 @pytest.mark.parametrize(

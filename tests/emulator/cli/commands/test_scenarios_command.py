@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.commands.live_asking import PIPE_WIDTH
+from emulator.cli.commands.control_calls import PIPE_WIDTH
 from emulator.cli.commands.scenarios import check_command, print_list, show_command
-from emulator.runs.sources import catalogue, find_scenario
+from emulator.runs.scenario_sources import catalogue, find_scenario
 from emulator.scenario.load import load_scenario
-from emulator.scenario.model import Scenario
+from emulator.scenario.scenario_model import Scenario
 from emulator.screen import Screen
 
 WRONG = """

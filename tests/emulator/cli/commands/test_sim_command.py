@@ -14,10 +14,10 @@ import pytest
 
 from emulator.cli.commands.run_simulated import run_simulated
 from emulator.cli.commands.sim import sim_command
-from emulator.judging.seeds import SeedsAsked, UnusableSeeds, parse_seeds, replay_command
+from emulator.judging.seed_runs import SeedsOptions, UnusableSeeds, parse_seeds, replay_command
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
@@ -113,7 +113,7 @@ def test_a_wait_in_vain_is_one_line_for_all_seeds(tmp_path: Path, capsys: pytest
 
 
 def test_the_replay_command_names_the_version() -> None:
-    asked = SeedsAsked("az-isolated-leader", "2.8")
+    asked = SeedsOptions("az-isolated-leader", "2.8")
     assert replay_command(asked, 3) == "faultline run az-isolated-leader --world sim --seed 3 --kafka-version 2.8"
 
 
@@ -228,5 +228,5 @@ def test_out_leaves_a_campaign_that_goes_on_where_it_was_cut_short(
 
 
 def test_a_parameter_is_in_the_replay_command() -> None:
-    asked = SeedsAsked("it", parameters=("create-topic.assignment=[1, 0]",))
+    asked = SeedsOptions("it", parameters=("create-topic.assignment=[1, 0]",))
     assert replay_command(asked, 3).endswith("--seed 3 --param 'create-topic.assignment=[1, 0]'")

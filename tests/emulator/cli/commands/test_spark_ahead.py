@@ -30,9 +30,9 @@ class Java:
 @pytest.fixture
 def java(monkeypatch: pytest.MonkeyPatch) -> Java:
     made = Java()
-    monkeypatch.setattr("audit.session.find_java", lambda _: SimpleNamespace())
-    monkeypatch.setattr("audit.session.start_gateway", lambda *_, **__: made)
-    monkeypatch.setattr("audit.session.spark_session", made.session)
+    monkeypatch.setattr("audit.spark_session.find_java", lambda _: SimpleNamespace())
+    monkeypatch.setattr("audit.spark_session.start_gateway", lambda *_, **__: made)
+    monkeypatch.setattr("audit.spark_session.spark_session", made.session)
     return made
 
 

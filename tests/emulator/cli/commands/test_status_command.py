@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from emulator.cli.commands.status import NoStatus, status_command
-from emulator.cluster.status import as_json
+from emulator.cli.commands.status_command import NoStatus, status_command
+from emulator.cluster.cluster_status import as_json
 from tests.emulator.cluster.dashboard.pictured import TWO_LEADERS, later, played, status
 from tests.simulated.cluster import BEGIN
 

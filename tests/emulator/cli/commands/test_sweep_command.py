@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from emulator.cli.app import app
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, play_runs
 from emulator.judging.campaigns.dataset import rows_of
-from emulator.judging.campaigns.playing import CampaignAsked, play_runs
 from emulator.judging.campaigns.row import Row
-from emulator.runs.verdict import from_json
+from emulator.runs.verdict_file import from_json
 
 pytestmark = pytest.mark.slow
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_swept_is_one_line(
 def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(asked: CampaignAsked, numbers: Sequence[int], players: object) -> Iterator[Row]:
+    def interrupted(asked: CampaignOptions, numbers: Sequence[int], players: object) -> Iterator[Row]:
         yield from islice(play_runs(asked, numbers, 1), 3)
         raise KeyboardInterrupt
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from emulator.cli.commands import status as status_module
-from emulator.cli.commands.status import status_command
+from emulator.cli.commands import status_command as status_module
+from emulator.cli.commands.status_command import status_command
 from emulator.cli.commands.watch_keys import Hands, opened, outcome_text, request_of
+from emulator.cluster.cluster_status import as_json
+from emulator.cluster.control_requests import Answer, Heal, LinkFault, Machine
 from emulator.cluster.dashboard.keys import Order
-from emulator.cluster.requests import Answer, Heal, LinkFault, Machine
-from emulator.cluster.status import as_json
 from tests.emulator.cluster.dashboard.pictured import played, status
 from tests.patience import PATIENCE_S
 from tests.simulated.cluster import BEGIN

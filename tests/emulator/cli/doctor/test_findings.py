@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.cli.doctor.facts import DockerFacts, Facts, JavaFacts, Package, Rights
-from emulator.cli.doctor.findings import PORTS_WANTED, Finding, examine, usable
+from emulator.cli.doctor.machine_facts import DockerFacts, Facts, JavaFacts, Package, Rights
+from emulator.cli.doctor.machine_findings import PORTS_WANTED, Finding, examine, usable
 from emulator.cli.doctor.punctuality import NICENESS, SHARE, SHORTEST_TIME_OUT_MS, SPEEDS, allowed_ms, safe_speed
 from emulator.worlds.network import process
 

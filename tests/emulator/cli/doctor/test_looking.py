@@ -7,8 +7,6 @@ import pytest
 
 from audit.java import SUPPORTED_MAJORS
 from emulator.cli.doctor import looking
-from emulator.cli.doctor.facts import DockerFacts
-from emulator.cli.doctor.findings import PORTS_WANTED
 from emulator.cli.doctor.looking import (
     capabilities,
     facts_of_this_machine,
@@ -16,6 +14,8 @@ from emulator.cli.doctor.looking import (
     listening_at_once,
     packages_of,
 )
+from emulator.cli.doctor.machine_facts import DockerFacts
+from emulator.cli.doctor.machine_findings import PORTS_WANTED
 from emulator.cli.doctor.punctuality import NODES_TRIED
 
 

@@ -5,13 +5,13 @@ import io
 import msgspec
 from rich.console import Console
 
+from emulator.cluster.cluster_status import ClusterStatus, Life, LinkFault, as_json, status_of
 from emulator.cluster.dashboard.view import view
-from emulator.cluster.status import ClusterStatus, Life, LinkFault, as_json, status_of
-from emulator.faults.rules import parse
+from emulator.faults.rule_model import parse
 from emulator.topology import Topology
 from protocol.link_rules import LinkRule
-from protocol.machine import Now, TellsStatus
-from protocol.messages.status import NodeStatus, WorkloadStatus
+from protocol.machine import Now, ReportsStatus
+from protocol.messages.status_messages import NodeStatus, WorkloadStatus
 from tests.simulated.cluster import BEGIN, Cluster
 
 TWO_LEADERS = BEGIN + """
@@ -48,7 +48,7 @@ def status(cluster: Cluster, *faults: str, name: str = "three-az", workloads: bo
     statuses: dict[str, NodeStatus] = {}
     for node_name, node in world.nodes.items():
         machine: object = node.machine
-        if isinstance(machine, TellsStatus) and not node.paused:
+        if isinstance(machine, ReportsStatus) and not node.paused:
             told = statuses[node_name] = machine.status(Now(at_ms, at_ms))
             if workloads and node_name.startswith("client"):
                 told.workloads = {"w": WorkloadStatus("produce", True, acked=480, read=460)}

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from emulator.cluster.cluster_status import ClusterStatus, FindingView, as_json
 from emulator.cluster.dashboard.view import BANNER, view
-from emulator.cluster.status import ClusterStatus, FindingView, as_json
 from tests.emulator.cluster.dashboard.pictured import (
     LEADER_AND_CONTROLLER,
     SIX,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
 from protocol.ids import Offset
 from tests.ids import brokers
 

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from emulator.cluster import requests as r
+from emulator.cluster import control_requests as r
 from emulator.cluster.http.admission import HttpRefused
 from emulator.cluster.http.link_bodies import AnyLinkBody
-from emulator.cluster.http.reading import read_request
+from emulator.cluster.http.request_parsing import read_request
 from emulator.cluster.http.routes import ROUTES
-from emulator.faults.machines import LIVE_FAULTS
-from emulator.faults.rules import KINDS, parse
-from emulator.worlds.cluster_file.files import named_topology, read_cluster_file
+from emulator.faults.machine_fault_kinds import LIVE_FAULTS
+from emulator.faults.rule_model import KINDS, parse
+from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
 from protocol.link_rules import LinkRule
 from tests.emulator.cluster.http.samples import SAMPLES, Sample
 

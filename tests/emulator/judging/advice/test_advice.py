@@ -10,12 +10,12 @@ from benchmarks.mutants import MUTANTS, applied
 from emulator.cli.commands.advise import AdviseOptions, advise_command
 from emulator.exit_codes import UNUSABLE
 from emulator.judging.advice.advice import Advice, advise, asked_of
+from emulator.judging.advice.advice_runs import AdviceWorker, Choice, base_of, text_of
 from emulator.judging.advice.outcomes import Outcome
-from emulator.judging.advice.playing import AdviceWorker, Choice, base_of, text_of
 from emulator.judging.advice.remedies import changed, changes, ends, parts_for
-from emulator.judging.seeds import SeedsAsked, Worker
+from emulator.judging.seed_runs import SeedsOptions, Worker
 from emulator.scenario.load import load_scenario
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.setting_registry import UnusableSetting
 
 FEW = ("min.insync.replicas=2", "log.flush.interval.messages=1")
 """Given, so that fewer changes are left to be tried."""
@@ -166,7 +166,7 @@ def test_the_scenario_of_a_fault_replays_to_the_same_broken_promise(tmp_path: Pa
     advice = advised("2.8", SAFE, "every-broker-loses-power-load")
     path = tmp_path / "every-broker-loses-power-load.yaml"
     path.write_text(text_of(advice.asked, 0, 0), encoding="utf-8")
-    result = Worker(SeedsAsked(str(path), "2.8", SAFE, golden="")).play(2)
+    result = Worker(SeedsOptions(str(path), "2.8", SAFE, golden="")).play(2)
     assert result.error == ""
     assert result.checks["lost-acknowledged"][0] == "violated"
 

@@ -6,14 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from emulator.judging.advice.advice import asked_of, parts_of
-from emulator.judging.advice.cluster import THREE_AZS, Cluster, of_counts, of_file
-from emulator.judging.advice.faults import single_faults
+from emulator.judging.advice.advice_cluster import THREE_AZS, Cluster, of_counts, of_file
+from emulator.judging.advice.advice_runs import AdviceWorker, Base, Choice, base_of, text_of
 from emulator.judging.advice.outcomes import Outcome
-from emulator.judging.advice.playing import AdviceWorker, Base, Choice, base_of, text_of
+from emulator.judging.advice.single_faults import single_faults
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.packaged import COMPOSE
 from emulator.scenario.load import load_scenario
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.setting_registry import UnusableSetting
 
 ALL = ("producer.acks=all",)
 COUNTED = {"1 in 1": of_counts(1, 1), "2 in 2": of_counts(2, 2), "5 in 2": of_counts(5, 2)}

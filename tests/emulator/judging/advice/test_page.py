@@ -5,9 +5,9 @@ from html.parser import HTMLParser
 
 from msgspec.structs import replace
 
-from emulator.judging.advice.page import page_of
+from emulator.judging.advice.advice_page import page_of
+from emulator.judging.advice.advice_text import pairs_verdicts, verdicts
 from emulator.judging.advice.summary import Broken
-from emulator.judging.advice.words import pairs_verdicts, verdicts
 from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
 
 VOID = {"meta", "br"}

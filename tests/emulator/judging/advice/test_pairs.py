@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from emulator.judging.advice.advice import PairsAdvice, advise, advise_pairs, asked_of
+from emulator.judging.advice.advice_runs import AdviceWorker, Base, Choice, base_of, text_of
 from emulator.judging.advice.availability import Waits
-from emulator.judging.advice.causes import causes_of
-from emulator.judging.advice.faults import single_faults
+from emulator.judging.advice.loss_causes import causes_of
 from emulator.judging.advice.pairs import drawn, pairs_of
-from emulator.judging.advice.playing import AdviceWorker, Base, Choice, base_of, text_of
+from emulator.judging.advice.single_faults import single_faults
 from emulator.judging.advice.summary import Broken, FaultSummary
 from emulator.scenario.load import load_scenario
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.judging.advice.advice_text import SUMMARY_LINES_MAX, summary_lines
 from emulator.judging.advice.recommendation import Recommendation, cost_of, fewest, findings_of, shares
-from emulator.judging.advice.words import SUMMARY_LINES_MAX, summary_lines
 from tests.emulator.judging.advice.told import LOST, told
 
 ACKS, IN_SYNC, NEWER = "producer.acks=all", "min.insync.replicas=2", "--kafka-version 2.8"

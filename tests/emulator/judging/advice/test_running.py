@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from emulator.judging.advice.advice import asked_of
-from emulator.judging.advice.cluster import THREE_AZS
-from emulator.judging.advice.playing import Choice, base_of, text_of
+from emulator.judging.advice.advice_cluster import THREE_AZS
+from emulator.judging.advice.advice_runs import Choice, base_of, text_of
 from emulator.judging.advice.running import Running, RunningNode, RunningTopic, ToCome, of_running
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.scenario.load import load_scenario

@@ -3,14 +3,14 @@
 from msgspec.structs import replace
 
 from emulator.judging.advice.advice import Advice, PairsAdvice, asked_of
+from emulator.judging.advice.advice_cluster import THREE_AZS
+from emulator.judging.advice.advice_output import Told
+from emulator.judging.advice.advice_runs import Base, Choice
 from emulator.judging.advice.availability import Waits
-from emulator.judging.advice.causes import causes_of
-from emulator.judging.advice.cluster import THREE_AZS
-from emulator.judging.advice.faults import single_faults
+from emulator.judging.advice.loss_causes import causes_of
 from emulator.judging.advice.pairs import pairs_of
-from emulator.judging.advice.playing import Base, Choice
+from emulator.judging.advice.single_faults import single_faults
 from emulator.judging.advice.summary import Broken, FaultSummary
-from emulator.judging.advice.telling import Told
 
 LOST, READ = "lost-acknowledged", "read-then-lost"
 AZS = ("az-0", "az-1", "az-2")

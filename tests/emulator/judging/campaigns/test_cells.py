@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from emulator.cli.app import app
 from emulator.cli.commands.sweep_tables import summary_of
+from emulator.judging.campaigns.campaign_page import page_of
+from emulator.judging.campaigns.cell_text import percent, spread_words
 from emulator.judging.campaigns.cells import Spread, axes_of, cells_of, measures_of
 from emulator.judging.campaigns.dataset import About, UnusableCampaign, writing
-from emulator.judging.campaigns.page import page_of
 from emulator.judging.campaigns.report import write_report
 from emulator.judging.campaigns.row import CheckRow, Row
 from emulator.judging.campaigns.space import Axis, Space
-from emulator.judging.campaigns.words import percent, spread_words
 
 
 def row(cell: int, seed: int, lost: int | None = 0, **more: object) -> Row:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.app import app
-from emulator.judging.campaigns.playing import CampaignAsked, CampaignWorker, about_of, play_runs
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker, about_of, play_runs
 from emulator.judging.campaigns.row import Row
 from emulator.judging.campaigns.rows import seed_result
 from emulator.judging.campaigns.space import Axis, Space
-from emulator.judging.seeds import SeedsAsked, Worker
-from emulator.runs.verdict import from_json
+from emulator.judging.seed_runs import SeedsOptions, Worker
+from emulator.runs.verdict_file import from_json
 
 SPACE = Space(
     scenario="az-isolated-leader",
@@ -24,7 +24,7 @@ SPACE = Space(
 
 
 def row_of(number: int, space: Space = SPACE) -> Row:
-    return CampaignWorker(CampaignAsked(space)).play(number)
+    return CampaignWorker(CampaignOptions(space)).play(number)
 
 
 def test_a_row_says_what_the_run_was_and_what_came_of_it() -> None:
@@ -42,7 +42,7 @@ def test_a_space_of_one_cell_is_what_sim_plays() -> None:
     """So its runs are held against recordings."""
     row = row_of(2, Space(scenario="az-isolated-leader", seeds=5))
     assert row.recording == "az-isolated-leader@2.6/1.json"
-    played = Worker(SeedsAsked("az-isolated-leader")).play(3)
+    played = Worker(SeedsOptions("az-isolated-leader")).play(3)
     assert (row.outcome, row.trace, row.seed) == (played.outcome, played.shape, 3)
     assert seed_result(row).checks == played.checks
 
@@ -85,7 +85,7 @@ def test_settings_that_do_not_go_together_are_a_row_of_their_scenario_and_versio
 
 
 def test_rows_of_all_processes_are_those_of_one() -> None:
-    asked = CampaignAsked(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
+    asked = CampaignOptions(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
     here = {row.number: row.outcome for row in play_runs(asked, range(4), processes=1)}
     there = {row.number: row.outcome for row in play_runs(asked, range(4), processes=2)}
     assert here == there and len(here) == 4

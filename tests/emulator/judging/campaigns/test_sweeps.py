@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.campaigns.playing import CampaignAsked, CampaignWorker, check_cells
+from emulator.judging.campaigns.campaign_runs import CampaignOptions, CampaignWorker, check_cells
 from emulator.judging.campaigns.space import Axis, Space, UnusableSpace
 from emulator.judging.campaigns.sweeps import find_sweep, measure_named, shipped, sweep_of, values_in
-from emulator.runs.sources import catalogue
+from emulator.runs.scenario_sources import catalogue
 from emulator.scenario.document import ScenarioErrors
 from emulator.scenario.parameters import UnusableParameter
-from emulator.settings.registry import UnusableSetting
+from emulator.settings.setting_registry import UnusableSetting
 from protocol.versions import UnknownVersion
 
 
@@ -80,7 +80,7 @@ def test_a_value_in_a_file_is_what_it_is_whatever_its_quotes(tmp_path: Path, val
 def test_every_sweep_that_comes_with_faultline_can_be_played(name: str) -> None:
     sweep = find_sweep(name)
     assert sweep is not None and sweep.title and sweep.space.scenario in catalogue()
-    assert check_cells(CampaignAsked(sweep.space)).scenario.id == sweep.space.scenario
+    assert check_cells(CampaignOptions(sweep.space)).scenario.id == sweep.space.scenario
 
 
 def test_a_sweep_of_ones_own_is_a_file(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_impossible_settings_are_told_before_anything_is_played(
 ) -> None:
     """Also where there are too many cells to look at each."""
     for most in (100, 0):
-        monkeypatch.setattr("emulator.judging.campaigns.playing.CELLS_CHECKED_MAX", most)
+        monkeypatch.setattr("emulator.judging.campaigns.campaign_runs.CELLS_CHECKED_MAX", most)
         with pytest.raises(error, match=said):
-            check_cells(CampaignAsked(Space(scenario="az-isolated-leader", axes=axes)))
+            check_cells(CampaignOptions(Space(scenario="az-isolated-leader", axes=axes)))
 
 
 def test_of_many_cells_each_value_is_looked_at_in_each_version() -> None:
@@ -145,5 +145,5 @@ def test_of_many_cells_each_value_is_looked_at_in_each_version() -> None:
 
 def test_what_two_settings_say_together_is_a_row() -> None:
     """One that no run stands behind, if it was not found before."""
-    row = CampaignWorker(CampaignAsked(Space(scenario="az-isolated-leader", axes=AXES))).play(2)  # 2.6 with x
+    row = CampaignWorker(CampaignOptions(Space(scenario="az-isolated-leader", axes=AXES))).play(2)  # 2.6 with x
     assert row.error.startswith("min.insync.replicas") and row.code == 2 and not row.judged

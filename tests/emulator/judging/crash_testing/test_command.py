@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from benchmarks import kill_anywhere
-from emulator.judging.crash_testing.plan import drawn
-from emulator.judging.crash_testing.play import play_death
-from emulator.judging.crash_testing.seeds import DeathResult, DeathsAsked, play_seed
+from emulator.judging.crash_testing.crash_plan import drawn
+from emulator.judging.crash_testing.crash_run import play_death
+from emulator.judging.crash_testing.crash_seeds import DeathResult, DeathsOptions, play_seed
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_run_that_failed_is_told_with_what_plays_it_again(
     def broken(plan: object) -> None:
         raise AssertionError("the log has a hole")
 
-    monkeypatch.setattr("emulator.judging.crash_testing.seeds.play_death", broken)
+    monkeypatch.setattr("emulator.judging.crash_testing.crash_seeds.play_death", broken)
     assert kill_anywhere.main(["--runs", "1", "--first", "5", "--scenario", "follower-crash"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"seed 5: {drawn(5, ('follower-crash',)).text}"
@@ -67,7 +67,7 @@ def test_rules_are_counted_by_runs() -> None:
 
 
 def test_a_result_tells_what_the_run_was() -> None:
-    plan = DeathsAsked(("follower-crash",)).plan(2)
+    plan = DeathsOptions(("follower-crash",)).plan(2)
     result, died = play_seed(plan), play_death(plan)
     assert (result.deaths, result.simulated_s) == (died.attendant.deaths, round(died.world.now_ms / 1000, 3))
     assert result.settled_s == round(died.settled_ms / 1000, 3) and result.good
@@ -76,7 +76,7 @@ def test_a_result_tells_what_the_run_was() -> None:
 def test_an_interrupt_sums_up_what_was_played(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(make: object, asked: DeathsAsked, seeds: range) -> Iterator[DeathResult]:
+    def interrupted(make: object, asked: DeathsOptions, seeds: range) -> Iterator[DeathResult]:
         yield DeathResult(seed=seeds[0], plan=asked.plan(seeds[0]), deaths=1)
         raise KeyboardInterrupt
 

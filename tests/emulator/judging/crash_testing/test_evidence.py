@@ -5,10 +5,10 @@ from types import ModuleType
 
 import pytest
 
-from emulator.judging.crash_testing import evidence, historian, network_judge, unclean
-from emulator.judging.crash_testing.evidence import WANTED, recoveries_of, truth_left
-from emulator.judging.crash_testing.historian import HISTORIC, Happened, history_of
-from emulator.judging.crash_testing.network import Left
+from emulator.judging.crash_testing import crash_evidence, history_builder, network_judge, unclean
+from emulator.judging.crash_testing.crash_evidence import WANTED, recoveries_of, truth_left
+from emulator.judging.crash_testing.crash_network import Left
+from emulator.judging.crash_testing.history_builder import HISTORIC, Happened, history_of
 from emulator.judging.crash_testing.recoveries import DiskLost
 from emulator.judging.oracle.truth import Batch
 from emulator.topology import three_azs
@@ -37,8 +37,8 @@ def looked_at(*modules: ModuleType) -> set[type[Event]]:
 
 def test_no_event_that_is_looked_at_is_left_in_the_files() -> None:
     """What is not read never happened to the judge of a network run, while a simulated one's sees it."""
-    assert set(HISTORIC) == looked_at(historian, unclean)
-    assert set(WANTED) == looked_at(historian, unclean, evidence, network_judge)
+    assert set(HISTORIC) == looked_at(history_builder, unclean)
+    assert set(WANTED) == looked_at(history_builder, unclean, crash_evidence, network_judge)
 
 
 def second_life(*events: Event) -> list[Happened]:
@@ -62,7 +62,7 @@ def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> 
 
 def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Semantics 4.5: what was written before it was removed is gone on request; epochs and offsets begin anew."""
-    monkeypatch.setattr(evidence, "with_files", lambda *_: None)
+    monkeypatch.setattr(crash_evidence, "with_files", lambda *_: None)
 
     def wrote(number: int, digest: int) -> tuple[Event, Event]:
         name = f"client-0.1:{number}"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from emulator.judging.crash_testing.fates import Fates
-from emulator.judging.crash_testing.history import Followed, Led, LostTail, Stated, Written
-from emulator.judging.crash_testing.plan import resolved_for
+from emulator.judging.crash_testing.crash_plan import resolved_for
+from emulator.judging.crash_testing.crash_rules import gates_of
+from emulator.judging.crash_testing.loss_explanation import Fates
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.rules import gates_of
+from emulator.judging.crash_testing.run_history import Followed, Led, LostTail, Stated, Written
 from tests.emulator.judging.crash_testing.traces import COPIED, TOPIC_PARTITION, C, committed, stated
 
 

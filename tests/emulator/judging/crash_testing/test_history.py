@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from emulator.judging.crash_testing.historian import history_of
-from emulator.judging.crash_testing.history import (
+from emulator.judging.crash_testing.history_builder import history_of
+from emulator.judging.crash_testing.run_history import (
     UNSEEN,
     UNTOLD,
     Copied,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.crash_testing.mortal import tell, watch
+from emulator.judging.crash_testing.crash_process import tell, watch
 from emulator.storage.disk import DiskFiles
 
 

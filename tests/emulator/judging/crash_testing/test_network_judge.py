@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from emulator.judging.crash_testing.network import DiedOver
+from emulator.judging.crash_testing.crash_network import DiedOver
+from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
 from emulator.judging.crash_testing.network_judge import judge_network_death
-from emulator.judging.crash_testing.plan import Plan, resolved_for
 from emulator.judging.crash_testing.stuck import UNREGISTERED
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator.judging.crash_testing.history import UNSEEN, Cut, Followed, History, Led, Settled, Unseen, Written
-from emulator.judging.crash_testing.promises import Broken
+from emulator.judging.crash_testing.crash_promises import Broken
+from emulator.judging.crash_testing.run_history import UNSEEN, Cut, Followed, History, Led, Settled, Unseen, Written
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 OWN = Written(4, 0, 1, 2, 2, 7, 1)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator.judging.crash_testing.history import Cut, Followed, History, Led, Settled, Written
-from emulator.judging.crash_testing.promises import Broken
+from emulator.judging.crash_testing.crash_promises import Broken
+from emulator.judging.crash_testing.run_history import Cut, Followed, History, Led, Settled, Written
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 X = Written(4, 0, 0, 2, 3, 7)

@@ -1,8 +1,15 @@
 """Plans of death: drawn from the seed alone, and over everything that can die."""
 
-from emulator.judging.crash_testing.plan import drawn, mortal_scenarios, mortals, scenario_of, step_count, stop_drawn
-from emulator.judging.crash_testing.seeds import DeathsAsked, replay_command
-from emulator.scenario import model as m
+from emulator.judging.crash_testing.crash_plan import (
+    drawn,
+    mortal_scenarios,
+    mortals,
+    scenario_of,
+    step_count,
+    stop_drawn,
+)
+from emulator.judging.crash_testing.crash_seeds import DeathsOptions, replay_command
+from emulator.scenario import scenario_model as m
 
 SEEDS = range(1, 4_000)
 SEEDS_EACH = range(1, 100)
@@ -54,7 +61,7 @@ def test_plans_can_be_drawn_of_some_scenarios_and_versions_alone() -> None:
 
 
 def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:
-    asked = DeathsAsked(("leader-crash",), ("2.8",))
+    asked = DeathsOptions(("leader-crash",), ("2.8",))
     assert replay_command(asked, 7) == (
         "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --scenario leader-crash --kafka-version 2.8"
     )
@@ -72,5 +79,5 @@ def test_orderly_stops_are_of_every_scenario_and_broker_and_say_so() -> None:
 
 
 def test_an_orderly_stop_is_played_again_by_its_own_option() -> None:
-    command = replay_command(DeathsAsked((), (), orderly=True), 7)
+    command = replay_command(DeathsOptions((), (), orderly=True), 7)
     assert command == "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --orderly"

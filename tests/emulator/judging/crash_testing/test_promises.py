@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.judging.crash_testing.historian import history_of
-from emulator.judging.crash_testing.history import History, Stated
-from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.crash_promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.history_builder import history_of
 from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.oracle.beliefs import Belief
+from emulator.judging.crash_testing.run_history import History, Stated
+from emulator.judging.oracle.leader_view import Belief
 from emulator.judging.oracle.truth import Batch, Truth
 from protocol.events import ZnodeChanged
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch

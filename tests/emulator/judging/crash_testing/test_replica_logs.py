@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.crash_testing.history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
-from emulator.judging.crash_testing.judge import lost_tails
-from emulator.judging.crash_testing.plan import resolved_for
+from emulator.judging.crash_testing.crash_judge import lost_tails
+from emulator.judging.crash_testing.crash_plan import resolved_for
+from emulator.judging.crash_testing.crash_rules import gates_of
 from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.rules import gates_of
+from emulator.judging.crash_testing.run_history import UNSEEN, UNTOLD, Cut, History, LostTail, Unseen, Written
 from emulator.judging.oracle.truth import Batch
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION
 

@@ -2,8 +2,14 @@
 
 import pytest
 
-from emulator.judging.crash_testing.fates import Fates
-from emulator.judging.crash_testing.history import (
+from emulator.judging.crash_testing.crash_plan import resolved_for
+from emulator.judging.crash_testing.crash_promises import Broken, broken_promises, broken_recoveries
+from emulator.judging.crash_testing.crash_rules import EMPTY_EPOCH, EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
+from emulator.judging.crash_testing.idempotence import idempotent_writes
+from emulator.judging.crash_testing.loss_explanation import Fates
+from emulator.judging.crash_testing.recoveries import Recovery
+from emulator.judging.crash_testing.replica_logs import ReplicaLogs
+from emulator.judging.crash_testing.run_history import (
     UNSEEN,
     UNTOLD,
     Assigned,
@@ -19,15 +25,9 @@ from emulator.judging.crash_testing.history import (
     Unseen,
     Written,
 )
-from emulator.judging.crash_testing.idempotence import idempotent_writes
-from emulator.judging.crash_testing.plan import resolved_for
-from emulator.judging.crash_testing.promises import Broken, broken_promises, broken_recoveries
-from emulator.judging.crash_testing.recoveries import Recovery
-from emulator.judging.crash_testing.replica_logs import ReplicaLogs
-from emulator.judging.crash_testing.rules import EMPTY_EPOCH, EMPTY_EPOCH_ON_FETCH, LEFT_BEHIND, gates_of
-from emulator.judging.oracle.offices import Office, StepBack
+from emulator.judging.oracle.controller_terms import Office, StepBack
 from emulator.judging.oracle.truth import Batch, Truth, Write
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from tests.emulator.judging.crash_testing.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated
 
 ACKS_1 = Broken("lost", "", TOPIC_PARTITION, 2, 1, "c", digest=7)

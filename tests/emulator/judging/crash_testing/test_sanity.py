@@ -2,9 +2,9 @@
 
 from benchmarks.judge_mutants import mutant_named
 from benchmarks.mutants import applied
-from emulator.judging.crash_testing.seeds import DeathsAsked, play_seed
+from emulator.judging.crash_testing.crash_seeds import DeathsOptions, play_seed
 
-PLAN = DeathsAsked(("min-insync",), ("2.8",)).plan(1)
+PLAN = DeathsOptions(("min-insync",), ("2.8",)).plan(1)
 FORGETS = mutant_named("parked-and-forgotten")
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.judging.crash_testing.history import Followed, History, Led, Office, Settled, Stated, Stopped
-from emulator.judging.crash_testing.rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
-from emulator.judging.crash_testing.settled import Unsettled
+from emulator.judging.crash_testing.crash_rules import BEHIND_ITS_SUCCESSOR, EMPTY_EPOCH
+from emulator.judging.crash_testing.run_history import Followed, History, Led, Office, Settled, Stated, Stopped
+from emulator.judging.crash_testing.settled_state import Unsettled
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, still, unseen
 from emulator.judging.crash_testing.stuck import (
     decided_behind,

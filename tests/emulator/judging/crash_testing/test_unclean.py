@@ -2,12 +2,12 @@
 
 import pytest
 
-from emulator.judging.crash_testing.historian import history_of
-from emulator.judging.crash_testing.history import Led
-from emulator.judging.crash_testing.plan import drawn, resolved_for
-from emulator.judging.crash_testing.promises import Broken
-from emulator.judging.crash_testing.rules import Rules
-from emulator.judging.crash_testing.seeds import play_seed
+from emulator.judging.crash_testing.crash_plan import drawn, resolved_for
+from emulator.judging.crash_testing.crash_promises import Broken
+from emulator.judging.crash_testing.crash_rules import Rules
+from emulator.judging.crash_testing.crash_seeds import play_seed
+from emulator.judging.crash_testing.history_builder import history_of
+from emulator.judging.crash_testing.run_history import Led
 from emulator.judging.crash_testing.unclean import UNCLEAN, UncleanElections, UncleanSettings
 from protocol.events import BrokerConfigured, Event, NodeStarted, ZnodeChanged
 from protocol.znodes import encode_config, topic_config_path

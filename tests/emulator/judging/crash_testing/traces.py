@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from emulator.judging.crash_testing.history import High, History, Stated, Written
-from emulator.judging.crash_testing.plan import resolved_for
-from emulator.judging.crash_testing.promises import Broken
-from emulator.judging.crash_testing.rules import Rules
-from emulator.scenario import model as m
+from emulator.judging.crash_testing.crash_plan import resolved_for
+from emulator.judging.crash_testing.crash_promises import Broken
+from emulator.judging.crash_testing.crash_rules import Rules
+from emulator.judging.crash_testing.run_history import High, History, Stated, Written
+from emulator.scenario import scenario_model as m
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership
 from tests.ids import brokers

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.fuzzing.files import read
-from emulator.judging.fuzzing.trial import NO_RULE, tried
+from emulator.judging.fuzzing.execute import NO_RULE, tried
+from emulator.judging.fuzzing.finding_files import read
 
 FOUND = Path(__file__).parent / "found"
 STEPS_MAX = 12

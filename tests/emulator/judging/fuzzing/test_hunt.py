@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from emulator.judging.fuzzing.draws import drawn
-from emulator.judging.fuzzing.files import read, readable
-from emulator.judging.fuzzing.hunt import GENERATION, Drawer, Ended, Find, FuzzAsked, Hunt, Kept, hunted, small
-from emulator.judging.fuzzing.trial import Broken, Trial, tried
+from emulator.judging.fuzzing.execute import Broken, Trial, tried
+from emulator.judging.fuzzing.finding_files import read, readable
+from emulator.judging.fuzzing.fuzz_search import GENERATION, Drawer, Ended, Find, Hunt, HuntOptions, Kept, hunted, small
+from emulator.judging.fuzzing.generator import drawn
 from emulator.judging.judged import play_and_judge
 from emulator.runs.resolve import resolve
-from emulator.scenario.model import Pause
+from emulator.scenario.scenario_model import Pause
 
-OLD = FuzzAsked("0.10.2")
+OLD = HuntOptions("0.10.2")
 STEPS_MAX = 12
 EXITS = 51
 """A run that shows KAFKA-3410 in 0.10.2, of seed 1."""
@@ -49,7 +49,7 @@ def test_a_bug_of_ours_is_a_find_and_made_small(monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object) -> None:
         raise AssertionError("broker-0 is alive")
 
-    monkeypatch.setattr("emulator.judging.fuzzing.trial.truth_of", broken)
+    monkeypatch.setattr("emulator.judging.fuzzing.execute.truth_of", broken)
     hunt = Hunt()
     (find,) = hunt.add(Ended(0, tried(scenario, 0)), scenario)
     assert hunt.bugs == {"0": "AssertionError: broker-0 is alive"}
@@ -98,7 +98,7 @@ def test_whoever_plays_a_find_again_sees_it() -> None:
 @pytest.mark.slow
 def test_a_find_is_not_made_so_small_that_brokers_have_to_be_started_again() -> None:
     """A hunt does so with those that came back before their sessions had expired, `faultline run` does not."""
-    asked = FuzzAsked("2.0.0", seed=3)
+    asked = HuntOptions("2.0.0", seed=3)
     scenario = asked.scenario(51)
     (broken,) = (one for one in tried(scenario, 51).broken if one.what == "lost")
     least = small(Find(broken.what, broken.rule, broken.text, 51, readable(scenario)), 120)

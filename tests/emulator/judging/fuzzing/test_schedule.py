@@ -4,13 +4,13 @@ import random
 
 import pytest
 
-from emulator.faults.machines import SlowDisk
-from emulator.judging.fuzzing.draws import BEGIN_S, SETTLE_S, mend
-from emulator.judging.fuzzing.faults import SELDOM, USUAL
+from emulator.faults.machine_fault_kinds import SlowDisk
+from emulator.judging.fuzzing.fault_generator import SELDOM, USUAL
+from emulator.judging.fuzzing.fault_sequences import SEQUENCES
+from emulator.judging.fuzzing.generator import BEGIN_S, SETTLE_S, mend
 from emulator.judging.fuzzing.mutation import mutated, parted
 from emulator.judging.fuzzing.schedule import RETURN_S, Cluster, Schedule
-from emulator.judging.fuzzing.sequences import SEQUENCES
-from emulator.scenario import model as m
+from emulator.scenario import scenario_model as m
 from protocol.ids import BrokerId
 
 BROKERS = ("broker-1", "broker-0", "broker-2", "broker-3")

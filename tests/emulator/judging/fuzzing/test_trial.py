@@ -4,8 +4,8 @@ import pytest
 
 from benchmarks.judge_mutants import mutant_named
 from benchmarks.mutants import applied
-from emulator.judging.fuzzing.draws import SETTLE_S, drawn, settle_s
-from emulator.judging.fuzzing.trial import NO_RULE, tried
+from emulator.judging.fuzzing.execute import NO_RULE, tried
+from emulator.judging.fuzzing.generator import SETTLE_S, drawn, settle_s
 
 NUMBER = 5
 """Of seed 1: replicas may lag for 10 s, so that there is peace for long enough."""

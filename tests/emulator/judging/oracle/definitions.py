@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from math import inf
 
-from emulator.judging.oracle.beliefs import Belief
 from emulator.judging.oracle.committed_state import State
+from emulator.judging.oracle.controller_terms import Office
+from emulator.judging.oracle.leader_view import Belief
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
-from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.log_extent import plain_topic
 from emulator.judging.oracle.truth import OfGroup, Truth, Write
-from emulator.judging.oracle.written import plain_topic
 from emulator.machines.client.kept_operations import Read
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition

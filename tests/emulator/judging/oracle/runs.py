@@ -4,7 +4,7 @@ from emulator.judging.judged import play_and_judge
 from emulator.judging.oracle.probe import Probe
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.simulated import Played, play
-from emulator.runs.verdict import Verdict
+from emulator.runs.verdict_file import Verdict
 from emulator.scenario.load import load_scenario
 
 STEPS = """

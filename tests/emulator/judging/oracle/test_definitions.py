@@ -5,17 +5,17 @@ from typing import TypeVar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.judging.oracle import offices, promises, reads
+from emulator.judging.oracle import controller_terms, promise_registry, read_promises
 from emulator.judging.oracle import unseen as quick
 from emulator.judging.oracle.batch_index import BatchIndex
-from emulator.judging.oracle.beliefs import Belief, Forgotten
-from emulator.judging.oracle.committed import Committed
+from emulator.judging.oracle.committed_records import Committed
 from emulator.judging.oracle.committed_state import State
+from emulator.judging.oracle.controller_terms import Office
 from emulator.judging.oracle.final_logs import FinalLogs
-from emulator.judging.oracle.groups import committed_offset_regression as quick_regression
-from emulator.judging.oracle.offices import Office
-from emulator.judging.oracle.peace import Peace
-from emulator.judging.oracle.promises import Allowances
+from emulator.judging.oracle.group_promises import committed_offset_regression as quick_regression
+from emulator.judging.oracle.leader_view import Belief, Forgotten
+from emulator.judging.oracle.promise_registry import Allowances
+from emulator.judging.oracle.quiescence import Peace
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Write
 from emulator.machines.client.kept_operations import Read
 from protocol.ids import TopicPartition
@@ -149,7 +149,7 @@ def test_unseen(
 @given(appended, some(given_reads, 16))
 def test_phantom_read(ever: dict[TopicPartition, set[tuple[int, int, int, int]]], read: list[Given]) -> None:
     truth = Truth(appended=ever, reads=read)
-    found = {(one.topic_partition, one.offset, str(one.details["digest"])) for one in reads.phantom_read(truth)}
+    found = {(one.topic_partition, one.offset, str(one.details["digest"])) for one in read_promises.phantom_read(truth)}
     assert found == phantom_read(truth)
 
 
@@ -170,7 +170,7 @@ def test_allowances(
 def test_acknowledged_below_min_insync(written: list[Write], told: list[Belief]) -> None:
     truth = Truth(writes=written, beliefs=told)
     found: list[Found] = []
-    for one in promises.acknowledged_below_min_insync(truth):
+    for one in promise_registry.acknowledged_below_min_insync(truth):
         operation, node, in_sync = (one.details[key] for key in ("operation", "node", "in_sync"))
         least = one.text.rpartition(" ")[2]
         found.append((one.topic_partition, one.offset, f"{operation} {node} {in_sync} {least}"))
@@ -196,7 +196,7 @@ def test_too_few_copies(
             one.offset,
             f"{one.details['operation']} {one.details['copies']} {one.details['min_insync_replicas']}",
         )
-        for one in promises.too_few_copies(truth)
+        for one in promise_registry.too_few_copies(truth)
     ]
     assert found == list(too_few_copies(truth))
 
@@ -215,7 +215,7 @@ def test_committed_offset_regression(looks: list[OfGroup]) -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(some(led, 12))
 def test_offices_held_at_once(held: list[Office]) -> None:
-    assert list(offices.overlapping(held)) == overlapping(held)
+    assert list(controller_terms.overlapping(held)) == overlapping(held)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -9,7 +9,7 @@ from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.truth import Truth, Waited
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from tests.emulator.judging.oracle.truths import PLACE, batches, found, healthy
 
 

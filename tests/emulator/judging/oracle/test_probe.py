@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.offices import Office
+from emulator.judging.oracle.controller_terms import Office
 from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from protocol.events import ControllerChanged, RoleChanged
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
 from tests.emulator.judging.oracle.runs import RECREATED, small, verdict_of, watched

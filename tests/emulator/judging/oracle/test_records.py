@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.judge import judge_truth
-from emulator.judging.oracle.records import duplicate
+from emulator.judging.oracle.log_extent import Reached
+from emulator.judging.oracle.record_promises import duplicate
 from emulator.judging.oracle.truth import Truth
-from emulator.judging.oracle.written import Reached
 from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, healthy, write
 
 # --- reordered ---

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from controller import elections, state_writes
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.committed import Committed
-from emulator.machines.broker.log import Log
+from emulator.judging.oracle.committed_records import Committed
+from emulator.machines.broker.fetch_reads import Reads
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.reads import Reads
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.client import direct
 from emulator.machines.client.fetched import read_entries
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 from protocol.ids import FIRST_OFFSET, BrokerId, Offset
 from protocol.records.format import iter_headers
 from protocol.znodes import encode_state

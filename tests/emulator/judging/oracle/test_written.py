@@ -2,11 +2,11 @@
 
 import pytest
 
-from emulator.judging.oracle.written import Written
-from emulator.machines.broker.log import Log
+from emulator.judging.oracle.log_extent import Written
 from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.segment import RECENT_MAX
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch, created_log
 

@@ -1,12 +1,12 @@
 """Truths written by hand, and what is found in them."""
 
 from emulator.judging.oracle.anomalies import ANOMALIES
-from emulator.judging.oracle.beliefs import Belief
 from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.offices import Office
-from emulator.judging.oracle.peace import Peace
+from emulator.judging.oracle.controller_terms import Office
+from emulator.judging.oracle.leader_view import Belief
+from emulator.judging.oracle.log_extent import Reached
+from emulator.judging.oracle.quiescence import Peace
 from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Waited, Write
-from emulator.judging.oracle.written import Reached
 from emulator.machines.client.kept_operations import Read
 from protocol.ids import NO_BROKER, LeaderEpoch, Offset
 

@@ -1,8 +1,8 @@
 """The session service as a broker sees it: a dictionary that can be put out of reach."""
 
-from emulator.machines.broker.context import SessionDone
+from emulator.machines.broker.broker_context import SessionDone
 from protocol.machine import Now
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     GetChildren,
     GetData,

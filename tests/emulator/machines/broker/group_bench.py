@@ -20,7 +20,7 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from protocol.messages.replication import FetchPartition, FetchRequest
+from protocol.messages.replication_messages import FetchPartition, FetchRequest
 from protocol.records.offset_commits import OFFSETS_TOPIC
 from tests.emulator.machines.broker.harness import T0, Bench, state
 

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from emulator.machines.broker.broker import Broker
-from emulator.machines.broker.context import BrokerContext
-from emulator.machines.broker.log import Log
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import StorageError
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.events import Event
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.machine import (
@@ -36,15 +36,15 @@ from protocol.machine import (
     TimerFired,
     TimerKey,
 )
-from protocol.messages.base import Message
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     BrokerEndpoint,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     PartitionState,
     UpdateMetadataRequest,
 )
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -54,7 +54,7 @@ from protocol.messages.replication import (
     ProduceResponse,
     ProduceResult,
 )
-from protocol.messages.session import SessionError, SessionResponse
+from protocol.messages.session_messages import SessionError, SessionResponse
 from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import encode

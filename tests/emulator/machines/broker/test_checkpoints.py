@@ -10,11 +10,11 @@ from emulator.storage.log_directory import (
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LogDirFailed, LogLoaded
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, ControllerEpoch
-from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
+from protocol.messages.leadership_messages import StoppedPartition, StopReplicaRequest
 from tests.emulator.machines.broker.harness import T0, Bench, state
 
 

@@ -6,7 +6,7 @@ from emulator.storage.files import DiskFailed
 from emulator.storage.log_directory import CLEAN_SHUTDOWN
 from protocol.events import LogLoaded
 from protocol.ids import Offset
-from protocol.messages.replication import ProducePartition, ProduceRequest
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest
 from tests.emulator.machines.broker.harness import Bench, batch, state
 
 DIRECTORIES = ("d0", "d1", "d2", "d3")

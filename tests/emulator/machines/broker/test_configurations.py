@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.events import TopicConfigured
-from protocol.messages.session import GetChildren
+from protocol.messages.session_messages import GetChildren
 from protocol.versions import LADDER, gates_for
 from protocol.znodes import (
     CONFIG_CHANGES,

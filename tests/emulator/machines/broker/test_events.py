@@ -2,22 +2,22 @@
 
 import pytest
 
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import (
     EpochAnswered,
     FetcherChanged,
     FetchOffsetReset,
     FetchOutOfRange,
-    IsrChangeAsked,
+    IsrChangeRequested,
     LeaderAndIsrIgnored,
     LeaderEpochBegan,
     LogLoaded,
     RoleChanged,
 )
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
-from protocol.messages.leadership import PartitionState
-from protocol.messages.replication import DivergingEpoch
+from protocol.messages.leadership_messages import PartitionState
+from protocol.messages.replication_messages import DivergingEpoch
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.emulator.machines.broker.test_fetcher import epoch_ends, fetched, follower, listed
 from tests.ids import brokers
@@ -112,7 +112,7 @@ def test_a_shrink_tells_how_far_behind_they_are() -> None:
     bench.fetch(0, replica=2)
     bench.produce("b")
     bench.advance(15_000.0)
-    (asked,) = bench.events(IsrChangeAsked)
+    (asked,) = bench.events(IsrChangeRequested)
     assert (asked.was, asked.now, asked.high_watermark, asked.log_end) == ("0,1,2", "0", 0, 2)
     assert asked.out_of_sync == "1:1 2:0"
 
@@ -122,7 +122,7 @@ def test_a_growing_isr_has_nobody_out_of_sync() -> None:
     bench.lead(0, isr=(0,))
     bench.produce("a")
     bench.fetch(1, replica=1)
-    (asked,) = bench.events(IsrChangeAsked)
+    (asked,) = bench.events(IsrChangeRequested)
     assert (asked.change, asked.high_watermark, asked.log_end, asked.out_of_sync) == ("expand", 1, 1, "")
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, Offset
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     LATEST_TIMESTAMP,
-    EpochAnswer,
-    EpochQuestion,
+    EpochEnd,
+    EpochRequest,
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -178,7 +178,7 @@ def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> Non
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=epoch)).error == error
     asked = ListOffsetsRequest(BrokerId(1), [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
-    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(3), LeaderEpoch(epoch))])
+    question = OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(3), LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
 
 
@@ -244,11 +244,11 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
     bench.produce("x")
 
     def ends(epoch: int) -> tuple[int, int]:
-        question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(epoch))])
+        question = OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(epoch))])
         asked = bench.ask(question, bench.gates.epoch_request_version)
         answer = bench.answer(asked, OffsetForLeaderEpochResponse)
         (one,) = answer.partitions
-        assert isinstance(one, EpochAnswer)
+        assert isinstance(one, EpochEnd)
         return one.leader_epoch, one.end_offset
 
     known = -1 if version == "0.11" else 2
@@ -263,7 +263,7 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
 def test_kip_101_with_nothing_cached_answers_its_log_end() -> None:
     """Semantics 2.1: q = -1, undefined, but the log end if its own cache is empty too."""
     bench = leader("0.11", records=0)
-    question = OffsetForLeaderEpochRequest([EpochQuestion(*T0, EPOCH_UNKNOWN)])
+    question = OffsetForLeaderEpochRequest([EpochRequest(*T0, EPOCH_UNKNOWN)])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].end_offset == 0
 
 

@@ -6,10 +6,10 @@ from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged, LogTruncated
 from protocol.ids import LeaderEpoch, Offset
 from protocol.machine import Send
-from protocol.messages.base import Message
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     DivergingEpoch,
-    EpochAnswer,
+    EpochEnd,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
@@ -62,7 +62,7 @@ def answer(bench: Bench, message: Message) -> None:
 
 
 def epoch_ends(bench: Bench, epoch: int, end: int, error: int = 0) -> None:
-    answer(bench, OffsetForLeaderEpochResponse([EpochAnswer(*T0, error, LeaderEpoch(epoch), Offset(end))]))
+    answer(bench, OffsetForLeaderEpochResponse([EpochEnd(*T0, error, LeaderEpoch(epoch), Offset(end))]))
 
 
 def fetched(
@@ -435,7 +435,7 @@ def test_a_partition_that_is_removed_while_others_are_asked_about(version: str, 
     bench = two_followed(version)
     source = bench.opened("fetcher")[-1]
     bench.leader_and_isr(state(2, 1, (2, 1), topic_partition=U0))
-    bench.respond(source, OffsetForLeaderEpochResponse([EpochAnswer(*T0, 0, LeaderEpoch(0), Offset(1))]))
+    bench.respond(source, OffsetForLeaderEpochResponse([EpochEnd(*T0, 0, LeaderEpoch(0), Offset(1))]))
     assert (bench.fetching() == "stopped") is ends
     failed = [event.topic for event in bench.events(FetcherChanged) if event.change == "failed"]
     assert failed == (["t"] if ends else [])

@@ -6,9 +6,9 @@ from protocol.errors import ErrorCode
 from protocol.events import FetcherChanged
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, ControllerEpoch, Offset
 from protocol.machine import Close
-from protocol.messages.leadership import StoppedPartition, StopReplicaRequest, StopReplicaResponse
-from protocol.messages.replication import (
-    EpochAnswer,
+from protocol.messages.leadership_messages import StoppedPartition, StopReplicaRequest, StopReplicaResponse
+from protocol.messages.replication_messages import (
+    EpochEnd,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
@@ -18,7 +18,7 @@ from protocol.messages.replication import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from protocol.messages.session import GetData
+from protocol.messages.session_messages import GetData
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 T1 = ("t", 1)
@@ -36,7 +36,7 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
         bench.respond(
             connection,
             OffsetForLeaderEpochResponse(
-                [EpochAnswer(*topic_partition, 0, EPOCH_UNKNOWN, NO_OFFSET) for topic_partition in (T0, T1)]
+                [EpochEnd(*topic_partition, 0, EPOCH_UNKNOWN, NO_OFFSET) for topic_partition in (T0, T1)]
             ),
         )
     results = [FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE), FetchedPartition(*T1)]
@@ -52,7 +52,7 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
     order = bench.leader_and_isr(state(0, 1, topic_partition=T1))
     other = bench.update_metadata()
     assert bench.answers(order) == [] and bench.answers(other) == []
-    assert [one.waits_for for one in bench.context.threads.who_waits()] == [
+    assert [one.waits_for for one in bench.context.threads.waiting_tasks()] == [
         "the fetcher from broker-1",
         "its turn among the controller's orders",
     ]
@@ -113,7 +113,7 @@ def follows_three(version: str) -> tuple[Bench, int]:
     (connection,) = bench.opened("fetcher")
     bench.establish(connection)
     if isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest):
-        bench.respond(connection, OffsetForLeaderEpochResponse([EpochAnswer(*one) for one in three]))
+        bench.respond(connection, OffsetForLeaderEpochResponse([EpochEnd(*one) for one in three]))
     return bench, connection
 
 

@@ -21,8 +21,8 @@ from protocol.messages.groups import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
-from protocol.messages.leadership import PartitionError, StoppedPartition, StopReplicaRequest
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import PartitionError, StoppedPartition, StopReplicaRequest
+from protocol.messages.replication_messages import (
     FetchPartition,
     FetchRequest,
     ProducePartition,

@@ -4,7 +4,6 @@ import msgspec
 import pytest
 
 from protocol.errors import ErrorCode as E
-from protocol.messages.base import Message
 from protocol.messages.membership import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -15,6 +14,7 @@ from protocol.messages.membership import (
     MemberAssignment,
     SyncGroupRequest,
 )
+from protocol.messages.message_base import Message
 from tests.emulator.machines.broker.group_bench import DELAY_MS, OFFSETS, REBALANCE_MS, SESSION_MS, Group
 from tests.emulator.machines.broker.harness import state
 

@@ -6,10 +6,10 @@ import pytest
 
 from emulator.machines.broker.remote_replica import LONG_AGO_MS, RemoteReplica
 from protocol.errors import ErrorCode
-from protocol.events import IsrChangeAsked
+from protocol.events import IsrChangeRequested
 from protocol.ids import BrokerId, Offset
-from protocol.messages.leadership import AlterIsrRequest
-from protocol.messages.replication import ProducePartition, ProduceRequest
+from protocol.messages.leadership_messages import AlterIsrRequest
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest
 from tests.emulator.machines.broker.harness import Bench, batch, state
 
 DIRECT = ("0.8.2", "0.10.2", "0.11", "1.1", "2.0.0", "2.0.1", "2.3", "2.4", "2.6")
@@ -30,7 +30,7 @@ def leader(version: str, *, isr: tuple[int, ...] = (0, 1, 2), records: int = 2, 
 
 
 def asked(bench: Bench) -> list[tuple[str, str, str]]:
-    return [(event.change, event.was, event.now) for event in bench.events(IsrChangeAsked)]
+    return [(event.change, event.was, event.now) for event in bench.events(IsrChangeRequested)]
 
 
 # --- what a fetch says of the follower (1.2) ---

@@ -6,8 +6,8 @@ from emulator.machines.broker.controller_channel import LOOK_AGAIN_MS, RETRY_MS
 from protocol.errors import ErrorCode
 from protocol.events import IsrChangeEnded
 from protocol.ids import BrokerId, LeaderEpoch, Offset
-from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
-from protocol.messages.replication import FetchPartition, FetchRequest
+from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChange, IsrChanged
+from protocol.messages.replication_messages import FetchPartition, FetchRequest
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.ids import brokers
 

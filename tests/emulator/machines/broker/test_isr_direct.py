@@ -4,7 +4,7 @@ import pytest
 
 from protocol.events import IsrChangeEnded, PartitionBlocked
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
-from protocol.messages.session import SetData
+from protocol.messages.session_messages import SetData
 from protocol.znodes import Leadership, decode_partitions, decode_state, encode_state
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 from tests.ids import brokers

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.events import FetcherChanged
 from protocol.ids import BrokerId, LeaderEpoch, Offset
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,

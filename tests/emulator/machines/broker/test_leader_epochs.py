@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from emulator.machines.broker.leader_epochs import UNDEFINED, LeaderEpochCache
 from emulator.storage.checkpoints import parse_leader_epochs
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
 from protocol.versions import gates_for
 

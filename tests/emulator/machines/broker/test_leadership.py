@@ -15,7 +15,7 @@ from protocol.events import (
 )
 from protocol.ids import EPOCH_DURING_DELETE, EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import IgnoredReason
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     LeaderAndIsrResponse,
     StoppedPartition,
     StopReplicaRequest,

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.replica_log import Log
 from emulator.storage.files import DiskFull
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import encode, iter_headers, read_records
 from protocol.versions import gates_for

@@ -12,20 +12,20 @@ from emulator.storage.log_directory import (
     META_PROPERTIES,
     RECOVERY_POINTS,
 )
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.events import LeaderAndIsrIgnored, LogDirFailed, LogLoaded
 from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, LeaderEpoch, Offset, TopicPartition
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     LeaderAndIsrResponse,
     PartitionState,
     StoppedPartition,
     StopReplicaRequest,
     StopReplicaResponse,
 )
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
-    EpochQuestion,
+    EpochRequest,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -193,7 +193,7 @@ def test_every_question_about_an_offline_partition_gets_a_storage_error() -> Non
     assert (first.error, second.error, bool(second.records)) == (ErrorCode.KAFKA_STORAGE_ERROR, 0, True)
     listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T[2], -1)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T[2], LeaderEpoch(0))]))
+    asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T[2], LeaderEpoch(0))]))
     assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
 
 

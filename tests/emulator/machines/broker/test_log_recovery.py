@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.log_settings import LogSettings
-from emulator.storage.memory import MemoryFiles
+from emulator.machines.broker.replica_log import Log
+from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header

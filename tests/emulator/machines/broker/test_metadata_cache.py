@@ -5,7 +5,7 @@ import pytest
 from protocol.errors import ErrorCode
 from protocol.events import MetadataChanged
 from protocol.ids import NO_BROKER, BrokerId, ControllerEpoch
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     BrokerEndpoint,
     LeaderAndIsrRequest,
     MetadataObserved,

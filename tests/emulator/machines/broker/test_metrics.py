@@ -2,11 +2,11 @@
 
 import pytest
 
-from emulator.machines.broker.metrics import broker_metrics
+from emulator.machines.broker.broker_metrics import broker_metrics
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, LeaderEpoch, Offset
-from protocol.messages.leadership import AlterIsrRequest, AlterIsrResponse, IsrChanged
-from protocol.messages.replication import FetchedPartition, FetchResponse
+from protocol.messages.leadership_messages import AlterIsrRequest, AlterIsrResponse, IsrChanged
+from protocol.messages.replication_messages import FetchedPartition, FetchResponse
 from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 
 LAG_MS = 10_000

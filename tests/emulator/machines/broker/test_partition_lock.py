@@ -74,7 +74,7 @@ def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed:
     all_of_them.threads.go_on()
     assert sorted(all_of_them.done) == sorted(names)
     assert (all_of_them.lock.waiting, all_of_them.lock.is_free()) == (0, True)
-    assert all_of_them.threads.who_waits() == []
+    assert all_of_them.threads.waiting_tasks() == []
 
 
 def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who_writes() -> None:
@@ -116,7 +116,7 @@ def test_what_waits_says_what_for_and_since_when() -> None:
     lock.hold()
     threads.start("request-handler", "Produce", lock.reading())
     now_ms = 9.0
-    (waiting,) = threads.who_waits()
+    (waiting,) = threads.waiting_tasks()
     assert (waiting.who, waiting.does, waiting.waits_for, waiting.since_ms) == (
         "request-handler",
         "Produce",

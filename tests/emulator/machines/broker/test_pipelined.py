@@ -8,10 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from emulator.machines.broker.requests import PIPELINED_MAX
+from emulator.machines.broker.request_channel import PIPELINED_MAX
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.machine import Send
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     FindCoordinatorRequest,
     GroupPartition,
@@ -19,7 +18,7 @@ from protocol.messages.groups import (
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     AlterIsrRequest,
     AlterIsrResponse,
     BrokerEndpoint,
@@ -27,9 +26,10 @@ from protocol.messages.leadership import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from protocol.messages.replication import (
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
-    EpochQuestion,
+    EpochRequest,
     FetchPartition,
     FetchRequest,
     InitProducerIdRequest,
@@ -54,7 +54,7 @@ KINDS: dict[str, Callable[[], Message]] = {
     ),
     "metadata": MetadataRequest,
     "list offsets": lambda: ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)]),
-    "epoch ends": lambda: OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))]),
+    "epoch ends": lambda: OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))]),
     "producer id": InitProducerIdRequest,
     "find coordinator": lambda: FindCoordinatorRequest("g"),
     "offset fetch": lambda: OffsetFetchRequest("g", [GroupPartition(*T0)]),
@@ -95,4 +95,4 @@ def test_five_hundred_behind_one_that_is_parked(kind: str, version: str) -> None
             bench.advance(100.0)
     sent = [e.correlation_id for e in bench.effects if isinstance(e, Send) and e.connection == connection]
     assert sent == sorted(sent) and len(set(sent)) == len(sent) == 1 + PIPELINED_MAX
-    assert bench.broker.requests.pipelined == 0 and bench.context.threads.who_waits() == []
+    assert bench.broker.requests.pipelined == 0 and bench.context.threads.waiting_tasks() == []

@@ -6,11 +6,11 @@ from emulator.machines.broker.purgatory import PARKED_MAX
 from protocol.errors import ErrorCode
 from protocol.events import DuplicateAnswered, LeaderEpochBegan
 from protocol.ids import EPOCH_DURING_DELETE, BrokerId, ControllerEpoch, LeaderEpoch
-from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import StoppedPartition, StopReplicaRequest
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     EARLIEST_TIMESTAMP,
-    EpochQuestion,
+    EpochRequest,
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -196,7 +196,7 @@ def test_a_broker_that_is_no_replica(version: str) -> None:
     listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == expected
     if version != "0.8.2":
-        asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))], BrokerId(2)))
+        asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))], BrokerId(2)))
         of_epochs = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if older else ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == of_epochs
 

@@ -5,7 +5,7 @@ import pytest
 from emulator.machines.broker.producer_state import SEQUENCE_BOUND, ProducerState
 from protocol.errors import ErrorCode
 from protocol.ids import Offset
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     FetchedPartition,
     FetchResponse,
     InitProducerIdRequest,

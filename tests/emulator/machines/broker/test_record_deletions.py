@@ -13,11 +13,11 @@ from protocol.messages.administration import (
     DeleteRecordsRequest,
     DeleteRecordsResponse,
 )
-from protocol.messages.leadership import StoppedPartition, StopReplicaRequest
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import StoppedPartition, StopReplicaRequest
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     EARLIEST_TIMESTAMP,
-    EpochAnswer,
+    EpochEnd,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
@@ -250,7 +250,7 @@ def test_an_empty_log_begins_with_the_batch_in_whose_midst_its_leaders_does(vers
     before its log."""
     bench, connection = follower(version)
     if isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest):
-        bench.respond(connection, OffsetForLeaderEpochResponse([EpochAnswer(*T0)]))
+        bench.respond(connection, OffsetForLeaderEpochResponse([EpochEnd(*T0)]))
     out_of_range = FetchedPartition(*T0, ErrorCode.OFFSET_OUT_OF_RANGE, Offset(-1), Offset(-1), None, b"")
     bench.respond(connection, FetchResponse([out_of_range]))
     for offset in (3, 1):  # where its leader's log ends, and where it begins

@@ -7,7 +7,7 @@ import pytest
 from emulator.storage.files import DiskFailed, Files
 from emulator.storage.inspect import read_partition
 from emulator.storage.log_directory import RECOVERY_POINTS
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.events import LogDirFailed, LogLoaded, LogTruncated
 from protocol.ids import LeaderEpoch, Offset
 from protocol.kinds import CutReason

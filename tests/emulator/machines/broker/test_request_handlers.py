@@ -2,11 +2,11 @@
 
 import pytest
 
-from emulator.machines.broker.requests import PIPELINED_MAX
+from emulator.machines.broker.request_channel import PIPELINED_MAX
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
     LeaderAndIsrRequest,
@@ -15,9 +15,9 @@ from protocol.messages.leadership import (
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
-    EpochQuestion,
+    EpochRequest,
     FetchPartition,
     FetchRequest,
     InitProducerIdRequest,
@@ -73,7 +73,7 @@ def waits(bench: Bench, connection: int) -> bool:
 def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
     """Partition.lastOffsetForLeaderEpoch reads under it, in every version that has it."""
     bench = locked(version)
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochQuestion(*T0, LeaderEpoch(0))]), 3)
+    asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))]), 3)
     assert waits(bench, asked)
     bench.session_back()
     (answer,) = bench.answer(asked, OffsetForLeaderEpochResponse).partitions
@@ -177,7 +177,7 @@ def test_an_isr_that_grows_occupies_the_handler_of_the_fetch() -> None:
     bench.sessions.reachable = False
     bench.fetch(0, replica=1)
     assert waits(bench, bench.ask(MetadataRequest()))
-    (waiting,) = bench.context.threads.who_waits()
+    (waiting,) = bench.context.threads.waiting_tasks()
     assert (waiting.does, waiting.waits_for) == ("Fetch", "the session service")
 
 
@@ -197,7 +197,7 @@ def test_orders_of_the_controller_wait_for_their_turn_and_occupy_handlers() -> N
     first = bench.leader_and_isr(state(0, 1))
     second = bench.update_metadata()
     assert waits(bench, first) and waits(bench, second)
-    assert [one.waits_for for one in bench.context.threads.who_waits()] == [
+    assert [one.waits_for for one in bench.context.threads.waiting_tasks()] == [
         "the session service",
         "t-0's lock",
         "its turn among the controller's orders",
@@ -224,7 +224,7 @@ EACH_KIND = (
     ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x"))]),
     FetchRequest(CONSUMER_REPLICA_ID, 0, 1, 1000, [FetchPartition(*T1, Offset(0))]),
     ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T1, -1)]),
-    OffsetForLeaderEpochRequest([EpochQuestion(*T1, LeaderEpoch(0))]),
+    OffsetForLeaderEpochRequest([EpochRequest(*T1, LeaderEpoch(0))]),
     MetadataRequest(),
     InitProducerIdRequest(),
     FindCoordinatorRequest("g"),

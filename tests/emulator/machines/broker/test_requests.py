@@ -1,16 +1,16 @@
 """How requests come in: one at a time per connection, in order, bounded (semantics 1.8, 1.9)."""
 
-from emulator.machines.broker.requests import PIPELINED_MAX
+from emulator.machines.broker.request_channel import PIPELINED_MAX
 from protocol.ids import BrokerId, Offset
 from protocol.machine import ConnectionLost, MessageReceived, Send
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     AlterIsrRequest,
     AlterIsrResponse,
     ControlledShutdownRequest,
     MetadataRequest,
     MetadataResponse,
 )
-from protocol.messages.replication import (
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     FetchPartition,
     FetchRequest,
@@ -19,7 +19,7 @@ from protocol.messages.replication import (
     ProduceRequest,
     ProduceResponse,
 )
-from protocol.messages.session import PingRequest
+from protocol.messages.session_messages import PingRequest
 from tests.emulator.machines.broker.harness import T0, Bench, batch
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker import segment
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
-from emulator.storage.memory import MemoryFiles
+from emulator.machines.broker.replica_log import Log
+from emulator.storage.memory_files import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader

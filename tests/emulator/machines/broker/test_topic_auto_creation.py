@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.errors import ErrorCode as E
-from protocol.messages.leadership import MetadataRequest, MetadataResponse
+from protocol.messages.leadership_messages import MetadataRequest, MetadataResponse
 from tests.emulator.machines.broker.harness import Bench, state
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from emulator.machines.broker.log import Log
 from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.truncation import Cut, cut_for
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.ids import LeaderEpoch, Offset
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch, created_log

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
-from protocol.messages.replication import FetchRequest, FetchResponse
+from protocol.messages.replication_messages import FetchRequest, FetchResponse
 from protocol.versions import LADDER
 from tests.emulator.machines.broker.harness import Bench
 

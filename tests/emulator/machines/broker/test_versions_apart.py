@@ -5,9 +5,9 @@ import pytest
 from protocol.events import RequestNotUnderstood
 from protocol.ids import BrokerId, ControllerEpoch
 from protocol.machine import Close
-from protocol.messages.base import Message
-from protocol.messages.leadership import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from protocol.messages.replication import FetchRequest, OffsetForLeaderEpochRequest
+from protocol.messages.leadership_messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import FetchRequest, OffsetForLeaderEpochRequest
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench
 

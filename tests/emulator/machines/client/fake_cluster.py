@@ -31,7 +31,6 @@ from protocol.machine import (
     TimerFired,
     TimerKey,
 )
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     CommittedPartition,
     FindCoordinatorRequest,
@@ -41,7 +40,7 @@ from protocol.messages.groups import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from protocol.messages.leadership import (
+from protocol.messages.leadership_messages import (
     BrokerEndpoint,
     MetadataRequest,
     MetadataResponse,
@@ -59,8 +58,9 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from protocol.messages.replication import (
-    EpochAnswer,
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
+    EpochEnd,
     FetchedPartition,
     FetchRequest,
     FetchResponse,
@@ -391,7 +391,7 @@ class FakeCluster:
                 answers = []
                 for question in questions:
                     epoch, end = self.partitions[question.topic, question.partition].epoch_end(question.leader_epoch)
-                    answers.append(EpochAnswer(question.topic, question.partition, 0, LeaderEpoch(epoch), Offset(end)))
+                    answers.append(EpochEnd(question.topic, question.partition, 0, LeaderEpoch(epoch), Offset(end)))
                 return OffsetForLeaderEpochResponse(answers)
         raise AssertionError(message)
 

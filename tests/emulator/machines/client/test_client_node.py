@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from emulator.machines.client.client_asker import REQUESTS_MAX, ClientAsker
 from emulator.machines.client.client_node import ClientNode
-from emulator.machines.client.failure import Failure, TooManyAsked
+from emulator.machines.client.client_requests import REQUESTS_MAX, ClientRequests
+from emulator.machines.client.failure import Failure, TooManyClientRequests
 from protocol.framing import decode, encode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import (
@@ -21,7 +21,6 @@ from protocol.machine import (
     Started,
     StopRequested,
 )
-from protocol.messages.base import Message
 from protocol.messages.consuming import (
     ClientCommitRequest,
     ClientCommitResponse,
@@ -29,11 +28,13 @@ from protocol.messages.consuming import (
     ClientCommittedResponse,
     ClientConsumeRequest,
     ClientConsumeResponse,
-    ToldReading,
+    ReadingReport,
 )
 from protocol.messages.groups import GroupPartition
-from protocol.messages.session import PingRequest
-from protocol.messages.workload import (
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import PingRequest
+from protocol.messages.workload_messages import (
+    AttemptReport,
     ClientAttempt,
     ClientFetchRequest,
     ClientFetchResponse,
@@ -41,12 +42,11 @@ from protocol.messages.workload import (
     ClientMetadataResponse,
     ClientProduceRequest,
     ClientProduceResponse,
+    RecordReport,
     StartWorkloadRequest,
     StartWorkloadResponse,
     StopWorkloadRequest,
     StopWorkloadResponse,
-    ToldAttempt,
-    ToldRecord,
     WorkloadReport,
     WorkloadSpec,
 )
@@ -91,9 +91,9 @@ class Bench:
         return self.log.values
 
 
-def attempt(number: int, value: bytes, attempt: int, error: int | str, offset: int | None) -> ToldAttempt:
+def attempt(number: int, value: bytes, attempt: int, error: int | str, offset: int | None) -> AttemptReport:
     at = None if offset is None else Offset(offset)
-    return ToldAttempt(f"client-2.3:{number}", BrokerId(0), value, -1, attempt, error, at)
+    return AttemptReport(f"client-2.3:{number}", BrokerId(0), value, -1, attempt, error, at)
 
 
 def test_a_direct_produce_tells_each_attempt_and_then_all() -> None:
@@ -173,11 +173,11 @@ def test_a_group_consumes_commits_and_is_looked_at() -> None:
     bench.ask(ClientConsumeRequest("g", partitions, settings=settings))
     bench.run(2000)
     records = [
-        ToldRecord(Offset(0), LeaderEpoch(0), b"a"),
-        ToldRecord(Offset(1), LeaderEpoch(0), b"b"),
-        ToldRecord(Offset(2), LeaderEpoch(0), b"c"),
+        RecordReport(Offset(0), LeaderEpoch(0), b"a"),
+        RecordReport(Offset(1), LeaderEpoch(0), b"b"),
+        RecordReport(Offset(2), LeaderEpoch(0), b"c"),
     ]
-    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, Offset(3), records=records)])]
+    assert bench.answers() == [ClientConsumeResponse([ReadingReport("t", 0, Offset(3), records=records)])]
     bench.ask(ClientCommittedRequest("g", "t", 0))
     bench.ask(ClientCommitRequest("g", "t", 0, Offset(2)))
     bench.run(100)
@@ -188,7 +188,7 @@ def test_a_group_consumes_commits_and_is_looked_at() -> None:
     nothing, reading = bench.answers()
     assert nothing == ClientCommittedResponse(0, NO_OFFSET, EPOCH_UNKNOWN)
     assert reading == ClientConsumeResponse(
-        [ToldReading("t", 0, Offset(3), Offset(2), records=[ToldRecord(Offset(2), LeaderEpoch(0), b"c")])]
+        [ReadingReport("t", 0, Offset(3), Offset(2), records=[RecordReport(Offset(2), LeaderEpoch(0), b"c")])]
     )
     assert bench.cluster.committed == {("g", "t", 0): (2, -1)}
     assert bench.cluster.open_connections() == 0
@@ -204,7 +204,7 @@ def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
     bench.run(1000)
     assert bench.answers() == [
         ClientConsumeResponse(
-            [ToldReading("t", 0, Offset(1), records=[ToldRecord(Offset(0), LeaderEpoch(0), b"late")])]
+            [ReadingReport("t", 0, Offset(1), records=[RecordReport(Offset(0), LeaderEpoch(0), b"late")])]
         )
     ]
 
@@ -218,7 +218,7 @@ def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
     bench.run(1990)
     assert bench.answers() == []
     bench.run(20)
-    assert bench.answers() == [ClientConsumeResponse([ToldReading("t", 0, NO_OFFSET, error="TimeoutException")])]
+    assert bench.answers() == [ClientConsumeResponse([ReadingReport("t", 0, NO_OFFSET, error="TimeoutException")])]
     bench.run(1000)
     assert bench.answers() == [ClientCommitResponse("TimeoutException")]
     bench.run(1000)
@@ -265,7 +265,7 @@ def test_fetch_and_metadata_are_the_brokers_own_answers() -> None:
     bench.ask(ClientMetadataRequest(BrokerId(0)))
     bench.run(100)
     fetched, described = bench.answers()
-    assert fetched == ClientFetchResponse(0, Offset(1), [ToldRecord(Offset(0), LeaderEpoch(0), b"a")])
+    assert fetched == ClientFetchResponse(0, Offset(1), [RecordReport(Offset(0), LeaderEpoch(0), b"a")])
     assert isinstance(described, ClientMetadataResponse)
     assert described.metadata is not None
     assert described.metadata.controller == 0
@@ -443,9 +443,9 @@ def test_an_orderly_stop_ends_every_operation_of_the_libraries() -> None:
 
 
 def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
-    out, now, asker = Outbox(), Now(0, 0), ClientAsker()
+    out, now, asker = Outbox(), Now(0, 0), ClientRequests()
     answers: list[Message | Failure] = []
-    told: list[ToldAttempt] = []
+    told: list[AttemptReport] = []
     request = ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0))
     asker.ask(
         out,
@@ -467,11 +467,11 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
 
 
 def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
-    out, asker = Outbox(), ClientAsker()
+    out, asker = Outbox(), ClientRequests()
     answers: list[Message | Failure] = []
     for _ in range(REQUESTS_MAX):
         asker.ask(out, "client-1", ClientMetadataRequest(BrokerId(0)), lambda now, out, answer: answers.append(answer))
-    with pytest.raises(TooManyAsked, match="clients: 256 requests are under way"):
+    with pytest.raises(TooManyClientRequests, match="clients: 256 requests are under way"):
         asker.ask(out, "client-1", ClientMetadataRequest(BrokerId(0)), lambda now, out, answer: answers.append(answer))
     assert out.route(Now(0, 0), ConnectionLost(1, "killed"))
     assert answers == [Failure("ConnectionResetError", "killed", True)]

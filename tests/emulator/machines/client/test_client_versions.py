@@ -6,7 +6,7 @@ import pytest
 
 from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.client_versions import CLIENT_VERSIONS, client_version_named, ways_of
-from emulator.machines.client.workload import library_settings
+from emulator.machines.client.client_workload import library_settings
 from emulator.machines.client.workload_specs import producers_settings
 from protocol.versions import UnknownVersion, gates_for
 

@@ -3,17 +3,17 @@
 import msgspec
 import pytest
 
+from emulator.machines.client.client_metadata import TOPICS_MAX, MetadataCache
 from emulator.machines.client.client_settings import ClientSettings, consumer_settings
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER
 from emulator.machines.client.failure import Failure
 from emulator.machines.client.leader import Leader
-from emulator.machines.client.metadata_cache import TOPICS_MAX, MetadataCache
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import Close, ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Open, Send
-from protocol.messages.base import Message
-from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.leadership_messages import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.message_base import Message
 from protocol.outbox import Outbox
 
 SETTINGS = ClientSettings(
@@ -216,7 +216,7 @@ def test_what_any_broker_can_answer_goes_to_the_least_busy() -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("2.2", "broker-1"), ("2.3", "broker-0")])
 def test_up_to_2_2_who_is_not_connected_is_asked_before_a_busy_one(version: str, expected: str) -> None:
-    """Semantics 6, `client_asks_connected_first`: NetworkClient.leastLoadedNode."""
+    """Semantics 6, `client_prefers_connected_brokers`: NetworkClient.leastLoadedNode."""
     bench = Bench(consumer_settings(version))
     nodes = ["broker-0", "broker-1"]
     bench.connect()

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.fetched_entry import FetchedEntry
-from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Send, SetTimer
-from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,
@@ -293,7 +293,7 @@ def test_a_cut_log_without_a_policy_is_a_problem() -> None:
 
 @pytest.mark.parametrize("version", ["2.3", "2.5"])
 def test_from_2_3_to_2_5_nobody_is_told_of_a_cut_log_without_a_policy(version: str) -> None:
-    """`client_tells_of_truncation`, AsyncClient.sendAsyncRequest: `future.complete` calls the listener that throws, and
+    """`client_reports_truncation`, AsyncClient.sendAsyncRequest: `future.complete` calls the listener that throws, and
     what is caught is dropped, as the future is done."""
     bench = Bench(version, auto_offset_reset="none", request_timeout_ms=5000, metadata_max_age_ms=2000)
     cut_history(bench)

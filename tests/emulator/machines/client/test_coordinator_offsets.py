@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import consumer_settings
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.offset_store import Committed
-from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked
@@ -22,7 +22,7 @@ from protocol.messages.groups import (
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from protocol.messages.leadership import PartitionError
+from protocol.messages.leadership_messages import PartitionError
 from protocol.outbox import Outbox
 from tests.emulator.machines.client.fake_cluster import FakeCluster
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.direct import VALUES_MAX, DirectClient
 from emulator.machines.client.direct_results import Attempt, Described, Fetched
 from emulator.machines.client.exchange import EXCHANGES_MAX
 from emulator.machines.client.failure import TooManyExchanges
 from emulator.machines.client.fetched_entry import FetchedRecord
-from emulator.machines.client.operations import OperationLog
 from protocol.events import (
     AttemptEnded,
     AttemptSent,
@@ -35,9 +35,9 @@ from protocol.machine import (
     SetTimer,
     TimerFired,
 )
-from protocol.messages.base import Message
-from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
-from protocol.messages.replication import (
+from protocol.messages.leadership_messages import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import (
     CONSUMER_REPLICA_ID,
     FetchedPartition,
     FetchPartition,

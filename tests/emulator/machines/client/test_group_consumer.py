@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import (
     UnusableSetting,
     consumer_settings,
@@ -15,13 +16,12 @@ from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
 from emulator.machines.client.fetched_entry import FetchedEntry
-from emulator.machines.client.operations import OperationLog
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset
 from protocol.machine import Now
 from protocol.messages.groups import OffsetCommitRequest, OffsetFetchRequest
-from protocol.messages.replication import ListOffsetsRequest, OffsetForLeaderEpochRequest
+from protocol.messages.replication_messages import ListOffsetsRequest, OffsetForLeaderEpochRequest
 from protocol.outbox import Outbox
 from protocol.records.format import encode
 from tests.emulator.machines.client.fake_cluster import FakeCluster

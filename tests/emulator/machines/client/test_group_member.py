@@ -4,17 +4,16 @@ from typing import Any
 
 import pytest
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import UnusableSetting, consumer_settings
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.fetched_entry import FetchedEntry
-from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.events import GroupMemberChanged
 from protocol.ids import EPOCH_UNKNOWN, Offset
 from protocol.machine import Now
-from protocol.messages.base import Message
 from protocol.messages.groups import FindCoordinatorRequest, OffsetCommitRequest, OffsetFetchRequest
 from protocol.messages.membership import (
     GroupProtocol,
@@ -29,7 +28,8 @@ from protocol.messages.membership import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from protocol.messages.replication import FetchRequest
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import FetchRequest
 from protocol.outbox import Outbox
 from protocol.records.consumer_protocol import Subscription, encode_assignment, encode_subscription
 from protocol.records.format import encode

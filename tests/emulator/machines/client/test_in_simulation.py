@@ -7,28 +7,28 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.machines.client.client_asker import ClientAsker
 from emulator.machines.client.client_node import ClientNode
+from emulator.machines.client.client_operations import OperationLog
+from emulator.machines.client.client_requests import ClientRequests
 from emulator.machines.client.client_settings import ProducerSettings, librdkafka_settings, producer_settings
 from emulator.machines.client.failure import Failure
-from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.sent import Sent
+from emulator.machines.client.sent_request import Sent
 from emulator.machines.node.specs import machine_for
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.scenario import model as m
+from emulator.runs.scenario_sources import find_scenario
+from emulator.scenario import scenario_model as m
 from emulator.scenario.player.player import Player
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER, Node, Topology
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, RecordsRead
 from protocol.ids import Offset
 from protocol.machine import Effect, Input, Machine, Now, Started
-from protocol.messages.base import Message
-from protocol.messages.workload import (
+from protocol.messages.message_base import Message
+from protocol.messages.workload_messages import (
     StartWorkloadRequest,
     StartWorkloadResponse,
     StopWorkloadRequest,
@@ -70,7 +70,7 @@ class Asker:
     def __init__(self, orders: dict[int, tuple[str, Message]]) -> None:
         self.answers: list[Message | Failure] = []
         self._orders = orders
-        self._asker = ClientAsker()
+        self._asker = ClientRequests()
         self._out = Outbox()
 
     def step(self, now: Now, event: Input) -> list[Effect]:

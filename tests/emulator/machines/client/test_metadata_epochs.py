@@ -2,13 +2,13 @@
 
 import pytest
 
+from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_settings import consumer_settings, producer_settings
 from emulator.machines.client.connections import BrokerConnections
-from emulator.machines.client.metadata_cache import MetadataCache
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import ConnectionOpened, MessageReceived, Now, Open, Send
-from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
+from protocol.messages.leadership_messages import BrokerEndpoint, MetadataResponse, PartitionMetadata
 from protocol.outbox import Outbox
 
 VERSIONS = ["0.8.2", "1.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.8"]

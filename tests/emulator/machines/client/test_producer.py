@@ -10,16 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import librdkafka_settings, producer_settings
-from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.sent import Sent
+from emulator.machines.client.sent_request import Sent
 from protocol.chance import Chance
 from protocol.events import AttemptSent, OperationInvoked
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import ConnectionOpened, Emit, MessageReceived, Now, Open, Send, SetTimer
-from protocol.messages.leadership import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
-from protocol.messages.replication import InitProducerIdRequest, ProducePartition, ProduceRequest, ProduceResponse
+from protocol.messages.leadership_messages import BrokerEndpoint, MetadataRequest, MetadataResponse, PartitionMetadata
+from protocol.messages.replication_messages import (
+    InitProducerIdRequest,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+)
 from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import read_header, read_records

@@ -7,7 +7,7 @@ import pytest
 from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import Done, SessionClient
 from protocol.machine import Now
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     GetData,
     OpResult,
     SessionError,

@@ -2,10 +2,10 @@
 
 import pytest
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import SequenceRecovery
-from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.producer_batch import ProducerBatch
-from emulator.machines.client.sequences import Sequences
+from emulator.machines.client.producer_sequences import Sequences
 from protocol.ids import NO_OFFSET, Offset
 from protocol.machine import Now
 from protocol.outbox import Outbox

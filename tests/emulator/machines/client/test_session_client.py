@@ -19,8 +19,8 @@ from protocol.machine import (
     SetTimer,
     TimerFired,
 )
-from protocol.messages.base import Message
-from protocol.messages.session import (
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import (
     CloseSessionRequest,
     CloseSessionResponse,
     ConnectRequest,

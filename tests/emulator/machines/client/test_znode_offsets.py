@@ -1,7 +1,7 @@
 """Committed offsets of the old consumer: znodes, written by its own session (semantics 5.1, 6)."""
 
+from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.offset_store import Committed
-from emulator.machines.client.operations import OperationLog
 from emulator.machines.client.znode_offsets import ZnodeOffsets, parents
 from protocol.chance import Chance
 from protocol.events import OperationEnded
@@ -19,8 +19,8 @@ from protocol.machine import (
     SetTimer,
     TimerFired,
 )
-from protocol.messages.base import Message
-from protocol.messages.session import (
+from protocol.messages.message_base import Message
+from protocol.messages.session_messages import (
     CloseSessionRequest,
     CloseSessionResponse,
     ConnectRequest,

@@ -10,7 +10,7 @@ from controller.leader_requests import Elected, ElectionReply
 from controller.partition_states import Strategy
 from controller.reassignment_requests import Begun, ReassignmentReply, Reassignments, Target
 from controller.session_calls import Procedures
-from emulator.machines.node.administration import administration_of
+from emulator.machines.node.admin_routing import administration_of
 from protocol.chance import Chance
 from protocol.errors import ErrorCode as E
 from protocol.ids import BrokerId, TopicPartition
@@ -90,7 +90,7 @@ class Admin(Bench):
         )
 
     def describe(self, kind: int, name: str, *names: str, **about: bool) -> m.DescribedResource:
-        asked = m.ResourceAsked(kind, name, list(names) or None)
+        asked = m.DescribedResourceName(kind, name, list(names) or None)
         (resource,) = self.answer(
             self.ask(m.DescribeConfigsRequest([asked], **about), 3), m.DescribeConfigsResponse
         ).resources
@@ -162,7 +162,7 @@ def test_whose_settings_nobody_can_tell(version: str, kind: int, name: str, erro
 def test_an_empty_list_of_names_means_none_and_from_2_7_on_all() -> None:
     for version, some in (("2.6", False), ("2.7", True)):
         admin = Admin(version)
-        asked = m.DescribeConfigsRequest([m.ResourceAsked(m.TOPIC_RESOURCE, "t", [])])
+        asked = m.DescribeConfigsRequest([m.DescribedResourceName(m.TOPIC_RESOURCE, "t", [])])
         assert bool(admin.answer(admin.ask(asked, 3), m.DescribeConfigsResponse).resources[0].settings) is some
 
 

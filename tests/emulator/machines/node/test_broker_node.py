@@ -296,7 +296,7 @@ def _blocked(version: str) -> tuple[Cluster, BrokerNode, int]:
     cluster.go_on(2_000)
     world.pause("broker-1")  # it is told that broker-0 is gone, and never answers
     cluster.go_on(8_000)
-    assert machine.controller.who_waits()[0].waits_for == "the end of the channel to broker-1"
+    assert machine.controller.waiting_tasks()[0].waits_for == "the end of the channel to broker-1"
     world.apply(LinkRule("cut", "cut", "cut", ("broker-2",), ("session-0", "session-1", "session-2")))
     cluster.go_on(7_000)
     epoch = machine.context.broker_epoch
@@ -310,7 +310,7 @@ def _blocked(version: str) -> tuple[Cluster, BrokerNode, int]:
 def test_a_broker_registers_in_a_new_session_while_its_controller_is_busy_from_0_11(version: str, beside: bool) -> None:
     cluster, machine, epoch = _blocked(version)
     cluster.go_on(2_000)
-    assert machine.session.state == "connected" and machine.controller.who_waits()
+    assert machine.session.state == "connected" and machine.controller.waiting_tasks()
     assert (machine.context.broker_epoch > epoch) is beside
     cluster.go_on(30_000)
     assert machine.context.broker_epoch > epoch
@@ -320,7 +320,7 @@ def test_a_broker_registers_in_a_new_session_while_its_controller_is_busy_from_0
 def test_there_is_no_new_session_while_the_controller_waits_for_a_sender_from_1_1_to_2_0(version: str) -> None:
     """KafkaController.beforeInitializingSession waits until the event under way is over."""
     cluster, machine, epoch = _blocked(version)
-    while machine.controller.who_waits():
+    while machine.controller.waiting_tasks():
         assert (machine.session.state, machine.controller.active) == ("expired", True)
         cluster.go_on(100)
     cluster.go_on(2_000)

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from controller.session_calls import Procedures, SessionCalls
-from emulator.machines.broker.context import BrokerContext
+from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.settings import BrokerSettings
-from emulator.machines.node.controlled_shutdown import LIMIT, PAUSE, ControlledShutdown
-from emulator.storage.memory import MemoryFiles
+from emulator.machines.node.shutdown_request import LIMIT, PAUSE, ControlledShutdown
+from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.machine import (
@@ -23,8 +23,8 @@ from protocol.machine import (
     SetTimer,
     TimerFired,
 )
-from protocol.messages.leadership import ControlledShutdownResponse
-from protocol.messages.session import GetData, OpResult, SessionError, SessionRequest, SessionResponse
+from protocol.messages.leadership_messages import ControlledShutdownResponse
+from protocol.messages.session_messages import GetData, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
 from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, broker_path, encode_broker, encode_controller

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from emulator.faults.rules import parse
+from emulator.faults.rule_model import parse
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.log_directory import CLEAN_SHUTDOWN
 from emulator.topology import OBSERVER

@@ -7,7 +7,7 @@ import pytest
 from emulator.machines.node.restarts import UnusableStart, restarted, told
 from emulator.machines.node.specs import RunSpec
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
+from emulator.runs.scenario_sources import find_scenario
 
 PROTOCOL = "inter.broker.protocol.version"
 

@@ -7,8 +7,8 @@ import pytest
 
 from emulator.topology import three_azs
 from protocol.framing import decode, encode
-from protocol.machine import Now, TellsStatus
-from protocol.messages.status import NodeStatus, StatusResponse
+from protocol.machine import Now, ReportsStatus
+from protocol.messages.status_messages import NodeStatus, StatusResponse
 from tests.simulated.cluster import BEGIN, Cluster
 
 CUT = BEGIN + """
@@ -24,7 +24,7 @@ def statuses(cluster: Cluster) -> dict[str, NodeStatus]:
     world = cluster.world
     now = Now(world.now_ms, world.now_ms)
     machines = {name: node.machine for name, node in world.nodes.items() if node.machine is not None}
-    return {name: machine.status(now) for name, machine in machines.items() if isinstance(machine, TellsStatus)}
+    return {name: machine.status(now) for name, machine in machines.items() if isinstance(machine, ReportsStatus)}
 
 
 def played(script: str, version: str = "2.6", **how: Any) -> dict[str, NodeStatus]:
@@ -150,7 +150,7 @@ def test_a_machine_can_be_asked_before_its_first_input(node: str) -> None:
     cluster = Cluster()
     factory = cluster.world._factory
     machine = factory(three_azs().node(node), cluster.world.nodes[node].files)
-    assert isinstance(machine, TellsStatus)
+    assert isinstance(machine, ReportsStatus)
     status = machine.status(Now(0.0, 0.0))
     assert not status.is_controller and not status.partitions
 

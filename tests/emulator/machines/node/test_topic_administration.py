@@ -19,8 +19,8 @@ from protocol.messages.administration import (
     PlacedPartition,
     TopicResult,
 )
-from protocol.messages.base import Message
 from protocol.messages.configuration import DescribedSetting
+from protocol.messages.message_base import Message
 from protocol.znodes import decode_topic
 from tests.emulator.machines.broker.harness import Bench, state
 from tests.emulator.machines.node.test_topic_creation import Calls

@@ -11,7 +11,7 @@ from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId
 from protocol.machine import Now
-from protocol.messages.session import SessionRequest, SessionResponse
+from protocol.messages.session_messages import SessionRequest, SessionResponse
 from protocol.outbox import Outbox
 from protocol.versions import gates_for
 from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, decode_topic, encode_broker

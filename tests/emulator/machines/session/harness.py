@@ -6,8 +6,8 @@ from emulator.machines.client.retrying_session import RetryingSession
 from emulator.machines.client.session_client import SessionClient
 from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
-from emulator.machines.session.znodes import Change
-from emulator.storage.memory import MemoryFiles
+from emulator.machines.session.znode import Change
+from emulator.storage.memory_files import MemoryFiles
 from protocol.chance import Chance
 from protocol.events import SessionEnded
 from protocol.machine import (
@@ -22,7 +22,7 @@ from protocol.machine import (
     StopRequested,
 )
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     Observed,
     ObserveRequest,

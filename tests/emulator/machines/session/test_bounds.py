@@ -5,10 +5,10 @@ import msgspec
 from emulator.machines.client.session_client import SessionClient
 from emulator.machines.session.clients import CONNECTIONS_MAX, OUTSTANDING_MAX
 from emulator.machines.session.server import SessionServer
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.events import EnsembleChanged
 from protocol.machine import Close, ConnectionAccepted, MessageReceived, Now, Started
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     PingRequest,
     SessionError,

@@ -16,7 +16,7 @@ from protocol.chance import Chance
 from protocol.events import EnsembleChanged
 from protocol.machine import Now
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import Create, GetData, SessionError, SessionRequest, SessionResponse, SetData
+from protocol.messages.session_messages import Create, GetData, SessionError, SessionRequest, SessionResponse, SetData
 from protocol.outbox import Outbox
 from tests.emulator.machines.session.harness import ClientNode, Ensemble, RecordingServer
 from tests.emulator.machines.session.world import Node, World

@@ -1,13 +1,13 @@
 """What a follower tells its leader of sessions (semantics 5.2)."""
 
 from emulator.machines.session.following import Following
-from emulator.machines.session.history import History
 from emulator.machines.session.quorum import Limits, Replica
-from emulator.machines.session.znodes import Change
-from emulator.storage.memory import MemoryFiles
+from emulator.machines.session.transaction_history import History
+from emulator.machines.session.znode import Change
+from emulator.storage.memory_files import MemoryFiles
 from protocol.machine import MessageReceived, Now, Send
 from protocol.messages import ensemble as m
-from protocol.messages.session import SessionResponse
+from protocol.messages.session_messages import SessionResponse
 from protocol.outbox import Outbox
 
 NOW = Now(0.0, 0.0)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from emulator.machines.session.history import ACCEPTED_EPOCH, LOG, SNAPSHOT, History, HistoryDamaged
+from emulator.machines.session.transaction_history import ACCEPTED_EPOCH, LOG, SNAPSHOT, History, HistoryDamaged
 from emulator.machines.session.tree import Tree
 from emulator.storage.files import NodeKilled
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import Create
+from protocol.messages.session_messages import Create
 
 FIRST = 1 << 32
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.machines.session.server import SessionServer
-from emulator.storage.memory import MemoryFiles
+from emulator.storage.memory_files import MemoryFiles
 from protocol.machine import (
     Close,
     ConnectionAccepted,
@@ -15,7 +15,6 @@ from protocol.machine import (
     Started,
     TimerFired,
 )
-from protocol.messages.base import Message
 from protocol.messages.ensemble import (
     AckEpoch,
     AckNewLeader,
@@ -26,6 +25,7 @@ from protocol.messages.ensemble import (
     UpToDate,
     Vote,
 )
+from protocol.messages.message_base import Message
 from protocol.purposes import ENSEMBLE
 
 NAMES = ["session-0", "session-1", "session-2"]

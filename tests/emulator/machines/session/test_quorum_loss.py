@@ -1,6 +1,6 @@
 """Who serves and what expires when links are cut or servers die (semantics 5.2, 5.3, 11.14)."""
 
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     GetData,
 )
 from tests.emulator.machines.session.harness import Ensemble

@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     Delete,
     GetChildren,

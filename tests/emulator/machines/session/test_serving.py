@@ -3,7 +3,7 @@
 import pytest
 
 from protocol.events import ZnodeChanged
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Check,
     Create,
     Delete,

@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.session.quorum import Limits
 from protocol.events import ZnodeChanged
-from protocol.messages.session import (
+from protocol.messages.session_messages import (
     Create,
     Exists,
     GetData,

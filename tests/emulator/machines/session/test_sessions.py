@@ -4,7 +4,7 @@ import pytest
 
 from emulator.machines.session.open_session import Session
 from emulator.machines.session.sessions import SessionLimits, SessionTracker, bucket_ms
-from protocol.messages.session import SessionError
+from protocol.messages.session_messages import SessionError
 
 
 @pytest.mark.parametrize(("asked", "got"), [(1, 2000), (2000, 2000), (6000, 6000), (20_000, 20_000), (99_999, 20_000)])

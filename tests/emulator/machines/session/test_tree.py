@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.machines.session.paths import valid_path
 from emulator.machines.session.tree import Tree
-from emulator.machines.session.znodes import DATA_MAX_BYTES, parent_of
+from emulator.machines.session.znode import DATA_MAX_BYTES, parent_of
+from emulator.machines.session.znode_paths import valid_path
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import Check, Create, Delete, SessionError, SetData, WriteOp
+from protocol.messages.session_messages import Check, Create, Delete, SessionError, SetData, WriteOp
 
 
 class Model:

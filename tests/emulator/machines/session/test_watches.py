@@ -2,11 +2,11 @@
 
 import pytest
 
+from emulator.machines.session.server_watches import Watches
 from emulator.machines.session.tree import Tree
-from emulator.machines.session.watches import Watches
-from emulator.machines.session.znodes import Change
+from emulator.machines.session.znode import Change
 from protocol.messages.ensemble import Transaction
-from protocol.messages.session import Create, SetData, SetWatchesRequest, WriteOp
+from protocol.messages.session_messages import Create, SetData, SetWatchesRequest, WriteOp
 
 
 def _change(kind: str, path: str) -> Change:

@@ -11,8 +11,8 @@ from emulator.cli.commands.run_simulated import simulate_into
 from emulator.runs.directory import prepare
 from emulator.runs.kafka_lines import kafka_lines
 from emulator.runs.resolve import resolve
-from emulator.runs.sources import find_scenario
-from emulator.scenario.observations.model import Observations
+from emulator.runs.scenario_sources import find_scenario
+from emulator.scenario.observations.observation_model import Observations
 
 BROKERS = (0, 1, 2)
 TRUNCATION = re.compile(

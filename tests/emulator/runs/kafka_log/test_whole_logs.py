@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.runs.sources import recordings_of
-from emulator.scenario.observations.files import load
+from emulator.runs.scenario_sources import recordings_of
+from emulator.scenario.observations.recording_files import load
 from tests.emulator.runs.kafka_log.log_reader import BROKERS, read_log, recorded, simulated_logs
 
 EXPECTED = Path(__file__).parent / "expected"

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from emulator.scenario.observations.comparable import Comparable, comparable
-from emulator.scenario.observations.compare import SHORT_LIVED_S, compare, compare_reduced, nearest
-from emulator.scenario.observations.files import load
-from emulator.scenario.observations.model import Observations
-from emulator.scenario.observations.reading import Malformed, from_document
+from emulator.scenario.observations.observation_model import Observations
+from emulator.scenario.observations.recording_comparison import SHORT_LIVED_S, compare, compare_reduced, nearest
+from emulator.scenario.observations.recording_files import load
+from emulator.scenario.observations.recording_parsing import Malformed, from_document
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 FILES = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/*.json"))

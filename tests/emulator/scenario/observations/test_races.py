@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from emulator.scenario.observations.files import load
-from emulator.scenario.observations.model import Observations
+from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.observations.races import Addition, Race, Substitution, nearest_with_races, substituted
+from emulator.scenario.observations.recording_files import load
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 RECORDING = load(GOLDEN / "az-isolated-leader@2.6" / "1.json")

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.scenario.observations import model
-from emulator.scenario.observations.compare import compare
-from emulator.scenario.observations.files import load, recording_files, run_file
-from emulator.scenario.observations.reading import Malformed, from_document, parse, plain
+from emulator.scenario.observations import observation_model
+from emulator.scenario.observations.recording_comparison import compare
+from emulator.scenario.observations.recording_files import load, recording_files, run_file
+from emulator.scenario.observations.recording_parsing import Malformed, from_document, parse, plain
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 
@@ -131,19 +131,19 @@ def test_unknown_results_and_wrong_leaves_are_for_compare() -> None:
 def test_what_a_run_writes_is_read_back() -> None:
     """The classes of `model` and plain entries are the same thing."""
     d = document()
-    written = model.Observations(
-        format=model.FORMAT,
+    written = observation_model.Observations(
+        format=observation_model.FORMAT,
         scenario="s",
         kafka="2.6",
         timeline=[
             d["timeline"][0],
-            model.Attempt(t=2.0, broker=0, value="a", acks=1, attempt=1, error=0, offset=0),
-            model.Fetched(t=3.0, broker=0, error=0, high_watermark=1, records=[(0, 0, "a")]),
+            observation_model.Attempt(t=2.0, broker=0, value="a", acks=1, attempt=1, error=0, offset=0),
+            observation_model.Fetched(t=3.0, broker=0, error=0, high_watermark=1, records=[(0, 0, "a")]),
         ],
         partition_states=[
-            model.PartitionState(t=1.5, leader=0, leader_epoch=0, isr=[0], controller_epoch=1, zk_version=0)
+            observation_model.PartitionState(t=1.5, leader=0, leader_epoch=0, isr=[0], controller_epoch=1, zk_version=0)
         ],
-        controllers=[model.ControllerState(t=1.2, controller=0, epoch=1)],
+        controllers=[observation_model.ControllerState(t=1.2, controller=0, epoch=1)],
         truncations=[],
     )
     assert msgspec.to_builtins(plain(written)) == msgspec.to_builtins(from_document(d, "f"))
@@ -155,18 +155,18 @@ def test_every_recording_has_the_shape_of_the_classes() -> None:
         o = load(path)
         for entry in o.timeline:
             if "saw" in entry:
-                msgspec.convert(entry, model.SAW[entry["saw"]], strict=True)
-        for section, kind in (*model.LISTS.items(), *OTHERS.items()):
+                msgspec.convert(entry, observation_model.SAW[entry["saw"]], strict=True)
+        for section, kind in (*observation_model.LISTS.items(), *OTHERS.items()):
             for entry in getattr(o, section):
                 unreachable = section == "views_by_broker" and "reachable" in entry
-                msgspec.convert(entry, model.Unreachable if unreachable else kind, strict=True)
+                msgspec.convert(entry, observation_model.Unreachable if unreachable else kind, strict=True)
 
 
 OTHERS: dict[str, type[msgspec.Struct]] = {
-    "live_brokers": model.LiveBrokers,
-    "views_by_broker": model.BrokerView,
-    "role_changes": model.RoleChange,
-    "isr_changes": model.IsrChange,
+    "live_brokers": observation_model.LiveBrokers,
+    "views_by_broker": observation_model.BrokerView,
+    "role_changes": observation_model.RoleChange,
+    "isr_changes": observation_model.IsrChange,
 }
 
 

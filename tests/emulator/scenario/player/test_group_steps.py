@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.scenario.player.client_steps import ClientRefused
+from emulator.scenario.player.client_step_execution import ClientRefused
 from protocol.events import GroupCoordinatorChanged
 from tests.simulated.cluster import Cluster
 

@@ -9,7 +9,7 @@ from emulator.scenario.player.timeline import Timeline, epoch_or_null, metadata_
 from emulator.topology import three_azs
 from protocol.events import MachineFault
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
-from protocol.messages.leadership import BrokerEndpoint, MetadataResponse, PartitionMetadata
+from protocol.messages.leadership_messages import BrokerEndpoint, MetadataResponse, PartitionMetadata
 from protocol.znodes import Leadership
 from tests.ids import brokers
 from tests.simulated.cluster import Cluster

@@ -19,7 +19,7 @@ from emulator.scenario.conditions import (
 )
 from emulator.scenario.player.observing import Observing
 from emulator.scenario.player.tasks import Order, StepFailed, Steps, together
-from emulator.scenario.player.waits import SAMPLE, SAMPLE_EVERY_MS, Waits, quiet_times_s
+from emulator.scenario.player.wait_steps import SAMPLE, SAMPLE_EVERY_MS, Waits, quiet_times_s
 from emulator.topology import three_azs
 from protocol.chance import Chance
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
@@ -201,7 +201,7 @@ def test_a_task_goes_on_with_what_its_orders_bring() -> None:
 
     player = runner()
     player.start("script", "play", steps(), lambda result: ended.append("end"))
-    assert [one.waits_for for one in player.who_waits()] == ["later"]
+    assert [one.waits_for for one in player.waiting_tasks()] == ["later"]
     assert (got, ended) == (["now"], [])
     later.pop()("then")
     assert got == ["now", "then", *range(2_000)], "answers at once do not deepen the stack"
@@ -248,7 +248,7 @@ def test_what_is_begun_together_is_waited_for_together_and_the_first_failure_is_
             got.append(str(failed))
 
     player.start("script", "play", steps())
-    assert [(one.who, one.does) for one in player.who_waits()] == [
+    assert [(one.who, one.does) for one in player.waiting_tasks()] == [
         *(("together", f"part {number} of 3") for number in (1, 2, 3)),
         ("script", "play"),
     ]
@@ -256,4 +256,4 @@ def test_what_is_begun_together_is_waited_for_together_and_the_first_failure_is_
     later[0](None)
     assert got == []
     later[1]("the middle one")
-    assert got == ["the last"] and player.who_waits() == []
+    assert got == ["the last"] and player.waiting_tasks() == []

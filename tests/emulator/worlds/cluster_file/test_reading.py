@@ -6,9 +6,9 @@ import pytest
 
 from emulator.cluster.specification import resolved
 from emulator.topology import OBSERVER, Node
-from emulator.worlds.cluster_file.cluster import ClusterFile
-from emulator.worlds.cluster_file.files import NoClusterFile, named_topology, read_cluster_file
-from emulator.worlds.cluster_file.reading import ClusterFileErrors, cluster_of
+from emulator.worlds.cluster_file.cluster_model import ClusterFile
+from emulator.worlds.cluster_file.compose_files import NoClusterFile, named_topology, read_cluster_file
+from emulator.worlds.cluster_file.compose_parsing import ClusterFileErrors, cluster_of
 
 SMALL = """\
 x-environment: &environment

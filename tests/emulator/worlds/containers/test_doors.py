@@ -7,9 +7,9 @@ from ruamel.yaml import YAML
 
 from emulator.packaged import COMPOSE
 from emulator.topology import three_azs
-from emulator.worlds.cluster_file.files import named_topology, read_cluster_file, topologies
+from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file, topologies
 from emulator.worlds.cluster_file.interpolation import interpolate
-from emulator.worlds.containers.doors import (
+from emulator.worlds.containers.kafka_ports import (
     DOORS,
     KAFKA,
     NETWORK,

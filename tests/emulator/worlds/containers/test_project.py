@@ -8,7 +8,7 @@ import pytest
 
 from emulator.identity import mine
 from emulator.topology import three_azs
-from emulator.worlds.cluster_file.files import topologies
+from emulator.worlds.cluster_file.compose_files import topologies
 from emulator.worlds.containers import project as subject
 from emulator.worlds.containers.project import (
     Machine,

@@ -7,13 +7,12 @@ import pytest
 import trio
 
 from emulator.worlds.network.door.client import Arrived, KafkaClient
+from emulator.worlds.network.door.client_observer import Seen
 from emulator.worlds.network.door.codec import Asked
 from emulator.worlds.network.door.place import Place
-from emulator.worlds.network.door.seen import Seen
 from emulator.worlds.network.spec import Address
 from protocol.events import Event, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import BrokerId, LeaderEpoch, Offset
-from protocol.messages.base import Message
 from protocol.messages.groups import (
     CommittedPartition,
     GroupPartition,
@@ -23,8 +22,9 @@ from protocol.messages.groups import (
     OffsetFetchResponse,
     OffsetToCommit,
 )
-from protocol.messages.leadership import PartitionError
-from protocol.messages.replication import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
+from protocol.messages.leadership_messages import PartitionError
+from protocol.messages.message_base import Message
+from protocol.messages.replication_messages import FetchedPartition, FetchPartition, FetchRequest, FetchResponse
 from protocol.records.batch import encode_batch
 
 PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")

@@ -24,7 +24,7 @@ from protocol.events import Event, OperationEnded, OperationInvoked
 from protocol.ids import BrokerId, Offset
 from protocol.link_rules import LinkRule
 from protocol.machine import ConnectionLost, MessageReceived, Now, Send
-from protocol.messages.replication import ProduceRequest, ProduceResponse, ProduceResult
+from protocol.messages.replication_messages import ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.batch import encode_batch
 from protocol.versions import gates_for
 

@@ -14,7 +14,7 @@ from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.framing import ProtocolError
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
 from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door.seen import TOLD_BYTES_MAX, TOLD_RECORDS_MAX, Seen
+from emulator.worlds.network.door.client_observer import TOLD_BYTES_MAX, TOLD_RECORDS_MAX, Seen
 from protocol.events import Event, OperationEnded, OperationInvoked
 from protocol.events.record_values import RECORDS_MAX, VALUES_BYTES_MAX, VALUES_MAX, value_bytes_max, values_in
 from protocol.ids import BrokerId, Offset
-from protocol.messages.replication import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
+from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.batch import HEADER_BYTES, encode_batch
 from protocol.records.compression import CODECS, Compression
 from protocol.records.format import encode

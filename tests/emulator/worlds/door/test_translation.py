@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.worlds.network.door import apis, codec, topics
+from emulator.worlds.network.door import apis, codec, topic_translation
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.translation import answer_to, message_of
@@ -22,12 +22,12 @@ from protocol.messages import (
     administration,
     configuration,
     groups,
-    leadership,
+    leadership_messages,
     membership,
     placement,
-    replication,
+    replication_messages,
 )
-from protocol.messages.base import Message
+from protocol.messages.message_base import Message
 from protocol.records.format import encode
 from protocol.versions import gates_for
 
@@ -36,16 +36,20 @@ PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"br
 RECORDS = encode([b"v"], magic=2, timestamp_ms=1)
 
 ANSWERS: dict[int, Message] = {
-    0: replication.ProduceResponse([replication.ProduceResult("t", 0, 0, Offset(7))]),
-    1: replication.FetchResponse([replication.FetchedPartition("t", 0, 0, Offset(5), Offset(0), None, RECORDS)]),
-    2: replication.ListOffsetsResponse([replication.ListedOffset("t", 0, 0, Offset(5), LeaderEpoch(1), 9)]),
-    3: leadership.MetadataResponse(
+    0: replication_messages.ProduceResponse([replication_messages.ProduceResult("t", 0, 0, Offset(7))]),
+    1: replication_messages.FetchResponse(
+        [replication_messages.FetchedPartition("t", 0, 0, Offset(5), Offset(0), None, RECORDS)]
+    ),
+    2: replication_messages.ListOffsetsResponse(
+        [replication_messages.ListedOffset("t", 0, 0, Offset(5), LeaderEpoch(1), 9)]
+    ),
+    3: leadership_messages.MetadataResponse(
         BrokerId(0),
-        [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")],
-        [leadership.PartitionMetadata("t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0)])],
+        [leadership_messages.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")],
+        [leadership_messages.PartitionMetadata("t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0)])],
         True,
     ),
-    8: groups.OffsetCommitResponse([leadership.PartitionError("t", 0, 0)]),
+    8: groups.OffsetCommitResponse([leadership_messages.PartitionError("t", 0, 0)]),
     9: groups.OffsetFetchResponse(0, [groups.CommittedPartition("t", 0, Offset(3))]),
     10: groups.FindCoordinatorResponse(0, BrokerId(0), "broker-0"),
     11: membership.JoinGroupResponse(0, 1, "consumer", "range", "m", "m", [membership.JoinedMember("m", b"s")]),
@@ -64,7 +68,7 @@ ANSWERS: dict[int, Message] = {
         ]
     ),
     20: administration.DeleteTopicsResponse([administration.TopicResult("t", 3)]),
-    22: replication.InitProducerIdResponse(0, 4711, 0),
+    22: replication_messages.InitProducerIdResponse(0, 4711, 0),
     32: configuration.DescribeConfigsResponse(
         [
             configuration.DescribedResource(
@@ -93,13 +97,17 @@ ANSWERS: dict[int, Message] = {
     44: configuration.IncrementalAlterConfigsResponse([configuration.AlterResult(2, "t")]),
     45: placement.AlterPartitionReassignmentsResponse([placement.PartitionResult("t", 0, 85)]),
     46: placement.ListPartitionReassignmentsResponse([placement.Moving("t", 0, [BrokerId(0)], [BrokerId(0)], [])]),
-    47: groups.OffsetDeleteResponse(0, [leadership.PartitionError("t", 0, 86)]),
+    47: groups.OffsetDeleteResponse(0, [leadership_messages.PartitionError("t", 0, 86)]),
     34: placement.AlterReplicaLogDirsResponse([placement.PartitionResult("t", 0, 9)]),
     61: placement.DescribeProducersResponse(
         [placement.DescribedProducers("t", 0, 0, [placement.ActiveProducer(4711, 2, 5, 1)])]
     ),
-    60: placement.DescribeClusterResponse(BrokerId(0), [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]),
-    23: replication.OffsetForLeaderEpochResponse([replication.EpochAnswer("t", 0, 0, LeaderEpoch(1), Offset(5))]),
+    60: placement.DescribeClusterResponse(
+        BrokerId(0), [leadership_messages.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
+    ),
+    23: replication_messages.OffsetForLeaderEpochResponse(
+        [replication_messages.EpochEnd("t", 0, 0, LeaderEpoch(1), Offset(5))]
+    ),
 }
 
 
@@ -228,7 +236,7 @@ def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
     asked.API_VERSION = 11
     asked.with_header(1, "app")
     message = message_of(codec.read_request(bytes(asked.encode(header=True)), SPOKEN), SPOKEN, 2)
-    assert isinstance(message, replication.FetchRequest)
+    assert isinstance(message, replication_messages.FetchRequest)
     assert (message.max_wait_ms, message.min_bytes) == (0, 0)
     (read,) = message.partitions
     assert (read.fetch_offset, read.max_bytes) == (2**62, 0)  # no log reaches it: OFFSET_OUT_OF_RANGE, as in Kafka
@@ -287,7 +295,7 @@ def test_what_is_no_request_is_refused(payload: bytes, why: str) -> None:
 def test_what_is_behind_a_request_is_not_looked_at() -> None:
     """As Kafka has it: librdkafka leaves a byte there where it asks for all topics by version 9."""
     asked = codec.read_request(frame(3, 9) + b"x", SPOKEN)
-    assert message_of(asked, SPOKEN, 2) == leadership.MetadataRequest(["t"], allow_auto_topic_creation=True)
+    assert message_of(asked, SPOKEN, 2) == leadership_messages.MetadataRequest(["t"], allow_auto_topic_creation=True)
 
 
 @given(st.sampled_from(EVERY), st.data())
@@ -304,12 +312,13 @@ def test_a_damaged_request_is_read_or_refused_and_nothing_else(place: tuple[int,
 @pytest.mark.parametrize(("version", "error", "replicas"), [(0, 9, [0]), (1, 0, [0, 1])])
 def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, replicas: list[int]) -> None:
     """MetadataCache.getPartitionMetadata, errorUnavailableEndpoints."""
-    partition = leadership.PartitionMetadata(
+    partition = leadership_messages.PartitionMetadata(
         "t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0), BrokerId(1)]
     )
-    alive = [leadership.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
+    alive = [leadership_messages.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
     asked = codec.Asked(3, version, 1, "app", SimpleNamespace(topics=None))
-    answered = topics.metadata_answer(asked, leadership.MetadataResponse(BrokerId(0), alive, [partition], True), PLACE)
+    metadata = leadership_messages.MetadataResponse(BrokerId(0), alive, [partition], True)
+    answered = topic_translation.metadata_answer(asked, metadata, PLACE)
     (told,) = answered.topics[0].partitions
     assert (told.error_code, told.replica_nodes, told.isr_nodes) == (error, replicas, [0])
 

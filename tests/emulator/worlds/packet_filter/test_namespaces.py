@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from emulator.faults.rules import parse
+from emulator.faults.rule_model import parse
 from emulator.topology import three_azs
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.packet_filter import namespaces as subject

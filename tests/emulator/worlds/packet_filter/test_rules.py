@@ -2,9 +2,9 @@
 
 import pytest
 
-from emulator.faults.rules import RuleError, parse
+from emulator.faults.rule_model import RuleError, parse
 from emulator.topology import three_azs
-from emulator.worlds.packet_filter.rules import require_possible, table_text
+from emulator.worlds.packet_filter.filter_rules import require_possible, table_text
 from protocol.link_rules import LinkRule
 
 TOPOLOGY = three_azs()

@@ -1,0 +1,189 @@
+"""Tables that checks read, prepared once for all of them (`audit.prepared`).
+
+Events are parsed once and kept: in memory for runs of ordinary size, in Parquet files in a scratch directory for
+big ones (`audit.line_store`), divided by family, so that a check reads only what it needs. Checks see (TABLES):
+- `appends`: batch_appended; `watermarks`: high_watermark_moved; `operations`: operation_ended; `reads`: records_read;
+  `invocations`: operation_invoked
+- `requests`: attempt_sent; `attempts`: attempt_ended
+- `rest`: every rare event: roles, controllers, nodes, faults, steps, ...
+- `logs`: final contents of every replica's log; `log_ranges`: the same by replica and leader epoch, in numbers;
+  `deleted`: batches deleted on request (`audit.log_tables`)
+- `unreadable`: logs that their events do not describe completely (`audit.checks.log_evidence`)
+- `overlaps`: windows in which two nodes held one role (`audit.leadership_terms`)
+- `states`: partitions' states that ZooKeeper committed (`audit.states`)
+- clients' reads: `leaps`, `lost_reads`, `doubtful_turns`; their groups' commits: `group_operations`
+  (`audit.consumer_tables`)
+- `lost`, `lost_copies`, `reused_sequences`: acknowledged records that the final leader lacks; `copied`: batches that it
+  has more than once (`audit.lost`)
+- `tallies`: of big runs, counts of lines of each kind (`audit.event_counts`); `disordered`: sequences that may decrease
+  (`audit.monotonic_runs`), and `falls` of them (`audit.checks.reordered`); `odd_places`: suspect offsets
+  (`audit.suspect_offsets`); `replicas`: truncations and leaders of logs (`audit.log_tables`)
+- `small_isrs`: periods in which leaders had too few in-sync replicas (`audit.states`)
+- `settled`: runs with a quiescent period, and its beginning; `lasting`: states in it; `waiting`: requests without a
+  response; `waited`: of big runs, their count; `promised`: records acknowledged by all (`audit.settled_tables`)
+
+A deleted topic has a name of its own in them, `t#1` (`audit.topic_incarnations`); `operations` and `reads` have `gone`
+for its records, and `logs` are of the others.
+
+Order within a node is that of (incarnation, seq).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from audit.checks.log_evidence import UNREADABLE
+from audit.concurrent_queries import side_by_side
+from audit.consumer_tables import DOUBTFUL_TURNS, GROUP_OPERATIONS, LEAPS, LOST_READS
+from audit.event_groups import TABLES
+from audit.input import RunDirectory
+from audit.leadership_terms import OVERLAPS
+from audit.line_store import with_run, written_columns
+from audit.log_tables import DELETED, LOG_RANGES
+from audit.lost import COPIED, LOST, LOST_COPIES, REUSED_SEQUENCES
+from audit.questions import WIRE_LINES
+from audit.settled_tables import LASTING, PROMISED, SETTLED, WAITING
+from audit.small_tables import are_few, number_of, placed
+from audit.states import SMALL_ISRS
+from audit.tuning import tuned
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SMALL_MAX_BYTES = 8 << 20
+"""Maximum size of runs, together, that are judged in memory; some 25,000 events.
+
+There is no shuffle and no code generation. Every check reads all lines there, so three times as many take longer than
+in files (docs/audit-cost.md).
+"""
+
+OF_MANY = frozenset((*TABLES, "lines", "logs", WIRE_LINES))
+"""Words of a query that may read frequent events."""
+_WORD = re.compile(r"\w+")
+
+Result = TypeVar("Result")
+
+FLOORS: tuple[dict[str, str], ...] = (
+    {"settled": SETTLED, "small_isrs": SMALL_ISRS, "overlaps": OVERLAPS},
+    {"deleted": DELETED, "leaps": LEAPS, "group_operations": GROUP_OPERATIONS},
+    {
+        "lasting": LASTING,
+        "log_ranges": LOG_RANGES,
+        "lost": LOST,
+        "waiting": WAITING,
+        "copied": COPIED,
+        "lost_reads": LOST_READS,
+    },
+    {"unreadable": UNREADABLE, "promised": PROMISED, "lost_copies": LOST_COPIES, "doubtful_turns": DOUBTFUL_TURNS},
+    {"reused_sequences": REUSED_SEQUENCES},
+)
+"""{table: its query} of tables with few rows or none, in stages; each is made once.
+
+A stage reads the stages before it, the second beside the first. The logs come before the third (`audit.prepared`).
+"""
+
+OF_EVENTS: tuple[tuple[str, ...], ...] = (
+    ("lines",),
+    ("rest", *(name for name in TABLES if name not in ("operations", "reads"))),
+    ("logs", "operations", "reads"),
+)
+"""Tables of events that are kept of small runs, in stages likewise, before FLOORS.
+
+Which incarnation of a topic has a record is looked up in `appends`, where a topic has several.
+"""
+
+
+class Facts(NamedTuple):
+    """The prepared tables.
+
+    `runs`: their runs. `small`: whether those are small together. `rare`: whether queries of few rows alone are run as
+    for a small run. `many`: of big runs, kept tables with many rows.
+    """
+
+    spark: SparkSession
+    runs: Sequence[RunDirectory]
+    small: bool
+    rare: bool
+    many: set[str]
+
+    def sql(self, query: str) -> DataFrame:
+        """A query over the tables, with these hints.
+
+        `/*gather*/` after SELECT: brings a union into one partition, for small runs. `/*spread(columns)*/`: divides it
+        by those columns, for big runs. `/*few(name)*/`: that side of a join is small for all runs. `--big` before a
+        line: for big runs only.
+        """
+        small = self.small or self.of_few(query)
+        gather = "/*+ COALESCE(1) */" if small else ""
+        spread = "" if small else r"/*+ REPARTITION(\1) */"
+
+        def few(side: re.Match[str]) -> str:
+            return "" if small or side[1] in self.many else f"/*+ BROADCAST({side[1]}) */"
+
+        query = re.sub(r"/\*few\((\w+)\)\*/", few, query.replace("/*gather*/", gather))
+        query = re.sub(r"/\*spread\(([\w, ]+)\)\*/", spread, query)
+        return self.spark.sql(query if self.small else query.replace("--big ", ""))
+
+    def of_few(self, query: str) -> bool:
+        """Whether a query of a big run reads only tables of few rows, which lie in one partition."""
+        return self.rare and not (OF_MANY | self.many).intersection(_WORD.findall(query.lower()))
+
+    def each(self, ask: Callable[[str], Result], queries: Sequence[str]) -> list[Result]:
+        """Results of `ask` for each query, in order, some at once, with Spark tuned for each."""
+        of_few = [query for query in queries if self.of_few(query)]
+        results: dict[str, Result] = {}
+        if of_few:
+            with tuned(self.spark, small=True):
+                results |= zip(of_few, side_by_side(ask, of_few), strict=True)
+        others = [query for query in queries if query not in results]
+        results |= zip(others, side_by_side(ask, others), strict=True)
+        return [results[query] for query in queries]
+
+    def makers(self) -> list[list[DataFrame]]:
+        """Queries to run list by list first for a small run; each makes a table in memory.
+
+        The tables that it reads are in the lists before.
+        """
+        of_rest, ground, *others = FLOORS
+        floors = (*OF_EVENTS, (*of_rest, *ground), *others)
+        return [[self.sql(f"SELECT count(*) FROM {table}") for table in floor] for floor in floors]
+
+    def keep(self, tables: Mapping[str, str], in_files: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Make the rows of each query a table; of big runs now, in files if `in_files` has a path."""
+
+        def made(table: str) -> tuple[DataFrame, int]:
+            rows = self.sql(tables[table])
+            if self.small:
+                return in_memory(rows), -1
+            if table in in_files:
+                return _written(rows, in_files[table], self.runs), -1
+            # The rows keep their partitions: one task would need the join's other side of all of them in memory.
+            rows = rows.localCheckpoint(eager=False)
+            return rows, number_of(rows)
+
+        names = {query: table for table, query in tables.items()}
+        results = self.each(lambda query: made(names[query]), [*names])
+        for table, (rows, number) in zip(names.values(), results, strict=True):
+            if not are_few(number):
+                self.many.add(table)
+            (rows if number < 0 else placed(rows, number)).createOrReplaceTempView(table)
+
+
+def in_memory(rows: DataFrame) -> DataFrame:
+    """`rows` in one partition, computed when first needed, and then kept, without their plan.
+
+    Several concurrent first queries of such a table can make Spark's scheduler wait for itself for ever: one
+    thread marks it as kept while another looks for it. `Facts.keep` and `Facts.makers` therefore query it first.
+    """
+    return rows.coalesce(1).localCheckpoint(eager=False).coalesce(1)
+
+
+def _written(rows: DataFrame, path: str, runs: Sequence[RunDirectory]) -> DataFrame:
+    """Write a table without the name of a single run, some texts dictionary-encoded."""
+    kept = rows.select(*written_columns(rows.columns, runs))
+    texts = {f"parquet.enable.dictionary#{name}": "true" for name in ("run", "node", "topic")}
+    kept.write.options(**texts).mode("overwrite").parquet(path)
+    return with_run(rows.sparkSession.read.schema(kept.schema).parquet(path), runs).select(*rows.columns)

@@ -1,0 +1,49 @@
+"""docs/figures.md, from benchmarks/results/*.json: last measurements beside their budgets."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docs.generate.markdown_tables import notice, table
+
+_HEAD = """# Figures
+
+What `make bench` measured when it last wrote `benchmarks/results/`, beside the budget. Where a figure
+misses its target, the last column says what bounds it. *Load* is how many processes wanted a core before
+the benchmark began: above the number of cores the machine had other things to do, and the figures are worse
+than they would be.
+"""
+
+
+def page(root: Path) -> str:
+    parts = [notice("benchmarks/results"), _HEAD]
+    for path in sorted((root / "benchmarks" / "results").glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or "figures" not in found:
+            continue
+        parts.append(f"## {path.stem.replace('_', ' ')}\n")
+        parts.append(_machine(found["machine"]))
+        head = ("what", "measured", "target", "stretch", "met", "bounded by")
+        parts.append(table(head, [_row(figure) for figure in found["figures"]]))
+    return "\n".join(parts)
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    load = f", load {machine['load_before']:.1f}" if "load_before" in machine else ""
+    return f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}{load}.\n"
+
+
+def _row(figure: dict[str, Any]) -> tuple[object, ...]:
+    sign = "at least" if figure["higher_is_better"] else "at most"
+    unit = figure["unit"]
+    target = f"{sign} {_number(figure['target'])} {unit}" if figure["target"] is not None else ""
+    stretch = f"{_number(figure['stretch'])} {unit}" if figure["stretch"] is not None else ""
+    met = "" if figure["met"] is None else "yes" if figure["met"] else "**no**"
+    return (figure["line"], f"{_number(figure['value'])} {unit}", target, stretch, met, figure["bound"])
+
+
+def _number(value: float) -> str:
+    """Three digits that count; thousands apart."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

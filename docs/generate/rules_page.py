@@ -1,0 +1,138 @@
+"""docs/rules.md: every rule of docs/semantics.md, the modules and the tests that name it.
+
+A rule is a heading with a number, `### 1.5 High watermark`. A docstring names it as "semantics 1.5";
+"semantics 1.2, 1.9" and "semantics 1.3 to 1.5" name several. A docstring of a module or class stands for
+all of it.
+"""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from docs.generate.markdown_tables import code, notice, table
+from docs.generate.uses import modules
+from emulator.judging.fuzzing.rule_references import cited
+
+_HEADING = re.compile(r"^#{2,3} (\d+(?:\.\d+)?)\.? (.+)$")
+_NOT_YET = "**Not yet:**"
+_PATH = re.compile(r"`([a-z_/]+\.py)`")
+
+_HEAD = """# Rules and their tests
+
+Each rule of [semantics.md](semantics.md), with the modules that it names or that name it, and the tests whose
+docstrings name it. *Not
+yet*: how many statements of the rule say that they are not modelled. {named} of {all} rules are named by a
+test.
+
+A test counts as a proof of a rule only if it names it. A blank is work to do, or a test that has not said
+what it proves.
+"""
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """A rule.
+
+    `number` "1.5"; `anchor`: of its heading; `not_yet`: statements that begin with **Not yet:**; `modules`: those that
+    its section names.
+    """
+
+    number: str
+    title: str
+    anchor: str
+    not_yet: int = 0
+    modules: tuple[str, ...] = ()
+
+
+def rules_of(text: str) -> dict[str, Rule]:
+    """{number: rule} of a document, in its order.
+
+    A chapter with numbered sections is no rule of its own.
+    """
+    found: dict[str, Rule] = {}
+    for line in text.splitlines():
+        if match := _HEADING.match(line):
+            number, title = match.groups()
+            found[number] = Rule(number, title, anchor(line.lstrip("# ")))
+        elif found:
+            last = next(reversed(found))
+            rule = found[last]
+            found[last] = msgspec.structs.replace(
+                rule,
+                not_yet=rule.not_yet + line.lstrip("- ").startswith(_NOT_YET),
+                modules=(*rule.modules, *_PATH.findall(line)),
+            )
+    chapters = {number.partition(".")[0] for number in found if "." in number}
+    return {number: rule for number, rule in found.items() if number not in chapters}
+
+
+def anchor(heading: str) -> str:
+    """Anchor of a heading: lower case, blanks as hyphens, punctuation dropped."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+@cache
+def citations(path: Path) -> Mapping[str, set[str]]:
+    """{rule: names of the functions and classes whose docstrings name it}.
+
+    "" is the module itself.
+    """
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = "" if isinstance(node, ast.Module) else node.name
+            for rule in cited(" ".join((ast.get_docstring(node) or "").split())):
+                found[rule].add(name)
+    return found
+
+
+def page(root: Path) -> str:
+    rules = rules_of((root / "docs" / "semantics.md").read_text(encoding="utf-8"))
+    in_code = _by_rule(root, modules(root))
+    in_tests = _by_rule(root, modules(root, ("tests",)))
+    rows = []
+    named = 0
+    for number, rule in rules.items():
+        tests = sorted(in_tests[number])
+        named += bool(tests)
+        sources = {place.partition("::")[0] for place in in_code[number]} | set(rule.modules)
+        rows.append(
+            (
+                f"[{number}](semantics.md#{rule.anchor})",
+                rule.title,
+                rule.not_yet or "",
+                ", ".join(code(path) for path in sorted(sources)),
+                ", ".join(_grouped(tests)),
+            )
+        )
+    blank = [number for number in rules if not in_tests[number]]
+    parts = [notice("docs/semantics.md and docstrings"), _HEAD.format(named=named, all=len(rules))]
+    parts.append(table(("rule", "title", "not yet", "modules", "tests"), rows))
+    if blank:
+        parts.append(f"Named by no test: {', '.join(blank)}.\n")
+    return "\n".join(parts)
+
+
+def _by_rule(root: Path, paths: Iterable[Path]) -> defaultdict[str, set[str]]:
+    """{rule: {"path::name"}}; the path alone where the module's docstring names it."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for path in paths:
+        shown = path.relative_to(root).as_posix()
+        for rule, names in citations(path).items():
+            found[rule] |= {f"{shown}::{name}" if name else shown for name in names}
+    return found
+
+
+def _grouped(places: list[str]) -> Iterator[str]:
+    """One entry per file: the file alone if its docstring names the rule, else its tests."""
+    by_file: defaultdict[str, list[str]] = defaultdict(list)
+    for place in places:
+        path, _, name = place.partition("::")
+        by_file[path].append(name)
+    for path, names in by_file.items():
+        yield code(path) if "" in names else f"{code(path)}: {', '.join(code(name) for name in names)}"

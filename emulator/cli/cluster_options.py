@@ -1,0 +1,46 @@
+"""Options common to all commands on a running cluster."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from emulator.cli.commands.control_calls import Asking
+
+Cluster = Annotated[str | None, Parameter(name="--cluster", help="A cluster's name, or its run's directory.")]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="Print the result as JSON.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The cluster that a command addresses, and the format of its output."""
+
+    cluster: Cluster = None
+    json: Json = False
+
+    def asking(self, command: str) -> "Asking":
+        """The options as `emulator.cli.commands` takes them."""
+        return _asking(command, self, None)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Waiting(Asked):
+    """Options of a command that waits for an outcome."""
+
+    wait: Annotated[float | None, Parameter(name="--wait", help="Time limit in seconds; by default about 1.5.")] = None
+
+    def asking(self, command: str) -> "Asking":
+        return _asking(command, self, self.wait)
+
+
+DEFAULTS: Final = Asked()
+WAITING: Final = Waiting()
+
+
+def _asking(command: str, options: Asked, wait_s: float | None) -> "Asking":
+    from emulator.cli.commands.control_calls import Asking  # what a command does is imported when it is called
+
+    return Asking(command, options.cluster, wait_s, options.json)

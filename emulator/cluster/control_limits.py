@@ -1,0 +1,55 @@
+"""Values of a request that are out of bounds, named as the command line names them.
+
+They are found before the request is sent. The bounds are those of the requests' types, by which HTTP and the control
+server decode: all three refuse the same.
+"""
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any, Final
+
+from msgspec import inspect
+
+from emulator.cluster.control_requests import AddPartitions, Ask, ElectPreferred
+
+OPTIONS: Final = {"batches_kept": "--keep", "offset": "--from-offset", "rate_per_s": "--rate", "records_max": "--max"}
+"""{field: its option}, if the command line names it otherwise."""
+ARGUMENTS: Final = frozenset(("topic", "node", "words", "values", "targets"))
+"""Fields that are arguments of commands, not options."""
+
+
+def unfit(ask: Ask) -> str:
+    """`--retries -1: from 0 to 2147483647` of the first field out of bounds; "": there is none."""
+    of_type = inspect.type_info(type(ask))
+    assert isinstance(of_type, inspect.StructType)
+    for field in of_type.fields:
+        for why in _unfit(getattr(ask, field.name), field.type):
+            return f"{_called(ask, field.name)} {why}"
+    return ""
+
+
+def _called(ask: Ask, field: str) -> str:
+    is_argument = field in ARGUMENTS or (isinstance(ask, AddPartitions | ElectPreferred) and field == "partitions")
+    return field if is_argument else OPTIONS.get(field) or f"--{field.replace('_', '-')}"
+
+
+def _unfit(value: Any, of_type: inspect.Type) -> Iterator[str]:
+    match of_type:
+        case inspect.UnionType():
+            for one in of_type.types:
+                yield from _unfit(value, one)
+        case inspect.ListType() if isinstance(value, list):
+            for item in value:
+                yield from _unfit(item, of_type.item_type)
+        case inspect.DictType() if isinstance(value, dict):
+            for item in value.values():
+                yield from _unfit(item, of_type.value_type)
+        case inspect.IntType(ge=int() as low, le=int() as high) if isinstance(value, int):
+            if not low <= value <= high:
+                yield f"{value}: from {low} to {high}"
+        case inspect.FloatType() if isinstance(value, float) and not isfinite(value):
+            yield f"{value}: no number"
+        case inspect.StrType(min_length=int() as low) if value == "" and low:
+            yield "'': it is empty"
+        case inspect.StrType(max_length=int() as high) if isinstance(value, str) and len(value) > high:
+            yield f"of {len(value)} characters: at most {high}"

@@ -1,0 +1,49 @@
+"""Runs a live cluster with its control server, until a request or a signal ends it."""
+
+import signal
+from collections.abc import Awaitable, Callable, Set
+
+import trio
+
+from emulator.cluster.control_context import Auditing, no_audit
+from emulator.cluster.control_server import LAST_ANSWERS_S, LOOPBACK, ControlServer
+from emulator.cluster.live_cluster import LiveCluster
+
+
+async def hold(
+    live: LiveCluster,
+    opened: Callable[[int], None],
+    *beside: Callable[[], Awaitable[None]],
+    host: str = LOOPBACK,
+    port: int = 0,
+    audit: Auditing = no_audit,
+    hosts: Set[str] = frozenset(),
+) -> None:
+    """Enter the cluster and serve until `live.ending`, which SIGTERM sets, too.
+
+    Raises PortInUse.
+
+    `opened` is called with the control server's port; tasks `beside` end with it. `audit`, `hosts`: as for
+    ControlServer.
+    """
+    async with trio.open_nursery() as outer:
+        await outer.start(_obey_signals, live.ending)  # to the very end: a second signal must not interrupt it
+        async with live.cluster, trio.open_nursery() as nursery:
+            for task in beside:
+                nursery.start_soon(task)
+            server = ControlServer(live.cluster.token, live.answer, audit=audit, hosts=hosts)
+            opened(await nursery.start(server.serve, host, port))
+            nursery.start_soon(live.run)
+            await live.ending.wait()
+            with trio.move_on_after(LAST_ANSWERS_S):
+                await server.quits()  # the client that requested the end receives its answer
+            nursery.cancel_scope.cancel()
+        outer.cancel_scope.cancel()
+
+
+async def _obey_signals(ending: trio.Event, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+    """Let SIGTERM end the cluster as `down` does."""
+    with trio.open_signal_receiver(signal.SIGTERM) as signals:
+        task_status.started()
+        async for _ in signals:
+            ending.set()

@@ -1,0 +1,240 @@
+"""Faults of machines and disks, and their repairs: each defined once.
+
+A class is the step of a scenario, the action of a world, and the live command. Its fields are the verb's keys. Its
+class variables are the node's required state and the state after it. A new fault needs a class here, an entry in
+`MACHINE_STEPS`, and its effect in each world (`emulator.worlds.simulated.fault_executor`, `emulator.runs.network_run`).
+"""
+
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+import msgspec
+from msgspec.structs import FieldInfo
+
+from protocol.hardware import Hardware
+
+AMOUNT_MS_MAX: Final = 60_000.0
+JUMP_MS_MAX: Final = 1_000.0 * 86_400.0 * 3_650.0
+"""Ten years."""
+
+Leaves = Literal["as it was", "running", "dead", "paused", "unknown"]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of all steps. `at_s`: earliest time of the step, in seconds of the scenario."""
+
+    at_s: float | None = None
+
+
+class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
+    """Base of the faults of machines.
+
+    - VERB: name in scenarios. WORD: name on the command line, and `what` of its event.
+    - NEEDS_LIFE: a stopped node is refused. ALIVE: reason why a running node is refused; "": it is not.
+    - HEARS: a paused node is refused. LEAVES: state of the node afterwards.
+    - OF_BROKERS: only for nodes that keep logs. BREAKS: a fault begins, rather than ends. LIVE: a command, too.
+    """
+
+    VERB: ClassVar[str]
+    WORD: ClassVar[str]
+    NEEDS_LIFE: ClassVar[bool] = False
+    ALIVE: ClassVar[str] = ""
+    HEARS: ClassVar[bool] = False
+    LEAVES: ClassVar[Leaves] = "as it was"
+    OF_BROKERS: ClassVar[bool] = False
+    BREAKS: ClassVar[bool] = True
+    LIVE: ClassVar[bool] = True
+
+    node: str
+
+    @classmethod
+    def own_fields(cls) -> tuple[FieldInfo, ...]:
+        """Its fields besides the node."""
+        return tuple(field for field in msgspec.structs.fields(cls) if field.name not in ("node", "at_s"))
+
+
+class Start(MachineStep, frozen=True):
+    """Start a node and wait until it is ready: a broker when it is registered and answers.
+
+    From then on it has the binary of that `version`, and these `settings` besides its earlier ones (null: removed).
+    """
+
+    VERB = WORD = "start"
+    ALIVE = "runs already"
+    LEAVES = "running"
+    BREAKS = False
+
+    version: str = ""
+    settings: dict[str, Any] = {}
+
+
+class Kill(MachineStep, frozen=True):
+    """SIGKILL the node. Its written bytes stay, for the machine goes on; it sends nothing more."""
+
+    VERB = WORD = "kill"
+    LEAVES = "dead"
+
+
+class Stop(MachineStep, frozen=True):
+    """SIGTERM the node: an orderly shutdown."""
+
+    VERB = WORD = "stop"
+    NEEDS_LIFE = True
+    HEARS = True
+    LEAVES = "dead"
+
+
+class PauseNode(MachineStep, frozen=True):
+    """SIGSTOP the node."""
+
+    VERB = "pause-node"
+    WORD = "pause"
+    NEEDS_LIFE = True
+    LEAVES = "paused"
+
+
+class ResumeNode(MachineStep, frozen=True):
+    """SIGCONT the node."""
+
+    VERB = "resume-node"
+    WORD = "resume"
+    NEEDS_LIFE = True
+    LEAVES = "running"
+    BREAKS = False
+
+
+class PowerLoss(MachineStep, frozen=True):
+    """Stop the node by a power loss: it loses its page cache.
+
+    Synced bytes of the partition's log survive, and of the rest the first batches, so that `batches_kept` are left in
+    all. None: the run's seed decides. No partition: of every log.
+    """
+
+    VERB = WORD = "power-loss"
+    LEAVES = "dead"
+
+    batches_kept: int | None = None
+    partition: str | None = None
+
+
+class LoseUnsynced(MachineStep, frozen=True):
+    """Cut the partition's log file of a stopped broker to its first `batches_kept` batches."""
+
+    VERB = WORD = "lose-unsynced"
+    ALIVE = "runs: its disk cannot be lost under it"
+    OF_BROKERS = True
+    BREAKS = False
+    LIVE = False
+
+    batches_kept: int
+    partition: str | None = None
+
+
+class LoseDisk(MachineStep, frozen=True):
+    """Replace a stopped broker's disk, or one log directory of it (`dir`), by an empty one.
+
+    The broker starts with it.
+    """
+
+    VERB = WORD = "lose-disk"
+    ALIVE = "runs: its disk cannot be lost under it"
+    OF_BROKERS = True
+    BREAKS = False
+
+    directory: str = msgspec.field(default="", name="dir")
+
+
+class DiskFull(MachineStep, frozen=True):
+    """Fail every write to the node's disk, or one log directory (`dir`), until the next start.
+
+    A start frees space on the disk.
+    """
+
+    VERB = WORD = "disk-full"
+    NEEDS_LIFE = True
+    HEARS = True
+    LEAVES = "unknown"
+
+    directory: str = msgspec.field(default="", name="dir")
+
+
+class DiskError(MachineStep, frozen=True):
+    """Fail every operation on a broker's disk, or one log directory (`dir`), until `lose-disk`."""
+
+    VERB = WORD = "disk-error"
+    OF_BROKERS = True
+    LEAVES = "unknown"
+
+    directory: str = msgspec.field(default="", name="dir")
+
+
+Amount = Annotated[float, msgspec.Meta(ge=0.0, le=AMOUNT_MS_MAX)]
+
+
+class HardwareFault(MachineStep, frozen=True):
+    """Base of the faults that change a machine's hardware, until the next change.
+
+    They are also for a stopped node, and for its next incarnations.
+    """
+
+    HEARS = True
+
+    def of(self, before: Hardware) -> Hardware:
+        """The machine's hardware after the fault."""
+        raise NotImplementedError
+
+
+class SlowDisk(HardwareFault, frozen=True):
+    """Slow down each operation on the node's disk by `takes_ms`, each fsync by `fsync_ms`.
+
+    With neither it is as fast as before.
+    """
+
+    VERB = WORD = "slow-disk"
+
+    takes_ms: Amount = 0.0
+    fsync_ms: Amount = 0.0
+
+    def of(self, before: Hardware) -> Hardware:
+        return msgspec.structs.replace(before, operation_ms=self.takes_ms, fsync_ms=self.fsync_ms)
+
+
+class ClockJump(HardwareFault, frozen=True):
+    """Move the node's wall clock by `jump_ms`, back if that is negative; timers do not notice."""
+
+    VERB = WORD = "clock-jump"
+
+    jump_ms: Annotated[float, msgspec.Meta(ge=-JUMP_MS_MAX, le=JUMP_MS_MAX)]
+
+    def of(self, before: Hardware) -> Hardware:
+        ahead_ms = max(-JUMP_MS_MAX, min(JUMP_MS_MAX, before.clock_ahead_ms + self.jump_ms))
+        return msgspec.structs.replace(before, clock_ahead_ms=ahead_ms)
+
+
+MACHINE_STEPS: Final[tuple[type[MachineStep], ...]] = (
+    Start, Kill, Stop, PauseNode, ResumeNode, PowerLoss, LoseUnsynced, LoseDisk, DiskFull, DiskError,
+    SlowDisk, ClockJump,
+)  # fmt: skip
+LIVE_FAULTS: Final = {step.WORD: step for step in MACHINE_STEPS if step.LIVE}
+"""Live faults by their words of the command line."""
+
+
+def unfit(fault: object, *, alive: bool, paused: bool) -> str:
+    """Reason why the node's state does not allow the fault.
+
+    "": it does, or it is no fault of a node.
+
+    A stopped node that is killed stays stopped, and its machine may still lose its power.
+    """
+    if not isinstance(fault, MachineStep):
+        return ""
+    if alive and fault.ALIVE:
+        return f"{fault.node} {fault.ALIVE}"
+    if not alive and fault.NEEDS_LIFE:
+        return f"{fault.node} does not run"
+    if paused and isinstance(fault, PauseNode):
+        return f"{fault.node} is paused already"
+    if not paused and isinstance(fault, ResumeNode):
+        return f"{fault.node} is not paused"
+    if paused and fault.HEARS:
+        return f"{fault.node} is paused and receives nothing; resume it first"
+    return ""

@@ -1,0 +1,118 @@
+"""The cluster under test: three AZs, given counts of brokers and AZs, or a compose file's.
+
+Each AZ has one replica of the topic, as far as there are enough AZs: `members`. The first member leads. The last one
+starts first, so that it is the controller where brokers are controllers. Other brokers hold no replica of the topic.
+"""
+
+from collections.abc import Container, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from emulator.judging.campaigns.space import UnusableSpace
+from emulator.topology import Node, Topology, three_azs
+from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
+
+DEFAULT_VERSION: Final = "2.8"
+REPLICAS: Final = 3
+BROKERS_MAX: Final = 30
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """Topology and settings of a cluster.
+
+    `settings`: of all its nodes, as in its file; `by_broker`: of single brokers in addition. `holding`: count of
+    brokers that hold a replica, or would if one was added. `sources`: source of each setting, by its name (a single
+    broker's: `broker-0: NAME`). `of`: source of all of it. Both are set where the settings are not the user's options.
+    """
+
+    topology: Topology
+    version: str = DEFAULT_VERSION
+    settings: dict[str, Any] = {}
+    by_broker: dict[int, dict[str, Any]] = {}
+    holding: int = REPLICAS
+    sources: dict[str, str] = {}
+    of: str = ""
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        return tuple(node.number for node in self.topology.with_role("broker"))
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """All brokers in the order in which they get replicas: first of each AZ, then second."""
+        by_az: dict[str, list[int]] = {}
+        for node in self.topology.with_role("broker"):
+            by_az.setdefault(node.az, []).append(node.number)
+        rounds = zip_longest(*(sorted(by_az[az]) for az in sorted(by_az)))
+        return tuple(broker for one in rounds for broker in one if broker is not None)
+
+    def holders(self, replicas: int | None = None) -> tuple[int, ...]:
+        """Brokers that hold one of so many replicas, the leader first."""
+        return self.members[: self.holding if replicas is None else replicas]
+
+    def without(self, names: Container[str]) -> "Cluster":
+        """A copy in which settings for all brokers replace those of single brokers, as `up` does."""
+        left = {
+            broker: {name: value for name, value in own.items() if name not in names}
+            for broker, own in self.by_broker.items()
+        }
+        return msgspec.structs.replace(self, by_broker={broker: own for broker, own in left.items() if own})
+
+    def names(self, role: str) -> tuple[str, ...]:
+        return tuple(node.name for node in self.topology.with_role(role))
+
+    def servers_in(self, az: str) -> list[str]:
+        """All nodes of an AZ but its clients: ZooKeeper servers first."""
+        found = [node for node in self.topology.in_az(az) if "client" not in node.roles]
+        return [node.name for node in sorted(found, key=_session_first)]
+
+
+def _session_first(node: Node) -> bool:
+    return "session" not in node.roles
+
+
+THREE_AZS = Cluster(three_azs())
+
+
+def of_counts(brokers: int, azs: int) -> Cluster:
+    """A cluster of three ZooKeeper servers and a client in each AZ. Raises UnusableSpace."""
+    if not 1 <= azs <= BROKERS_MAX or not 1 <= brokers <= BROKERS_MAX:
+        raise UnusableSpace(f"--brokers {brokers}, --azs {azs}: from 1 to {BROKERS_MAX}")
+    if azs > brokers:
+        raise UnusableSpace(f"--azs {azs}: there are {brokers} brokers, so some AZ would have none")
+    return Cluster(three_azs(brokers=brokers, sessions=3, clients=azs, azs=azs))
+
+
+def of_file(word: str) -> Cluster:
+    """A cluster by the name of a topology, or by a compose file as `up` takes it.
+
+    Raises NoClusterFile, ClusterFileErrors, UnusableSpace.
+    """
+    path: Path = named_topology(word)
+    given = read_cluster_file(path)
+    if not given.topology.with_role("client"):
+        raise UnusableSpace(f"{path}: no AZ has a client to write and read; add a client")
+    nodes = {node.name: node.number for node in given.topology.with_role("broker")}
+    common = _common(list(given.settings.values()))
+    own = {
+        nodes[name]: {key: value for key, value in values.items() if key not in common}
+        for name, values in given.settings.items()
+        if name in nodes
+    }
+    return Cluster(
+        topology=given.topology,
+        version=given.kafka_version,
+        settings={**common, **given.session},
+        by_broker={broker: values for broker, values in own.items() if values},
+    )
+
+
+def _common(settings: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """Settings that all nodes have alike."""
+    if not settings:
+        return {}
+    first, *others = settings
+    return {key: value for key, value in first.items() if all(one.get(key) == value for one in others)}

@@ -1,0 +1,163 @@
+"""The truth about a network run, from its events and its disks."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from emulator.judging.crash_testing.crash_network import Left
+from emulator.judging.crash_testing.history_builder import HISTORIC, Happened
+from emulator.judging.crash_testing.recoveries import DiskLost, Recovery
+from emulator.judging.oracle.controller_terms import Office, StepBack
+from emulator.judging.oracle.gathering import read_logs
+from emulator.judging.oracle.log_extent import former_life
+from emulator.judging.oracle.truth import Batch, Given, Truth, Write
+from emulator.machines.client.kept_operations import Read
+from emulator.run_layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
+from emulator.runs.network_run import as_happened, with_files
+from emulator.runs.run_events import events_in
+from emulator.topology import Topology
+from protocol.events import (
+    EVENTS,
+    Event,
+    HighWatermarkMoved,
+    IsrChangeEnded,
+    LogCreated,
+    LogLoaded,
+    NodeStopped,
+    OperationEnded,
+    OperationInvoked,
+    RecordsRead,
+    RoleChanged,
+    TopicRemoved,
+)
+from protocol.ids import TopicPartition
+
+WANTED: tuple[type[Event], ...] = (
+    *HISTORIC, IsrChangeEnded, LogCreated, NodeStopped, OperationInvoked, RecordsRead,
+)  # fmt: skip
+
+
+def happened(run_dir: Path) -> list[Happened]:
+    """Relevant events of all nodes in order of time, without lines that a kill has cut off."""
+    return sorted(_read(run_dir), key=lambda one: one[4])
+
+
+def _read(run_dir: Path) -> Iterator[Happened]:
+    names = {cls.NAME for cls in WANTED}
+    for path in event_paths(run_dir / EVENTS_FOLDER):
+        if not path.name.endswith(WIRE_SUFFIX):
+            for fields in events_in(path, names):
+                yield as_happened(fields, EVENTS[fields["event"]])
+
+
+def truth_left(run_dir: Path, topology: Topology, events: Iterable[Happened]) -> Truth:
+    """The truth: logs from the disks; operations, terms and decreases from the events."""
+    truth = Truth()
+    for node in topology.with_role("broker"):
+        with_files(run_dir, node.name, partial(read_logs, truth, node.name))
+    values: dict[str, str] = {}
+    topic_partitions: dict[str, TopicPartition] = {}
+    epochs: dict[tuple[str, TopicPartition], int] = {}
+    watermarks: dict[tuple[str, TopicPartition, int], int] = {}
+    lives: dict[str, int] = {}
+    begun_in: dict[str, int] = {}
+    for node_name, _, _, _, at_ms, event in events:
+        match event:
+            case OperationInvoked(operation=operation, value=value):
+                values[operation] = value
+                topic_partitions[operation] = (event.topic, event.partition)
+                begun_in[operation] = lives.get(event.topic, 0)
+            case OperationEnded(kind="produce", operation=operation):
+                life = begun_in.get(operation, lives.get(event.topic, 0))
+                former = life < lives.get(event.topic, 0)
+                topic_partition = (former_life(event.topic, life + 1) if former else event.topic, event.partition)
+                value = values.get(operation, "")
+                outcome, digest = event.outcome, event.digest
+                truth.writes.append(Write(operation, value, topic_partition, event.acks, outcome, event.offset, digest))
+            case RecordsRead():
+                read = Read(
+                    base_offset=event.base_offset,
+                    last_offset=event.last_offset,
+                    leader_epoch=event.leader_epoch,
+                    digest=event.digest,
+                    high_watermark=event.high_watermark,
+                    broker=event.broker,
+                )
+                truth.reads.append(Given((event.topic, event.partition), event.operation, read))
+            case RoleChanged(role=role, leader_epoch=epoch):
+                topic_partition = (event.topic, event.partition)
+                truth.roles_seen += 1
+                if role == "leader":
+                    truth.leaders.append(Office(topic_partition, node_name, epoch, at_ms))
+                before = epochs.get((node_name, topic_partition), -1)
+                if epoch < before:
+                    truth.epochs_back.append(StepBack(topic_partition, node_name, -1, before, epoch, at_ms))
+                epochs[node_name, topic_partition] = max(before, epoch)
+            case HighWatermarkMoved(leading=True, leader_epoch=epoch, high_watermark=now):
+                topic_partition = (event.topic, event.partition)
+                before = watermarks.get((node_name, topic_partition, epoch), -1)
+                if now < before:
+                    truth.watermarks_back.append(StepBack(topic_partition, node_name, epoch, before, now, at_ms))
+                watermarks[node_name, topic_partition, epoch] = max(before, now)
+            case TopicRemoved(topic=topic):
+                lives[topic] = lives.get(topic, 0) + 1
+                _life_ended(truth, topic, former_life(topic, lives[topic]))
+                epochs = {key: seen for key, seen in epochs.items() if key[1][0] != topic}
+                watermarks = {key: seen for key, seen in watermarks.items() if key[1][0] != topic}
+            case _:
+                pass
+    return truth
+
+
+def _life_ended(truth: Truth, topic: str, name: str) -> None:
+    """Rename a deleted topic's facts to `name`; it is gone on request."""
+
+    def renamed(topic_partition: TopicPartition) -> TopicPartition:
+        return (name, topic_partition[1]) if topic_partition[0] == topic else topic_partition
+
+    truth.gone.add(name)
+    truth.writes = [replace(write, topic_partition=renamed(write.topic_partition)) for write in truth.writes]
+    truth.reads = [replace(given, topic_partition=renamed(given.topic_partition)) for given in truth.reads]
+    for office in truth.leaders:
+        office.topic_partition = renamed(office.topic_partition) if office.topic_partition is not None else None
+    truth.epochs_back = [replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.epochs_back]
+    truth.watermarks_back = [
+        replace(back, topic_partition=renamed(back.topic_partition)) for back in truth.watermarks_back
+    ]
+
+
+def recoveries_of(
+    left: list[Left], power_lost: list[tuple[float, str]], disk_lost: list[DiskLost], events: list[Happened]
+) -> list[Recovery]:
+    """Logs that incarnations left, compared with their successors' logs.
+
+    An incarnation without events about its log is skipped.
+    """
+    found: list[Recovery] = []
+    loaded: dict[tuple[str, int, TopicPartition], tuple[float, int]] = {}
+    for node, incarnation, _, _, at_ms, event in events:
+        if isinstance(event, LogLoaded):
+            loaded[node, incarnation, (event.topic, event.partition)] = (at_ms, event.log_end)
+        elif isinstance(
+            event, LogCreated
+        ):  # it was missing, unless the same incarnation has loaded and deleted it before
+            loaded.setdefault((node, incarnation, (event.topic, event.partition)), (at_ms, 0))
+    held: dict[tuple[str, TopicPartition], list[Batch]] = {}
+    for one in left:
+        for topic_partition, batches in one.logs.items():
+            held.setdefault((one.node, topic_partition), batches)
+            back = loaded.get((one.node, one.incarnation + 1, topic_partition))
+            if back is None:
+                continue
+            at_ms, log_end = back
+            batches = held.pop((one.node, topic_partition))
+            power = any(node == one.node and lost_ms <= at_ms for lost_ms, node in power_lost)
+            disk = any(
+                lost.node == one.node and lost.at_ms <= at_ms and topic_partition in lost.partitions
+                for lost in disk_lost
+            )
+            recovered = [batch for batch in batches if batch.last < log_end]
+            found.append(Recovery(at_ms, one.node, topic_partition, power, batches, recovered, disk and not recovered))
+    return found

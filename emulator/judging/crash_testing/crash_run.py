@@ -1,0 +1,109 @@
+"""Plays a simulated run with one death: the script, then healing, then time to settle."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from emulator.judging.crash_testing.crash_driver import Attendant, Exited
+from emulator.judging.crash_testing.crash_plan import Plan, resolved_for
+from emulator.judging.crash_testing.settled_state import Unsettled, unsettled
+from emulator.judging.oracle.probe import Probe
+from emulator.machines.client.client_operations import KeptOperations
+from emulator.machines.node.specs import machine_for
+from emulator.runs.resolve import Resolved
+from emulator.runs.simulated import MAX_MS, collector_disabled
+from emulator.scenario.player.player import Player
+from emulator.storage.memory_files import MemoryFiles
+from emulator.topology import OBSERVER, Node
+from emulator.worlds.simulated.node import SimulatedNode
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.machine import Machine
+
+SETTLE_LIMIT_MS = 300_000.0
+"""Limit from the end of the script.
+
+The longest waits are a session of 30 s, a parked fetch of 50 s, a connection given up after 60 s (scenario
+kip101-case1), and TCP's retransmission after the longest cut.
+"""
+STILL_MS = 12_000.0
+"""Time for which the cluster must stay settled: twice a session's timeout."""
+LOOK_MS = 1_000.0
+
+
+class Died(msgspec.Struct):
+    """A finished run. `unsettled`: failures to settle at its end.
+
+    `settled_ms`: time from the end of the script.
+    """
+
+    plan: Plan
+    resolved: Resolved
+    world: SimulatedWorld
+    player: Player
+    attendant: Attendant
+    probe: Probe
+    operations: KeptOperations
+    unsettled: list[Unsettled]
+    settled_ms: float
+
+    @property
+    def exits(self) -> list[Exited]:
+        return self.attendant.exits
+
+
+def play_death(plan: Plan) -> Died:
+    """Play a plan. Raises every error of a machine, which is a bug of this program."""
+    resolved = resolved_for(plan.scenario, plan.version)
+    spec = resolved.spec
+    steps, magic = resolved.scenario.steps, resolved.record_magic
+    player = Player(spec.topology, steps, magic, spec.kafka_version, steps_may_fail=True)
+    operations = player.operations
+    attendant, probe = Attendant(plan), Probe(operations)
+
+    def factory(node: Node, files: MemoryFiles) -> Machine:
+        return player if node.name == OBSERVER else machine_for(spec, node, files, operations)
+
+    def look(node: SimulatedNode, now_ms: float) -> None:
+        probe.look(node, now_ms)
+        attendant.look(node, now_ms)
+
+    world = SimulatedWorld(spec.topology, factory, plan.seed, after_step=look)
+    attendant.attend(world, player)
+    with collector_disabled():
+        world.start(OBSERVER)
+        world.play(player, max_ms=MAX_MS)
+        waits = player.work.waiting_tasks()
+        assert player.finished, f"nothing is left to happen at {world.now_ms:.0f} ms, and the script goes on: {waits}"
+        if attendant.hit_ms is None and world.nodes[plan.victim].alive:
+            attendant.strike()
+        ended_ms = world.now_ms
+        for rule in list(world.in_force):
+            world.heal(rule)
+        attendant.start_all()
+        _pass(world, plan.back_ms)
+        attendant.spare()
+        still = settle(world)
+    return Died(plan, resolved, world, player, attendant, probe, operations, still, world.now_ms - ended_ms)
+
+
+def settle(world: SimulatedWorld) -> list[Unsettled]:
+    """Let time pass until the cluster has settled, or the limit; returns the failures to settle."""
+    limit_ms = world.now_ms + SETTLE_LIMIT_MS
+    since_ms = world.now_ms
+    found: list[Unsettled] = []
+    while world.now_ms < limit_ms:
+        _pass(world, LOOK_MS)
+        found = unsettled(world)
+        if found:
+            since_ms = world.now_ms
+        elif world.now_ms - since_ms >= STILL_MS:
+            break
+    return found
+
+
+def _pass(world: SimulatedWorld, ms: float) -> None:
+    end_ms = world.now_ms + ms
+    over: list[bool] = []
+    world.at(end_ms, lambda: over.append(True))
+    until: Callable[[], bool] = lambda: bool(over)  # noqa: E731
+    world.run(until, max_ms=MAX_MS)

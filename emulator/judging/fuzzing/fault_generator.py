@@ -1,0 +1,286 @@
+"""Single faults and repairs of nodes, disks, links, ZooKeeper servers, topics, elections.
+
+Each function inspects the open faults and adds its step, or returns False if it is not possible now.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from emulator.faults.machine_fault_kinds import ClockJump, SlowDisk
+from emulator.judging.fuzzing.schedule import OTHER, TOPIC, Schedule
+from emulator.scenario import scenario_model as m
+from protocol.ids import BrokerId
+
+LEADS = 0.6
+"""Share of deaths that hit the likely leader: the first healthy replica."""
+PURPOSES = ((), (), ("fetcher",), ("controller",), ("to-controller",), ("session",))
+MESSAGES = ("Fetch", "LeaderAndIsr", "UpdateMetadata", "StopReplica", "AlterIsr", "OffsetForLeaderEpoch", "Produce")
+DELAYS_MS = (300, 1_000, 5_000, 60_000)
+LOSSES = (0.1, 0.5)
+BANDWIDTHS = (500, 5_000)
+"""Bytes per second."""
+SLOW_MS = (5, 50, 400)
+JUMPS_MS = (-3_600_000, -20_000, 20_000, 3_600_000)
+KEPT = (None, None, None, 0, 1, 2)
+"""Batches that a power loss leaves; None: random."""
+
+Fault = Callable[[Schedule], bool]
+
+
+# --- machines ---
+
+
+def kill(s: Schedule) -> bool:
+    well = s.well
+    if len(well) < 2 and not (well and s.draw.random() < 0.3):
+        return False
+    s.kill(s.one(well, LEADS))
+    return True
+
+
+def start(s: Schedule) -> bool:
+    """Start a node that is dead for long enough; otherwise resume a paused one."""
+    if back := s.back:
+        s.start(s.draw.choice(back))
+    elif s.paused:
+        s.resume(s.draw.choice(s.paused))
+    else:
+        return False
+    return True
+
+
+def stop(s: Schedule) -> bool:
+    well = s.well
+    if len(well) < 2:
+        return False
+    s.stop(s.draw.choice(well))
+    return True
+
+
+def pause(s: Schedule) -> bool:
+    well = s.well
+    if len(well) < 2:
+        return False
+    s.pause(s.one(well, 0.3))
+    return True
+
+
+def power_loss(s: Schedule) -> bool:
+    """Power loss of one node, or of several at once."""
+    well = s.well
+    if not well:
+        return False
+    names = s.draw.sample(well, s.draw.randint(1, len(well))) if s.draw.random() < 0.3 else [s.one(well, LEADS)]
+    s.lose_power(names, s.draw.choice(KEPT) if len(names) == 1 else None)
+    return True
+
+
+def clock_jump(s: Schedule) -> bool:
+    well = s.well
+    if not well:
+        return False
+    s.add(ClockJump(node=s.draw.choice(well), jump_ms=s.draw.choice(JUMPS_MS), at_s=s.at_s))
+    return True
+
+
+# --- disks ---
+
+
+def slow_disk(s: Schedule) -> bool:
+    """Slow a disk down, or restore its speed."""
+    if s.slow and s.draw.random() < 0.5:
+        name = s.draw.choice(s.slow)
+        if name in s.paused:
+            return False
+        s.add(SlowDisk(node=name, at_s=s.at_s))
+        return True
+    name = s.draw.choice((*s.cluster.ranked, *s.cluster.sessions))
+    if name in s.slow or name in s.paused:
+        return False
+    amounts: dict[str, Any] = {s.draw.choice(("takes_ms", "fsync_ms")): s.draw.choice(SLOW_MS)}
+    s.add(SlowDisk(node=name, at_s=s.at_s, **amounts))
+    return True
+
+
+def disk_full(s: Schedule) -> bool:
+    well = s.well
+    if len(well) < 2:
+        return False
+    name = s.one(well, 0.4)
+    s.add(m.DiskFull(node=name, at_s=s.at_s))
+    return True
+
+
+def disk_error(s: Schedule) -> bool:
+    well = s.well
+    if len(well) < 2 or s.failing:
+        return False
+    name = s.one(well, 0.4)
+    s.add(m.DiskError(node=name, at_s=s.at_s))
+    return True
+
+
+def lose_disk(s: Schedule) -> bool:
+    """Replace the disk of one dead broker, so that another one holds the records."""
+    dead = [name for name in s.dead if name in s.cluster.ranked]
+    if not dead or s.failing or any(isinstance(step, m.LoseDisk) for step in s.steps):
+        return False
+    s.add(m.LoseDisk(node=s.draw.choice(dead), at_s=s.at_s))
+    return True
+
+
+# --- links ---
+
+
+def links(s: Schedule) -> m.Links:
+    one, other = s.draw.sample(s.cluster.ranked, 2)
+    match s.draw.choice(("pair", "opened", "opened", "session", "one-way", "az", "deaf")):
+        case "az":
+            return m.AzLinks(az=f"az-{s.draw.randrange(2)}")
+        case "pair":
+            return m.PairLinks(between=(one, other))
+        case "opened":
+            return m.OpenedLinks(opened_by=one, to=other)
+        case "one-way":
+            return m.OneWayLinks(source=one, to=other)
+        case "deaf":
+            return m.OpenedLinks(opened_by=s.cluster.first, to=one if one != s.cluster.first else other)
+    return m.PairLinks(between=(one, s.draw.choice(s.cluster.sessions)))
+
+
+def _what(s: Schedule) -> dict[str, Any]:
+    """Links and traffic that a rule concerns."""
+    about: dict[str, Any] = {"links": links(s), "at_s": s.at_s, "expects_traffic": False}
+    if isinstance(about["links"], m.PairLinks) and about["links"].between[1].startswith("session"):
+        return about
+    if s.draw.random() < 0.25:
+        return about | {"apis": (s.draw.choice(MESSAGES),)}
+    return about | {"purposes": s.draw.choice(PURPOSES)}
+
+
+def cut(s: Schedule) -> bool:
+    s.add(m.Cut(**_what(s)))
+    return True
+
+
+def hold(s: Schedule) -> bool:
+    s.add(m.Hold(**_what(s)))
+    return True
+
+
+def delay(s: Schedule) -> bool:
+    s.add(m.Delay(**_what(s), delay_ms=s.draw.choice(DELAYS_MS)))
+    return True
+
+
+def loss(s: Schedule) -> bool:
+    s.add(m.Loss(**_what(s), rate=s.draw.choice(LOSSES)))
+    return True
+
+
+def bandwidth(s: Schedule) -> bool:
+    s.add(m.Bandwidth(**_what(s), bytes_per_s=s.draw.choice(BANDWIDTHS)))
+    return True
+
+
+def heal(s: Schedule) -> bool:
+    """Heal all rules, or one."""
+    if not s.rules:
+        return False
+    s.heal(None if s.draw.random() < 0.5 else s.draw.choice(s.rules))
+    return True
+
+
+# --- session servers ---
+
+
+def session_server(s: Schedule) -> bool:
+    """Kill, pause or restore one ZooKeeper server."""
+    if ended := s.session_servers(well=False):
+        name = s.draw.choice(ended)
+        (s.resume if name in s.paused else s.start)(name)
+        return True
+    (s.kill if s.draw.random() < 0.6 else s.pause)(s.draw.choice(s.session_servers(well=True)))
+    return True
+
+
+# --- elections, topics, settings ---
+
+
+def elect_preferred(s: Schedule) -> bool:
+    s.add(m.ElectPreferred(at_s=s.at_s))
+    return True
+
+
+def elect_controller(s: Schedule) -> bool:
+    s.add(m.ElectController(at_s=s.at_s))
+    return True
+
+
+def _some(s: Schedule) -> tuple[BrokerId, ...]:
+    brokers = [BrokerId(number) for number in range(len(s.cluster.ranked))]
+    return tuple(s.draw.sample(brokers, s.draw.randint(2, min(3, len(brokers)))))
+
+
+def reassign(s: Schedule) -> bool:
+    targets = ((f"{TOPIC}-{s.draw.randrange(len(s.cluster.assignment))}", _some(s)),)
+    s.behind(f"reassign at {s.at_s:g}", m.Reassign(targets=targets, at_s=s.at_s))
+    return True
+
+
+def other_topic(s: Schedule) -> bool:
+    """Create, delete or extend a topic; the step ends when all partitions have leaders."""
+    if not s.other_topic:
+        step: m.AnyStep = m.CreateTopic(topic=OTHER, assignment=(_some(s),), at_s=s.at_s)
+    elif s.draw.random() < 0.6:
+        step = m.DeleteTopic(topic=OTHER, at_s=s.at_s)
+    else:
+        step = m.AddPartitions(topic=OTHER, partitions=2, assignment=(_some(s),), at_s=s.at_s)
+    s.behind(f"{OTHER} at {s.at_s:g}", step)
+    return True
+
+
+def alter_topic(s: Schedule) -> bool:
+    """Change topic settings to values with equal promises."""
+    configs = {"flush.messages": s.draw.choice((1, 5))} if s.draw.random() < 0.5 else {"min.insync.replicas": 2}
+    s.behind(f"alter-topic at {s.at_s:g}", m.AlterTopic(topic=TOPIC, configs=configs, at_s=s.at_s))
+    return True
+
+
+def alter_broker(s: Schedule) -> bool:
+    if not s.cluster.alters:
+        return False
+    configs = {s.draw.choice(("log.flush.interval.messages", "log.segment.bytes")): s.draw.choice((20_000, 50_000))}
+    s.behind(f"alter-broker at {s.at_s:g}", m.AlterBroker(configs=configs, at_s=s.at_s))
+    return True
+
+
+USUAL: dict[str, tuple[Fault, int]] = {
+    "kill": (kill, 8),
+    "start": (start, 7),
+    "cut": (cut, 6),
+    "heal": (heal, 4),
+    "elect": (elect_preferred, 2),
+}
+"""Fault types of every schedule, with their weights."""
+SELDOM: dict[str, tuple[Fault, int]] = {
+    "stop": (stop, 2),
+    "pause": (pause, 3),
+    "power-loss": (power_loss, 5),
+    "clock-jump": (clock_jump, 2),
+    "slow-disk": (slow_disk, 3),
+    "disk-full": (disk_full, 2),
+    "disk-error": (disk_error, 1),
+    "lose-disk": (lose_disk, 4),
+    "hold": (hold, 3),
+    "delay": (delay, 4),
+    "loss": (loss, 1),
+    "bandwidth": (bandwidth, 1),
+    "session-server": (session_server, 4),
+    "elect-controller": (elect_controller, 3),
+    "reassign": (reassign, 3),
+    "topic": (other_topic, 3),
+    "alter-topic": (alter_topic, 1),
+    "alter-broker": (alter_broker, 3),
+}
+"""Fault types of which each schedule has a few, because together they would hide each other."""

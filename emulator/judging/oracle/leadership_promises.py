@@ -1,0 +1,156 @@
+"""Checks of leaders and controllers: terms, high watermarks, committed states."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from math import inf
+from typing import Any
+
+from emulator.judging.oracle.committed_state import State
+from emulator.judging.oracle.controller_terms import Office, overlapping
+from emulator.judging.oracle.truth import Batch, Truth
+from emulator.judging.oracle.violations import NO_PARTITION, Violation
+from protocol.ids import TopicPartition
+
+
+def dual_leader(truth: Truth) -> Iterator[Violation]:
+    for stale, newer, from_ms, to_ms in _overlaps(truth.leaders):
+        times = stale.appended_ms
+        appended = bisect_right(times, inf if to_ms is None else to_ms) - bisect_left(times, from_ms)
+        if appended:
+            text = (
+                f"{stale.node} (epoch {stale.epoch}) appended to its log as leader after {newer.node} "
+                f"(epoch {newer.epoch}) had begun; both led {_lasting(from_ms, to_ms)}"
+            )
+            yield Violation(stale.topic_partition or NO_PARTITION, -1, text, _window(stale, newer, from_ms, to_ms))
+
+
+def dual_controller(truth: Truth) -> Iterator[Violation]:
+    names = {office.epoch: office.node for office in reversed(truth.controllers)}
+    for epoch, states in sorted(_written_late(truth.states).items()):
+        text = (
+            f"{names.get(epoch, 'a controller')} (controller epoch {epoch}) wrote {len(states)} states of partitions "
+            f"after controller epoch {states[0].reached} was committed"
+        )
+        yield Violation(NO_PARTITION, -1, text, {"controller_epoch": epoch, "states": len(states)})
+    nodes: dict[int, set[str]] = {}
+    for office in truth.controllers:
+        nodes.setdefault(office.epoch, set()).add(office.node)
+    for epoch, held in sorted(nodes.items()):
+        if epoch > 0 and len(held) > 1:
+            text = f"{' and '.join(sorted(held))} were controller in the same controller epoch {epoch}"
+            yield Violation(NO_PARTITION, -1, text, {"controller_epoch": epoch, "nodes": sorted(held)})
+
+
+def high_watermark_regression(truth: Truth) -> Iterator[Violation]:
+    for back in truth.watermarks_back:
+        text = f"{back.node}, leader of epoch {back.epoch}, moved its high watermark back from {back.was} to {back.now}"
+        yield Violation(back.topic_partition, back.now, text, {"node": back.node, "was": back.was, "now": back.now})
+    contents: dict[tuple[TopicPartition, int], set[tuple[int, int]]] = {}
+    for given in truth.reads:
+        content = (given.read.leader_epoch, given.read.digest)
+        contents.setdefault((given.topic_partition, given.read.base_offset), set()).add(content)
+    for (topic_partition, offset), found in sorted(contents.items()):
+        if len(found) > 1:
+            epochs = sorted(epoch for epoch, _ in found)
+            text = f"offset {offset} was read with different content, of leader epochs {', '.join(map(str, epochs))}"
+            yield Violation(topic_partition, offset, text, {"epochs": epochs})
+
+
+def high_watermark_above_log_end(truth: Truth) -> Iterator[Violation]:
+    for reached in truth.reached:
+        node, incarnation = reached.node, reached.incarnation
+        high_watermark, log_end = reached.high_watermark, reached.log_end
+        if high_watermark > log_end:
+            text = (
+                f"{node}, in its life {incarnation}, had a high watermark of {high_watermark}, "
+                f"and its log never reached beyond {log_end}"
+            )
+            details = {"node": node, "incarnation": incarnation, "high_watermark": high_watermark, "log_end": log_end}
+            yield Violation(reached.topic_partition, log_end, text, details)
+
+
+def leader_epoch_monotonicity(truth: Truth) -> Iterator[Violation]:
+    for back in truth.epochs_back:
+        text = f"{back.node} went back from leader epoch {back.was} to {back.now}"
+        yield Violation(back.topic_partition, -1, text, {"node": back.node, "was": back.was, "now": back.now})
+    for topic_partition, replicas in truth.logs.items():
+        for node, log in replicas.items():
+            for epoch, first, before in _epochs_out_of_order(log):
+                text = f"in the log of {node} epoch {epoch} starts at offset {first}, before an older epoch's {before}"
+                yield Violation(topic_partition, first, text, {"node": node, "leader_epoch": epoch, "older_at": before})
+    leaders: dict[tuple[TopicPartition, int], set[str]] = {}
+    for office in truth.leaders:
+        leaders.setdefault((office.topic_partition or NO_PARTITION, office.epoch), set()).add(office.node)
+    for (topic_partition, epoch), nodes in sorted(leaders.items()):
+        if len(nodes) > 1:
+            text = f"{' and '.join(sorted(nodes))} led in the same leader epoch {epoch}"
+            yield Violation(topic_partition, -1, text, {"leader_epoch": epoch, "nodes": sorted(nodes)})
+
+
+def partition_state(truth: Truth) -> Iterator[Violation]:
+    before: dict[TopicPartition, State] = {}
+    for state in truth.states:
+        last = None if state.created else before.get(state.topic_partition)
+        before[state.topic_partition] = state
+        for why in _broken_rules(state, last):
+            details = {
+                "zxid": state.zxid,
+                "leader": state.leader,
+                "leader_epoch": state.leader_epoch,
+                "isr": list(state.isr),
+                "controller_epoch": state.controller_epoch,
+            }
+            yield Violation(state.topic_partition, -1, f"{why} (zxid {state.zxid})", details)
+
+
+def _broken_rules(state: State, last: State | None) -> Iterator[str]:
+    if last is not None:
+        if state.leader_epoch < last.leader_epoch:
+            yield f"leader epoch {state.leader_epoch} after {last.leader_epoch}"
+        if state.controller_epoch < last.controller_epoch:
+            yield f"controller epoch {state.controller_epoch} after {last.controller_epoch}"
+        if state.leader_epoch == last.leader_epoch and state.leader != last.leader:
+            yield f"leader {state.leader} after {last.leader} in the same leader epoch {state.leader_epoch}"
+    if state.leader >= 0 and state.leader not in state.isr:
+        yield f"leader {state.leader} is not in its in-sync replicas {','.join(map(str, state.isr))}"
+
+
+def _written_late(states: Iterable[State]) -> dict[int, list[State]]:
+    """{controller epoch: states with new leader epochs written after a later one was committed}"""
+    found: dict[int, list[State]] = {}
+    known: dict[TopicPartition, int] = {}
+    for state in states:
+        decided = state.created or state.leader_epoch > known.get(state.topic_partition, -1)
+        known[state.topic_partition] = state.leader_epoch
+        if decided and state.controller_epoch < state.reached:
+            found.setdefault(state.controller_epoch, []).append(state)
+    return found
+
+
+def _overlaps(offices: Iterable[Office]) -> Iterator[tuple[Office, Office, float, float | None]]:
+    """(stale, newer, from_ms, to_ms) of every two terms of one partition that overlap."""
+    for stale, newer in overlapping(offices):
+        to_ms = min(inf if office.to_ms is None else office.to_ms for office in (stale, newer))
+        yield stale, newer, max(stale.from_ms, newer.from_ms), None if to_ms == inf else to_ms
+
+
+def _window(stale: Office, newer: Office, from_ms: float, to_ms: float | None) -> dict[str, Any]:
+    offices = {"stale": stale.node, "stale_epoch": stale.epoch, "newer": newer.node, "newer_epoch": newer.epoch}
+    return {**offices, "from_ms": from_ms, "to_ms": to_ms}
+
+
+def _lasting(from_ms: float, to_ms: float | None) -> str:
+    return "to the end of the run" if to_ms is None else f"for {to_ms - from_ms:.0f} ms"
+
+
+def _epochs_out_of_order(log: list[Batch]) -> Iterator[tuple[int, int, int]]:
+    """(epoch, its first offset, larger last offset of an older epoch)."""
+    ranges: dict[int, tuple[int, int]] = {}
+    for batch in log:
+        first, last = ranges.get(batch.epoch, (batch.first, batch.last))
+        ranges[batch.epoch] = (min(first, batch.first), max(last, batch.last))
+    before = -1
+    for epoch, (first, last) in sorted(ranges.items()):
+        if first < before:
+            yield epoch, first, before
+        before = max(before, last)

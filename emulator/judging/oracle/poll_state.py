@@ -1,0 +1,85 @@
+"""The probe's memory of a broker or a dedicated controller between two inspections."""
+
+from typing import Any
+
+from emulator.judging.oracle.controller_terms import Office
+from emulator.judging.oracle.log_extent import Appended, Reached
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.replica_log import Log
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.machines.node.controller_node import ControllerNode
+from emulator.storage.checkpoints import Offsets, parse_offsets
+from emulator.storage.inspect import log_directories
+from emulator.storage.log_directory import HIGH_WATERMARKS
+from emulator.storage.memory_files import MemoryFiles
+from emulator.worlds.simulated.node import SimulatedNode
+from protocol.ids import TopicPartition
+
+
+def checkpointed_high_watermarks(files: MemoryFiles) -> Offsets:
+    """Checkpointed high watermarks on a broker's disk; empty where a file is unreadable."""
+    found: Offsets = {}
+    with files.unwatched():
+        for directory in log_directories(files):
+            if directory.exists(HIGH_WATERMARKS):
+                data = directory.read(HIGH_WATERMARKS, 0, directory.size(HIGH_WATERMARKS))
+                found |= parse_offsets(data, HIGH_WATERMARKS)
+    return found
+
+
+class Seen:
+    """A partition at the last inspection. `batches`, `reached`: records of its log's contents."""
+
+    __slots__ = (
+        "batches", "epoch", "first", "high_watermark", "isr", "leader", "leads", "log", "log_end", "office",
+        "partition", "pending", "reached", "settings", "zk_version",
+    )  # fmt: skip
+
+    def __init__(self, partition: Partition, batches: set[Appended], reached: Reached) -> None:
+        self.partition = partition
+        self.epoch = -1
+        self.leader = -1
+        self.log: Any = None
+        self.first: Any = None
+        """The log's first segment; a log that is deleted whole and begun anew has another one."""
+        self.isr: Any = None
+        self.pending: Any = None
+        self.settings: Any = None
+        self.leads = False
+        self.high_watermark = -1
+        self.log_end = 0
+        self.zk_version = -1
+        self.office: Office | None = None
+        self.batches = batches
+        self.reached = reached
+
+
+class Watch:
+    """One incarnation of a broker or dedicated controller.
+
+    `loading`: logs found on its disks that the probe has not recorded; empty before and after.
+    """
+
+    __slots__ = (
+        "checkpointed", "control", "controller", "cuts", "found", "loading", "logs", "machine", "name", "node",
+        "partitions", "seen",
+    )  # fmt: skip
+
+    def __init__(self, node: SimulatedNode, machine: BrokerNode | ControllerNode) -> None:
+        self.node = node
+        self.name = node.node.name
+        self.machine = machine
+        self.controller = machine.controller.context
+        self.cuts = node.cuts
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.logs: dict[TopicPartition, Log] = {}
+        self.loading: dict[TopicPartition, Log] = {}
+        if isinstance(machine, BrokerNode):
+            self.loading = machine.broker.replicas.logs
+            self.partitions = machine.broker.replicas.partitions
+            self.logs = machine.broker.replicas.logs
+        self.checkpointed = checkpointed_high_watermarks(node.files)
+        self.found: dict[TopicPartition, int] | None = None
+        """Log ends that this incarnation has found; None: not yet loaded."""
+        self.seen: dict[TopicPartition, Seen] = {}
+        self.control: Office | None = None

@@ -1,0 +1,212 @@
+"""Promises about acknowledged records: allowed losses, minimum ISR, minimum of copies.
+
+They depend on acks, on unclean elections and on disks that lost unflushed records.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+
+from emulator.judging.oracle.batch_index import BatchIndex, Span
+from emulator.judging.oracle.controller_terms import Office
+from emulator.judging.oracle.final_logs import FinalLogs
+from emulator.judging.oracle.leader_view import Belief
+from emulator.judging.oracle.liveness import isr_bound_ms, lasting
+from emulator.judging.oracle.truth import Truth, Write
+from emulator.judging.oracle.violations import Violation
+from emulator.topology import identifier_named
+from protocol.ids import TopicPartition
+
+ACKS, UNCLEAN, UNFLUSHED = "acks<=1", "unclean.leader.election", "not flushed"
+SEQUENCE = "duplicate sequence"
+ALLOWED = (ACKS, UNCLEAN, UNFLUSHED, SEQUENCE)
+"""Reasons that allow the loss of an acknowledged record."""
+ALL = -1
+ANY = 0
+"""In place of a digest where content does not matter."""
+
+
+class Allowances:
+    """Allowed losses of one truth. Each index is built at its first use: most runs lose nothing."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._sent: dict[TopicPartition, tuple[BatchIndex, dict[tuple[int, int], set[str]]]] = {}
+        self._unclean: dict[TopicPartition, list[Office]] = {}
+        for office in truth.leaders:
+            if office.topic_partition is not None and office.found is not None:
+                self._unclean.setdefault(office.topic_partition, []).append(office)
+        self._found: dict[int, BatchIndex] = {}
+        self._appended: dict[TopicPartition, tuple[BatchIndex, dict[Span, int]]] = {}
+        forgotten: dict[TopicPartition, list[Span]] = {}
+        for one in truth.forgotten:
+            forgotten.setdefault(one.topic_partition, []).append((ANY, one.to, one.log_end - 1))
+        self._forgotten = {topic_partition: BatchIndex(spans) for topic_partition, spans in forgotten.items()}
+
+    def of(self, write: Write) -> str:
+        """The reason that allows the loss of `write`; "": none does."""
+        if self._has_reused_sequence(write):
+            return SEQUENCE
+        if write.acks != ALL:
+            return ACKS
+        topic_partition = write.topic_partition
+        elections = self._unclean.get(topic_partition, ())
+        epoch = self._last_epoch(write) if elections else None
+        if epoch is not None and any(epoch < one.epoch and not self._began_with(one, write) for one in elections):
+            return UNCLEAN
+        forgotten = self._forgotten.get(topic_partition)
+        return UNFLUSHED if forgotten is not None and write.offset >= 0 and forgotten.covers(ANY, write.offset) else ""
+
+    def _last_epoch(self, write: Write) -> int | None:
+        """The last leader epoch in which a replica appended the record; None: no known one."""
+        topic_partition = write.topic_partition
+        if topic_partition not in self._appended:
+            epochs: dict[Span, int] = {}
+            for epoch, first, last, digest in self._truth.appended.get(topic_partition, ()):
+                span = (digest, first, last)
+                epochs[span] = max(epoch, epochs.get(span, epoch))
+            self._appended[topic_partition] = BatchIndex(epochs), epochs
+        index, epochs = self._appended[topic_partition]
+        digest = write.digest
+        return max((epochs[digest, first, last] for first, last in index.covering(digest, write.offset)), default=None)
+
+    def _began_with(self, office: Office, write: Write) -> bool:
+        """Whether the leader had the record at the beginning of its term."""
+        index = self._found.get(id(office))
+        if index is None:
+            index = self._found[id(office)] = BatchIndex(office.found or ())
+        return write.offset >= 0 and index.covers(write.digest, write.offset)
+
+    def _has_reused_sequence(self, write: Write) -> bool:
+        """Whether the broker acknowledged it as a duplicate of an earlier record's sequence number.
+
+        Then no replica ever had the record, and another batch of its producer is at the acknowledged offset.
+        """
+        if not write.idempotent or write.offset < 0 or self._last_epoch(write) is not None:
+            return False
+        topic_partition, life = write.topic_partition, _life_of(write)
+        if topic_partition not in self._sent:
+            self._sent[topic_partition] = self._sent_of(topic_partition)
+        index, lives = self._sent[topic_partition]
+        return any(life in lives[first, last] for first, last in index.covering(ANY, write.offset))
+
+    def _sent_of(self, topic_partition: TopicPartition) -> tuple[BatchIndex, dict[tuple[int, int], set[str]]]:
+        """Index of appended batches, and {(first, last): idempotent clients' incarnations}."""
+        sent: dict[int, set[str]] = {}
+        for one in (*self._truth.writes, *self._truth.left_open):
+            if one.idempotent and one.topic_partition == topic_partition:
+                sent.setdefault(one.digest, set()).add(_life_of(one))
+        lives: dict[tuple[int, int], set[str]] = {}
+        for _, first, last, digest in self._truth.appended.get(topic_partition, ()):
+            lives.setdefault((first, last), set()).update(sent.get(digest, ()))
+        return BatchIndex((ANY, first, last) for first, last in lives), lives
+
+
+def _life_of(write: Write) -> str:
+    """NODE.INCARNATION of the write's client."""
+    return write.operation.rpartition(":")[0]
+
+
+def acknowledged_below_min_insync(truth: Truth) -> Iterator[Violation]:
+    beliefs_of: dict[tuple[TopicPartition, str], list[Belief]] = {}
+    for belief in truth.beliefs:
+        beliefs_of.setdefault((belief.topic_partition, belief.node), []).append(belief)
+    writes: dict[tuple[TopicPartition, str], list[int]] = {}
+    for number, write in enumerate(truth.writes):
+        if write.acks == ALL and write.outcome == "ok":
+            writes.setdefault((write.topic_partition, f"broker-{write.broker}"), []).append(number)
+    found: dict[int, Belief] = {}
+    for of, numbers in writes.items():
+        if of in beliefs_of:
+            found.update(_acknowledged_in(_too_small(beliefs_of[of]), truth.writes, numbers))
+    for number, belief in sorted(found.items(), key=lambda one: one[0]):
+        write = truth.writes[number]
+        text = (
+            f"{write.operation} was acknowledged (acks=all) at offset {write.offset} by {belief.node}, which took "
+            f"{belief.in_sync} for in sync; min.insync.replicas is {belief.least}"
+        )
+        details = {"operation": write.operation, "node": belief.node, "in_sync": belief.in_sync}
+        yield Violation(write.topic_partition, write.offset, text, details)
+
+
+def _acknowledged_in(
+    small: Iterable[tuple[Belief, float]], writes: Sequence[Write], numbers: Iterable[int]
+) -> Iterator[tuple[int, Belief]]:
+    """(number of a write, latest belief in too few replicas at its acknowledgement).
+
+    All of one leader, which may still acknowledge records that it had committed before. `small`: such beliefs, the
+    latest first, each with its end.
+    """
+    waiting = [*small]
+    # Beliefs that have begun, each with a higher high watermark than its predecessors. A belief under a later one
+    # with a lower high watermark is never the latest that fits.
+    begun: list[tuple[int, Belief, float]] = []
+    for number in sorted(numbers, key=lambda number: writes[number].ended):
+        write = writes[number]
+        while waiting and waiting[-1][0].ended <= write.ended:
+            belief, until = waiting.pop()
+            if begun and begun[-1][2] <= belief.ended:
+                begun.clear()  # that period is over
+            while begun and begun[-1][0] >= belief.high_watermark:
+                begun.pop()
+            begun.append((belief.high_watermark, belief, until))
+        fits = bisect_right(begun, write.offset, key=lambda one: one[0]) - 1
+        if fits >= 0 and write.ended < begun[fits][2]:
+            yield number, begun[fits][1]
+
+
+def too_few_copies(truth: Truth) -> Iterator[Violation]:
+    final = FinalLogs(truth)
+    copies: dict[TopicPartition, dict[str, BatchIndex]] = {}
+    for write, least in _promised(truth):
+        place = write.topic_partition
+        replicas = truth.assignments[place]
+        if place not in copies:
+            copies[place] = {
+                node: BatchIndex((batch.digest, batch.first, batch.last) for batch in log)
+                for node, log in truth.logs.get(place, {}).items()
+                if identifier_named(node) in replicas
+            }
+        held = [node for node, log in copies[place].items() if log.covers(write.digest, write.offset)]
+        if len(held) < least and final.holds(place, write.digest, write.offset):
+            text = (
+                f"{write.operation} was acknowledged (acks=all) at offset {write.offset}; of the replicas "
+                f"{','.join(map(str, replicas))} {' and '.join(held)} have it, and min.insync.replicas is {least}"
+            )
+            details = {"operation": write.operation, "copies": len(held), "min_insync_replicas": least}
+            yield Violation(place, write.offset, text, details)
+
+
+def promised(truth: Truth) -> int:
+    """Count of records whose copies the check counts."""
+    return sum(1 for _ in _promised(truth))
+
+
+def _promised(truth: Truth) -> Iterator[tuple[Write, int]]:
+    """(write with acks=all, minimum of copies), where replicas had time to catch up."""
+    settled = {
+        state.topic_partition
+        for state, _, _ in lasting(truth, isr_bound_ms)
+        if state.until_ms is None and state.leader >= 0
+    }
+    beliefs_of: dict[TopicPartition, dict[str, int]] = {}
+    for belief in truth.beliefs:
+        of = beliefs_of.setdefault(belief.topic_partition, {})
+        of[belief.node] = min(belief.least, of.get(belief.node, belief.least))
+    for write in truth.writes:
+        place = write.topic_partition
+        if write.acks != ALL or write.outcome != "ok" or place not in settled or place[0] in truth.gone:
+            continue
+        of = beliefs_of.get(place, {})
+        if f"broker-{write.broker}" in of and place in truth.assignments:
+            yield write, min(*of.values(), len(truth.assignments[place]))
+
+
+def _too_small(beliefs: list[Belief]) -> Iterator[tuple[Belief, float]]:
+    """Each belief in too few replicas, and the count of operations that had ended at its end."""
+    until: float = inf
+    for belief in reversed(beliefs):
+        if 0 <= belief.in_sync < belief.least:
+            yield belief, until
+        else:
+            until = float(belief.ended)

@@ -1,0 +1,89 @@
+"""Finds the quiescent period at a run's end: every fault is undone, and all processes live.
+
+The world's own trace shows the disturbances: acts of the injector, starts and ends of processes, the first traffic
+after a heal. No machine's state is needed.
+"""
+
+import msgspec
+
+from emulator.judging.oracle.probe import PLACES
+from emulator.machines.node.broker_node import BrokerNode
+from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.events import (
+    FaultHealed,
+    FaultInForce,
+    FaultRequested,
+    FaultTraffic,
+    FaultTried,
+    HardwareChanged,
+    MachineFault,
+    NodeStarted,
+    NodeStopped,
+)
+
+DISTURBING = frozenset((
+    *(FaultRequested, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
+    *(MachineFault, HardwareChanged, NodeStarted),
+))  # fmt: skip
+RELEVANT = DISTURBING | {NodeStopped}
+MENDING = ("start", "resume")
+HARDWARE = ("slow-disk", "clock-jump")
+"""A separate event reports their state.
+
+No timer uses a wall clock, so a clock jump breaks nothing.
+"""
+
+
+class Peace(msgspec.Struct, frozen=True):
+    """A quiescent period [since_ms, end_ms], and the longest timeouts of any broker.
+
+    `stalled_ms`: longest wait for a response that never comes. That concerns a request for an ISR change to the
+    controller and, once links were broken, every request on a dead connection.
+    """
+
+    since_ms: float
+    end_ms: float
+    session_ms: int
+    lag_ms: int
+    stalled_ms: int = 0
+    links_broken: bool = False
+
+
+def quiescence_of(world: SimulatedWorld) -> Peace | None:
+    """The quiescent period; None: the run ended with a fault in force, or with a dead process."""
+    last_done: dict[str, str] = {}
+    slower_ms: dict[str, float] = {}
+    since_ms = 0.0
+    entries = world.trace.entries
+    for *_, at_ms, event in entries:
+        if type(event) not in RELEVANT:
+            continue
+        if type(event) in DISTURBING:
+            since_ms = round(at_ms, PLACES)
+        if isinstance(event, MachineFault) and event.what not in HARDWARE:
+            last_done[event.target] = event.what
+        elif isinstance(event, HardwareChanged):
+            slower_ms[event.target] = event.operation_ms + event.fsync_ms
+        elif isinstance(event, NodeStopped) and event.code != 0:
+            return None
+    if any(slower_ms.values()) or not all(what in MENDING for what in last_done.values()):
+        return None
+    if any(node.links.in_force for node in world.nodes.values()):
+        return None
+    brokers = [node.machine.context for node in world.nodes.values() if isinstance(node.machine, BrokerNode)]
+    if not brokers:
+        return None
+    settings = [broker.settings for broker in brokers]
+    stalled_ms, links_broken = 0, any(type(entry[5]) is FaultInForce for entry in entries)
+    if links_broken:
+        stalled_ms = max(max(one.request_timeout_ms, one.replica_socket_timeout_ms) for one in settings)
+    elif any(broker.gates.alter_isr for broker in brokers):
+        stalled_ms = max(one.request_timeout_ms for one in settings)
+    return Peace(
+        since_ms,
+        end_ms=round(entries[-1][4], PLACES),
+        session_ms=max(one.zookeeper_session_timeout_ms for one in settings),
+        lag_ms=max(one.replica_lag_time_max_ms for one in settings),
+        stalled_ms=stalled_ms,
+        links_broken=links_broken,
+    )

@@ -1,0 +1,135 @@
+"""Checks of consumers' reads: whether a batch existed, was committed, was whole, and stayed."""
+
+from collections.abc import Iterator
+
+from emulator.judging.oracle.batch_index import BatchIndex, Span
+from emulator.judging.oracle.final_logs import FinalLogs
+from emulator.judging.oracle.log_extent import plain_topic
+from emulator.judging.oracle.truth import Given, Truth
+from emulator.judging.oracle.violations import Violation
+from emulator.machines.client.kept_operations import Read
+from protocol.ids import TopicPartition
+
+Batches = dict[tuple[TopicPartition, int, int], list[Given]]
+"""{(topic_partition, base offset, digest): its reads}"""
+
+
+def read_then_lost(truth: Truth) -> Iterator[Violation]:
+    final = FinalLogs(truth)
+    for (topic_partition, offset, digest), times in sorted(_distinct(truth).items()):
+        if topic_partition[0] in truth.gone:
+            continue
+        if final.holds(topic_partition, digest, offset) is False:
+            yield _violation(topic_partition, offset, times, "the final leader does not have")
+
+
+def phantom_read(truth: Truth) -> Iterator[Violation]:
+    spans: dict[TopicPartition, list[Span]] = {}
+    for (topic, partition), batches in truth.appended.items():
+        of_partition = spans.setdefault((plain_topic(topic), partition), [])
+        of_partition += [(digest, first, last) for _, first, last, digest in batches]
+    ever = {topic_partition: BatchIndex(some) for topic_partition, some in spans.items()}
+    for (topic_partition, offset, digest), times in sorted(_distinct(truth, lives_apart=False).items()):
+        held = ever.get(topic_partition)
+        if held is None or not held.covers(digest, offset):
+            yield _violation(topic_partition, offset, times, "no replica ever had")
+
+
+def read_above_high_watermark(truth: Truth) -> Iterator[Violation]:
+    for given in truth.reads:
+        read = given.read
+        if read.last_offset >= read.high_watermark:
+            text = (
+                f"{given.operation} was given offsets {read.base_offset} to {read.last_offset} "
+                f"with a high watermark of {read.high_watermark}"
+            )
+            details = {"operation": given.operation, "high_watermark": read.high_watermark}
+            yield Violation(given.topic_partition, read.base_offset, text, details)
+
+
+def read_gap(truth: Truth) -> Iterator[Violation]:
+    for given, last in _leaps(truth):
+        if _alike(given.read, last):
+            text = f"{given.operation} was given offset {given.read.base_offset} right behind {last.last_offset}"
+            yield _leap(given, last, text)
+
+
+def non_monotonic_read(truth: Truth) -> Iterator[Violation]:
+    for given, last in _leaps(truth):
+        if not _alike(given.read, last) and given.read.base_offset <= last.last_offset:
+            yield _leap(given, last, f"{_by_whom(given)}, after {last.last_offset} {_of_whom(last)}")
+
+
+def skipped_read(truth: Truth) -> Iterator[Violation]:
+    for given, last in _leaps(truth):
+        if not _alike(given.read, last) and given.read.base_offset > last.last_offset + 1:
+            yield _leap(given, last, f"{_by_whom(given)}, right behind {last.last_offset} {_of_whom(last)}")
+
+
+def inconsistent_offsets(truth: Truth) -> Iterator[Violation]:
+    for topic_partition, contents in sorted(_contents(truth).items()):
+        furthest: tuple[int, int, int] | None = None
+        for (base, digest), (last, epoch) in sorted(contents.items()):
+            if furthest is not None and furthest[0] >= base and furthest[1] != digest:
+                text = (
+                    f"what was read at offset {base} in leader epoch {epoch} was read as something else "
+                    f"in leader epoch {furthest[2]}"
+                )
+                yield Violation(topic_partition, base, text, {"digest": digest, "epochs": [furthest[2], epoch]})
+            furthest = max(furthest or (-1, -1, -1), (last, digest, epoch))
+
+
+def _contents(truth: Truth) -> dict[TopicPartition, dict[tuple[int, int], tuple[int, int]]]:
+    """{topic_partition: {(base offset, digest): (last offset of its reads, first leader epoch)}}"""
+    found: dict[TopicPartition, dict[tuple[int, int], tuple[int, int]]] = {}
+    for given in truth.reads:
+        read, contents = given.read, found.setdefault(given.topic_partition, {})
+        last, epoch = contents.get((read.base_offset, read.digest), (read.last_offset, read.leader_epoch))
+        contents[read.base_offset, read.digest] = max(last, read.last_offset), min(epoch, read.leader_epoch)
+    return found
+
+
+def _leaps(truth: Truth) -> Iterator[tuple[Given, Read]]:
+    """Reads that do not begin right behind the operation's read before, in the same stretch."""
+    before: dict[tuple[str, TopicPartition], Given] = {}
+    for given in truth.reads:
+        last = before.get((given.operation, given.topic_partition))
+        before[given.operation, given.topic_partition] = given
+        if last is None or last.stretch != given.stretch:
+            continue
+        if given.read.base_offset != last.read.last_offset + 1:
+            yield given, last.read
+
+
+def _alike(read: Read, last: Read) -> bool:
+    """Whether the same leader in the same epoch returned both."""
+    return (last.broker, last.leader_epoch) == (read.broker, read.leader_epoch)
+
+
+def _by_whom(given: Given) -> str:
+    return f"{given.operation} was given offset {given.read.base_offset} {_of_whom(given.read)}"
+
+
+def _of_whom(read: Read) -> str:
+    return f"by broker {read.broker} in leader epoch {read.leader_epoch}"
+
+
+def _leap(given: Given, last: Read, text: str) -> Violation:
+    details = {"operation": given.operation, "before": last.last_offset, "leader_epoch": given.read.leader_epoch}
+    return Violation(given.topic_partition, given.read.base_offset, text, details)
+
+
+def _distinct(truth: Truth, *, lives_apart: bool = True) -> Batches:
+    found: Batches = {}
+    for given in truth.reads:
+        topic, partition = given.topic_partition
+        topic_partition = (topic if lives_apart else plain_topic(topic), partition)
+        found.setdefault((topic_partition, given.read.base_offset, given.read.digest), []).append(given)
+    return found
+
+
+def _violation(topic_partition: TopicPartition, offset: int, times: list[Given], missing: str) -> Violation:
+    epoch = min(given.read.leader_epoch for given in times)
+    text = f"what was read at offset {offset} (leader epoch {epoch}; times read: {len(times)}) {missing}"
+    details = {"digest": times[0].read.digest, "leader_epoch": epoch, "times": len(times)}
+    return Violation(topic_partition, offset, text, details)

@@ -1,0 +1,93 @@
+"""Context shared by the parts of one broker: identity, gates, settings, disk, current step.
+
+The node sets `now` and `out` at the start of every step. Nothing here acts; it saves passing six values around.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from emulator.machines.broker.settings import BrokerSettings
+from emulator.storage.files import Files
+from protocol.chance import Chance
+from protocol.events import Event
+from protocol.ids import BrokerId
+from protocol.machine import Now, TimerKey
+from protocol.messages.session_messages import SessionError, SessionRequest, SessionResponse
+from protocol.outbox import Outbox
+from protocol.versions import Gates
+from protocol.work import Runner, Until, Work
+
+
+class SessionExpired(Exception):
+    """The session expired during a call (gate `session_wait_ends_at_expiry`)."""
+
+
+SessionDone = Callable[[Now, Outbox, SessionResponse], None]
+
+
+class SessionCalls(Protocol):
+    """ZooKeeper calls of a broker.
+
+    A call waits, through connection losses, for its response, or (gate `session_wait_ends_at_expiry`) for the
+    session's expiry.
+    """
+
+    def call(self, now: Now, out: Outbox, request: SessionRequest, done: SessionDone) -> None: ...
+
+
+class BrokerContext:
+    """Context of one life of one broker."""
+
+    __slots__ = (
+        "broker", "broker_epoch", "chance", "files", "gates", "now", "out", "sessions", "settings", "stopping",
+        "threads",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        broker: BrokerId,
+        gates: Gates,
+        settings: BrokerSettings,
+        files: Files,
+        sessions: SessionCalls,
+        out: Outbox,
+    ) -> None:
+        self.broker = broker
+        self.gates = gates
+        self.settings = settings
+        self.files = files
+        self.sessions = sessions
+        self.out = out
+        self.now = Now(0.0, 0.0)
+        self.chance = Chance(0)
+        """Chance that orders threads competing for one lock; a life's seed replaces it."""
+        self.threads = Runner(lambda: self.now.mono_ms)
+        self.stopping = False
+        """The broker stops in an orderly way: it follows no further leader."""
+        self.broker_epoch = -1
+        """czxid of this life's registration (KIP-380); -1 before."""
+
+    def emit(self, event: Event) -> None:
+        self.out.emit(event)
+
+    def set_timer(self, key: TimerKey, after_ms: float, due: Callable[[], None]) -> None:
+        """Set a timer; `due` is called when it fires, in a step of its own."""
+        self.out.set_timer(key, after_ms, lambda now, out: due())
+
+    def ask_session(self, request: SessionRequest, done: Callable[[SessionResponse], None]) -> None:
+        """As `SessionCalls.call`; sets `now` before a response of a later step."""
+
+        def answered(now: Now, out: Outbox, response: SessionResponse) -> None:
+            self.now = now
+            self.out = out
+            done(response)
+
+        self.sessions.call(self.now, self.out, request, answered)
+
+    def await_session(self, request: SessionRequest) -> Work[SessionResponse]:
+        """Send a request and wait for its response, in the caller's thread. Raises SessionExpired."""
+        response = yield Until("the session service", lambda done: self.ask_session(request, done))
+        assert isinstance(response, SessionResponse)
+        if response.error == SessionError.SESSION_EXPIRED:
+            raise SessionExpired
+        return response

@@ -1,0 +1,160 @@
+"""Reads of a fetch, partition by partition, and its response. Semantics 1.2, 1.9."""
+
+from typing import Final
+
+from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.partition import Partition
+from emulator.machines.broker.partition_read import Read
+from emulator.machines.broker.replica_manager import Replicas
+from emulator.machines.broker.request_channel import Request
+from emulator.machines.broker.settings import LONG_MAX
+from emulator.storage.files import StorageError
+from protocol.errors import ErrorCode
+from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset
+from protocol.messages.replication_messages import (
+    DivergingEpoch,
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+from protocol.work import Work
+
+FIRST_WITH_PROGRESS = 3
+"""First version of FETCH that returns at least one whole batch (KIP-74)."""
+FIRST_WITH_LOG_START = 5
+"""First version of FETCH with the log starts of leader and follower (KIP-107)."""
+
+
+class Reads:
+    """Reads for Fetch requests of one broker."""
+
+    def __init__(self, context: BrokerContext, replicas: Replicas) -> None:
+        self._context = context
+        self._replicas = replicas
+        self.waits_for_locks: Final = context.gates.fetch_blocks_on_partition_lock
+
+    def of(self, fetch: FetchRequest, version: int) -> Work[list[Read]]:
+        """Read all partitions in turn; from 2.1 each waits for its lock (semantics 1.6).
+
+        `version`: of the request. Up to 2 each partition has its own limit, which holds for its first batch too
+        (KIP-74).
+        """
+        reads: list[Read] = []
+        limited_each = version < FIRST_WITH_PROGRESS
+        left_bytes = LONG_MAX if limited_each else fetch.max_bytes
+        first = not limited_each
+        waits_for_locks = self.waits_for_locks
+        for entry in fetch.partitions:
+            at_ms = self._context.now.mono_ms
+            if waits_for_locks:
+                partition = self._replicas.partitions.get((entry.topic, entry.partition))
+                if partition is not None and partition.lock.held:
+                    yield from partition.lock.reading()
+            result, leader_log_end = self._one(fetch.replica_id, entry, left_bytes, first=first)
+            if limited_each:
+                result.incomplete = self._nothing_whole(entry, result, fetch.replica_id)
+            elif result.records:
+                left_bytes = max(0, left_bytes - len(result.records))
+                first = False
+            reads.append(Read(result, leader_log_end, at_ms))
+        return reads
+
+    def _nothing_whole(self, entry: FetchPartition, result: FetchedPartition, replica_id: BrokerId) -> bool:
+        """Whether there are requested records, but their first batch does not fit."""
+        partition = self._replicas.partitions.get((entry.topic, entry.partition))
+        if partition is None or result.error != ErrorCode.NONE or result.records or not entry.max_bytes:
+            return False
+        log = partition.the_log
+        stop = log.log_end if replica_id >= 0 else result.high_watermark
+        return entry.fetch_offset < stop and log.bytes_between(entry.fetch_offset, stop) > 0
+
+    def _one(
+        self, replica_id: BrokerId, entry: FetchPartition, left_bytes: int, *, first: bool
+    ) -> tuple[FetchedPartition, Offset]:
+        topic_partition = (entry.topic, entry.partition)
+        partition = self._replicas.partitions.get(topic_partition)
+        if partition is None:
+            return FetchedPartition(*topic_partition, self._replicas.error_if_not_leader(topic_partition)), NO_OFFSET
+        error = fence(partition, entry.current_leader_epoch)
+        log = partition.log
+        if not error and (log is None or not partition.leads):
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if error or log is None:
+            return FetchedPartition(*topic_partition, error), NO_OFFSET
+        high_watermark, log_end = log.high_watermark, log.log_end
+        if entry.last_fetched_epoch >= 0:
+            epoch, end = log.end_offset_for_epoch(entry.last_fetched_epoch)
+            if (epoch, end) == (-1, -1):
+                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
+            if entry.fetch_offset < log.log_start:  # whether its epoch diverges or not
+                return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
+            if epoch < entry.last_fetched_epoch or end < entry.fetch_offset:
+                diverging = DivergingEpoch(epoch, end)
+                return (
+                    FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, diverging),
+                    log_end,
+                )
+        if not log.log_start <= entry.fetch_offset <= log_end:
+            return FetchedPartition(*topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), NO_OFFSET
+        stop = log_end if replica_id >= 0 else high_watermark
+        above = stop < entry.fetch_offset < log_end
+        if above and self._context.gates.fetch_above_high_watermark_fails:
+            return FetchedPartition(*topic_partition, ErrorCode.UNKNOWN_SERVER_ERROR), NO_OFFSET
+        records = b""
+        if entry.fetch_offset < stop and (left_bytes > 0 or first):
+            try:
+                records = log.read(entry.fetch_offset, stop, min(entry.max_bytes, left_bytes), at_least_one=first)
+            except StorageError as failure:
+                self._replicas.storage_failed(failure)
+                return FetchedPartition(*topic_partition, ErrorCode.KAFKA_STORAGE_ERROR), NO_OFFSET
+        return FetchedPartition(*topic_partition, ErrorCode.NONE, high_watermark, log.log_start, None, records), log_end
+
+    # --- answering ---
+
+    def are_enough(self, fetch: FetchRequest, reads: list[Read]) -> bool:
+        """Whether a response is due: enough bytes, or a result that is due at once."""
+        size_bytes = 0
+        for read in reads:
+            if read.ends_the_wait:
+                return True
+            size_bytes += len(read.result.records)
+        return size_bytes >= fetch.min_bytes
+
+    def answer(self, request: Request, reads: list[Read]) -> None:
+        request.answer(FetchResponse([read.result for read in reads]))
+
+    def owe_high_watermark(self, fetch: FetchRequest, reads: list[Read]) -> bool:
+        """Whether the reads have a later high watermark than the follower last received (2.4, 2.5).
+
+        Called before this fetch is noted.
+        """
+        if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
+            return False
+        for read in reads:
+            partition = self._replicas.partitions.get((read.result.topic, read.result.partition))
+            remote = partition.remotes.get(fetch.replica_id) if partition is not None else None
+            if remote is not None and remote.last_sent_high_watermark < read.result.high_watermark:
+                return True
+        return False
+
+    def owed_high_watermark(self, fetch: FetchRequest) -> bool:
+        """Whether the follower lacks the present high watermark (2.4, 2.5; DelayedFetch, case H)."""
+        if fetch.replica_id < 0 or not self._context.gates.answers_at_once_when_high_watermark_moved:
+            return False
+        for entry in fetch.partitions:
+            partition = self._replicas.partitions.get((entry.topic, entry.partition))
+            if partition is not None and partition.leads:
+                remote = partition.remotes.get(fetch.replica_id)
+                if remote is not None and remote.last_sent_high_watermark < partition.the_log.high_watermark:
+                    return True
+        return False
+
+
+def fence(partition: Partition, current_leader_epoch: LeaderEpoch) -> ErrorCode:
+    """Error of a request's leader epoch (2.2); -1 is not checked."""
+    if current_leader_epoch < 0 or current_leader_epoch == partition.leader_epoch:
+        return ErrorCode.NONE
+    if current_leader_epoch < partition.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -1,0 +1,385 @@
+"""A scenario: steps on a cluster, and the expected outcome.
+
+Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class; those of clients
+are in `client_steps`, faults of machines in `emulator.faults.machine_fault_kinds`, of links in `faults`; this module
+exports all of them. A step begins when the one before has ended, or at `at_s` (scenario time, seconds since the
+cluster's launch) if that is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too
+(`az-0`); brokers that are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from emulator.faults.machine_fault_kinds import (
+    MACHINE_STEPS,
+    DiskError,
+    DiskFull,
+    Kill,
+    LoseDisk,
+    LoseUnsynced,
+    MachineStep,
+    PauseNode,
+    PowerLoss,
+    ResumeNode,
+    Start,
+    Step,
+    Stop,
+)
+from emulator.scenario.client_steps import (
+    ACKS_AS_SET,
+    ALL_ACKS,
+    ANY_BROKER,
+    ANY_PARTITION,
+    AddPartitions,
+    AdminStep,
+    AlterBroker,
+    AlterTopic,
+    AskMetadata,
+    Commit,
+    Consume,
+    CreateTopic,
+    DeleteTopic,
+    ElectController,
+    ElectPreferred,
+    Fetch,
+    LibraryProduce,
+    ListOffsets,
+    LookCommitted,
+    Produce,
+    ProduceMessageSet,
+    Reassign,
+    StopWorkload,
+    Workload,
+)
+from emulator.scenario.conditions import Condition
+from emulator.scenario.link_fault_steps import (
+    LINK_FAULTS,
+    AzLinks,
+    Bandwidth,
+    Cut,
+    Delay,
+    Heal,
+    Hold,
+    LinkFault,
+    Links,
+    Loss,
+    OneWayLinks,
+    OpenedLinks,
+    PairLinks,
+    Together,
+)
+from emulator.scenario.observations.races import Race
+from emulator.topology import Topology, three_azs
+
+__all__ = [
+    "ACKS_AS_SET",
+    "ALL_ACKS",
+    "ANY_BROKER",
+    "ANY_PARTITION",
+    "CHECKS",
+    "FAULTS",
+    "LINK_FAULTS",
+    "MACHINE_STEPS",
+    "AddPartitions",
+    "AdminStep",
+    "AlterBroker",
+    "AlterTopic",
+    "AnyStep",
+    "AskMetadata",
+    "Await",
+    "AzLinks",
+    "Background",
+    "Bandwidth",
+    "Commit",
+    "Consume",
+    "CreateTopic",
+    "Cut",
+    "Delay",
+    "DeleteTopic",
+    "DiskError",
+    "DiskFull",
+    "ElectController",
+    "ElectPreferred",
+    "Expectation",
+    "ExpectedExit",
+    "ExpectedViolation",
+    "Fetch",
+    "Heal",
+    "Hold",
+    "Kill",
+    "LibraryProduce",
+    "LinkFault",
+    "Links",
+    "ListOffsets",
+    "LookCommitted",
+    "LoseDisk",
+    "LoseUnsynced",
+    "Loss",
+    "MachineStep",
+    "Network",
+    "OneWayLinks",
+    "OpenedLinks",
+    "PairLinks",
+    "Pause",
+    "PauseNode",
+    "PowerLoss",
+    "Produce",
+    "ProduceMessageSet",
+    "Reassign",
+    "Record",
+    "Repeat",
+    "ResumeNode",
+    "Scenario",
+    "Settle",
+    "Start",
+    "Step",
+    "Stop",
+    "StopWorkload",
+    "TakeSnapshot",
+    "Together",
+    "Wait",
+    "Workload",
+    "begins_fault",
+    "plain_steps",
+]  # fmt: skip
+
+
+# --- observing and waiting ---
+
+
+class TakeSnapshot(Step, frozen=True, kw_only=True):
+    """Every replica's log and checkpoint files. Verb `snapshot`."""
+
+    label: str
+
+
+class Record(Step, frozen=True, kw_only=True):
+    """Record data of the session service, or logs.
+
+    `partition-state`, `controller`, or `partitions`: all of them, counted; or, of the assignment's first two replicas,
+    the logs with their wrappers (`logs`). Not part of a recording's script: only its result shows.
+    """
+
+    what: str
+    partition: str | None = None
+
+
+class Wait(Step, frozen=True, kw_only=True):
+    """Wait until the condition holds or `limit_s` has passed; the timeline notes which.
+
+    `called`: the entry's name. A wait that times out makes the run unknown, unless it `may_time_out`.
+    """
+
+    until: Condition
+    called: str
+    limit_s: float = 90
+    may_time_out: bool = False
+
+
+class Pause(Step, frozen=True, kw_only=True):
+    """Nothing, for so long."""
+
+    seconds: float
+
+
+class Settle(Step, frozen=True, kw_only=True):
+    """Until nothing the session service holds has changed for `quiet_s`, at most `limit_s`."""
+
+    quiet_s: float
+    limit_s: float
+
+
+# --- around steps ---
+
+
+class Background(Step, frozen=True, kw_only=True):
+    """Starts `step` and goes on at once. Its results are noted when they come."""
+
+    name: str
+    step: "AnyStep"
+
+
+class Await(Step, frozen=True, kw_only=True):
+    """Until the background step of that name has ended. Not part of a recording's script."""
+
+    name: str
+
+
+class Repeat(Step, frozen=True, kw_only=True):
+    """`steps`, so many times."""
+
+    times: int
+    steps: tuple["AnyStep", ...]
+
+
+AnyStep = (
+    MachineStep | Together
+    | LinkFault | Heal
+    | Produce | ProduceMessageSet | LibraryProduce | Fetch | Consume | Commit | LookCommitted | AskMetadata
+    | ListOffsets
+    | Workload | StopWorkload | CreateTopic | DeleteTopic | AlterTopic | AlterBroker | AddPartitions | Reassign
+    | ElectPreferred | ElectController
+    | TakeSnapshot | Record | Wait | Pause | Settle
+    | Background | Await | Repeat
+)  # fmt: skip
+
+PARTITIONS_MAX = 1_000
+"""Of one topic."""
+
+FAULTS: frozenset[type[Step]] = frozenset((*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS))
+"""Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
+
+
+def begins_fault(step: AnyStep) -> bool:
+    """Whether it is one of those, or does one."""
+    if type(step) is Background:
+        return begins_fault(step.step)
+    if type(step) is Together:
+        return any(map(begins_fault, step.steps))
+    return type(step) in FAULTS
+
+
+def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
+    """Steps with an effect of their own, in order, however deep.
+
+    Steps in the background, repeated (once) or together are unfolded.
+    """
+    for step in steps:
+        match step:
+            case Background(step=inner):
+                yield from plain_steps([inner])
+            case Repeat(steps=several) | Together(steps=several):
+                yield from plain_steps(several)
+            case _:
+                yield step
+
+
+# --- expectations ---
+
+
+CHECKS = (
+    "lost-acknowledged",
+    "duplicate",
+    "reordered",
+    "acknowledged-below-min-insync",
+    "read-then-lost",
+    "phantom-read",
+    "read-above-high-watermark",
+    "read-gap",
+    "non-monotonic-read",
+    "skipped-read",
+    "unseen",
+    "inconsistent-offsets",
+    "offset-out-of-range",
+    "group-ahead-of-log",
+    "committed-offset-regression",
+    "replica-divergence",
+    "log-matching",
+    "dual-leader",
+    "dual-controller",
+    "high-watermark-regression",
+    "high-watermark-above-log-end",
+    "leader-epoch-monotonicity",
+    "partition-state",
+    "fenced-leader-change",
+    "committed-truncated",
+    "epoch-cache",
+    "checkpoint-ahead",
+    "no-leader",
+    "under-replicated",
+    "unanswered-request",
+    "too-few-copies",
+)
+"""Names of the audit's checks, as in verdict.json."""
+
+
+class Expectation(msgspec.Struct, frozen=True, kw_only=True):
+    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets, wait,
+    admin, snapshot, state, controller, partitions, isr_changes, check or measure; `what`: what must be found there
+    (`expect` gives the keys of each). `kafka`: only in these versions; all if empty."""
+
+    text: str
+    of: str
+    what: dict[str, Any]
+    kafka: tuple[str, ...] = ()
+
+
+class ExpectedViolation(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that this scenario is meant to violate.
+
+    `count`: number of violations; None: at least one. `sometimes`: by a race; a run in which the check holds is also
+    valid.
+    """
+
+    check: str
+    because: str
+    count: int | None = None
+    sometimes: bool = False
+    kafka: tuple[str, ...] = ()
+
+
+class ExpectedExit(msgspec.Struct, frozen=True, kw_only=True):
+    """A node whose process is expected to end by itself.
+
+    `kafka` as above.
+    """
+
+    node: str
+    because: str
+    kafka: tuple[str, ...] = ()
+
+
+class Network(msgspec.Struct, frozen=True, kw_only=True):
+    """Latency and recovery of links.
+
+    `latency_ms`: one way. `recovery` after a heal: `rto` (TCP's back-off) or `instant`.
+    """
+
+    latency_ms: float | None = None
+    recovery: str = "rto"
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario.
+
+    `kafka`: its versions, the default first. `article`: the claim of the article that inspired it, where that differs
+    from Kafka. `settings_files`: words as `--settings` takes them, below `settings`; `settings_by_version`: above.
+    `as_recorded`: a recording's script: everything in its recording is expected. `speed`: factor of the clock with real
+    processes; None: the runner's default.
+    """
+
+    id: str
+    title: str
+    kafka: tuple[str, ...]
+    steps: tuple[AnyStep, ...]
+    topology: Topology = msgspec.field(default_factory=three_azs)
+    article: str = ""
+    settings: dict[str, Any] = {}
+    settings_by_broker: dict[int, dict[str, Any]] = {}
+    settings_by_version: dict[str, dict[str, Any]] = {}
+    settings_files: tuple[str, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    expects_violations: tuple[ExpectedViolation, ...] = ()
+    expects_exits: tuple[ExpectedExit, ...] = ()
+    races: tuple[Race, ...] = ()
+    as_recorded: bool = False
+    speed: float | None = None
+    network: Network = Network()
+
+    @property
+    def default_version(self) -> str:
+        return self.kafka[0]
+
+    def expectations_for(self, version: str) -> tuple[Expectation, ...]:
+        """`version`: on the ladder, `2.6`."""
+        return tuple(e for e in self.expectations if not e.kafka or version in e.kafka)
+
+    def violations_expected(self, version: str) -> dict[str, ExpectedViolation]:
+        """By the check's name."""
+        return {e.check: e for e in self.expects_violations if not e.kafka or version in e.kafka}
+
+    def exits_expected(self, version: str) -> dict[str, ExpectedExit]:
+        """By the node's name."""
+        return {e.node: e for e in self.expects_exits if not e.kafka or version in e.kafka}

@@ -1,0 +1,49 @@
+"""Compose files on disk: the shipped ones, by name, and reading one."""
+
+import os
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from emulator.packaged import COMPOSE
+from emulator.regular_files import open_regular, other_than_regular, reason
+from emulator.scenario.document import MAX_TEXT_BYTES
+from emulator.worlds.cluster_file.cluster_model import ClusterFile
+from emulator.worlds.cluster_file.compose_parsing import cluster_of
+
+
+class NoClusterFile(ValueError):
+    """No file of that name, or no readable text; the message has the nearest."""
+
+
+def topologies() -> dict[str, Path]:
+    """{name: file}, sorted: `three-az` and so on."""
+    return {path.stem: path for path in sorted(COMPOSE.glob("*.yml"))}
+
+
+def named_topology(given: str) -> Path:
+    """A shipped topology by its name, or any compose file by its path. Raises NoClusterFile."""
+    path = topologies().get(given, Path(given))
+    if what := other_than_regular(path):
+        raise NoClusterFile(f"{given}: {what}; a topology is a compose file")
+    if not path.is_file():
+        known = list(topologies())
+        close = get_close_matches(given, known, n=1)
+        nearest = f"; nearest: {close[0]}" if close else f"; there are: {', '.join(known)}"
+        raise NoClusterFile(f"no topology or file {given!r}{nearest}")
+    return path
+
+
+def read_cluster_file(path: Path, environment: Mapping[str, str] | None = None) -> ClusterFile:
+    """Read a file. `environment`: values of its variables, by default the process's own.
+
+    Raises NoClusterFile, ClusterFileErrors.
+    """
+    try:
+        with open_regular(path, follow=True) as file:
+            text = file.read(MAX_TEXT_BYTES + 1).decode("utf-8")
+    except OSError as error:
+        raise NoClusterFile(f"{path}: cannot be read: {reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise NoClusterFile(f"{path}: not UTF-8 text: {error}") from error
+    return cluster_of(text, path, os.environ if environment is None else environment)

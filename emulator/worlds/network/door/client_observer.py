@@ -1,0 +1,220 @@
+"""What a Kafka client was told: the operations that the audit reads, as the broker's door sees them.
+
+A produce is invoked when its request arrives through the link's gate, and ends when its answer has left through it: ok,
+failed, or unknown where the answer did not leave, or the client had gone. A batch is one operation, which names its
+records; of many records several, one behind the other (`record_values`). Of reads see `read_operations`, of offsets of
+groups `offset_operations`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
+
+from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
+from emulator.worlds.network.door.offset_operations import OffsetOperations, OffsetRequest, OffsetResponse
+from emulator.worlds.network.door.read_operations import ReadOperations
+from protocol.errors import ErrorCode
+from protocol.events import Event
+from protocol.events.record_values import RECORDS_MAX, VALUES_MAX, value_bytes_max
+from protocol.ids import NO_OFFSET, BrokerId, Offset
+from protocol.machine import Emit
+from protocol.messages.replication_messages import (
+    FetchRequest,
+    FetchResponse,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceResult,
+)
+from protocol.outbox import Outbox
+from protocol.records.compression import DECOMPRESSED_BYTES_MAX
+from protocol.records.errors import TooLarge
+from protocol.records.format import iter_headers
+from protocol.records.types import BatchHeader
+from protocol.records.value_scan import values_of
+
+TOLD_RECORDS_MAX: Final = 16 * VALUES_MAX
+"""Records of a batch whose values are told; of a larger one only how many there are."""
+TOLD_BYTES_MAX: Final = 4 * 1024 * 1024
+"""Size of such a batch, as sent and unpacked: a larger one is not unpacked."""
+RECORD_BYTES_MIN: Final = 7
+"""The smallest record of a batch. One that claims more records than fit is no batch, and one operation."""
+UNKNOWN_MS: Final = 0
+"""How long a Kafka client waits for an answer is its own affair."""
+
+
+class _Produced(msgspec.Struct):
+    """An operation under way: of the batch with this digest. Its first record's offset is that of the request's first
+    record and so many more."""
+
+    operation: Operation
+    digest: int
+    delta: int
+
+
+class Seen:
+    """Of all clients of one broker in one life. `write(event, cause)`."""
+
+    def __init__(self, node: str, incarnation: int, broker: BrokerId, write: Callable[[Event, str], None]) -> None:
+        self._log = OperationLog(node, incarnation)
+        self._out = Outbox()
+        self._broker = broker
+        self._write = write
+
+    # --- produce ---
+
+    def produced(self, client_id: str, acks: int, request: ProduceRequest, cause: str) -> "Producing":
+        """A request has arrived."""
+        operations = [
+            [] if asked.fault else list(self._batches(client_id, acks, asked))  # what is invalid cannot be described
+            for asked in request.partitions
+        ]
+        self._tell(cause)
+        return Producing(self, operations, cause)
+
+    def _batches(self, client_id: str, acks: int, asked: ProducePartition) -> Iterator[_Produced]:
+        try:
+            entries = list(iter_headers(asked.records))
+        except ValueError:
+            return  # the broker refuses it, and nobody can be told where it is
+        first = 0
+        for position, header in entries:
+            records, values = _records_of(asked.records, position, header)
+            most = VALUES_MAX if values else RECORDS_MAX
+            for begin in range(0, records, most):
+                some = min(most, records - begin)
+                operation = self._log.invoke(
+                    self._out, kind="produce", topic=asked.topic, partition=asked.partition, acks=acks,
+                    broker=self._broker, client=client_id, records=some,
+                    values=_cut(values[begin : begin + some]) if values else (),
+                )  # fmt: skip
+                operation.attempt_sent(
+                    self._out, broker=self._broker, timeout_ms=UNKNOWN_MS, digest=header.crc,
+                    idempotent=header.producer_id >= 0,
+                )  # fmt: skip
+                yield _Produced(operation, header.crc, first + begin)
+            first += header.record_count
+
+    def ended(self, produced: list[_Produced], result: ProduceResult | None, cause: str) -> None:
+        """`result` None: nobody can say whether the client was told."""
+        for one in produced:
+            operation = one.operation
+            if result is None:
+                operation.attempt_ended(self._out, error=NO_ANSWER, reason="the answer did not reach the client")
+                operation.end(self._out, error=NO_ANSWER, digest=one.digest)
+                continue
+            offset = NO_OFFSET
+            if result.base_offset >= 0 and operation.acks != 0:
+                offset = Offset(result.base_offset + one.delta)
+            operation.attempt_ended(self._out, error=result.error, offset=offset)
+            operation.end(self._out, error=result.error, offset=offset, digest=one.digest)
+        self._tell(cause)
+
+    # --- offsets of groups, reads ---
+
+    def offsets_asked(self, client_id: str, request: OffsetRequest, cause: str) -> "Asking":
+        """A request about a group's offsets has arrived."""
+        operations = OffsetOperations(self._log, self._out, self._broker, client_id, request)
+        self._tell(cause)
+        return Asking(self, operations, cause)
+
+    def reading(self) -> "Reading":
+        """Of a new connection."""
+        return Reading(self, ReadOperations(self._log, self._broker))
+
+    @contextmanager
+    def written(self, cause: str) -> Iterator[Outbox]:
+        """Events that go into it are written at the block's end."""
+        yield self._out
+        self._tell(cause)
+
+    def _tell(self, cause: str) -> None:
+        for effect in self._out.take():
+            assert isinstance(effect, Emit)
+            self._write(effect.event, cause)
+
+
+class Producing:
+    """The operations of one request, partition by partition. It ends once."""
+
+    def __init__(self, seen: Seen, operations: list[list[_Produced]], cause: str) -> None:
+        self._seen = seen
+        self._operations = operations
+        self._cause = cause
+
+    def told(self, answer: ProduceResponse) -> None:
+        """The client was told this."""
+        for produced, result in zip(self._operations, answer.partitions, strict=True):
+            self._seen.ended(produced, result, self._cause)
+
+    def refused(self, error: ErrorCode) -> None:
+        """The door did not let it in."""
+        for produced in self._operations:
+            self._seen.ended(produced, ProduceResult("", -1, error), self._cause)
+
+    def lost(self) -> None:
+        """Nobody can say what the client knows."""
+        for produced in self._operations:
+            self._seen.ended(produced, None, self._cause)
+
+
+class Asking:
+    """The operations of one request about a group's offsets. It ends once."""
+
+    def __init__(self, seen: Seen, operations: OffsetOperations, cause: str) -> None:
+        self._seen = seen
+        self._operations = operations
+        self._cause = cause
+
+    def told(self, answer: OffsetResponse) -> None:
+        """The client was told this."""
+        with self._seen.written(self._cause) as out:
+            self._operations.answered(out, answer)
+
+    def lost(self) -> None:
+        """Nobody can say what the client knows."""
+        with self._seen.written(self._cause) as out:
+            self._operations.lost(out)
+
+
+class Reading:
+    """What one connection reads."""
+
+    def __init__(self, seen: Seen, operations: ReadOperations) -> None:
+        self._seen = seen
+        self._operations = operations
+        self._cause = ""
+
+    def told(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
+        """An answer has left."""
+        self._cause = cause
+        with self._seen.written(cause) as out:
+            self._operations.answered(out, client_id, request, answer)
+
+    def ended(self) -> None:
+        """The connection is over."""
+        with self._seen.written(self._cause) as out:
+            self._operations.ended(out)
+
+
+def _records_of(records: bytes, position: int, header: BatchHeader) -> tuple[int, list[bytes]]:
+    """(how many records an entry has, their values); no values: they are too many to be told, or cannot be read."""
+    room_bytes = header.size_bytes if header.compression == "none" else DECOMPRESSED_BYTES_MAX
+    if not 0 < header.record_count <= room_bytes // RECORD_BYTES_MIN:
+        return 1, []
+    if header.record_count > TOLD_RECORDS_MAX or header.size_bytes > TOLD_BYTES_MAX:
+        return header.record_count, []
+    try:
+        values = values_of(records, position, header, limit_bytes=TOLD_BYTES_MAX)
+    except TooLarge:
+        return header.record_count, []
+    except ValueError:
+        return 1, []
+    return len(values), values
+
+
+def _cut(values: list[bytes]) -> list[bytes]:
+    most = value_bytes_max(len(values))
+    return [value[:most] for value in values]

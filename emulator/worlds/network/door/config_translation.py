@@ -1,0 +1,109 @@
+"""Kafka's requests about settings, and the answers back: DescribeConfigs, AlterConfigs, IncrementalAlterConfigs."""
+
+from typing import Any
+
+from emulator.worlds.network.door.codec import Asked, part, response
+from protocol.messages import configuration as m
+
+DEFAULT_SOURCE = 5
+
+
+def describe_configs(body: Any) -> m.DescribeConfigsRequest:
+    """Up to version 2 nobody asks for documentation, in version 0 for synonyms."""
+    return m.DescribeConfigsRequest(
+        [
+            m.DescribedResourceName(
+                one.resource_type,
+                one.resource_name,
+                None if one.configuration_keys is None else list(one.configuration_keys),
+            )
+            for one in body.resources
+        ],
+        bool(body.include_synonyms),
+        bool(body.include_documentation),
+    )
+
+
+def describe_configs_answer(asked: Asked, answer: m.DescribeConfigsResponse) -> Any:
+    results = [
+        part(
+            asked.api,
+            "DescribeConfigsResult",
+            error_code=one.error,
+            error_message=one.message or None,
+            resource_type=one.kind,
+            resource_name=one.name,
+            configs=[_described(asked, setting) for setting in one.settings],
+        )
+        for one in answer.resources
+    ]
+    return response(asked.api, results=results)
+
+
+def _described(asked: Asked, setting: m.DescribedSetting) -> Any:
+    """Version 0 says only whether it is the default."""
+    path = "DescribeConfigsResult.DescribeConfigsResourceResult"
+    return part(
+        asked.api,
+        path,
+        **fields_of(setting),
+        is_default=setting.source == DEFAULT_SOURCE,
+        synonyms=[
+            part(asked.api, f"{path}.DescribeConfigsSynonym", name=one.name, value=one.value, source=one.source)
+            for one in setting.synonyms
+        ],
+        config_type=setting.kind,
+        documentation=setting.documentation,
+    )
+
+
+def fields_of(setting: m.DescribedSetting) -> dict[str, Any]:
+    """What is told of a setting whoever asks, also who made the topic."""
+    return {
+        "name": setting.name,
+        "value": setting.value,
+        "read_only": setting.read_only,
+        "config_source": setting.source,
+        "is_sensitive": setting.sensitive,
+    }
+
+
+def alter_configs(body: Any) -> m.AlterConfigsRequest:
+    return m.AlterConfigsRequest(
+        [
+            m.AlteredResource(
+                one.resource_type, one.resource_name, [m.AlteredSetting(each.name, each.value) for each in one.configs]
+            )
+            for one in body.resources
+        ],
+        bool(body.validate_only),
+    )
+
+
+def incremental_alter_configs(body: Any) -> m.IncrementalAlterConfigsRequest:
+    return m.IncrementalAlterConfigsRequest(
+        [
+            m.AlteredResource(
+                one.resource_type,
+                one.resource_name,
+                [m.AlteredSetting(each.name, each.value, each.config_operation) for each in one.configs],
+            )
+            for one in body.resources
+        ],
+        bool(body.validate_only),
+    )
+
+
+def altered_answer(asked: Asked, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Any:
+    responses = [
+        part(
+            asked.api,
+            "AlterConfigsResourceResponse",
+            error_code=one.error,
+            error_message=one.message or None,
+            resource_type=one.kind,
+            resource_name=one.name,
+        )
+        for one in answer.resources
+    ]
+    return response(asked.api, responses=responses)

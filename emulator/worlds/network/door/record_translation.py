@@ -1,0 +1,284 @@
+"""Kafka's requests about records, as the machine's messages, and the answers back: Produce, Fetch, ListOffsets,
+OffsetForLeaderEpoch, InitProducerId. Batches pass through as bytes."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any, Final
+
+from emulator.worlds.network.door import apis
+from emulator.worlds.network.door.apis import Range
+from emulator.worlds.network.door.codec import Asked, part, response, within_62_bits
+from emulator.worlds.network.door.record_validation import (
+    FIRST_WITH_BATCHES,
+    Allowance,
+    is_transactional,
+    magic_of,
+    validate,
+)
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId, LeaderEpoch, Offset
+from protocol.messages.replication_messages import (
+    CONSUMER_REPLICA_ID,
+    EpochRequest,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+)
+from protocol.records.format import BATCH_MAGIC
+
+FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
+"""Of one answer, whatever is asked for: it has to fit into what may wait for a slow reader."""
+NO_SESSION: Final = 0
+
+
+def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Kafka's answers have a list of partitions for each topic; ours are one list, in the order of the request."""
+    for topic, those in groupby(partitions, key=lambda one: one.topic):
+        yield topic, list(those)
+
+
+def topics_answered(
+    api: int,
+    path: str,
+    partitions: Iterable[Any],
+    fields: Callable[[Any], dict[str, Any]],
+    *,
+    topic: str = "name",
+    inside: str = "partitions",
+) -> list[Any]:
+    """The topics of an answer. `path`: of a partition in it, by Kafka's schema, "TOPIC.PARTITION"; `fields`: of one;
+    `topic`, `inside`: what a topic's own fields are called."""
+    return [
+        part(api, path.rpartition(".")[0], **{topic: name, inside: [part(api, path, **fields(one)) for one in those]})
+        for name, those in by_topic(partitions)
+    ]
+
+
+# --- Produce ---
+
+
+def produce(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+    """With acks=0 the machine is asked as with acks=1: so the door knows what became of it, though nobody is told."""
+    return ProduceRequest(asked.body.acks or 1, max(0, asked.body.timeout_ms), _partitions_of(asked, spoken))
+
+
+def produce_unlet(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+    """A produce that the door refuses, as its client's operations are told."""
+    return ProduceRequest(1, 0, _partitions_of(asked, spoken))
+
+
+def _partitions_of(asked: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
+    """The partitions of a produce, their records validated. Raises ProtocolError."""
+    topics = asked.body.topic_data
+    of = [(topic.name, one.index, one.records or b"") for topic in topics for one in topic.partition_data]
+    allowance = Allowance(sum(len(records) for _, _, records in of))
+    newest = spoken[asked.api].most
+    partitions = []
+    for topic, index, records in of:
+        fault, unread = validate(records, asked.version, newest, allowance)
+        partitions.append(ProducePartition(topic, index, b"" if unread else records, fault))
+    return partitions
+
+
+def produce_refused(asked: Asked, magic: int) -> ErrorCode:
+    """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
+    and those of transactions."""
+    body = asked.body
+    if body.acks not in (-1, 0, 1):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if body.transactional_id:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    for topic in body.topic_data:
+        for one in topic.partition_data:
+            has = magic_of(one.records or b"")
+            if has not in (None, magic) and (has == BATCH_MAGIC or asked.version < FIRST_WITH_BATCHES):
+                return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+            if has == BATCH_MAGIC and is_transactional(one.records):
+                return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return ErrorCode.NONE
+
+
+def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
+    topics = topics_answered(
+        asked.api,
+        "TopicProduceResponse.PartitionProduceResponse",
+        answer.partitions,
+        lambda one: {
+            "index": one.partition,
+            "error_code": one.error,
+            "base_offset": one.base_offset,
+            "log_start_offset": one.log_start,
+        },
+        inside="partition_responses",
+    )
+    return response(asked.api, responses=topics)
+
+
+def produce_error(asked: Asked, error: ErrorCode) -> Any:
+    """The same for every partition."""
+    topics = [
+        part(
+            asked.api,
+            "TopicProduceResponse",
+            name=topic.name,
+            partition_responses=[
+                part(
+                    asked.api,
+                    "TopicProduceResponse.PartitionProduceResponse",
+                    index=one.index,
+                    error_code=error,
+                    base_offset=-1,
+                )
+                for one in topic.partition_data
+            ],
+        )
+        for topic in asked.body.topic_data
+    ]
+    return response(asked.api, responses=topics)
+
+
+# --- Fetch ---
+
+
+def fetch(body: Any, version: int) -> FetchRequest:
+    """Whoever asks is a consumer: a follower comes with this run's token, not here. Fetch sessions (KIP-227) are not
+    kept: who asks for one is answered with session 0, as a broker whose cache is full does."""
+    partitions = [
+        FetchPartition(
+            topic.topic,
+            one.partition,
+            Offset(within_62_bits(one.fetch_offset)),
+            max(0, min(one.partition_max_bytes, FETCH_BYTES_MAX)),
+            current_leader_epoch=LeaderEpoch(one.current_leader_epoch),
+            last_fetched_epoch=LeaderEpoch(one.last_fetched_epoch) if version >= 12 else LeaderEpoch(-1),
+        )
+        for topic in body.topics
+        for one in topic.partitions
+    ]
+    at_most = max(0, min(body.max_bytes, FETCH_BYTES_MAX))
+    return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
+
+
+def fetch_answer(asked: Asked, answer: FetchResponse) -> Any:
+    api, topic_of, partition_of = asked.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
+    topics = []
+    for topic, those in by_topic(answer.partitions):
+        partitions = []
+        for one in those:
+            fields = {
+                "partition_index": one.partition,
+                "error_code": one.error,
+                "high_watermark": one.high_watermark,
+                "last_stable_offset": one.high_watermark,
+                "log_start_offset": one.log_start if one.error == ErrorCode.NONE else -1,
+                "aborted_transactions": None,
+                "records": one.records,
+            }
+            if one.diverging_epoch is not None:
+                diverging = one.diverging_epoch
+                fields["diverging_epoch"] = part(
+                    api, f"{partition_of}.EpochEndOffset", epoch=diverging.epoch, end_offset=diverging.end_offset
+                )
+            partitions.append(part(api, partition_of, **fields))
+        topics.append(part(api, topic_of, topic=topic, partitions=partitions))
+    return response(api, responses=topics, session_id=NO_SESSION)
+
+
+def fetch_error(asked: Asked, error: ErrorCode) -> Any:
+    return response(asked.api, error_code=error, session_id=NO_SESSION, responses=[])
+
+
+# --- offsets and epochs ---
+
+
+def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
+    """Version 0, of 0.10.0 and before, asks where segments begin."""
+    return ListOffsetsRequest(
+        CONSUMER_REPLICA_ID,
+        [
+            ListOffsetsPartition(
+                topic.name,
+                one.partition_index,
+                within_62_bits(one.timestamp),
+                LeaderEpoch(one.current_leader_epoch),
+                one.max_num_offsets if version == 0 else None,
+            )
+            for topic in body.topics
+            for one in topic.partitions
+        ],
+    )
+
+
+def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
+    topics = topics_answered(
+        asked.api,
+        "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
+        answer.partitions,
+        lambda one: {
+            "partition_index": one.partition,
+            "error_code": one.error,
+            "timestamp": one.timestamp_ms,
+            "offset": one.offset,
+            "old_style_offsets": one.offsets,
+            "leader_epoch": one.leader_epoch,
+        },
+    )
+    return response(asked.api, topics=topics)
+
+
+def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
+    return OffsetForLeaderEpochRequest(
+        [
+            EpochRequest(
+                topic.topic, one.partition, LeaderEpoch(one.leader_epoch), LeaderEpoch(one.current_leader_epoch)
+            )
+            for topic in body.topics
+            for one in topic.partitions
+        ],
+        BrokerId(CONSUMER_REPLICA_ID),
+    )
+
+
+def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
+    topics = topics_answered(
+        asked.api,
+        "OffsetForLeaderTopicResult.EpochEndOffset",
+        answer.partitions,
+        lambda one: {
+            "error_code": one.error,
+            "partition": one.partition,
+            "leader_epoch": one.leader_epoch,
+            "end_offset": one.end_offset,
+        },
+        topic="topic",
+    )
+    return response(asked.api, topics=topics)
+
+
+# --- producer ids ---
+
+
+def init_producer_id(body: Any) -> InitProducerIdRequest:
+    return InitProducerIdRequest()
+
+
+def init_producer_id_answer(asked: Asked, answer: InitProducerIdResponse) -> Any:
+    return response(
+        asked.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
+    )
+
+
+def transactions_refused(asked: Asked) -> Any:
+    """InitProducerId of a transactional producer."""
+    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return response(apis.INIT_PRODUCER_ID, error_code=error, producer_id=-1, producer_epoch=-1)

@@ -1,0 +1,70 @@
+"""Scenarios played from a program: one run, or many seeds of one scenario."""
+
+import contextlib
+import io
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from emulator.cli.commands.run_scenario import RunOptions, run_command
+from emulator.exit_codes import UNKNOWN
+from emulator.judging.judged import play_and_judge
+from emulator.runs.resolve import Resolved, resolve
+from emulator.runs.scenario_sources import find_scenario
+from emulator.runs.verdict_file import from_json
+from emulator.scenario.player.steps import StepFailed
+from emulator.worlds.simulated.heap import RunTooLong
+from faultline.errors import Refused
+from faultline.verdict import Verdict
+
+Setting = str | int | float | bool
+VERDICT = "verdict.json"
+
+
+def run(
+    scenario: str | Path,
+    *,
+    world: Literal["sim", "network"] = "sim",
+    kafka_version: str | None = None,
+    settings: Mapping[str, Setting] | None = None,
+    seed: int = 1,
+    directory: Path | str | None = None,
+) -> Verdict:
+    """Play a scenario and judge it. Raises Refused: it cannot be read or played.
+
+    `scenario`: an id of the catalogue, a file, or a recording. The oracle judges a simulated run, Spark one with real
+    processes. `directory`: the run's, new or empty.
+    """
+    place = Path(tempfile.mkdtemp(prefix="faultline-") if directory is None else directory)
+    given = tuple(f"{name}={value}" for name, value in (settings or {}).items())
+    options = RunOptions(
+        scenario=str(scenario), world=world, engine="process", driver="nodes", seed=seed, speed=None,
+        kafka_version=kafka_version, settings=given, out=place, audit=None, json=False,
+    )  # fmt: skip
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+        code = run_command(options)
+    if not (place / VERDICT).exists():
+        raise Refused(errors.getvalue().strip() or "it was not judged", unknown=code == UNKNOWN)
+    return Verdict(from_json((place / VERDICT).read_bytes()), place)
+
+
+def simulate(
+    scenario: str | Path,
+    seeds: Iterable[int],
+    *,
+    kafka_version: str | None = None,
+    settings: Mapping[str, Setting] | None = None,
+) -> dict[int, Verdict]:
+    """Verdicts by seed; writes no files. Raises Refused."""
+    try:
+        resolved = resolve(find_scenario(str(scenario)), kafka_version, dict(settings or {}))
+        return {seed: _simulated(resolved, seed) for seed in seeds}
+    except (ValueError, StepFailed, RunTooLong) as error:
+        raise Refused(str(error)) from error
+
+
+def _simulated(resolved: Resolved, seed: int) -> Verdict:
+    name = f"{resolved.scenario.id}-{seed}"
+    return Verdict(play_and_judge(resolved, seed, run=name).verdict, None)

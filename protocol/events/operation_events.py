@@ -1,0 +1,130 @@
+"""Events of clients' operations: invoked, then ok, failed or unknown."""
+
+from protocol.events.event_base import Event
+
+# fmt: off
+
+class _Client(Event):
+    LEVEL = "client"
+
+
+class OperationInvoked(_Client):
+    """A client begins an operation. Written before the request leaves.
+
+    `kind`: produce, fetch, metadata, list-offsets, commit (of an offset), committed (reads a group's committed offset).
+    """
+    NAME = "operation_invoked"
+    operation: str              # unique in the run: NODE.INCARNATION:N
+    kind: str
+    topic: str
+    partition: int              # -1: the partitioner decides; the end names it
+    acks: int
+    value: str                  # of a produce: the record's value, see `records`; of commit, committed: the group
+    broker: int                 # the target; -1: the leader according to the metadata
+    offset: int                 # of a fetch; the committed one; -1 otherwise
+    client: str = ""            # client.id of a Kafka client, from its request; "": one of our own
+    records: int = 1            # of a produce: that follow one another in one batch; then `value` is a JSON list
+
+
+class AttemptSent(_Client):
+    """One attempt of an operation.
+
+    `digest`: CRC of the batch as sent (the same that replicas record). `timeout_ms`: the client's own time limit; 0:
+    unknown, of a Kafka client or of the session service.
+    """
+    NAME = "attempt_sent"
+    operation: str
+    attempt: int
+    broker: int
+    digest: int
+    timeout_ms: int = 0
+
+
+class AttemptEnded(_Client):
+    """Result of an attempt.
+
+    `error`: Kafka's code, or -2 when the connection was refused, lost or timed out (`reason`).
+    """
+    NAME = "attempt_ended"
+    operation: str
+    attempt: int
+    error: int
+    offset: int
+    reason: str
+
+
+class OperationEnded(_Client):
+    """Result of an operation: ok (acknowledged), failed (definitely not done), unknown.
+
+    `offset`: of the record, of several (`records`) of the first; of a fetch the next; of committed the result, -1 none.
+    `broker`: the one of the last attempt, of so many `attempts`. `idempotent`: the producer has an identity, by which
+    brokers recognize a duplicate batch.
+    """
+    NAME = "operation_ended"
+    operation: str
+    kind: str
+    outcome: str
+    error: int
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int
+    digest: int
+    acks: int
+    broker: int = -1
+    attempts: int = 0
+    idempotent: bool = False
+    records: int = 1
+
+
+class RecordsRead(_Client):
+    """A consumer received records at offsets `[base_offset, last_offset]`.
+
+    `digest`, `leader_epoch`: of their batch; `high_watermark`: of the response.
+    """
+    NAME = "records_read"
+    operation: str
+    topic: str
+    partition: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    digest: int
+    high_watermark: int
+    broker: int
+
+
+class GroupMemberChanged(_Client):
+    """A consumer's membership of its group.
+
+    `change`: joined (`generation`; `reason` leader: it assigns), assigned (additional partitions), revoked (partitions
+    given up), lost (partitions that were another's before it knew, KIP-429), refused (unknown to its coordinator,
+    `reason` has the error), failed (it gives up), left. `member`: its member id, "" none; `instance`: its
+    group.instance.id. `partitions`: t-0,t-1.
+    """
+    NAME = "group_member_changed"
+    group: str
+    member: str
+    instance: str
+    generation: int
+    change: str
+    partitions: str
+    reason: str
+
+
+class PositionLeft(_Client):
+    """A consumer does not continue at `offset`: its next read, if any, begins elsewhere.
+
+    `reason`: seek, or the exception of Java's consumer: OffsetOutOfRangeException (the leader has no such offset),
+    LogTruncationException (from `diverging_offset` on, -1 unknown, the leader has another history), ... `stopped`: it
+    reads no more; otherwise its reset policy decides the next offset.
+    """
+    NAME = "position_left"
+    operation: str
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    stopped: bool
+    diverging_offset: int
+# fmt: on
