@@ -102,8 +102,12 @@ def named(path: Path) -> Iterator[None]:
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Write a file atomically. Raises OSError.
 
-    An earlier file of that name is replaced, never written through.
+    An earlier file of that name is replaced, never written through. A device such as /dev/null or /dev/stdout is
+    written to, because to replace it would take it from every program.
     """
+    if _is_device(path):
+        path.write_bytes(data)
+        return
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(partial, _NEW, mode)
@@ -115,3 +119,12 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
         if isinstance(error, OSError):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def _is_device(path: Path) -> bool:
+    """Whether the path is a character device, or below /dev with anything but a regular file behind it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISCHR(mode) or (path.parent == Path("/dev") and not stat.S_ISREG(mode))
