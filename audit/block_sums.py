@@ -201,12 +201,12 @@ def _sequences(kind: str, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
         sequence = pc.add(pc.multiply(sequence, _scalar(len(coded.dictionary))), coded.indices.cast(pa.int64()))
     rows = rows.append_column("sequence", sequence)
-    rows = rows.group_by(["block", *names, "sequence"], use_threads=False).aggregate(
+    spans = rows.group_by(["block", *names, "sequence"], use_threads=False).aggregate(
         [(name, pick) for name in ("place", "value") for pick in ("min", "max")]
     )
-    ordered = pc.invert(pc.is_in(rows["sequence"], value_set=_disordered(rows)))
-    rows = rows.append_column("kind", pa.repeat(_scalar(kind), rows.num_rows))
-    return _called(rows).append_column("ordered", ordered)
+    ordered = pc.invert(pc.is_in(spans["sequence"], value_set=_disordered(rows)))
+    spans = spans.append_column("kind", pa.repeat(_scalar(kind), spans.num_rows))
+    return _called(spans).append_column("ordered", ordered)
 
 
 def _disordered(rows: pa.Table) -> pa.Array:

@@ -27,15 +27,15 @@ def missed_waits(steps: Sequence[m.AnyStep], timeline: Sequence[Mapping[str, Any
             number, wait = ended
             if entry["saw"] == "not-reached" and not wait.may_time_out:
                 found.append(
-                    f"step {number} waited {wait.limit_s:g} s for {wait.called!r} in vain, until {entry['t']:.1f} s "
-                    "(may_time_out: true, if that may be)"
+                    f"step {number}: wait {wait.called!r} timed out after {wait.limit_s:g} s, at {entry['t']:.1f} s; "
+                    "set may_time_out: true to allow it"
                 )
     return found
 
 
 def whenever(why: str) -> str:
     """Such a line without its moment, in which seeds of one scenario differ; any other as it is."""
-    return re.sub(r" in vain, until [\d.]+ s ", " in vain ", why)
+    return re.sub(r"(timed out after [\d.e+]+ s), at [\d.]+ s;", r"\1;", why)
 
 
 def in_play_order(steps: Sequence[m.AnyStep]) -> Iterator[m.AnyStep]:

@@ -93,7 +93,7 @@ def test_rows_are_read_back(asked: SparkSession, capsys: pytest.CaptureFixture[s
 def test_a_bound_on_rows_is_said(asked: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     assert _ask(asked, "SELECT value FROM operations ORDER BY value", "text", 2) == 0
     out, err = capsys.readouterr()
-    assert (out.count("\n"), err) == (3, "faultline sql: there are more than 2 rows; --rows N prints more\n")
+    assert (out.count("\n"), err) == (3, "faultline sql: more than 2 rows; print more with --rows N\n")
     assert _ask(asked, "SELECT 1 AS one", "text", 1) == 0
     assert capsys.readouterr().err == ""
 

@@ -45,7 +45,7 @@ WHY = {
     "killed by a stranger": "broker-1 ended by itself at ",
     "ended by a stranger": "session-2 ended by itself at ",
     "refused registration": "broker-1 died by itself at ",
-    "wait in vain": "step 6 waited 2 s for 'isr shrunk' in vain, until ",
+    "wait in vain": "step 6: wait 'isr shrunk' timed out after 2 s, at ",
 }
 VOUCHED = "late, and nothing else"
 AT_ONCE = 3

@@ -68,14 +68,14 @@ def test_a_wait_that_is_not_reached_makes_the_run_unknown_and_says_where() -> No
     verdict = verdict_of("pause: 1", wait, "produce: {broker: 0, values: [a], acks: all}")
     assert verdict.valid == "unknown" and verdict.exit_code == 3
     (why,) = verdict.unknown_because
-    assert why.startswith("step 6 waited 2 s for 'isr shrunk' in vain, until ")
+    assert why.startswith("step 6: wait 'isr shrunk' timed out after 2 s, at ")
 
 
 def test_a_wait_that_may_time_out_may_and_others_of_its_name_may_not() -> None:
     may = "wait: {until: isr shrunk, limit_s: 1, may_time_out: true}"
     assert verdict_of("repeat: {times: 2, steps: [" + "{" + may + "}]}").valid is True
     verdict = verdict_of(may, "background: b\n    wait: {until: isr shrunk, limit_s: 1}", may, "await: b", may)
-    assert [why.split(" in vain")[0] for why in verdict.unknown_because] == ["step 6 waited 1 s for 'isr shrunk'"]
+    assert [why.split(" s, at")[0] for why in verdict.unknown_because] == ["step 6: wait 'isr shrunk' timed out after 1"]
 
 
 def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,7 +96,7 @@ def test_one_fault_alone_is_played(
         (("--pairs", "--runs", "5", "--for", "1m"), "--runs and --for: exclude each other"),
         (("--pairs", "--for", "soon"), "--for 'soon': expected a time such as 90s"),
         (("--topology", "three-azz"), "no topology or file 'three-azz'; nearest: three-az"),
-        (("--topology", "three-az", "--azs", "2"), "--topology says how many"),
+        (("--topology", "three-az", "--azs", "2"), "--topology: contradicts --brokers and --azs"),
         (("--brokers", "2", "--azs", "3"), "--azs 3: there are 2 brokers"),
         (("--fault", "az-0-is-cut-of-load"), "no such fault of 71; nearest: az-0-is-cut-off-load"),
         (("--fault", "az-0-is-cut-off-load", "--pairs"), "leave out --fault"),

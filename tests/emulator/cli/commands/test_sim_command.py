@@ -107,8 +107,8 @@ def test_a_wait_in_vain_is_one_line_for_all_seeds(tmp_path: Path, capsys: pytest
     steps, _ = WRONG.split("expectations:")
     script.write_text(steps.replace("az-isolated-follower", "in-vain") + "  - wait: {until: isr shrunk, limit_s: 2}\n")
     assert sim(str(script), "1..3") == 3
-    told = [line for line in capsys.readouterr().out.splitlines() if " not so: " in line]
-    why = "step 5 waited 2 s for 'isr shrunk' in vain (may_time_out: true, if that may be)"
+    told = [line for line in capsys.readouterr().out.splitlines() if ": step 5: " in line]
+    why = "step 5: wait 'isr shrunk' timed out after 2 s; set may_time_out: true to allow it"
     assert told == [f"      3 not so: {why}: seeds 1, 2, 3"]
 
 

@@ -50,7 +50,7 @@ def test_a_cell_tells_how_often_and_how_much_and_what_plays_the_first_again() ->
 
 def test_a_run_that_says_nothing_for_one_reason_twice_is_one_run() -> None:
     """Two cuts that met no traffic, or one wait that two moments were the end of."""
-    twice = "step 3 waited 2 s for 'caught up' in vain, until {} s (may_time_out: true, if that may be)"
+    twice = "step 3: wait 'caught up' timed out after 2 s, at {} s; set may_time_out: true to allow it"
     [cell] = cells_of([row(0, 1, unknown_because=("late", "late")),
                        row(0, 2, unknown_because=(twice.format(2.5), twice.format(6.5)))])  # fmt: skip
     assert list(cell.unknown.values()) == [1, 1]
