@@ -37,7 +37,7 @@ from protocol.messages.replication_messages import (
 from protocol.records.format import BATCH_MAGIC
 
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
-"""Of one answer, whatever is asked for: it has to fit into what may wait for a slow reader."""
+"""Of one answer, whatever is request for: it has to fit into what may wait for a slow reader."""
 NO_SESSION: Final = 0
 
 
@@ -67,33 +67,33 @@ def topics_answered(
 # --- Produce ---
 
 
-def produce(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
-    """With acks=0 the machine is asked as with acks=1: so the door knows what became of it, though nobody is told."""
-    return ProduceRequest(asked.body.acks or 1, max(0, asked.body.timeout_ms), _partitions_of(asked, spoken))
+def produce(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+    """With acks=0 the machine is request as with acks=1: so the door knows what became of it, though nobody is told."""
+    return ProduceRequest(request.body.acks or 1, max(0, request.body.timeout_ms), _partitions_of(request, spoken))
 
 
-def produce_unlet(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+def produce_unlet(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
     """A produce that the door refuses, as its client's operations are told."""
-    return ProduceRequest(1, 0, _partitions_of(asked, spoken))
+    return ProduceRequest(1, 0, _partitions_of(request, spoken))
 
 
-def _partitions_of(asked: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
+def _partitions_of(request: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
     """The partitions of a produce, their records validated. Raises ProtocolError."""
-    topics = asked.body.topic_data
+    topics = request.body.topic_data
     of = [(topic.name, one.index, one.records or b"") for topic in topics for one in topic.partition_data]
     allowance = Allowance(sum(len(records) for _, _, records in of))
-    newest = spoken[asked.api].most
+    newest = spoken[request.api].most
     partitions = []
     for topic, index, records in of:
-        fault, unread = validate(records, asked.version, newest, allowance)
+        fault, unread = validate(records, request.version, newest, allowance)
         partitions.append(ProducePartition(topic, index, b"" if unread else records, fault))
     return partitions
 
 
-def produce_refused(asked: Asked, magic: int) -> ErrorCode:
+def produce_refused(request: Asked, magic: int) -> ErrorCode:
     """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
     and those of transactions."""
-    body = asked.body
+    body = request.body
     if body.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if body.transactional_id:
@@ -101,16 +101,16 @@ def produce_refused(asked: Asked, magic: int) -> ErrorCode:
     for topic in body.topic_data:
         for one in topic.partition_data:
             has = magic_of(one.records or b"")
-            if has not in (None, magic) and (has == BATCH_MAGIC or asked.version < FIRST_WITH_BATCHES):
+            if has not in (None, magic) and (has == BATCH_MAGIC or request.version < FIRST_WITH_BATCHES):
                 return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
             if has == BATCH_MAGIC and is_transactional(one.records):
                 return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE
 
 
-def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
+def produce_answer(request: Asked, answer: ProduceResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "TopicProduceResponse.PartitionProduceResponse",
         answer.partitions,
         lambda one: {
@@ -121,19 +121,19 @@ def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
         },
         inside="partition_responses",
     )
-    return response(asked.api, responses=topics)
+    return response(request.api, responses=topics)
 
 
-def produce_error(asked: Asked, error: ErrorCode) -> Any:
+def produce_error(request: Asked, error: ErrorCode) -> Any:
     """The same for every partition."""
     topics = [
         part(
-            asked.api,
+            request.api,
             "TopicProduceResponse",
             name=topic.name,
             partition_responses=[
                 part(
-                    asked.api,
+                    request.api,
                     "TopicProduceResponse.PartitionProduceResponse",
                     index=one.index,
                     error_code=error,
@@ -142,9 +142,9 @@ def produce_error(asked: Asked, error: ErrorCode) -> Any:
                 for one in topic.partition_data
             ],
         )
-        for topic in asked.body.topic_data
+        for topic in request.body.topic_data
     ]
-    return response(asked.api, responses=topics)
+    return response(request.api, responses=topics)
 
 
 # --- Fetch ---
@@ -169,8 +169,8 @@ def fetch(body: Any, version: int) -> FetchRequest:
     return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
 
 
-def fetch_answer(asked: Asked, answer: FetchResponse) -> Any:
-    api, topic_of, partition_of = asked.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
+def fetch_answer(request: Asked, answer: FetchResponse) -> Any:
+    api, topic_of, partition_of = request.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
     topics = []
     for topic, those in by_topic(answer.partitions):
         partitions = []
@@ -194,8 +194,8 @@ def fetch_answer(asked: Asked, answer: FetchResponse) -> Any:
     return response(api, responses=topics, session_id=NO_SESSION)
 
 
-def fetch_error(asked: Asked, error: ErrorCode) -> Any:
-    return response(asked.api, error_code=error, session_id=NO_SESSION, responses=[])
+def fetch_error(request: Asked, error: ErrorCode) -> Any:
+    return response(request.api, error_code=error, session_id=NO_SESSION, responses=[])
 
 
 # --- offsets and epochs ---
@@ -219,9 +219,9 @@ def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
     )
 
 
-def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
+def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
         answer.partitions,
         lambda one: {
@@ -233,7 +233,7 @@ def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
             "leader_epoch": one.leader_epoch,
         },
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
 def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
@@ -249,9 +249,9 @@ def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
     )
 
 
-def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
+def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "OffsetForLeaderTopicResult.EpochEndOffset",
         answer.partitions,
         lambda one: {
@@ -262,7 +262,7 @@ def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> 
         },
         topic="topic",
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
 # --- producer ids ---
@@ -272,13 +272,13 @@ def init_producer_id(body: Any) -> InitProducerIdRequest:
     return InitProducerIdRequest()
 
 
-def init_producer_id_answer(asked: Asked, answer: InitProducerIdResponse) -> Any:
+def init_producer_id_answer(request: Asked, answer: InitProducerIdResponse) -> Any:
     return response(
-        asked.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
+        request.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
     )
 
 
-def transactions_refused(asked: Asked) -> Any:
+def transactions_refused(request: Asked) -> Any:
     """InitProducerId of a transactional producer."""
     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return response(apis.INIT_PRODUCER_ID, error_code=error, producer_id=-1, producer_epoch=-1)

@@ -25,42 +25,44 @@ _DUPLICATES: Final = {"user": "user", "client-id": "client", "ip": "ip"}
 """{type of an entity: as Kafka names it where it is there twice}"""
 
 
-def acls_described(asked: Asked) -> Any:
-    return response(asked.api, error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER, resources=[])
+def acls_described(request: Asked) -> Any:
+    return response(request.api, error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER, resources=[])
 
 
-def acls_created(asked: Asked) -> Any:
+def acls_created(request: Asked) -> Any:
     """None of them, each with the reason."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}."}
-    return response(asked.api, results=[part(asked.api, "AclCreationResult", **refused) for _ in asked.body.creations])
+    return response(
+        request.api, results=[part(request.api, "AclCreationResult", **refused) for _ in request.body.creations]
+    )
 
 
-def acls_deleted(asked: Asked) -> Any:
+def acls_deleted(request: Asked) -> Any:
     """No filter finds any, each with the reason."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}.", "matching_acls": []}
-    results = [part(asked.api, "DeleteAclsFilterResult", **refused) for _ in asked.body.filters]
-    return response(asked.api, filter_results=results)
+    results = [part(request.api, "DeleteAclsFilterResult", **refused) for _ in request.body.filters]
+    return response(request.api, filter_results=results)
 
 
-def client_quotas_described(asked: Asked, spoken: dict[int, Range]) -> Any:
-    """There are none, unless what is asked makes no sense."""
+def client_quotas_described(request: Asked, spoken: dict[int, Range]) -> Any:
+    """There are none, unless what is request makes no sense."""
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
-    error, message = _wrong([one.entity_type for one in asked.body.components], with_ips)
-    return response(asked.api, error_code=error, error_message=message, entries=None if error else [])
+    error, message = _wrong([one.entity_type for one in request.body.components], with_ips)
+    return response(request.api, error_code=error, error_message=message, entries=None if error else [])
 
 
-def client_quotas_altered(asked: Asked, spoken: dict[int, Range]) -> Any:
+def client_quotas_altered(request: Asked, spoken: dict[int, Range]) -> Any:
     """ZkAdminManager.alterClientQuotas: what is removed was not there, what is set is refused."""
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     entries = []
-    for one in asked.body.entries:
+    for one in request.body.entries:
         error, message = _unalterable([each.entity_type for each in one.entity], one.ops, with_ips)
         entity = [
-            part(asked.api, "EntryData.EntityData", entity_type=each.entity_type, entity_name=each.entity_name)
+            part(request.api, "EntryData.EntityData", entity_type=each.entity_type, entity_name=each.entity_name)
             for each in one.entity
         ]
-        entries.append(part(asked.api, "EntryData", error_code=error, error_message=message, entity=entity))
-    return response(asked.api, entries=entries)
+        entries.append(part(request.api, "EntryData", error_code=error, error_message=message, entity=entity))
+    return response(request.api, entries=entries)
 
 
 def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int, str | None]:
@@ -79,16 +81,16 @@ def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int,
     return ErrorCode.NONE, None
 
 
-def scram_described(asked: Asked) -> Any:
+def scram_described(request: Asked) -> Any:
     """ZkAdminManager.describeUserScramCredentials: no user has any."""
-    times = Counter(one.name for one in asked.body.users or ())
+    times = Counter(one.name for one in request.body.users or ())
     results = [
-        part(asked.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
+        part(request.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
              credential_infos=[])
         for name in times
         for error, why in [_no_credential(name, times[name])]
     ]  # fmt: skip
-    return response(asked.api, error_code=ErrorCode.NONE, error_message=None, results=results)
+    return response(request.api, error_code=ErrorCode.NONE, error_message=None, results=results)
 
 
 def _no_credential(user: str, times: int) -> tuple[int, str]:
@@ -100,9 +102,9 @@ def _no_credential(user: str, times: int) -> tuple[int, str]:
     return ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
 
 
-def scram_altered(asked: Asked) -> Any:
+def scram_altered(request: Asked) -> Any:
     """ZkAdminManager.alterUserScramCredentials: what is deleted is not there, what is set is refused."""
-    body = asked.body
+    body = request.body
     mechanisms: defaultdict[str, list[int]] = defaultdict(list)
     upserted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for one in (*body.upsertions, *body.deletions):
@@ -113,9 +115,9 @@ def scram_altered(asked: Asked) -> Any:
     for user, own in mechanisms.items():
         error, why = _unalterable_user(user, own, upserted[user])
         results.append(
-            part(asked.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
+            part(request.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
         )
-    return response(asked.api, results=results)
+    return response(request.api, results=results)
 
 
 def _unalterable_user(user: str, mechanisms: list[int], upserted: list[tuple[int, int]]) -> tuple[int, str]:
