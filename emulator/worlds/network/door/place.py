@@ -16,7 +16,8 @@ class Place(msgspec.Struct, frozen=True):
     """One listener of one broker.
 
     `az`: of its clients. `peer`: the node that represents them as the other end of a link, so that rules on links
-    concern them as they concern that node. `brokers`: {node: its listener for the same AZ}. `numbers`: {node: broker.id}.
+    concern them as they concern that node. `brokers`: {node: its listener for the same AZ}. `numbers`: {node:
+    broker.id}.
     """
 
     az: str

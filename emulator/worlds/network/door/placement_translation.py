@@ -14,7 +14,7 @@ from protocol.ids import BrokerId
 from protocol.messages import placement as m
 
 ALL_OF_A_CLUSTER = {5, 7, 8, 9, 10, 11, 12}
-"""All operations on a cluster (AclOperation), as a broker without an authorizer reports them."""
+"""All operations on a cluster (AclOperation); a broker without authorizer reports these."""
 
 
 def elect_leaders(request: Asked) -> m.ElectLeadersRequest:

@@ -1,4 +1,4 @@
-"""Read operations of one Kafka client connection, one for each contiguous read of a partition.
+"""Read operations of one Kafka client connection, one per contiguous read of a partition.
 
 A read is contiguous while the next fetch begins right behind the last record of the last response. A fetch that begins
 elsewhere (a seek, a reset, a discarded response) ends the operation and begins another. OFFSET_OUT_OF_RANGE leaves the

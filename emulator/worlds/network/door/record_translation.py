@@ -1,5 +1,7 @@
-"""Kafka's requests about records, as the machine's messages, and the answers back: Produce, Fetch, ListOffsets,
-OffsetForLeaderEpoch, InitProducerId. Batches pass through as bytes."""
+"""Translation of requests about records; batches pass through as bytes.
+
+Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -37,12 +39,15 @@ from protocol.messages.replication_messages import (
 from protocol.records.format import BATCH_MAGIC
 
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
-"""Of one answer, whatever is request for: it has to fit into what may wait for a slow reader."""
+"""Maximum bytes of one response; a connection's send buffer holds it for a slow client."""
 NO_SESSION: Final = 0
 
 
 def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Kafka's answers have a list of partitions for each topic; ours are one list, in the order of the request."""
+    """(topic, its partitions), in the order of the request.
+
+    Kafka's responses have a list of partitions for each topic; our messages have one list.
+    """
     for topic, those in groupby(partitions, key=lambda one: one.topic):
         yield topic, list(those)
 
@@ -56,8 +61,11 @@ def topics_answered(
     topic: str = "name",
     inside: str = "partitions",
 ) -> list[Any]:
-    """The topics of an answer. `path`: of a partition in it, by Kafka's schema, "TOPIC.PARTITION"; `fields`: of one;
-    `topic`, `inside`: what a topic's own fields are called."""
+    """Topics of a response.
+
+    `path`: a partition's struct in Kafka's schema, "TOPIC.PARTITION". `fields`: a partition's values. `topic`,
+    `inside`: names of the topic's fields for its name and its partitions.
+    """
     return [
         part(api, path.rpartition(".")[0], **{topic: name, inside: [part(api, path, **fields(one)) for one in those]})
         for name, those in by_topic(partitions)
@@ -68,12 +76,15 @@ def topics_answered(
 
 
 def produce(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
-    """With acks=0 the machine is request as with acks=1: so the door knows what became of it, though nobody is told."""
+    """The machine's produce request; acks=0 becomes acks=1.
+
+    So the listener learns the outcome, which it does not send to the client.
+    """
     return ProduceRequest(request.body.acks or 1, max(0, request.body.timeout_ms), _partitions_of(request, spoken))
 
 
 def produce_unlet(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
-    """A produce that the door refuses, as its client's operations are told."""
+    """A refused produce, for the client's operations."""
     return ProduceRequest(1, 0, _partitions_of(request, spoken))
 
 
@@ -91,8 +102,10 @@ def _partitions_of(request: Asked, spoken: dict[int, Range]) -> list[ProducePart
 
 
 def produce_refused(request: Asked, magic: int) -> ErrorCode:
-    """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
-    and those of transactions."""
+    """The error with which the listener itself refuses a produce; NONE: it accepts it.
+
+    It refuses records of another format than the broker's log has (Kafka converts them), and those of transactions.
+    """
     body = request.body
     if body.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
@@ -125,7 +138,7 @@ def produce_answer(request: Asked, answer: ProduceResponse) -> Any:
 
 
 def produce_error(request: Asked, error: ErrorCode) -> Any:
-    """The same for every partition."""
+    """A response with the same error for every partition."""
     topics = [
         part(
             request.api,
@@ -151,8 +164,11 @@ def produce_error(request: Asked, error: ErrorCode) -> Any:
 
 
 def fetch(body: Any, version: int) -> FetchRequest:
-    """Whoever asks is a consumer: a follower comes with this run's token, not here. Fetch sessions (KIP-227) are not
-    kept: who asks for one is answered with session 0, as a broker whose cache is full does."""
+    """A consumer's fetch: followers authenticate with this run's token and use another port.
+
+    The listener keeps no fetch sessions (KIP-227). It answers a request for one with session 0, as a broker whose cache
+    is full does.
+    """
     partitions = [
         FetchPartition(
             topic.topic,
@@ -202,7 +218,7 @@ def fetch_error(request: Asked, error: ErrorCode) -> Any:
 
 
 def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
-    """Version 0, of 0.10.0 and before, asks where segments begin."""
+    """Version 0, of 0.10.0 and before, requests the base offsets of segments."""
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
         [
@@ -279,6 +295,6 @@ def init_producer_id_answer(request: Asked, answer: InitProducerIdResponse) -> A
 
 
 def transactions_refused(request: Asked) -> Any:
-    """InitProducerId of a transactional producer."""
+    """Response to InitProducerId of a transactional producer."""
     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return response(apis.INIT_PRODUCER_ID, error_code=error, producer_id=-1, producer_epoch=-1)

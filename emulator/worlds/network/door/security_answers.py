@@ -1,9 +1,9 @@
-"""Answers about ACLs, quotas and SCRAM credentials of brokers that have none: no authorizer is configured
-(`authorizer.class.name` is empty, as by default), no client has a quota, no user a credential.
+"""Responses about ACLs, quotas and SCRAM credentials of brokers that have none.
 
-The machine has no part in them: these answers are Kafka's in its own cases (KafkaApis' handlers, AdminManager's
-describeClientQuotas and describeUserScramCredentials), the same at every broker and time. What would make one is
-refused with POLICY_VIOLATION, as other changes that the emulator does not know.
+No authorizer is configured (`authorizer.class.name` is empty, as by default), no client has a quota, no user a
+credential. The listener answers without the machine, as Kafka does in these cases (KafkaApis' handlers, AdminManager's
+describeClientQuotas and describeUserScramCredentials). The responses are the same at every broker and time. A request
+to set a quota or credential fails with POLICY_VIOLATION, as other changes that the emulator does not support.
 """
 
 from collections import Counter, defaultdict
@@ -15,14 +15,14 @@ from protocol.errors import ErrorCode
 
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
 FIRST_WITH_IPS: Final = 1
-"""Version of DESCRIBE_CLIENT_QUOTAS that a broker speaks which has quotas of IP addresses, too."""
+"""First version of DESCRIBE_CLIENT_QUOTAS of brokers with quotas of IP addresses."""
 QUOTAS: Final = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 QUOTAS_OF_IPS: Final = ("connection_creation_rate",)
 SCRAM_MECHANISMS: Final = {1: 4096, 2: 4096}
-"""{SCRAM-SHA-256, SCRAM-SHA-512: the fewest iterations}"""
+"""{SCRAM-SHA-256, SCRAM-SHA-512: minimum iterations}"""
 SCRAM_ITERATIONS_MAX: Final = 16384
 _DUPLICATES: Final = {"user": "user", "client-id": "client", "ip": "ip"}
-"""{type of an entity: as Kafka names it where it is there twice}"""
+"""{type of an entity: its name in Kafka's message about duplicates}"""
 
 
 def acls_described(request: Asked) -> Any:
@@ -30,7 +30,7 @@ def acls_described(request: Asked) -> Any:
 
 
 def acls_created(request: Asked) -> Any:
-    """None of them, each with the reason."""
+    """Refusal of each creation."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}."}
     return response(
         request.api, results=[part(request.api, "AclCreationResult", **refused) for _ in request.body.creations]
@@ -38,21 +38,21 @@ def acls_created(request: Asked) -> Any:
 
 
 def acls_deleted(request: Asked) -> Any:
-    """No filter finds any, each with the reason."""
+    """Refusal of each filter."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}.", "matching_acls": []}
     results = [part(request.api, "DeleteAclsFilterResult", **refused) for _ in request.body.filters]
     return response(request.api, filter_results=results)
 
 
 def client_quotas_described(request: Asked, spoken: dict[int, Range]) -> Any:
-    """There are none, unless what is request makes no sense."""
+    """An empty list, or Kafka's error for an invalid filter."""
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     error, message = _wrong([one.entity_type for one in request.body.components], with_ips)
     return response(request.api, error_code=error, error_message=message, entries=None if error else [])
 
 
 def client_quotas_altered(request: Asked, spoken: dict[int, Range]) -> Any:
-    """ZkAdminManager.alterClientQuotas: what is removed was not there, what is set is refused."""
+    """ZkAdminManager.alterClientQuotas: removals succeed without effect, additions fail."""
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     entries = []
     for one in request.body.entries:
@@ -103,7 +103,7 @@ def _no_credential(user: str, times: int) -> tuple[int, str]:
 
 
 def scram_altered(request: Asked) -> Any:
-    """ZkAdminManager.alterUserScramCredentials: what is deleted is not there, what is set is refused."""
+    """ZkAdminManager.alterUserScramCredentials: deletions and upsertions fail."""
     body = request.body
     mechanisms: defaultdict[str, list[int]] = defaultdict(list)
     upserted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)

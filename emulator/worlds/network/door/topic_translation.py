@@ -1,5 +1,7 @@
-"""Kafka's requests about the cluster and its topics, and the answers back: ApiVersions, Metadata, CreateTopics,
-CreatePartitions, DeleteTopics, DeleteRecords, SaslHandshake."""
+"""Translation of requests about the cluster and its topics.
+
+ApiVersions, Metadata, CreateTopics, CreatePartitions, DeleteTopics, DeleteRecords, SaslHandshake.
+"""
 
 from typing import Any, Final
 from uuid import UUID
@@ -29,19 +31,22 @@ from protocol.messages.leadership_messages import MetadataRequest, MetadataRespo
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 FIRST_WITH_A_SAY: Final = 4
-"""Version of METADATA from which on a client says whether topics may be made."""
+"""First version of METADATA with `allow_auto_topic_creation`."""
 FIRST_WITH_TOPIC_IDS: Final = 6
-"""Version of DELETE_TOPICS."""
+"""First version of DELETE_TOPICS with topic ids."""
 NO_ID: Final = UUID(int=0)
-"""Of a topic without one, as all are here (in Kafka with inter.broker.protocol.version below 2.8)."""
+"""Id of a topic without one: all topics here, as with inter.broker.protocol.version < 2.8."""
 NO_NAME: Final = ""
 CONCERNS_EVERY_TOPIC: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.TOPIC_DELETION_DISABLED)
 FIRST_THAT_NAMES_ITSELF: Final = 3
-"""Version of APIVERSIONS of brokers that tell its versions to who request in another."""
+"""First version of APIVERSIONS whose brokers list its versions beside UNSUPPORTED_VERSION."""
 
 
 def api_versions(request: Asked, spoken: dict[int, Range]) -> bytes:
-    """Who asks in a version that is not spoken is told so in version 0, and from 2.4 on in which to ask (KIP-511)."""
+    """Encoded ApiVersions response.
+
+    A request in an unsupported version gets an error in version 0, from 2.4 on with the supported versions (KIP-511).
+    """
     error, version = ErrorCode.NONE, request.version
     if request.body is None:
         error, version = ErrorCode.UNSUPPORTED_VERSION, 0
@@ -55,7 +60,7 @@ def api_versions(request: Asked, spoken: dict[int, Range]) -> bytes:
 
 
 def sasl_refused(request: Asked) -> Any:
-    """As a broker answers on a listener without SASL."""
+    """The response of a broker on a listener without SASL."""
     return response(request.api, error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=[])
 
 
@@ -63,14 +68,17 @@ def sasl_refused(request: Asked) -> Any:
 
 
 def metadata(body: Any, version: int) -> MetadataRequest:
-    """Of all topics where none is named: up to version 0 an empty list means that, then no list at all. Up to version
-    3 nobody could say that topics are not to be made."""
+    """The machine's metadata request; an empty list of topics means all topics.
+
+    In Kafka an empty list means that in version 0, null does from version 1 on. Up to version 3 a client cannot prevent
+    the creation of topics.
+    """
     makes = version < FIRST_WITH_A_SAY or body.allow_auto_topic_creation
     return MetadataRequest([topic.name for topic in body.topics or ()], bool(makes))
 
 
 def metadata_answer(request: Asked, answer: MetadataResponse, place: Place) -> Any:
-    """Brokers are where they are for clients of this AZ."""
+    """Brokers have the addresses advertised to clients of this AZ."""
     alive = {one.broker for one in answer.brokers} if request.version == 0 else None
     topics = [] if request.version >= 1 and request.body.topics == [] else answer.partitions
     brokers = [
@@ -87,8 +95,11 @@ def metadata_answer(request: Asked, answer: MetadataResponse, place: Place) -> A
 
 
 def _topic(request: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Any:
-    """An unknown topic has an entry without a partition, which carries the error. `alive`: of version 0, which lists no
-    replica on a dead broker, and answers 9 if one is missing (MetadataCache.getPartitionMetadata)."""
+    """A topic's entry; that of an unknown topic carries the error and has no partition.
+
+    `alive`: registered brokers, for version 0 only. It lists no replica on a dead broker, and answers 9 if one is
+    missing (MetadataCache.getPartitionMetadata).
+    """
     known = [one for one in partitions if one.partition >= 0]
     return part(
         request.api,
@@ -157,7 +168,7 @@ def create_topics_answer(request: Asked, answer: CreateTopicsResponse) -> Any:
             error_message=one.message or None,
             num_partitions=one.partitions,
             replication_factor=one.replication_factor,
-            configs=[  # never null, which Java's client would not survive
+            configs=[  # never null, at which Java's client fails
                 part(request.api, "CreatableTopicResult.CreatableTopicConfigs", **fields_of(setting))
                 for setting in one.settings
             ],
@@ -199,8 +210,11 @@ def create_partitions_answer(request: Asked, answer: CreatePartitionsResponse) -
 
 
 def delete_topics(request: Asked) -> DeleteTopicsRequest:
-    """Version 6 may name a topic by an id, which none has here: NO_NAME stands for each, so that what concerns every
-    topic (NOT_CONTROLLER) is answered for these, too."""
+    """The machine's request to delete topics.
+
+    Version 6 may name a topic by an id, which no topic has here. NO_NAME replaces each id, so that errors of all topics
+    (NOT_CONTROLLER) are answered for these, too.
+    """
     body = request.body
     if request.version < FIRST_WITH_TOPIC_IDS:
         names = list(body.topic_names)
@@ -228,12 +242,12 @@ def _has_both(topic: Any) -> bool:
 
 
 def _id_of(topic: Any) -> UUID:
-    """Version 6 of the request has one always, zeros for none."""
+    """A topic's id in version 6; zeros for none."""
     return topic.topic_id or NO_ID
 
 
 def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Any:
-    """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has that id."""
+    """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has an id."""
     topics = request.body.topics
     if any(_has_both(one) for one in topics):
         both = "Topic name and topic ID can not both be specified."

@@ -1,7 +1,6 @@
-"""One request of Kafka's is one message of ours, and its answer one answer: which functions make which of which.
+"""Translation of each Kafka request to one message, and of its answer to one Kafka response.
 
-What the machine has no part in (ApiVersions, a listener without SASL, what is refused at the door) is answered at once,
-in its turn.
+The listener itself answers requests without a message, in order: ApiVersions, SASL handshakes, refused requests.
 """
 
 from typing import Any, Final, TypeVar
@@ -47,7 +46,7 @@ M = TypeVar("M", bound=Message)
 
 
 def message_of(request: Asked, spoken: dict[int, Range], magic: int) -> Message:
-    """What the machine is request, with every number within its bounds. Raises ProtocolError."""
+    """The machine's message for a request, every number within its bounds. Raises ProtocolError."""
     try:
         message = _message_of(request, spoken, magic)
         return message if isinstance(message, AnsweredHere) else _bounded(message)
@@ -56,7 +55,7 @@ def message_of(request: Asked, spoken: dict[int, Range], magic: int) -> Message:
 
 
 def _bounded(message: M) -> M:
-    """As our own frames are read: every number within its bounds, nothing null."""
+    """Validate as our own frames: every number within its bounds, nothing null."""
     return decode_body(type(message), encode_body(message))
 
 
@@ -164,7 +163,7 @@ def _message_of(request: Asked, spoken: dict[int, Range], magic: int) -> Message
 
 
 def answer_to(request: Asked, answer: Message, place: Place) -> bytes:
-    """A whole frame of Kafka's."""
+    """Encode the response to a request as a whole frame."""
     return write_response(request, _answer_to(request, answer, place))
 
 
