@@ -219,7 +219,7 @@ class Followed:
         return at_ms <= max(self._removed.get(topic, (float("-inf"),)))
 
     def _office(self, place: tuple[str, int]) -> tuple[str, str, int]:
-        """Key of the partition's leadership, distinct per incarnation of its topic (`audit.topic_incarnations`)."""
+        """Key of the partition's leadership, per topic incarnation (`audit.topic_incarnations`)."""
         topic, partition = place
         lives = len(self._removed.get(topic, ()))
         return "leader", f"{topic}#{lives}" if lives else topic, partition
