@@ -123,26 +123,26 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
     )
 
 
-def _one_seed(asked: Asked) -> tuple[tuple[int, int, int], ...]:
+def _one_seed(options: Asked) -> tuple[tuple[int, int, int], ...]:
     """The first run of each fault."""
-    return tuple({run[1]: run for run in reversed(asked.runs)}.values())
+    return tuple({run[1]: run for run in reversed(options.runs)}.values())
 
 
 def _left(
-    asked: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
 ) -> dict[tuple[str, ...], tuple[Finding, ...]]:
     """{change: findings of `faults` with it}"""
-    found = _outcomes(asked, base, tried, faults, processes)
+    found = _outcomes(options, base, tried, faults, processes)
     return {change: findings_of(summaries_of(faults, found[number])) for number, change in enumerate(tried)}
 
 
 def _outcomes(
-    asked: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
 ) -> dict[int, list[Outcome]]:
     """{number of the change: outcomes}"""
     wanted = [(number, fault.name) for number in range(len(tried)) for fault in faults]
     found: dict[int, list[Outcome]] = {number: [] for number in range(len(tried))}
-    for (number, _), outcomes in _tried(asked, base, tried, wanted, processes).items():
+    for (number, _), outcomes in _tried(options, base, tried, wanted, processes).items():
         found[number] += outcomes
     return found
 
