@@ -1,7 +1,7 @@
-"""What a wheel has beside the packages: what comes with faultline, as `emulator.packaged` finds it.
+"""Build hook that adds data files to the wheel; `emulator.packaged` finds them.
 
 Not a table of hatch's own (`force-include`), for that is copied into the virtual environment of an editable
-installation as well, where nobody reads it and it grows old.
+installation as well, where it is unused and becomes outdated.
 """
 
 from typing import Any
@@ -10,7 +10,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PackageData(BuildHookInterface):  # type: ignore[type-arg]
-    """`package-data` of the hook's table in pyproject.toml: {file or folder of the tree: where in the wheel}."""
+    """Adds `package-data` of the hook's table in pyproject.toml.
+
+    `package-data`: {file or folder of the tree: path in the wheel}.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version != "editable":

@@ -54,8 +54,10 @@ def sql_command(
     rows_max: int = ROWS_MAX,
     master: str = DEFAULT_MASTER,
 ) -> int:
-    """Exit code 2 when a run or a query is unusable; the query is answered from the other runs. `rows_max`: of one
-    query; more of them are noted."""
+    """Run the queries over the runs. Exit code 2: a run or a query is unusable.
+
+    The queries run over the usable runs. `rows_max`: maximum rows to print of one query; notes truncation.
+    """
     if rows_max < 1:
         return _unusable(f"--rows {rows_max}: at least 1 row")
     try:

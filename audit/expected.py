@@ -40,18 +40,18 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
     violations: {check: True (at least one), or how many}; other checks are expected to hold.
     sometimes: checks that a race may violate, and that may hold as well.
-    all_violations: whatever is violated is expected: the run equals the recording that it plays.
+    all_violations: every violation is expected: the run equals the recording that it plays.
     exits: nodes whose process is expected to end by itself.
-    judge: who says whether the expectations held, those about violations among them; None: only `violations` are
-    looked at.
-    timer_limit_ms: how late timers may be at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
+    judge: function that decides whether the expectations held, also those about violations; None: only `violations`
+    count.
+    timer_limit_ms: maximum lateness of timers at p99.9, in scenario ms (a tenth of the shortest time-out); None: any.
     live_nodes: settings of each node of a live cluster, none of which may stand still; None: a run with a scenario.
-    vouch: who says what shows that late timers changed nothing; None: nobody can.
-    speed: of the run's clock; None: nobody tells.
-    unfinished: why the run did not get to its end; "": it did.
-    processes: who may have written events; none: nobody knows.
+    vouch: returns evidence that late timers changed nothing; None: no such evidence.
+    speed: of the run's clock; None: unknown.
+    unfinished: reason why the run did not get to its end; "": it did.
+    processes: processes that may have written events; none: unknown.
     over: the run was played to its end.
-    link_faults: how many the scenario did; None: nobody counted.
+    link_faults: count of the scenario's faults on links; None: not counted.
     missed: its waits that were not reached, a line for each.
     account: what is to be said about its settings."""
 

@@ -27,8 +27,11 @@ ROWS_BYTES_SMALL = 1 << 20
 
 
 class Opened(ABC):
-    """`size_bytes`: of what the tables are made from; `unusable`: runs that were given and are in no table; `small`: so
-    little that nothing is worth compiling for it. `names`: of the tables; `words`: what Tab completes."""
+    """Opened runs as tables. `names`: of the tables; `words`: completions for Tab.
+
+    `size_bytes`: of the tables' source files. `unusable`: requested runs that are in no table. `small`: too little data
+    to compile queries.
+    """
 
     small_bytes_max: int
     views: tuple[View, ...]

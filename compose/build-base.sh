@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 image=${1:?the name of the image}
 audit=${2:-yes}
-# Whom this machine trusts; pip in there is told so, and the image does not keep it.
+# This machine's CA certificates, for pip in the image; the image does not keep them.
 certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
 
 [ "$(id -u)" = 0 ] || { echo "$0 needs root: debootstrap makes devices and changes its root" >&2; exit 2; }

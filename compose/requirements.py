@@ -1,4 +1,6 @@
-"""What an image needs, as pip reads it: `python3 requirements.py pyproject.toml yes|no > requirements.txt`.
+"""Print an image's Python requirements for pip.
+
+Usage: `python3 requirements.py pyproject.toml yes|no > requirements.txt`.
 
 The project's dependencies, and those of the clients that a compose file may start beside it.
 

@@ -51,11 +51,13 @@ class Cluster(Lifetime):
     def cut(
         self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
     ) -> str:
-        """`cut("az-0")`: from all others; `cut("broker-0", "broker-1")`: the link between them; `cut("client-0", "->",
-        "broker-1")`: one way. A place may be `leader:t-0` or `active-controller`, too. Clients of an AZ are where its
-        `client-N` is. `only`: frames of these APIs; `client_id`: connections of Kafka clients that call themselves so;
-        here and below. After the heal data flows when TCP tries again, or at once (`recovery`). Returns the rule's
-        name."""
+        """Cut links; returns the rule's name.
+
+        `cut("az-0")`: from all others. `cut("broker-0", "broker-1")`: the link between them. `cut("client-0", "->",
+        "broker-1")`: one way. A place may be `leader:t-0` or `active-controller`, too. Kafka clients of an AZ share the
+        links of its `client-N`. `only`: frames of these APIs. `client_id`: connections of Kafka clients with this
+        client id; here and below. `recovery`: data flows after the heal at TCP's next retransmission, or at once.
+        """
         return request_builders.rule_of(self._do(request_builders.cut(places, only, client_id, recovery)))
 
     def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:

@@ -15,15 +15,16 @@ import msgspec
 
 FINDING_FORMAT: Final = 1
 State = Literal["begun", "changed", "ended", "told", "withdrawn"]
-"""State of a line; `told`: of a finding without duration."""
+"""State of a line; `told`: a finding without duration."""
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding, as far as the events have been read.
+    """A finding, from the events read so far.
 
-    finding: its kind, a check's name where there is one. at_ms: when it happened or began; to_ms: when it ended, None:
-    it lasts, or at_ms: it has no duration. violation: whether it violates the check of that name. partition: such
-    as t-0, "" of none. who: nodes. events: the lines that show it, as NODE.INCARNATION/SEQ."""
+    finding: its kind, the name of a check if one matches. at_ms: time or start; to_ms: end, None while it lasts, at_ms
+    without duration. violation: whether it violates the check of that name. partition: such as t-0, "" for none. who:
+    nodes. events: lines of evidence, as NODE.INCARNATION/SEQ.
+    """
 
     finding: str
     at_ms: float
@@ -66,7 +67,7 @@ class Findings:
     def look(
         self, place: Hashable, seen: Mapping[Hashable, Seen], read_to_ms: float, forget_before_ms: float
     ) -> Iterator[Line]:
-        """Lines of a look: `seen` is all at `place`; `forget_before_ms`: older ends may be missing."""
+        """Lines of a pass: `seen` is all at `place`; `forget_before_ms`: older ends may be missing."""
         reported = self._reported.get(place, {})
         for key in [key for key in reported if key not in seen]:
             one = reported.pop(key)
@@ -97,7 +98,7 @@ class Findings:
             self._reported.pop(place, None)
 
     def tell(self, seen: Seen, read_to_ms: float) -> Line:
-        """The line of a finding that no later look reports."""
+        """Line of a finding that no later pass reports."""
         self._number += 1
         self._count(seen, 1)
         return _line(self._number, seen, "told", read_to_ms)

@@ -66,8 +66,11 @@ class Follow:
         self._torn = 0
 
     def until_over(self, lives: Callable[[], bool], wait: Callable[[float], None] = time.sleep) -> int:
-        """The exit code: 3, a process stood still; 1, something is violated; 3, nothing is, as far as can be told; 0,
-        nothing is. `lives`: whether there is somebody who writes."""
+        """Follow until the run is over; return the exit code.
+
+        3: a process stood still. 1: an invariant is violated. 3: none is, but the check is incomplete. 0: none is.
+        `lives`: whether a process still writes.
+        """
         try:
             while True:
                 alive = lives()  # before the look, so that its last lines are read
@@ -183,10 +186,10 @@ def speed_of(run: Path) -> float:
 
 
 def watch_of(run: Path) -> Watch | None:
-    """Of a live cluster, by its settings; None of any other run."""
+    """Watch of a live cluster, from its settings; None for any other run."""
     try:
-        told = msgspec.json.decode(read_regular(run / SETTINGS_FILE), type=_Live)
+        settings = msgspec.json.decode(read_regular(run / SETTINGS_FILE), type=_Live)
     except (OSError, *UNDECODABLE):
         return None
-    ensemble = ensemble_of(told.nodes) if told.live else None
+    ensemble = ensemble_of(settings.nodes) if settings.live else None
     return None if ensemble is None else Watch(ensemble)

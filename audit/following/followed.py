@@ -28,7 +28,7 @@ FORGET_EVERY_MS: Final = 5_000.0
 TOPICS_REMOVED_MAX: Final = 10_000
 WATCHED: Final = ("timer_lateness", "node_started", "node_stopped", "machine_fault")
 STOOD_STILL_MAX: Final = 100
-"""Incarnations that are told."""
+"""Maximum incarnations to report."""
 
 
 class _Life:
@@ -43,8 +43,9 @@ class _Life:
 class Followed:
     """Findings of the events taken so far.
 
-    `events`: how many; `late`: those of them that came after their time. `watch`: of a live cluster, whose processes
-    must not stand still."""
+    `events`: count; `late`: count of events that arrived too late. `watch`: of a live cluster, whose processes must not
+    stand still.
+    """
 
     def __init__(self, watch: Watch | None = None) -> None:
         self._watch = watch
@@ -171,7 +172,7 @@ class Followed:
                 self._logs.cut(place, event, min(event.to or 0, event.log_end or 0))
 
     def _look_for_standstills(self, watch: Watch, event: Event) -> Iterator[Line]:
-        """An incarnation is told once."""
+        """Report each incarnation that stood still, once."""
         note = Note(
             event=event.event, node=event.node, incarnation=event.incarnation, seq=event.seq, at_ms=event.at_ms,
             what=event.what, target=event.target, life=event.life, settings=event.settings,
@@ -219,7 +220,7 @@ class Followed:
         return at_ms <= max(self._removed.get(topic, (float("-inf"),)))
 
     def _office(self, place: tuple[str, int]) -> tuple[str, str, int]:
-        """Key of the partition's leadership, distinct per incarnation of its topic (`audit.topic_incarnations`)."""
+        """Key of the partition's leadership, per topic incarnation (`audit.topic_incarnations`)."""
         topic, partition = place
         lives = len(self._removed.get(topic, ()))
         return "leader", f"{topic}#{lives}" if lives else topic, partition

@@ -18,7 +18,7 @@ from protocol.undecodable import UNDECODABLE, why
 
 
 def write_report(run: Path, verdict: Verdict | None = None, home: Path | None = None) -> Path:
-    """Write RUN/report.html (HOME/report.html for a copy), whole or not at all. Returns its path.
+    """Write RUN/report.html (HOME/report.html for a copy) atomically. Returns its path.
 
     `verdict` None: from RUN/verdict.json.
 

@@ -1,10 +1,11 @@
-"""An application with librdkafka, one for each AZ: the profile `librdkafka` of the compose files beside this one.
+"""Application with librdkafka, one for each AZ: profile `librdkafka` of the compose files.
 
-    python librdkafka.py           produce so many records a second, and read what all of them wrote, until told to end
-    python librdkafka.py topic     make the topic, as soon as there are brokers, and end
+    python librdkafka.py           produce so many records a second, and read what all of them wrote, until a signal
+    python librdkafka.py topic     create the topic, as soon as there are brokers, and end
 
-It knows its AZ, and where brokers listen for that, from the environment (ENVIRONMENT below). Once a second it says what
-was delivered, what was not and why, and what its group's member has read. It exits with 0 when it is told to end.
+The environment (ENVIRONMENT below) names its AZ and the bootstrap servers for it. Once a second it prints counts of
+delivered records, failed ones by error, and records that its group's member has read. It exits with 0 on SIGTERM and
+SIGINT.
 """
 
 import os
@@ -26,17 +27,17 @@ ENVIRONMENT = {
     "FAULTLINE_WORKLOAD_ACKS": "all",
     "FAULTLINE_WORKLOAD_PER_S": "10",
 }
-"""What is asked of the environment, and what is taken where it says nothing."""
+"""{environment variable: default}"""
 
 TOPIC_LIMIT_S = 120.0
 FLUSH_LIMIT_S = 5.0
 REPLICAS = 3
 IN_FLIGHT_MAX = 10_000
-"""Records that wait for their delivery, as in a cut: no more are produced then."""
+"""Maximum undelivered records, as in a cut: at more it produces none."""
 
 
-class Told:
-    """What became of records, since it was last said."""
+class DeliveryCounts:
+    """Counts of delivered, failed and read records since the last line."""
 
     def __init__(self) -> None:
         self.delivered = self.read = 0
@@ -53,16 +54,16 @@ class Told:
         return f"{self.delivered} delivered, {self.read} read{why}"
 
 
-def given(name: str) -> str:
+def setting(name: str) -> str:
     return os.environ.get(name) or ENVIRONMENT[name]
 
 
 def make_topic(servers: str, topic: str) -> None:
-    """Until it is there: brokers may only be starting, and another may make it as well."""
+    """Create the topic. Retries while brokers start; another process may create it, too."""
     admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
     until = time.monotonic() + TOPIC_LIMIT_S
     while True:
-        made = admin.create_topics([NewTopic(topic, int(given("FAULTLINE_WORKLOAD_PARTITIONS")), REPLICAS)])[topic]
+        made = admin.create_topics([NewTopic(topic, int(setting("FAULTLINE_WORKLOAD_PARTITIONS")), REPLICAS)])[topic]
         try:
             made.result()
             return
@@ -75,7 +76,7 @@ def make_topic(servers: str, topic: str) -> None:
 
 
 def work(az: str, servers: str, topic: str) -> None:
-    """Produce and read until a signal says to end."""
+    """Produce and read until a signal."""
     ending: list[int] = []
 
     def end(number: int, _frame: FrameType | None) -> None:
@@ -84,32 +85,32 @@ def work(az: str, servers: str, topic: str) -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     about = {"bootstrap.servers": servers, "client.id": f"librdkafka-{az}", "log_level": 0}
-    acks = given("FAULTLINE_WORKLOAD_ACKS")
+    acks = setting("FAULTLINE_WORKLOAD_ACKS")
     promised = {"acks": acks, "enable.idempotence": acks in ("all", "-1"), "message.timeout.ms": 60_000}
     producer = Producer(about | promised)
     consumer = Consumer(about | {"group.id": f"{topic}-librdkafka", "auto.offset.reset": "earliest"})
     consumer.subscribe([topic])
-    told, number, pause_s = Told(), 0, 1 / float(given("FAULTLINE_WORKLOAD_PER_S"))
-    next_s = say_s = time.monotonic()
+    counts, number, pause_s = DeliveryCounts(), 0, 1 / float(setting("FAULTLINE_WORKLOAD_PER_S"))
+    next_s = print_s = time.monotonic()
     while not ending:
         if (now_s := time.monotonic()) >= next_s:
             next_s = max(next_s + pause_s, now_s - 1)
             if len(producer) < IN_FLIGHT_MAX:
                 number += 1
-                producer.produce(topic, f"{az}-{number}", on_delivery=told.on_delivery)
+                producer.produce(topic, f"{az}-{number}", on_delivery=counts.on_delivery)
         producer.poll(0)
         message = consumer.poll(max(0.0, min(next_s - now_s, 0.1)))
-        told.read += message is not None and message.error() is None
-        if now_s - say_s >= 1:
-            print(f"{az}: {told.line()}", flush=True)
-            told, say_s = Told(), now_s
+        counts.read += message is not None and message.error() is None
+        if now_s - print_s >= 1:
+            print(f"{az}: {counts.line()}", flush=True)
+            counts, print_s = DeliveryCounts(), now_s
     left = producer.flush(FLUSH_LIMIT_S)
     consumer.close()
-    print(f"{az}: {told.line()}; {left} unknown at the end", flush=True)
+    print(f"{az}: {counts.line()}; {left} unknown at the end", flush=True)
 
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["topic"]:
-        make_topic(given("FAULTLINE_BOOTSTRAP"), given("FAULTLINE_WORKLOAD_TOPIC"))
+        make_topic(setting("FAULTLINE_BOOTSTRAP"), setting("FAULTLINE_WORKLOAD_TOPIC"))
     else:
-        work(given("FAULTLINE_AZ"), given("FAULTLINE_BOOTSTRAP"), given("FAULTLINE_WORKLOAD_TOPIC"))
+        work(setting("FAULTLINE_AZ"), setting("FAULTLINE_BOOTSTRAP"), setting("FAULTLINE_WORKLOAD_TOPIC"))

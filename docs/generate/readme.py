@@ -1,5 +1,6 @@
-"""README.md and docs/first-steps.md: outputs of their commands, and the number of recordings. People write the prose.
+"""Generated parts of README.md and docs/first-steps.md: outputs, and the recordings' count.
 
+People write the prose.
 A simulated run repeats an output to the letter. The commands `$ faultline ...` of a page run in a directory of their
 own, one after the other; `$ cat FILE` writes that file as the page shows it. Figures of speed stay as they were."""
 

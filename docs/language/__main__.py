@@ -1,4 +1,4 @@
-"""`python -m docs.language`: lint the language; exit 1 on an offence that the baseline does not know.
+"""`python -m docs.language`: lint the language; exit 1 on an offence beyond the baseline.
 
 With `--update`: write the baseline anew, with smaller counts alone. With paths: list every offence below them, known or
 not; exit 0.

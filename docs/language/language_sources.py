@@ -18,7 +18,7 @@ TIMEOUT_S = 60.0
 
 
 def offences(root: Path) -> Iterator[tuple[str, Offence]]:
-    """(path from the root, offence) of all tracked Python files and of the pages that people write."""
+    """(path, offence) of all tracked Python files and of the pages that people write."""
     paths = _git(root, "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "*.md")
     modules = [path for path in paths if path.endswith(".py") and path not in OWN_WORDS]
     for path in modules:
@@ -32,7 +32,7 @@ def offences(root: Path) -> Iterator[tuple[str, Offence]]:
 
 
 def commit_offences(root: Path) -> list[str]:
-    """A line for each new commit whose subject breaks a rule; none where the history is not there."""
+    """A line for each new commit whose subject breaks a rule; none without the history."""
     if not _git(root, "rev-parse", "--verify", "--quiet", f"{SINCE}^{{commit}}", may_fail=True):
         return []
     lines = _git(root, "log", "--no-merges", "--format=%h %s", f"{SINCE}..HEAD")

@@ -99,12 +99,13 @@ class Heal(Ask, frozen=True, tag="heal"):
 
 
 class Machine(Ask, frozen=True, tag="machine"):
-    """Break or mend a machine, or several at once: `node` a name, `az-0`, `broker-*`, `leader:t-0`,
-    `active-controller`, or a list of such.
+    """Break or repair one or several machines at once.
+
+    `node`: a name, `az-0`, `broker-*`, `leader:t-0`, `active-controller`, or a list of such.
     `batches_kept`: of each log, in a power loss (SYNCED: none past what was synced). `directory`: the one log directory
     that is full, fails, or is lost ("": the whole disk). Of a start, and kept for later ones: `version` of a broker's
-    binary ("": as before) and `settings` besides those it had (null: no longer given); `from_files`: the same from
-    files, of which the version need not know everything. `given`: what else the fault takes, by its fields' names
+    binary ("": as before) and `settings` besides those it had (null: removed); `from_files`: the same from
+    files, which may have settings that the version does not have. `given`: further fields of the fault by name
     (`emulator.faults.machine_fault_kinds`)."""
 
     fault: MachineFault

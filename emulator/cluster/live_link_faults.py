@@ -25,9 +25,11 @@ EXPECTS_NOTHING: Final = "--expects-nothing"
 
 
 class FaultLife(msgspec.Struct):
-    """One rule from its command to its heal. `places`: nodes, AZs and targets that the command named. `in_force_ms`,
-    `healed_ms`: {node: since when}, of the nodes that ran and were not paused; others take the rules as they are when
-    they return. `frames_stopped`: {node: so far}."""
+    """One rule from its command to its heal.
+
+    `places`: nodes, AZs and targets that the command named. `in_force_ms`, `healed_ms`: {node: time}, of the nodes that
+    ran and were not paused; others apply the present rules when they return. `frames_stopped`: {node: count so far}.
+    """
 
     rule: LinkRule
     places: tuple[str, ...]

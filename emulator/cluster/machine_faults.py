@@ -41,9 +41,12 @@ FOR_THE_LIVING: Final = frozenset(
 
 
 class MachineFaults:
-    """`paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}. `tell`: notes what
-    is to be said of a later life's settings, and returns its lines. `node_of`: the node that a target such as
-    `leader:t-0` means now."""
+    """Faults on machines of a live cluster.
+
+    `paused`: nodes that a command has stopped with a signal. `log_dirs`: {broker: its setting}. `tell`: records the
+    notes on a later incarnation's settings, and returns their lines. `node_of`: the present node of a target such as
+    `leader:t-0`.
+    """
 
     def __init__(
         self,
@@ -79,9 +82,11 @@ class MachineFaults:
         return name
 
     async def do(self, ask: Machine) -> dict[str, Any]:
-        """Carried out when this returns, at all machines at once. {"fault":, "machines": [what was done to each],
-        "left_out": {node: why}, "targets": {target: its node} where a target was named}, and where it is one machine
-        what was done to it beside them. Raises Refused."""
+        """Carry out a fault at all its machines at once; done on return. Raises Refused.
+
+        Returns {"fault":, "machines": [result of each], "left_out": {node: reason}}, "targets": {target: its node} if
+        the command named targets, and for a single machine the fields of its result.
+        """
         words, targets = with_nodes([ask.node] if isinstance(ask.node, str) else ask.node, self._node_of)
         ask = msgspec.structs.replace(ask, node=words)
         names, left_out = self._machines(ask)

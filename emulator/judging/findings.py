@@ -76,9 +76,11 @@ class EventCount(msgspec.Struct, frozen=True):
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
-    """One event about the run itself; the fields that its kind has not are None. Of an incarnation's reports of
-    lateness the last has `max_ms` and `buckets` of all; `report_max_ms` and `report_p50_ms` are of one report, and only
-    a run's worst reports have them."""
+    """One event about the run itself; fields of other kinds are None.
+
+    The last lateness report of an incarnation has `max_ms` and `buckets` of all its reports. `report_max_ms` and
+    `report_p50_ms` are of one report, and only a run's worst reports have them.
+    """
 
     event: str
     node: str

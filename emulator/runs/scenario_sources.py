@@ -75,7 +75,7 @@ def _file_of(given: str) -> Path:
 
 
 def _of_recording(recording: Observations, name: str) -> Scenario:
-    """Its script, and the races that the catalogue names for a scenario of its id. Raises Malformed."""
+    """Scenario of a recording's script, with the catalogue's races for its id. Raises Malformed."""
     try:
         found = scenario_of_recording(recording)
     except ValueError as error:  # Malformed, or what a setting or version raises, which know no file

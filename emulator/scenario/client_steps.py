@@ -180,9 +180,12 @@ class AdminStep(Step, frozen=True, kw_only=True):
 
 
 class CreateTopic(AdminStep, frozen=True, kw_only=True):
-    """`assignment`: replicas of each partition, the preferred leader first; empty: `partitions` with `replicas` each
-    (0: as `num.partitions` and `default.replication.factor` say) are placed as Kafka's admin tool places them
-    (semantics 4.4), on the brokers registered by then. Ends when every partition has a state."""
+    """Create a topic. Ends when every partition has a state.
+
+    `assignment`: replicas of each partition, the preferred leader first. Empty: Kafka's placement by the admin tool
+    (semantics 4.4) of `partitions` with `replicas` each, on the brokers registered by then. A count of 0 takes
+    `num.partitions` and `default.replication.factor`.
+    """
 
     VERB = "create-topic"
 
@@ -199,8 +202,11 @@ class CreateTopic(AdminStep, frozen=True, kw_only=True):
 
 
 class AlterTopic(AdminStep, frozen=True, kw_only=True):
-    """Settings of a topic that is there: `configs` are set, `remove` are as the cluster has them again. Done when it is
-    written and brokers are notified, which is before they act on it."""
+    """Alter settings of an existing topic.
+
+    `configs`: overrides to set; `remove`: overrides to remove. Ends when the change is written and brokers are
+    notified, which is before they act on it.
+    """
 
     VERB = "alter-topic"
 
@@ -210,10 +216,12 @@ class AlterTopic(AdminStep, frozen=True, kw_only=True):
 
 
 class AlterBroker(AdminStep, frozen=True, kw_only=True):
-    """Settings of a broker that runs (KIP-226), or of all of them (`broker` None): `configs` are set, `remove` are as
-    its file has them again. Done when it is written and brokers are notified, which is before they act on it.
-    `handlers`: num.io.threads of the file of the broker that is asked, which refuses to more than double or halve it; 0
-    is not known, and nobody asks."""
+    """Alter settings of a running broker (KIP-226), or of all (`broker` None).
+
+    `configs`: settings to set; `remove`: settings to return to the values of the broker's file. Ends when the change is
+    written and brokers are notified, which is before they act on it. `handlers`: num.io.threads in the file of the
+    broker that receives the request, which refuses to more than double or halve it; 0: unknown and unchecked.
+    """
 
     VERB = "alter-broker"
 
@@ -224,8 +232,11 @@ class AlterBroker(AdminStep, frozen=True, kw_only=True):
 
 
 class AddPartitions(AdminStep, frozen=True, kw_only=True):
-    """The topic has `partitions` from now on: the new ones with replicas as `assignment` says, one list each; or placed
-    as Kafka's admin tool places them, beside the first partition's. Ends when each has a leader."""
+    """Add partitions to a topic, up to `partitions`. Ends when each has a leader.
+
+    `assignment`: replicas of each new partition. Empty: Kafka's placement by the admin tool, beside the first
+    partition's.
+    """
 
     VERB = "add-partitions"
 
@@ -235,8 +246,10 @@ class AddPartitions(AdminStep, frozen=True, kw_only=True):
 
 
 class DeleteTopic(AdminStep, frozen=True, kw_only=True):
-    """Marks a topic for deletion, as Kafka's admin tool does; what becomes of it is the controller's matter. Does not
-    wait (`deleted`, a condition, does)."""
+    """Mark a topic for deletion, as Kafka's admin tool does; the controller deletes it later.
+
+    Does not wait (`deleted`, a condition, does).
+    """
 
     VERB = "delete-topic"
 
@@ -244,7 +257,10 @@ class DeleteTopic(AdminStep, frozen=True, kw_only=True):
 
 
 class Reassign(AdminStep, frozen=True, kw_only=True):
-    """Asks the controller to move partitions to these replicas, (partition, replicas) each; does not wait."""
+    """Request a reassignment of partitions from the controller; does not wait.
+
+    `targets`: (partition, replicas) each.
+    """
 
     VERB = "reassign"
 
@@ -252,7 +268,7 @@ class Reassign(AdminStep, frozen=True, kw_only=True):
 
 
 class ElectPreferred(AdminStep, frozen=True, kw_only=True):
-    """Asks for the preferred leaders, of all partitions if none is named; does not wait."""
+    """Request preferred leader elections, of all partitions if none is named; does not wait."""
 
     VERB = "elect-preferred"
 
@@ -260,8 +276,10 @@ class ElectPreferred(AdminStep, frozen=True, kw_only=True):
 
 
 class ElectController(AdminStep, frozen=True, kw_only=True):
-    """Deletes `/controller`, as operators do who want another one: brokers elect one at once, while the old one's
-    session lives on. Does not wait."""
+    """Delete `/controller` to force an election, as operators do. Does not wait.
+
+    Brokers elect a controller at once, while the old one's session lives on.
+    """
 
     VERB = "elect-controller"
 

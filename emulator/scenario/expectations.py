@@ -42,8 +42,11 @@ EXCEPTIONS = (
     "OffsetOutOfRangeException", "LogTruncationException", "MessageSizeTooLargeException", "InvalidMessageException",
     "IllegalStateException", "TopicAlreadyMarkedForDeletionException",
 )  # fmt: skip
-"""Names that stand in the place of a code: first those of a client that tries once, then those of Kafka's clients and
-admin tools. What a produce or a commit ends with that was tried until its time was over is TimeoutException."""
+"""Exception names used instead of an error code.
+
+First those of a client without retries, then those of Kafka's clients and admin tools. A produce or commit that a
+client retried until its time limit ends with TimeoutException.
+"""
 RESETS = ("OffsetOutOfRangeException", "LogTruncationException")
 """Exceptions that change a consumer's position."""
 NOTHING = "none"
@@ -221,8 +224,8 @@ def _expectation(reader: StepReader, node: Node, versions: tuple[str, ...]) -> m
     of = subjects[0]
     given = reader.fields(fields[of], of, SUBJECTS[of], REQUIRED.get(of, ()))
     what = {key: SUBJECTS[of][key](reader, value) for key, value in given.items()}
-    said = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition", "topic")]
-    if of != "check" and not said and isinstance(fields[of], MappingNode):
+    conditions = [key for key in what if key not in (*REQUIRED.get(of, ()), "nth", "broker", "partition", "topic")]
+    if of != "check" and not conditions and isinstance(fields[of], MappingNode):
         reader.problem(fields[of], f"{of} expects nothing: say one of {', '.join(SUBJECTS[of])}")
     text = reader.text(fields["text"]) if "text" in fields else None
     kafka = _versions(reader, fields.get("kafka"), versions)

@@ -296,9 +296,12 @@ CHECKS = (
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):
-    """`text`: what a person reads. `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets, wait,
-    admin, snapshot, state, controller, partitions, isr_changes, check or measure; `what`: what must be found there
-    (`expect` gives the keys of each). `kafka`: only in these versions; all if empty."""
+    """An expectation of a scenario. `text`: its description.
+
+    `of`: attempts, fetch, consume, commit, committed, metadata, list_offsets, wait, admin, snapshot, state, controller,
+    partitions, isr_changes, check or measure. `what`: the required values (`expect` has the keys of each). `kafka`:
+    only in these versions; all if empty.
+    """
 
     text: str
     of: str

@@ -81,7 +81,8 @@ class StepReader(Reader):
     def machines(
         self, node: Node, one: Callable[[Node], str | None] | None = None, with_logs: bool = False
     ) -> tuple[str, ...] | None:
-        """Machines by name, number, AZ, pattern (`broker-*`) or target, or a list of such; each once.
+        """Machines by name, number, AZ, pattern (`broker-*`) or target, or a list; each once.
+
         `one`: reads a single name; `with_logs`: only brokers of an AZ and of a pattern."""
         if isinstance(node, ScalarNode):
             return self._machines(node, one, with_logs)

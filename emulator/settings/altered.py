@@ -1,9 +1,9 @@
 """Changes of topics' and brokers' settings by admin clients, and Kafka's errors.
 
-What could change what becomes of records, and is not modelled, is refused as by a cluster's own alter.config.policy:
-whoever changes it would otherwise believe that it acts. At values that can change nothing within a day it is taken.
-Throttles of a reassignment are taken and act on nothing: kafka-reassign-partitions sets them, and removes them at its
-end. They slow replicas down, and decide nothing.
+A setting that could affect records and is not modelled is refused, as by a cluster's own alter.config.policy; otherwise
+the client would assume that it takes effect. Values that change nothing within a day are accepted. Throttles of a
+reassignment are accepted without effect: kafka-reassign-partitions sets them, and removes them at its end. They slow
+replicas down and decide nothing.
 """
 
 import re

@@ -67,14 +67,19 @@ START_REFUSED = "start-refused"
 
 
 UNRESPONSIVE = "unresponsive"
-"""Machine fault of a process that did not answer the supervisor when it was killed: it may have stood still."""
+"""Machine fault of a killed process that did not answer the supervisor.
+
+The process may have stood still.
+"""
 
 
 class MachineFault(Event):
-    """Something was done to a node: kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full,
-    disk-error, slow-disk, clock-jump. `died`: it ended, and nobody had asked for it. `start-refused`: whoever asked for
-    its start was told that it had ended, and why. `unresponsive`: it gave no answer when it was killed. `directory`: of
-    its log directories that one alone. `life`: the incarnation that a start begins, or that a kill or power loss ends.
+    """A fault on a node's machine, or an unrequested end of its process.
+
+    kill, stop, pause, resume, start, power-loss, lose-unsynced, lose-disk, disk-full, disk-error, slow-disk,
+    clock-jump. `died`: the process ended without a request. `start-refused`: the start failed, and its requester has
+    the reason. `unresponsive`: the process did not answer when it was killed. `directory`: the one log directory
+    concerned. `life`: the incarnation that a start begins, or that a kill or power loss ends.
     """
     NAME = "machine_fault"
     what: str

@@ -154,8 +154,10 @@ class ListOffsetsPartition(msgspec.Struct, omit_defaults=True):
 
 
 class ListedOffset(msgspec.Struct, omit_defaults=True):
-    """`offset` -1 without an error: no record is of that time or later. `offsets`: the answer to `offsets_max`, the
-    largest first."""
+    """`offset` -1 without an error: no record is of that time or later.
+
+    `offsets`: the answer to `offsets_max`, the largest first.
+    """
 
     topic: str
     partition: PartitionField

@@ -64,8 +64,10 @@ _INNER: Final = {
     0: (struct.Struct(">qiIbb0si").unpack_from, 26, 22),
     1: (struct.Struct(">qiIbbqi").unpack_from, 34, 30),
 }
-"""{magic: (offset, size, checksum, magic, attributes, timestamp or nothing, length of the key; the least bytes of a
-message; where its key begins)}."""
+"""{magic: (unpack, minimum bytes of a message, position of its key)}
+
+`unpack`: offset, size, checksum, magic, attributes, timestamp or nothing, length of the key.
+"""
 
 _pack_offset = struct.Struct(">q").pack
 _pack_offset_into = struct.Struct(">q").pack_into
@@ -182,8 +184,10 @@ def read_records(data: Data, position: int = 0) -> list[Record]:
 
 
 def values_of(data: Data, position: int = 0) -> list[bytes]:
-    """The values of the records of the entry at `position`, b"" for null; checksums are not looked at. Raises as
-    `read_header`."""
+    """Values of the records of the entry at `position`, b"" for null; verifies no checksums.
+
+    Raises as `read_header`.
+    """
     message = read_message(data, position)
     if message.codec == "none":
         return [message.value or b""]
@@ -195,10 +199,11 @@ def values_of(data: Data, position: int = 0) -> list[bytes]:
 def place_plain(
     data: Data, position: int, base_offset: Offset, max_bytes: int = BATCH_BYTES_MAX
 ) -> tuple[bytes, list[BatchHeader]]:
-    """What `place_message_set` makes of the messages without codec from `position` on, and their headers then.
+    """(Uncompressed messages from `position` on, as `place_message_set` does; their headers).
 
-    It ends before what is no sound message of at most `max_bytes` without codec: `read_header` there says why. A set
-    may have ten thousand."""
+    It ends before the first invalid or compressed message, or one of more than `max_bytes`; `read_header` there
+    reports the error. A set may have ten thousand messages.
+    """
     if position + _CRC_COVERS_FROM >= len(data) or data[position + _CRC_COVERS_FROM] not in _INNER:
         return b"", []
     magic, end = data[position + _CRC_COVERS_FROM], len(data)
@@ -239,8 +244,10 @@ def place_plain(
 
 
 def place_wrapper(data: Data, position: int, header: BatchHeader, base_offset: Offset) -> tuple[bytes, BatchHeader]:
-    """What `place_message_set` makes of the wrapper at `position` alone, whose `header` was read, and its header then.
-    Raises as `read_header`."""
+    """(The wrapper at `position`, as `place_message_set` places it alone; its new header).
+
+    `header`: its present header. Raises as `read_header`.
+    """
     message = read_message(data, position)
     inner = _scan_wrapper(message, position, verify=True)
     in_place = _place_wrapper(message, inner, base_offset)
@@ -290,7 +297,7 @@ def place_message_set(data: Data, base_offset: Offset) -> bytes:
 
 
 def _place_wrapper(wrapper: Message, inner: "_Inner", base_offset: Offset) -> bytes | None:
-    """The wrapper of format 1 at its offset, with the largest inner timestamp; None if it must be rebuilt."""
+    """The wrapper (format 1) with new offset and largest inner timestamp; None: rebuild it."""
     if not wrapper.magic or not inner.counts_from_zero:
         return None
     fields = Fields(wrapper.key, wrapper.value, inner.max_timestamp_ms)
@@ -303,7 +310,7 @@ def _last_offset(wrapper: Message, inner: list[Message]) -> Offset:
 
 
 class _Inner(NamedTuple):
-    """The messages in a wrapper, together. `counts_from_zero`: their offsets are 0, 1, 2 and so on."""
+    """Summary of a wrapper's messages. `counts_from_zero`: their offsets are 0, 1, 2 and so on."""
 
     messages: int
     first_offset: int
@@ -316,8 +323,10 @@ class _Inner(NamedTuple):
 def _scan_wrapper(
     wrapper: Message, position: int, *, verify: bool = False, values: list[bytes] | None = None
 ) -> _Inner:
-    """What is to be known of the inner messages without an object for each: a wrapper may hold ten thousand. Their
-    values are added to `values`, b"" for null. Raises as `_unpack_wrapper`."""
+    """Summarize the inner messages; append their values to `values`, b"" for null.
+
+    It makes no object per message, since a wrapper may hold ten thousand. Raises as `_unpack_wrapper`.
+    """
     unpacked = _unpacked(wrapper, position)
     magic, end = wrapper.magic, len(unpacked)
     unpack, least_bytes, key_at = _INNER[magic]
@@ -363,8 +372,10 @@ def _refuse_inner(wrapper: Message, unpacked: bytes, at: int, number: int, posit
 
 
 def _unpack_wrapper(wrapper: Message, position: int) -> list[Message]:
-    """The inner messages, offsets as stored, checksums verified. What is wrong inside is blamed on the wrapper at
-    `position`."""
+    """The inner messages, offsets as stored, checksums verified.
+
+    Errors inside name the wrapper's `position`.
+    """
     inner: list[Message] = []
     unpacked = _unpacked(wrapper, position)
     at = 0

@@ -32,8 +32,11 @@ def values_of(data: Data, position: int, header: BatchHeader, *, limit_bytes: in
 
 
 def _values_in(records: bytes, count: int) -> list[bytes]:
-    """Raises IndexError where the data ends early, ValueError where a length is none. Numbers of one or two bytes,
-    which are nearly all, are read in place: this runs for each record that a client produces."""
+    """Values of `count` records. Raises IndexError (truncated), ValueError (invalid length).
+
+    Numbers of one or two bytes, which are nearly all, are read inline: this runs for each record that a client
+    produces.
+    """
     values: list[bytes] = []
     add = values.append
     at, size_bytes = 0, len(records)

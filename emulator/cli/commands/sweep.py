@@ -66,9 +66,9 @@ def sweep_command(options: SweepOptions) -> int:
             raise UnusableSpace(f"--runs {options.runs}: at least 1")
         check_places({"--csv": options.csv, "--html": options.html}, options.out)
         require_spark(options.master)
-        asked = CampaignOptions(space)
+        campaign = CampaignOptions(space)
         try:
-            scenario = check_cells(asked).scenario
+            scenario = check_cells(campaign).scenario
         except UNUSABLE_SCENARIO as error:
             raise sweep.placed(error) from error
         only = min(options.runs or 0, space.runs)
@@ -76,7 +76,7 @@ def sweep_command(options: SweepOptions) -> int:
         title = f"{scenario.id}: {space.cells} cells"
         with players_of(options.master) as players:
             if options.out is None:
-                cells, bugs = _summed(_rows(asked, numbers, title, players))
+                cells, bugs = _summed(_rows(campaign, numbers, title, players))
             else:
                 with (
                     writing(options.out, about_of("sweep", space, only)) as campaign,
@@ -84,7 +84,7 @@ def sweep_command(options: SweepOptions) -> int:
                 ):
                     before = len(campaign.done)
                     missing = [number for number in numbers if number not in campaign.done]
-                    for row in _rows(asked, missing, title, players, before):
+                    for row in _rows(campaign, missing, title, players, before):
                         campaign.add(row)
                 cells, bugs = _summed(rows_of(options.out))
     except UNUSABLE_CAMPAIGN as error:

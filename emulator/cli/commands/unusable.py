@@ -41,5 +41,5 @@ UNUSABLE_CAMPAIGN: Final = (
     UnusablePlace,
     SparkMissing,
 )
-"""What asking for a campaign and writing it raises besides."""
+"""Further exceptions of requesting and writing a campaign."""
 UNUSABLE_RUN: Final = (*UNUSABLE_SCENARIO, UnusableOption, NotEmpty, ForeignDirectory, UnusablePlace, SparkMissing)

@@ -13,7 +13,10 @@ from emulator.cluster.control_requests import LinkFault, Words
 NAME: Final = "[A-Za-z][A-Za-z0-9_.-]*"
 PLACE: Final = f"^(?:(?:leader:|leader of )[A-Za-z0-9_.-]+|(?:active )?{NAME})$"
 Place = Annotated[str, msgspec.Meta(max_length=300, pattern=PLACE)]
-"""No option and no arrow, which the words of a command may have. `leader:t-0` and `active-controller` are targets."""
+"""A node, AZ or target (`leader:t-0`, `active-controller`).
+
+Options and arrows, which a command's words may have, do not match.
+"""
 Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 
 

@@ -83,24 +83,24 @@ def advise(options: Asked, base: Base, ended: Callable[[], None], processes: Pro
 
 
 def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recommendation | None:
-    """The fewest changes that end most findings, played over every fault; None: no change ends any.
+    """Fewest changes that end most findings, measured with every fault; None: none ends any.
 
     Changes that contradict one another are left out, those that end fewest findings first. Where all of them together
     break another promise, at most ADDED_MAX further parts are added. One seed of each fault is played, and all seeds of
     faults that break something without the change."""
-    asked, findings = advice.asked, findings_of(advice.summaries)
+    options, findings = advice.asked, findings_of(advice.summaries)
     changes = fewest(advice.remedies)
-    while changes and not _usable(asked.choices[0], _union(changes), base):
+    while changes and not _usable(options.choices[0], _union(changes), base):
         changes.pop()
     if not changes:
         return None
     union = _union(changes)
-    quick = msgspec.structs.replace(asked, runs=_one_seed(asked))
+    quick = msgspec.structs.replace(options, runs=_one_seed(options))
     left = _left(quick, base, [union], base.faults, processes)[union]
     for _ in range(ADDED_MAX):
         struck = [fault for fault in base.faults if any(fault.name == name for _, name in left)]
         more = [(*union, part.word) for part in parts_of(base) if part.word not in union]
-        usable = [one for one in more if _usable(asked.choices[0], one, base)]
+        usable = [one for one in more if _usable(options.choices[0], one, base)]
         if not struck or not usable:
             break
         found = _left(quick, base, usable, struck, processes)
@@ -109,8 +109,8 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
             break
         union, left = best, found[best]
     broken = {name for _, name in findings}
-    runs = tuple(run for run in asked.runs if run in quick.runs or asked.faults[run[1]].name in broken)
-    again = msgspec.structs.replace(asked, runs=runs)
+    runs = tuple(run for run in options.runs if run in quick.runs or options.faults[run[1]].name in broken)
+    again = msgspec.structs.replace(options, runs=runs)
     outcomes = _outcomes(again, base, [union], base.faults, processes)
     after = summaries_of(base.faults, outcomes[0])
     return Recommendation(
@@ -123,26 +123,26 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
     )
 
 
-def _one_seed(asked: Asked) -> tuple[tuple[int, int, int], ...]:
+def _one_seed(options: Asked) -> tuple[tuple[int, int, int], ...]:
     """The first run of each fault."""
-    return tuple({run[1]: run for run in reversed(asked.runs)}.values())
+    return tuple({run[1]: run for run in reversed(options.runs)}.values())
 
 
 def _left(
-    asked: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
 ) -> dict[tuple[str, ...], tuple[Finding, ...]]:
     """{change: findings of `faults` with it}"""
-    found = _outcomes(asked, base, tried, faults, processes)
+    found = _outcomes(options, base, tried, faults, processes)
     return {change: findings_of(summaries_of(faults, found[number])) for number, change in enumerate(tried)}
 
 
 def _outcomes(
-    asked: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
+    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
 ) -> dict[int, list[Outcome]]:
     """{number of the change: outcomes}"""
     wanted = [(number, fault.name) for number in range(len(tried)) for fault in faults]
     found: dict[int, list[Outcome]] = {number: [] for number in range(len(tried))}
-    for (number, _), outcomes in _tried(asked, base, tried, wanted, processes).items():
+    for (number, _), outcomes in _tried(options, base, tried, wanted, processes).items():
         found[number] += outcomes
     return found
 

@@ -1,4 +1,4 @@
-"""The fewest changes of settings that end most findings, and what remains when all of them are made. Pure.
+"""Fewest changes of settings that end most findings, and the findings left after them. Pure.
 
 A finding is a fault that breaks a promise: (check, fault's name). Each finding has at most one smallest change
 (`remedies`). The recommendation is a union of such changes; its runs are played, so what remains is measured.
@@ -31,9 +31,12 @@ COSTS: Final = {
 
 
 class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
-    """`change`: {words of `--set`, or a version: findings whose smallest change has them}. `findings`: before.
-    `left`: findings with the change made, also of promises that held before. `runs`: played with it.
-    `before_ms`, `after_ms`: {AZ: the longest wait of a write}."""
+    """A recommended change of settings, and its measured effect.
+
+    `change`: {words of `--set`, or a version: findings whose smallest change has them}. `findings`: count without the
+    change. `left`: findings with the change, also of promises that held before. `runs`: count of runs with the change.
+    `before_ms`, `after_ms`: {AZ: the longest wait of a write}.
+    """
 
     change: dict[str, int]
     findings: int
@@ -52,7 +55,10 @@ def findings_of(summaries: Sequence[FaultSummary]) -> tuple[Finding, ...]:
 
 
 def fewest(remedies: Mapping[Finding, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Changes, the one that ends most findings for each setting that it adds first; together they end all of these."""
+    """Changes that together end all findings.
+
+    First comes the change that ends most findings for each setting that it adds.
+    """
     left = dict(remedies)
     chosen: list[tuple[str, ...]] = []
     made: frozenset[str] = frozenset()

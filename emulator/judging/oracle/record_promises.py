@@ -111,8 +111,11 @@ def replica_divergence(truth: Truth) -> Iterator[Violation]:
 
 
 def _counts(node: str, members: tuple[int, ...] | None) -> bool:
-    """Whether the replica is compared. `members`: the ISR, for a replica outside it is behind, and cuts its log before
-    it is in it again; after a peace that is long enough for that, all that are assigned. None: not known."""
+    """Whether the replica is compared. `members` None: unknown.
+
+    `members`: the ISR, since a replica outside is behind, and truncates its log before it returns to the ISR. After a
+    sufficiently long quiescence: all assigned replicas.
+    """
     return members is None or identifier_named(node) in members
 
 

@@ -1,4 +1,6 @@
-"""Observations of a run, and their comparison with real Kafka's. Pure but for `recording_files`.
+"""Observations of a run, and their comparison with real Kafka's.
+
+Pure but for `recording_files`.
 
 Reading order: `observation_model` (the entries of `observations.json`), `recording_parsing` (a file's text to them),
 `comparable` (the parts that must match), `alignment` (two sequences, their differences), `recording_comparison` (a run

@@ -53,8 +53,11 @@ class StepRunner:
         return self._faults.targets.of_step(step)
 
     def run(self, step: m.AnyStep, following: m.AnyStep | None) -> Steps:
-        """The step's own waiting included. `following`: a started broker is not waited for if the next step waits, or,
-        once there is a topic, starts another: those start together."""
+        """Run a step, its own waiting included. `following`: the next step.
+
+        A start does not wait for its broker if the next step waits. It does not wait either if a topic exists and the
+        next step starts another broker: those start together.
+        """
         try:
             step, _ = self.resolved(step)
         except NoTarget as error:

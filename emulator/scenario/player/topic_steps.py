@@ -36,7 +36,7 @@ EXISTING: dict[str, int | str] = {
     EXISTS: ErrorCode.TOPIC_ALREADY_EXISTS.value,
     MARKED: ALREADY_MARKED,
 }
-"""What the tool says of each."""
+"""{error: the admin tool's code or message}"""
 
 
 class AdminFailed(StepFailed):

@@ -25,7 +25,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def _render(_logger: WrappedLogger, _method: str, line: EventDict) -> bytes:
-    """structlog's last processor: the line's bytes; `event` and the event's fields stand behind the envelope."""
+    """structlog's last processor: bytes of the line, the envelope before `event` and its fields."""
     fields = _encoder.encode(line.pop("fields"))
     line["event"] = line.pop("event")
     envelope = _encoder.encode(line)

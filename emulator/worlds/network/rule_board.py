@@ -81,7 +81,7 @@ class RuleBoard:
         return [await self._heal(it) for it in ([rule_id] if rule_id is not None else list(self.rules))]
 
     async def frames_stopped(self) -> dict[str, dict[str, int]]:
-        """{rule: {node: frames and SYNs stopped so far}}, of living incarnations that answer within a second."""
+        """{rule: {node: stopped frames and SYNs}} of running nodes that answer within a second."""
         counts: dict[str, dict[str, int]] = {}
         answers = await self.tell_all(RuleCountsRequest(), within_s=STATUS_LIMIT_S)
         here = {name: shell.links.frames_stopped for name, shell in self._shells.items()}

@@ -423,7 +423,7 @@ class NodeShell:
             self.call_at(self.clock.now_ms() + FLUSH_REAL_S * 1000 * self.clock.speed, self.flush)
 
     def report_and_flush(self) -> None:
-        """Write how punctual the process was until now: what stops it next does not hide an earlier stop."""
+        """Write the lateness until now, so that the next stop does not hide an earlier one."""
         self._time.report_now()
         self.flush()
 

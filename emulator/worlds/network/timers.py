@@ -135,9 +135,10 @@ class TimerHeap:
 
 
 class ExcusedTime:
-    """Intervals of scenario time in which the injector kept this process from running: pauses, and a slow disk.
+    """Intervals of scenario time in which the injector stopped the process: pauses, a slow disk.
 
-    At most EXCUSED_MAX disjoint intervals, the latest; each addition costs as much as the intervals that it touches."""
+    It keeps the latest EXCUSED_MAX disjoint intervals. An addition costs O(intervals that it touches).
+    """
 
     def __init__(self) -> None:
         self._starts: list[float] = []

@@ -1,13 +1,13 @@
-"""What both worlds must do: one suite, run against each through a small adapter.
+"""Conformance suite of both worlds, run against each through a small adapter.
 
 A world's test module defines a fixture `world` that yields a `World` and imports everything from here:
 
     from tests.emulator.worlds.conformance import *      (see test_network_conformance.py)
 
-Actors are `scripted.ScriptedMachine`s; a test sees only what they see (their sightings). Waiting is for
-conditions, with a bound in scenario time; nothing here knows how time passes. `Sighting.at_ms` is scenario
-time. Bounds on times allow for a real machine's scheduling: they tell a heal from a retransmission, not one
-microsecond from another.
+Actors are `scripted.ScriptedMachine`s; a test observes only their sightings. A test waits for
+conditions, with a limit in scenario time, and has no clock of its own. `Sighting.at_ms` is scenario
+time. Bounds on times allow for a real machine's scheduling: they distinguish a heal from a retransmission,
+not single microseconds.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from protocol.messages.session_messages import PingRequest
 
 LIMIT_MS = 60_000.0
 SLACK_MS = 900.0
-"""How much later than the model something may be seen: a busy machine at twenty times the speed."""
+"""Maximum lateness of a sighting after the model: a busy machine at twenty times the speed."""
 
 
 class Sighting(NamedTuple):
@@ -32,25 +32,28 @@ class Sighting(NamedTuple):
 
 
 class World(Protocol):
-    """A running world over `three_azs()`; nothing is started yet. Rules are named by the caller's words."""
+    """A running world over `three_azs()`, without started nodes. The caller words the rules."""
 
     async def spawn(self, name: str, script: dict[str, Any]) -> None:
-        """Starts a node that follows the script (fields of scripted.Script); returns when it has begun."""
+        """Start a node that follows the script (fields of scripted.Script); return when it runs."""
 
     async def respawn(self, name: str) -> None:
-        """The next life of a dead node, with the same script and what its files hold."""
+        """Start a dead node's next incarnation, with the same script and files."""
 
     async def cut(self, words: str) -> str:
-        """As `emulator.faults.rule_model.parse` reads "cut " + words; in force on return. The rule's id."""
+        """Impose the rule "cut " + words (`emulator.faults.rule_model.parse`); return its id.
+
+        The rule is in force on return.
+        """
 
     async def limit(self, words: str) -> str:
-        """The same of "bandwidth " + words."""
+        """Impose the rule "bandwidth " + words; return its id."""
 
     async def impose(self, words: str) -> str:
-        """The same of any rule, such as "delay az-0 50ms"."""
+        """Impose any rule, such as "delay az-0 50ms"; return its id."""
 
     async def heal(self, rule: str) -> dict[str, int]:
-        """{node: frames stopped}"""
+        """Remove the rule; return {node: frames stopped}."""
 
     async def kill(self, name: str) -> None: ...
     async def stop(self, name: str) -> None: ...
@@ -58,21 +61,25 @@ class World(Protocol):
     async def resume(self, name: str) -> None: ...
 
     async def change(self, fault: HardwareFault) -> None:
-        """What the node's machine is like from now on, alive or dead; in force on return."""
+        """Set the state of the machine of a running or stopped node; in force on return."""
 
     async def lose_power(self, name: str, kept_bytes: int) -> None:
-        """Kills the node; of its journal so many bytes survive (at least what was synced, at most what was
-        written)."""
+        """Kill the node; `kept_bytes` of its journal survive.
+
+        At least the synced bytes survive, at most the written ones.
+        """
 
     async def until(self, condition: Callable[[], bool], limit_ms: float = LIMIT_MS) -> None:
-        """Lets time pass until the condition holds. Raises AssertionError after `limit_ms` of scenario
-        time."""
+        """Let time pass until the condition holds.
+
+        Raises AssertionError after `limit_ms` of scenario time.
+        """
 
     def sightings(self, name: str) -> list[Sighting]:
-        """Everything the node has seen so far, over all its lives, in order."""
+        """All sightings of the node so far, over all its incarnations, in order."""
 
     def events(self, name: str, event: str) -> list[dict[str, Any]]:
-        """The node's events of this name, flat."""
+        """The node's events of this name, as flat dictionaries."""
 
     def now_ms(self) -> float: ...
 
@@ -82,7 +89,7 @@ def texts(world: World, name: str, start: str = "") -> list[str]:
 
 
 async def seen(world: World, name: str, text: str, count: int = 1, limit_ms: float = LIMIT_MS) -> Sighting:
-    """Waits until the node has seen what starts with `text` so often; the last of these."""
+    """Wait for so many sightings of the node that start with `text`; return the last."""
 
     def found() -> list[Sighting]:
         return [sighting for sighting in world.sightings(name) if sighting.text.startswith(text)]
@@ -135,10 +142,10 @@ STOPPING = {
     "hold-there": "hold broker-0 -> broker-1",
     "hold-pings": f"hold {LINK} --only {PingRequest.API_NAME}",
 }
-"""Rules that have to be healed."""
+"""Rules that stop frames until their heal."""
 FRAMES = 12
 SAYS = {"open_to": ["broker-1"], "every_ms": 300.0}
-"""Slowly enough for a rule to come between two frames, whatever the speed."""
+"""Script that sends slowly enough for a rule to come between two frames, at any speed."""
 
 
 def rules(*groups: dict[str, str]) -> pytest.MarkDecorator:
@@ -147,8 +154,11 @@ def rules(*groups: dict[str, str]) -> pytest.MarkDecorator:
 
 
 async def played_under(world: World, words: str, script: dict[str, Any], first: str, last: str) -> None:
-    """broker-0 follows the script to `last` under the rule. A rule that lets everything through comes before all; one
-    that has to be healed comes with `first`, and is healed a second after `last`."""
+    """Run broker-0's script to `last` under the rule.
+
+    A rule that lets everything through comes before the start. A rule that needs a heal comes with `first`, and its
+    heal a second after `last`.
+    """
     if words.startswith(("cut", "hold")):
         await world.spawn("broker-0", {**SAYS, **script})
         await seen(world, "broker-0", first)
@@ -164,7 +174,7 @@ async def played_under(world: World, words: str, script: dict[str, Any], first: 
 
 @rules(PASSING, STOPPING)
 async def test_a_close_never_overtakes_what_was_sent_before_it(world: World, words: str) -> None:
-    """By the end that opened the connection."""
+    """The end that opened the connection closes it."""
     await world.spawn("broker-1", {})
     await played_under(world, words, {"close_after": FRAMES}, "said 3", "closed 1")
     await seen(world, "broker-1", "lost theirs closed by peer")
@@ -175,7 +185,7 @@ async def test_a_close_never_overtakes_what_was_sent_before_it(world: World, wor
 
 @rules(PASSING, STOPPING)
 async def test_an_answer_comes_before_the_close_behind_it(world: World, words: str) -> None:
-    """By the end that accepted it: a server that answers and hangs up."""
+    """The end that accepted the connection closes it: a server that answers and disconnects."""
     await world.spawn("broker-1", {"hangs_up_at": FRAMES})
     await played_under(world, words, {"count": FRAMES}, "answer 3", f"said {FRAMES}")
     await seen(world, "broker-0", "lost ours closed by peer")
@@ -185,7 +195,7 @@ async def test_an_answer_comes_before_the_close_behind_it(world: World, words: s
 
 @rules(PASSING)
 async def test_what_a_process_sent_before_it_exited_arrives(world: World, words: str) -> None:
-    """As a kernel sends what is in a socket's buffer."""
+    """A kernel, too, sends the contents of a socket's buffer."""
     await world.spawn("broker-1", {"answers": False})
     await played_under(world, words, {"leaves_after": FRAMES}, "", f"said {FRAMES}")
     await seen(world, "broker-1", "lost theirs closed by peer")
@@ -218,7 +228,7 @@ async def test_a_close_to_a_node_that_stands_still_comes_behind_what_was_sent(wo
 
 
 async def test_a_close_to_a_node_with_a_slow_disk_comes_behind_what_was_sent(world: World) -> None:
-    """Stalled and, in the midst of it, stopped: what comes before the pause and during it keeps its order."""
+    """A pause during a stalled step: frames before and during the pause keep their order."""
     await world.spawn("broker-1", {"answers": False, "journal_every_ms": 100.0})
     await world.change(SlowDisk("broker-1", takes_ms=900.0))
     await world.spawn("broker-0", {**SAYS, "close_after": FRAMES})
@@ -293,21 +303,21 @@ async def test_a_cut_hides_everything_and_nothing_is_reset(world: World) -> None
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
     rule = await world.cut("az-0")
-    said = await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 20)
+    sent = await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 20)
     before = len(numbers(world, "broker-1", "got"))
     await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 10)
     assert len(numbers(world, "broker-1", "got")) == before, "nothing got through"
     assert not texts(world, "broker-0", "lost") and not texts(world, "broker-1", "lost")
     stopped = await world.heal(rule)
     assert stopped["broker-0"] >= 20, "every frame that a rule stopped is counted"
-    last = int(said.text.split()[1])
+    last = int(sent.text.split()[1])
     await world.until(lambda: last in numbers(world, "broker-1", "got"))
     got = numbers(world, "broker-1", "got")
     assert got == list(range(1, len(got) + 1)), "what was held comes after the heal, once and in order"
     assert [event["rule"] for event in world.events("broker-1", "fault_traffic")] == [rule], "the heal is proved"
 
 
-async def test_who_ends_during_a_cut_tells_what_it_stopped(world: World) -> None:
+async def test_a_node_that_ends_during_a_cut_reports_stopped_frames(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
@@ -315,12 +325,12 @@ async def test_who_ends_during_a_cut_tells_what_it_stopped(world: World) -> None
     await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 10)
     await world.stop("broker-0")
     assert texts(world, "broker-0")[-1] == "stop"
-    (told,) = world.events("broker-0", "fault_lasted")
-    assert told["rule"] == rule and told["frames_stopped"] >= 9
+    (lasted,) = world.events("broker-0", "fault_lasted")
+    assert lasted["rule"] == rule and lasted["frames_stopped"] >= 9
 
 
 async def test_after_a_heal_data_flows_at_the_next_retransmission(world: World) -> None:
-    """TCP's back-off: 0.2, 0.6, 1.5, 3.1 s after the first loss; a cut of two seconds ends at 3.1 s."""
+    """TCP's back-off is 0.2, 0.6, 1.5, 3.1 s; after a cut of two seconds data flows at 3.1 s."""
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
@@ -351,7 +361,7 @@ async def test_a_connection_is_opened_when_its_syn_is_repeated(world: World) -> 
     assert expected_ms - 50.0 <= opened.at_ms <= expected_ms + SLACK_MS, (began, healed_ms, opened)
 
 
-async def test_a_connection_that_nobody_answers_times_out(world: World) -> None:
+async def test_an_unanswered_connection_times_out(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.cut("az-1")
     await world.spawn("broker-0", {"open_to": ["broker-1"]})
@@ -361,14 +371,14 @@ async def test_a_connection_that_nobody_answers_times_out(world: World) -> None:
     assert expected_ms - 1_000.0 <= lost.at_ms <= expected_ms + SLACK_MS, "5 x 1 + 2 + 4 + ... + 64 s and a little more"
 
 
-async def test_a_death_behind_a_cut_is_heard_after_the_heal(world: World) -> None:
+async def test_a_death_behind_a_cut_shows_after_the_heal(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
     rule = await world.cut("az-1")
     await world.kill("broker-1")
-    said = len(texts(world, "broker-0", "said"))
-    await seen(world, "broker-0", "said", said + 10)
+    sent = len(texts(world, "broker-0", "said"))
+    await seen(world, "broker-0", "said", sent + 10)
     assert not texts(world, "broker-0", "lost"), "the FIN vanished in the cut"
     await world.heal(rule)
     await seen(world, "broker-0", "lost ours closed by peer")
@@ -445,8 +455,10 @@ async def test_a_node_knows_the_rules_in_force_before_its_first_connection(world
 
 
 async def test_a_paused_node_is_still_there_and_goes_on(world: World) -> None:
-    """SIGSTOP: connections stand, the kernel accepts for it; what came meanwhile is handled when it goes
-    on."""
+    """SIGSTOP: connections persist and the kernel accepts new ones.
+
+    The node handles the frames of the pause when it resumes.
+    """
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
@@ -484,7 +496,7 @@ async def test_power_loss_keeps_what_was_synced(world: World) -> None:
 
 
 async def journalled(world: World, name: str, steps: int) -> list[float]:
-    """When the next few entries of its journal were told of, apart from the first; each a step of its own."""
+    """Times of the next journal entries after the first one; each entry is its own step."""
     before = len(texts(world, name, "journal"))
     await seen(world, name, "journal", before + steps)
     return [sighting.at_ms for sighting in world.sightings(name) if sighting.text.startswith("journal")][before + 1 :]
@@ -495,7 +507,7 @@ def gaps(times_ms: list[float]) -> list[float]:
 
 
 async def test_a_slow_disk_holds_a_step_and_what_it_orders(world: World) -> None:
-    """Until it is quick again; in the node's next life, too."""
+    """The slow disk persists over the node's next incarnation."""
     await world.spawn("broker-0", {"journal_every_ms": 50.0})
     await seen(world, "broker-0", "journal 3")
     await world.change(SlowDisk("broker-0", takes_ms=2_000.0))
@@ -511,9 +523,9 @@ async def test_a_disk_that_is_slow_to_sync_lets_all_else_pass(world: World) -> N
     await world.spawn("broker-0", {"journal_every_ms": 50.0, "journal_syncs_until": 4})
     await world.change(SlowDisk("broker-0", fsync_ms=2_000.0))
     await seen(world, "broker-0", "journal 8")
-    told = {text.text: text.at_ms for text in world.sightings("broker-0")}
-    assert told["journal 4"] - told["journal 3"] >= 2_050.0
-    assert told["journal 8"] - told["journal 4"] < 2_000.0
+    journal_ms = {text.text: text.at_ms for text in world.sightings("broker-0")}
+    assert journal_ms["journal 4"] - journal_ms["journal 3"] >= 2_050.0
+    assert journal_ms["journal 8"] - journal_ms["journal 4"] < 2_000.0
 
 
 async def test_a_dead_nodes_disk_can_be_made_slow(world: World) -> None:
@@ -534,7 +546,7 @@ async def test_what_comes_to_a_node_with_a_slow_disk_waits_and_keeps_its_order(w
 
 
 async def test_a_wall_clock_jumps_and_timers_do_not_notice(world: World) -> None:
-    """By as much as is said, back as well; in the node's next life, too, and at no other node."""
+    """It jumps by the given time, also backwards, for the next incarnation, too, at one node."""
     for name in ("broker-0", "broker-1"):
         await world.spawn(name, {"journal_every_ms": 50.0, "tells_wall": True})
 

@@ -1,7 +1,7 @@
-"""Which of Kafka's APIs there are at the door, and in which versions.
+"""APIs of the Kafka listener and their versions.
 
-A broker advertises what its Kafka advertised (ADVERTISED), less what is not built (BUILT). So a client sees an old
-broker as an old broker: it speaks the versions that it would speak there.
+A broker advertises what its Kafka advertised (ADVERTISED), less what is not built (BUILT). So a client speaks
+to an emulated old broker the versions that it speaks to a real one.
 """
 
 from typing import Final, NamedTuple
@@ -50,15 +50,21 @@ DESCRIBE_CLUSTER: Final = 60
 DESCRIBE_PRODUCERS: Final = 61
 
 FIRST_AT_THE_DOOR: Final = "0.10.2"
-"""Older brokers do not say which versions they speak (KIP-35), and clients of today do not ask them."""
+"""First Kafka version with a listener: older brokers advertise no versions (KIP-35).
+
+Clients of today do not support brokers without.
+"""
 FIRST_WITH_BATCHES: Final[dict[int, int]] = {PRODUCE: 3, FETCH: 4}
-"""{API: the first version whose records are batches, magic 2}. Kafka converts for older ones, which is not built."""
+"""{API: the first version whose records are batches, magic 2}.
+
+Kafka converts for older versions; the listener does not.
+"""
 FIRST_WITH_TIMESTAMPS: Final[dict[int, int]] = {PRODUCE: 2, FETCH: 2}
-"""The same of magic 1."""
+"""{API: the first version whose records are messages of magic 1}."""
 
 
 class Range(NamedTuple):
-    """Both ends are included."""
+    """Range of versions, both ends included."""
 
     least: int
     most: int
@@ -110,7 +116,10 @@ ADVERTISED: Final[dict[int, tuple[tuple[str, int], ...]]] = {
     DESCRIBE_CLUSTER: (("2.8", 0),),
     DESCRIBE_PRODUCERS: (("2.8", 0),),
 }  # fmt: skip
-"""{API: (since which Kafka, its newest version)}; the oldest is 0. What brokers answered to ApiVersions."""
+"""{API: (first Kafka version, newest API version)}; the oldest is 0.
+
+Source: brokers' answers to ApiVersions.
+"""
 
 BUILT: Final[dict[int, Range]] = {
     PRODUCE: Range(2, 9),
@@ -157,7 +166,7 @@ BUILT: Final[dict[int, Range]] = {
 
 
 def apis_of(gates: Gates) -> dict[int, Range]:
-    """{API: what this broker says that it speaks}, in order of the keys."""
+    """{API: versions that this broker advertises}, in order of the keys."""
     first = FIRST_WITH_BATCHES if gates.record_magic >= 2 else FIRST_WITH_TIMESTAMPS
     spoken: dict[int, Range] = {}
     for key, steps in sorted(ADVERTISED.items()):

@@ -1,10 +1,12 @@
-"""One connection of a Kafka client: its requests one at a time, as Kafka mutes a connection while it works on one.
+"""One connection of a Kafka client, which serves one request at a time.
+
+Kafka, too, mutes a connection while it works on a request.
 
     bytes -> frame -> gate -> message -> machine -> answer -> gate -> frame -> bytes
                                                                           |
     the next frame is not read before <-----------------------------------+
 
-So a client that asks and does not read costs one answer, and one that never ends a frame costs that frame.
+So a client that does not read holds one answer, and a client that never ends a frame holds that frame.
 """
 
 from collections.abc import Callable
@@ -29,13 +31,13 @@ from protocol.messages.replication_messages import FetchRequest, FetchResponse, 
 
 
 class Arrived(Frame, frozen=True):
-    """A request of Kafka's, and the message that it is here; towards the gates a frame like others."""
+    """A Kafka request with its translation; for the gates a frame like others."""
 
     asked: Asked
 
 
 class KafkaClient:
-    """`there`: whether the peer is, as far as the kernel knows."""
+    """State of one client connection. `there`: whether the kernel has the peer as connected."""
 
     def __init__(self, place: Place, seen: Seen, there: Callable[[], bool]) -> None:
         self._place = place
@@ -55,31 +57,31 @@ class KafkaClient:
     # --- the request ---
 
     def taken(self, arrived: Arrived) -> None:
-        """Its frame was read; it may stand at the gate for a while."""
+        """A request's frame was read; the gate may hold it."""
         self._under_way = arrived
         self._free = trio.Event()
 
     async def wait_free(self) -> None:
-        """Until the next frame may be read."""
+        """Return when the next frame may be read."""
         await self._free.wait()
 
     def passed(self, arrived: Arrived, cause: str) -> None:
-        """It is through the gate."""
+        """The request has passed the gate."""
         self._cause = cause
         if isinstance(arrived.message, ProduceRequest):
-            asked = arrived.asked
-            self._producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message, cause)
+            request = arrived.asked
+            self._producing = self._seen.produced(request.client_id, request.body.acks, arrived.message, cause)
         elif isinstance(arrived.message, OffsetCommitRequest | OffsetFetchRequest):
             self._asking = self._seen.offsets_asked(arrived.asked.client_id, arrived.message, cause)
         elif isinstance(arrived.message, AnsweredHere) and arrived.message.refused is not None:
-            asked = arrived.asked
-            producing = self._seen.produced(asked.client_id, asked.body.acks, arrived.message.refused, cause)
+            request = arrived.asked
+            producing = self._seen.produced(request.client_id, request.body.acks, arrived.message.refused, cause)
             producing.refused(ErrorCode(arrived.message.error))
 
     # --- the answer ---
 
     def answered(self, answer: Message) -> bytes | None:
-        """The frame that leaves. None: none does (acks=0), and the connection is free, unless it `failed`."""
+        """Frame of the response. None (acks=0): the connection is free, unless it `fails_by_close`."""
         arrived = self._under_way
         assert arrived is not None, f"{type(answer).__name__} answers nothing"
         self._answer = answer
@@ -92,7 +94,7 @@ class KafkaClient:
 
     @property
     def fails_by_close(self) -> bool:
-        """A produce with acks=0 failed: the client is told by the end of its connection."""
+        """A produce with acks=0 failed, which the listener reports by closing the connection."""
         answer, arrived = self._answer, self._under_way
         return (
             isinstance(answer, ProduceResponse)
@@ -102,11 +104,11 @@ class KafkaClient:
         )
 
     def left(self) -> None:
-        """The answer is through the gate; it is written next. Skipped if the connection has ended."""
+        """The answer has passed the gate; it is written next. Skipped if the connection has ended."""
         if self.over:
             return
         arrived, answer = self._under_way, self._answer
-        assert arrived is not None, "an answer leaves that nobody asked for"
+        assert arrived is not None, "an answer leaves without a request"
         producing, self._producing = self._producing, None
         asking, self._asking = self._asking, None
         if producing is not None:
@@ -128,12 +130,12 @@ class KafkaClient:
         self._free.set()
 
     def dropped(self) -> None:
-        """A rule took the request, or its answer, out of the stream: the client waits in vain, and may ask again."""
+        """A rule removed the request or its answer; the client runs into its timeout."""
         self._lose()
         self.written()
 
     def ended(self) -> None:
-        """The connection is over, or the node's process ends: the outcome of what is under way is unknown."""
+        """The connection or the process ends; the pending request's outcome is unknown."""
         self.over = True
         self._lose()
         self._reading.ended()

@@ -1,9 +1,9 @@
-"""What a Kafka client was told: the operations that the audit reads, as the broker's door sees them.
+"""Operations of Kafka clients for the audit, as a broker's Kafka listener observes them.
 
 A produce is invoked when its request arrives through the link's gate, and ends when its answer has left through it: ok,
-failed, or unknown where the answer did not leave, or the client had gone. A batch is one operation, which names its
-records; of many records several, one behind the other (`record_values`). Of reads see `read_operations`, of offsets of
-groups `offset_operations`.
+failed, or unknown if the answer did not leave or the client had disconnected. A batch is one operation, which names its
+records. A batch of many records is several operations, one behind the other (`record_values`). `read_operations` has
+the reads, `offset_operations` the offsets of groups.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,18 +36,20 @@ from protocol.records.types import BatchHeader
 from protocol.records.value_scan import values_of
 
 TOLD_RECORDS_MAX: Final = 16 * VALUES_MAX
-"""Records of a batch whose values are told; of a larger one only how many there are."""
+"""Maximum records of a batch whose values an operation names; of a larger batch, the count."""
 TOLD_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Size of such a batch, as sent and unpacked: a larger one is not unpacked."""
+"""Maximum size of such a batch, as sent and unpacked. A larger one stays packed."""
 RECORD_BYTES_MIN: Final = 7
-"""The smallest record of a batch. One that claims more records than fit is no batch, and one operation."""
+"""Size of the smallest record. An entry that claims more records than fit is one operation."""
 UNKNOWN_MS: Final = 0
-"""How long a Kafka client waits for an answer is its own affair."""
+"""Request timeout of a Kafka client, which its requests do not carry."""
 
 
 class _Produced(msgspec.Struct):
-    """An operation under way: of the batch with this digest. Its first record's offset is that of the request's first
-    record and so many more."""
+    """Pending operation of a produced batch.
+
+    `digest`: the batch's CRC. `delta`: records of the request before the operation's first record.
+    """
 
     operation: Operation
     digest: int
@@ -55,7 +57,7 @@ class _Produced(msgspec.Struct):
 
 
 class Seen:
-    """Of all clients of one broker in one life. `write(event, cause)`."""
+    """Records operations of all Kafka clients of one broker incarnation. `write(event, cause)`."""
 
     def __init__(self, node: str, incarnation: int, broker: BrokerId, write: Callable[[Event, str], None]) -> None:
         self._log = OperationLog(node, incarnation)
@@ -66,27 +68,27 @@ class Seen:
     # --- produce ---
 
     def produced(self, client_id: str, acks: int, request: ProduceRequest, cause: str) -> "Producing":
-        """A request has arrived."""
+        """Start the operations of a produce request that passed the gate."""
         operations = [
-            [] if asked.fault else list(self._batches(client_id, acks, asked))  # what is invalid cannot be described
-            for asked in request.partitions
+            [] if produced.fault else list(self._batches(client_id, acks, produced))  # no headers to read
+            for produced in request.partitions
         ]
         self._tell(cause)
         return Producing(self, operations, cause)
 
-    def _batches(self, client_id: str, acks: int, asked: ProducePartition) -> Iterator[_Produced]:
+    def _batches(self, client_id: str, acks: int, produced: ProducePartition) -> Iterator[_Produced]:
         try:
-            entries = list(iter_headers(asked.records))
+            entries = list(iter_headers(produced.records))
         except ValueError:
-            return  # the broker refuses it, and nobody can be told where it is
+            return  # the broker refuses it; the bounds of its batches are unknown
         first = 0
         for position, header in entries:
-            records, values = _records_of(asked.records, position, header)
+            records, values = _records_of(produced.records, position, header)
             most = VALUES_MAX if values else RECORDS_MAX
             for begin in range(0, records, most):
                 some = min(most, records - begin)
                 operation = self._log.invoke(
-                    self._out, kind="produce", topic=asked.topic, partition=asked.partition, acks=acks,
+                    self._out, kind="produce", topic=produced.topic, partition=produced.partition, acks=acks,
                     broker=self._broker, client=client_id, records=some,
                     values=_cut(values[begin : begin + some]) if values else (),
                 )  # fmt: skip
@@ -98,7 +100,7 @@ class Seen:
             first += header.record_count
 
     def ended(self, produced: list[_Produced], result: ProduceResult | None, cause: str) -> None:
-        """`result` None: nobody can say whether the client was told."""
+        """End operations. `result` None: it is unknown whether the client received the response."""
         for one in produced:
             operation = one.operation
             if result is None:
@@ -115,18 +117,18 @@ class Seen:
     # --- offsets of groups, reads ---
 
     def offsets_asked(self, client_id: str, request: OffsetRequest, cause: str) -> "Asking":
-        """A request about a group's offsets has arrived."""
+        """Start the operations of a request about a group's offsets."""
         operations = OffsetOperations(self._log, self._out, self._broker, client_id, request)
         self._tell(cause)
         return Asking(self, operations, cause)
 
     def reading(self) -> "Reading":
-        """Of a new connection."""
+        """Operations of a new connection's reads."""
         return Reading(self, ReadOperations(self._log, self._broker))
 
     @contextmanager
     def written(self, cause: str) -> Iterator[Outbox]:
-        """Events that go into it are written at the block's end."""
+        """Outbox whose events are written at the block's end."""
         yield self._out
         self._tell(cause)
 
@@ -137,7 +139,7 @@ class Seen:
 
 
 class Producing:
-    """The operations of one request, partition by partition. It ends once."""
+    """Operations of one produce request, one list per partition. They end once."""
 
     def __init__(self, seen: Seen, operations: list[list[_Produced]], cause: str) -> None:
         self._seen = seen
@@ -145,23 +147,23 @@ class Producing:
         self._cause = cause
 
     def told(self, answer: ProduceResponse) -> None:
-        """The client was told this."""
+        """The response has left; the client was connected."""
         for produced, result in zip(self._operations, answer.partitions, strict=True):
             self._seen.ended(produced, result, self._cause)
 
     def refused(self, error: ErrorCode) -> None:
-        """The door did not let it in."""
+        """The listener refused the request."""
         for produced in self._operations:
             self._seen.ended(produced, ProduceResult("", -1, error), self._cause)
 
     def lost(self) -> None:
-        """Nobody can say what the client knows."""
+        """It is unknown whether the client received a response."""
         for produced in self._operations:
             self._seen.ended(produced, None, self._cause)
 
 
 class Asking:
-    """The operations of one request about a group's offsets. It ends once."""
+    """Operations of one request about a group's offsets. They end once."""
 
     def __init__(self, seen: Seen, operations: OffsetOperations, cause: str) -> None:
         self._seen = seen
@@ -169,18 +171,18 @@ class Asking:
         self._cause = cause
 
     def told(self, answer: OffsetResponse) -> None:
-        """The client was told this."""
+        """The response has left; the client was connected."""
         with self._seen.written(self._cause) as out:
             self._operations.answered(out, answer)
 
     def lost(self) -> None:
-        """Nobody can say what the client knows."""
+        """It is unknown whether the client received a response."""
         with self._seen.written(self._cause) as out:
             self._operations.lost(out)
 
 
 class Reading:
-    """What one connection reads."""
+    """Read operations of one connection."""
 
     def __init__(self, seen: Seen, operations: ReadOperations) -> None:
         self._seen = seen
@@ -188,19 +190,19 @@ class Reading:
         self._cause = ""
 
     def told(self, client_id: str, request: FetchRequest, answer: FetchResponse, cause: str) -> None:
-        """An answer has left."""
+        """A fetch response has left."""
         self._cause = cause
         with self._seen.written(cause) as out:
             self._operations.answered(out, client_id, request, answer)
 
     def ended(self) -> None:
-        """The connection is over."""
+        """End the operations: the connection has ended."""
         with self._seen.written(self._cause) as out:
             self._operations.ended(out)
 
 
 def _records_of(records: bytes, position: int, header: BatchHeader) -> tuple[int, list[bytes]]:
-    """(how many records an entry has, their values); no values: they are too many to be told, or cannot be read."""
+    """(record count of an entry, their values). No values: too many, or unreadable."""
     room_bytes = header.size_bytes if header.compression == "none" else DECOMPRESSED_BYTES_MAX
     if not 0 < header.record_count <= room_bytes // RECORD_BYTES_MIN:
         return 1, []

@@ -1,10 +1,10 @@
-"""Kafka's frames, by Kafka's own message schemas, which a library brings along (kafka-python's `kafka.protocol`).
+"""Codec of Kafka's frames, by the message schemas in kafka-python's `kafka.protocol`.
 
     [length i32] [API key i16, version i16, correlation id i32, client id, (tagged fields)] [body]
 
-Importing this module costs 90 ms and 22 MB (the library brings its clients along), so it is imported where a door is
-open, and there before nodes are forked. `request_decoder` decodes requests, because a client's bytes may be hostile and
-the library believes them; the library encodes the responses.
+Importing this module costs 90 ms and 22 MB (the library imports its clients), so it is imported where a listener
+is open, and there before nodes are forked. `request_decoder` decodes requests, because a client's bytes may be hostile
+and the library does not check lengths. The library encodes the responses.
 """
 
 import struct
@@ -27,7 +27,7 @@ from protocol.framing import ProtocolError
 _HEAD = struct.Struct(">hhi")
 CLIENT_ID_CHARACTERS_MAX: Final = 255
 ERROR_MESSAGE_CHARACTERS_MAX: Final = 1_000
-"""Messages quote what clients send, and a string of the protocol has at most 32,767 bytes."""
+"""Messages quote clients' texts, and a string of the protocol has at most 32,767 bytes."""
 _INT64_BOUND: Final = 1 << 62
 _MODULES: Final = (producer, consumer, metadata, admin, sasl)
 _REQUESTS: Final[dict[int, Any]] = {}
@@ -42,8 +42,10 @@ for _module in _MODULES:
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request as a Kafka client sent it. `body` has the fields of Kafka's schema; None: its version is not spoken
-    here, which ApiVersions alone may be."""
+    """A request as a Kafka client sent it. `body` has the fields of Kafka's schema.
+
+    `body` None: an ApiVersions request in a version that the listener does not support.
+    """
 
     api: int
     version: int
@@ -57,12 +59,15 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 def api_name(key: int) -> str:
-    """`Produce`; of one that nobody knows its number."""
+    """Name of an API (`Produce`), or `API <key>` for an unknown key."""
     return _REQUESTS[key].__name__.removesuffix("Request") if key in _REQUESTS else f"API {key}"
 
 
 def read_request(payload: bytes, spoken: dict[int, Range]) -> Asked:
-    """A whole frame, without its length. Raises ProtocolError: Kafka closes the connection there, too."""
+    """Decode a whole frame, without its length.
+
+    Raises ProtocolError where Kafka, too, closes the connection.
+    """
     try:
         api, version, correlation_id = _HEAD.unpack_from(payload)
     except struct.error:
@@ -78,7 +83,7 @@ def read_request(payload: bytes, spoken: dict[int, Range]) -> Asked:
     try:
         flexible, reader = _reader(api, version)
         client_id = read_client_id(cursor, flexible=flexible)
-        # Kafka does not look at what follows the body; librdkafka leaves a byte there (Metadata 9).
+        # Kafka ignores bytes behind the body; librdkafka leaves one there (Metadata 9).
         body = reader(cursor)
     except ProtocolError as error:
         raise ProtocolError(f"{api_name(api)} version {version}: {error}") from error
@@ -87,21 +92,23 @@ def read_request(payload: bytes, spoken: dict[int, Range]) -> Asked:
 
 @cache
 def _reader(api: int, version: int) -> tuple[bool, Reader]:
-    """(Whether the version is flexible, the reader of its body); of versions that are spoken here."""
+    """(Whether the version is flexible, the reader of its body), for a supported version."""
     schema = _REQUESTS[api].json
     return is_flexible(schema, version), request_reader(schema, version)
 
 
 def response(api: int, **fields: Any) -> Any:
-    """The library's object. Parts of it are made by `part`."""
+    """The library's response object; `part` makes its parts."""
     return _RESPONSES[api](**_cut(fields))
 
 
 def part(api: int, path: str, **fields: Any) -> Any:
-    """A struct in a response, by the names of Kafka's schema: `part(FETCH, "FetchableTopicResponse.PartitionData")`.
+    """A struct in a response, by the names of Kafka's schema.
 
-    An answer may have thousands. So every field is set here, where the library's constructor leaves out those that are
-    not named and looks up their defaults when it encodes, which costs more than the encoding."""
+    Example: `part(FETCH, "FetchableTopicResponse.PartitionData")`. An answer may have thousands, so every field is set
+    here: the library's constructor omits unnamed fields and looks up their defaults when it encodes, which costs more
+    than the encoding.
+    """
     kind, defaults = _part_of(api, path)
     values = {**defaults, **_cut(fields)}
     if len(values) != len(defaults):
@@ -114,7 +121,7 @@ def part(api: int, path: str, **fields: Any) -> Any:
 
 @cache
 def _part_of(api: int, path: str) -> tuple[Any, dict[str, Any]]:
-    """(The library's class, what its objects have by default)."""
+    """(The library's class, the default values of its objects)."""
     kind = _RESPONSES[api]
     for name in path.split("."):
         kind = getattr(kind, name)
@@ -130,13 +137,15 @@ def _cut(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def within_62_bits(value: int) -> int:
-    """An offset or a timestamp as our messages hold it. No log reaches the bound, so what is beyond it is out of range
-    there as well."""
+    """An offset or a timestamp, clamped to the range of our messages.
+
+    No log reaches the bound, so a value beyond it stays out of range.
+    """
     return min(max(value, -_INT64_BOUND), _INT64_BOUND)
 
 
-def write_response(asked: Asked, answer: Any, *, version: int | None = None) -> bytes:
-    """A whole frame, length included."""
-    answer.API_VERSION = asked.version if version is None else version
-    answer.with_header(correlation_id=asked.correlation_id)
+def write_response(request: Asked, answer: Any, *, version: int | None = None) -> bytes:
+    """Encode a whole frame, length included."""
+    answer.API_VERSION = request.version if version is None else version
+    answer.with_header(correlation_id=request.correlation_id)
     return bytes(answer.encode(header=True, framed=True))

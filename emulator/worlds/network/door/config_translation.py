@@ -1,4 +1,4 @@
-"""Kafka's requests about settings, and the answers back: DescribeConfigs, AlterConfigs, IncrementalAlterConfigs."""
+"""Translation of DescribeConfigs, AlterConfigs and IncrementalAlterConfigs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ DEFAULT_SOURCE = 5
 
 
 def describe_configs(body: Any) -> m.DescribeConfigsRequest:
-    """Up to version 2 nobody asks for documentation, in version 0 for synonyms."""
+    """Version 0 has no synonyms; versions up to 2 have no documentation."""
     return m.DescribeConfigsRequest(
         [
             m.DescribedResourceName(
@@ -24,32 +24,32 @@ def describe_configs(body: Any) -> m.DescribeConfigsRequest:
     )
 
 
-def describe_configs_answer(asked: Asked, answer: m.DescribeConfigsResponse) -> Any:
+def describe_configs_answer(request: Asked, answer: m.DescribeConfigsResponse) -> Any:
     results = [
         part(
-            asked.api,
+            request.api,
             "DescribeConfigsResult",
             error_code=one.error,
             error_message=one.message or None,
             resource_type=one.kind,
             resource_name=one.name,
-            configs=[_described(asked, setting) for setting in one.settings],
+            configs=[_described(request, setting) for setting in one.settings],
         )
         for one in answer.resources
     ]
-    return response(asked.api, results=results)
+    return response(request.api, results=results)
 
 
-def _described(asked: Asked, setting: m.DescribedSetting) -> Any:
-    """Version 0 says only whether it is the default."""
+def _described(request: Asked, setting: m.DescribedSetting) -> Any:
+    """Version 0 has only the flag `is_default`."""
     path = "DescribeConfigsResult.DescribeConfigsResourceResult"
     return part(
-        asked.api,
+        request.api,
         path,
         **fields_of(setting),
         is_default=setting.source == DEFAULT_SOURCE,
         synonyms=[
-            part(asked.api, f"{path}.DescribeConfigsSynonym", name=one.name, value=one.value, source=one.source)
+            part(request.api, f"{path}.DescribeConfigsSynonym", name=one.name, value=one.value, source=one.source)
             for one in setting.synonyms
         ],
         config_type=setting.kind,
@@ -58,7 +58,7 @@ def _described(asked: Asked, setting: m.DescribedSetting) -> Any:
 
 
 def fields_of(setting: m.DescribedSetting) -> dict[str, Any]:
-    """What is told of a setting whoever asks, also who made the topic."""
+    """Fields of a setting that both DescribeConfigs and CreateTopics return."""
     return {
         "name": setting.name,
         "value": setting.value,
@@ -94,10 +94,10 @@ def incremental_alter_configs(body: Any) -> m.IncrementalAlterConfigsRequest:
     )
 
 
-def altered_answer(asked: Asked, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Any:
+def altered_answer(request: Asked, answer: m.AlterConfigsResponse | m.IncrementalAlterConfigsResponse) -> Any:
     responses = [
         part(
-            asked.api,
+            request.api,
             "AlterConfigsResourceResponse",
             error_code=one.error,
             error_message=one.message or None,
@@ -106,4 +106,4 @@ def altered_answer(asked: Asked, answer: m.AlterConfigsResponse | m.IncrementalA
         )
         for one in answer.resources
     ]
-    return response(asked.api, responses=responses)
+    return response(request.api, responses=responses)

@@ -1,10 +1,9 @@
-"""The door of one broker: its listeners for Kafka clients, one for each AZ of clients and one outside, and the
-connections that come in.
+"""Kafka listeners of one broker, and their connections.
 
-A connection is a stranger until its first request could be read: few at a time, each for a limited time, and the
-oldest makes room. Strangers take no place of clients: a client's is counted from its first request on. What cannot be
-read costs its sender the connection and us one event. What strangers, and what clients, have begun and not ended is
-bounded, too, each by itself.
+A broker has one listener for each AZ of clients and one for clients outside. A connection is unauthenticated until the
+listener has decoded its first request. Unauthenticated connections are few, each for a limited time; a new one closes
+the oldest. They do not count as clients. An undecodable frame closes the connection and writes one event. Bytes of
+incomplete frames are bounded, separately for unauthenticated connections and for clients.
 """
 
 import socket
@@ -32,14 +31,23 @@ from protocol.ids import BrokerId
 from protocol.versions import Gates
 
 REST_OF_STARTUP_MS: Final = 300.0
-"""Between registering and reading requests: 283 to 364 ms in logs of 2.8 (coordinators, configurations, sockets)."""
+"""Time between registration and the first read of requests.
+
+283 to 364 ms in logs of 2.8 (coordinators, configurations, sockets).
+"""
 STARTUP_READS_MS_MAX: Final = 3_000.0
-"""In that time Kafka reads eight and more paths from ZooKeeper, one after the other, which the machine does not. Over
-slow links these take about as long as the controller's first UpdateMetadata: that stands for them, at most so long."""
+"""Maximum wait for the controller's first UpdateMetadata before the broker reads requests.
+
+In that time Kafka reads eight and more paths from ZooKeeper, one after the other; the machine does not. Over slow links
+these reads take about as long as the first UpdateMetadata, which stands for them.
+"""
 UNENDED_BYTES_MAX: Final = 4 * MAX_FRAME_BYTES
-"""Of frames that have begun to come, all clients together; beyond it the client that began first is let go."""
+"""Maximum bytes of all clients' incomplete frames.
+
+Beyond it the listener closes the connection whose frame began first.
+"""
 STRANGERS_BYTES_MAX: Final = 2 * MAX_FRAME_BYTES
-"""The same of strangers, whose first request may be a produce."""
+"""The same bound for unauthenticated connections, whose first request may be a produce."""
 REFUSALS_WRITTEN_MAX: Final = 1_000
 TLS_HELLO: Final = b"\x16\x03"
 ESTABLISHED: Final = 1
@@ -47,7 +55,7 @@ ESTABLISHED: Final = 1
 
 
 class Startup(Protocol):
-    """How far a broker's start has come."""
+    """Progress of a broker's startup."""
 
     @property
     def listens(self) -> bool: ...
@@ -60,7 +68,10 @@ class Startup(Protocol):
 
 
 class Door:
-    """`listeners`: one for each of `places`, bound; they listen when `startup` says so."""
+    """Listeners of one broker. `listeners`: bound sockets, one for each of `places`.
+
+    They listen when `startup.listens`.
+    """
 
     def __init__(
         self,
@@ -83,7 +94,7 @@ class Door:
         self._known: dict[str, int] = {}
         """{AZ: clients that are connected}"""
         self._known_max = max(1, descriptors() // 2 // len(places))
-        """Of each AZ, so that those who hang behind a cut keep nobody else out."""
+        """Maximum clients of each AZ: clients behind a cut do not exclude those of other AZs."""
         self._came = 0
         self._clients = 0
         self._refused = 0
@@ -91,8 +102,11 @@ class Door:
         self._unended_of_strangers = UnendedFrames(STRANGERS_BYTES_MAX)
 
     async def serve(self) -> None:
-        """Until cancelled. In Kafka's order (KafkaServer.startup): the port refuses connections while logs are loaded,
-        then it accepts them, and reads from them only when the broker has started."""
+        """Serve until cancelled.
+
+        In Kafka's order (KafkaServer.startup): the port refuses connections while logs are loaded, then it accepts
+        them, and reads from them only when the broker has started.
+        """
         shell, startup = self._shell, self._startup
         try:
             await shell.until(lambda: startup.listens)
@@ -123,7 +137,7 @@ class Door:
             await accept_all(listener, take, self._strangers.close_oldest)
 
     async def _receive_one(self, place: Place, sock: socket.socket, address: str) -> None:
-        """One client, until its end."""
+        """Serve one connection until its end."""
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             begun = await self._first_request(sock, address)
@@ -155,7 +169,10 @@ class Door:
     async def _first_request(
         self, sock: socket.socket, address: str
     ) -> tuple[FrameDecoder, Arrived, list[bytes]] | None:
-        """With the frames that came behind it. None: there is none. Raises ProtocolError, OSError."""
+        """(Decoder, first request, later frames received). None: there is no request.
+
+        Raises ProtocolError, OSError.
+        """
         self._came += 1
         number, decoder = self._came, FrameDecoder()
         payloads: list[bytes] = []
@@ -165,7 +182,7 @@ class Door:
                 while not payloads:
                     data = await receive(sock, READ_BYTES)
                     if not data:
-                        return None  # a look at whether the port listens is no event
+                        return None  # a probe of the port is no event
                     if decoder.pending_bytes == 0 and data.startswith(TLS_HELLO):
                         raise ProtocolError("TLS; this listener is a plain one (security.protocol=PLAINTEXT)")
                     payloads = decoder.feed(data)
@@ -187,10 +204,10 @@ class Door:
         await self._converse(connection, sock, client, decoder, [arrived], deque(payloads))
 
     def _read(self, payload: bytes) -> Arrived:
-        """Raises ProtocolError."""
-        asked = read_request(payload, self._spoken)
-        message = message_of(asked, self._spoken, self._magic)
-        return Arrived(asked.correlation_id, asked.version, message, asked)
+        """Decode and translate a frame. Raises ProtocolError."""
+        request = read_request(payload, self._spoken)
+        message = message_of(request, self._spoken, self._magic)
+        return Arrived(request.correlation_id, request.version, message, request)
 
     async def _converse(
         self,
@@ -201,7 +218,7 @@ class Door:
         arrived: list[Arrived],
         payloads: deque[bytes],
     ) -> None:
-        """Requests one after the other, until the connection's end."""
+        """Serve requests one after the other, until the connection's end."""
         switchboard = self._shell.switchboard
         reason = "closed by peer"
         try:
@@ -211,7 +228,7 @@ class Door:
                     switchboard.offer_in_translation(connection, one, one.asked.client_id)
                     switchboard.write_out()
                     await client.wait_free()
-                    if client.over:  # as Kafka, which discards what it had read of a client that it cannot answer
+                    if client.over:  # Kafka, too, discards requests of a client that it cannot answer
                         return
                     if self._shell.full:
                         await self._shell.wait_room()
@@ -254,7 +271,7 @@ class Door:
 
 
 def _is_there(sock: socket.socket) -> bool:
-    """The client has not closed its end, as far as our kernel has heard."""
+    """The kernel has the connection as established: it has received no FIN of the client."""
     try:
         (state,) = struct.unpack_from("B", sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8))
     except OSError:

@@ -1,5 +1,4 @@
-"""Kafka's requests about groups, and the answers back: FindCoordinator, OffsetCommit, OffsetFetch,
-OffsetDelete."""
+"""Translation of FindCoordinator, OffsetCommit, OffsetFetch and OffsetDelete."""
 
 from typing import Any
 
@@ -30,33 +29,33 @@ def find_coordinator(body: Any) -> FindCoordinatorRequest:
     return FindCoordinatorRequest(body.key)
 
 
-def find_coordinator_answer(asked: Asked, answer: FindCoordinatorResponse, place: Place) -> Any:
+def find_coordinator_answer(request: Asked, answer: FindCoordinatorResponse, place: Place) -> Any:
     address = place.brokers.get(answer.node)
     error = ErrorCode(answer.error)
     if address is None:
         error = error or ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return response(asked.api, error_code=error, error_message=None, node_id=-1, host="", port=-1)
+        return response(request.api, error_code=error, error_message=None, node_id=-1, host="", port=-1)
     host, port = address
     return response(
-        asked.api, error_code=error, error_message=None, node_id=answer.broker, host=host, port=port
+        request.api, error_code=error, error_message=None, node_id=answer.broker, host=host, port=port
     )  # fmt: skip
 
 
-def unknown_coordinator(asked: Asked) -> Any:
+def unknown_coordinator(request: Asked) -> Any:
     """CoordinatorType.forId fails with an IllegalArgumentException."""
     return response(
-        asked.api,
+        request.api,
         error_code=ErrorCode.UNKNOWN_SERVER_ERROR,
-        error_message=f"Unknown coordinator type received: {asked.body.key_type}",
+        error_message=f"Unknown coordinator type received: {request.body.key_type}",
         node_id=-1,
         host="",
         port=-1,
     )
 
 
-def no_transactions(asked: Asked) -> Any:
+def no_transactions(request: Asked) -> Any:
     return response(
-        asked.api,
+        request.api,
         error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         error_message="transactions are not emulated",
         node_id=-1,
@@ -85,9 +84,9 @@ def offset_commit(body: Any) -> OffsetCommitRequest:
     )
 
 
-def offset_commit_answer(asked: Asked, answer: OffsetCommitResponse) -> Any:
+def offset_commit_answer(request: Asked, answer: OffsetCommitResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "OffsetCommitResponseTopic.OffsetCommitResponsePartition",
         answer.partitions,
         lambda one: {
@@ -95,11 +94,11 @@ def offset_commit_answer(asked: Asked, answer: OffsetCommitResponse) -> Any:
             "error_code": one.error,
         },
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
 def offset_fetch(body: Any) -> OffsetFetchRequest:
-    """None named (version 2 and later): all that the group has committed."""
+    """Null topics (version 2 and later) select all offsets that the group has committed."""
     if body.topics is None:
         return OffsetFetchRequest(body.group_id, [], everything=True)
     return OffsetFetchRequest(
@@ -108,26 +107,26 @@ def offset_fetch(body: Any) -> OffsetFetchRequest:
     )
 
 
-def offset_fetch_answer(asked: Asked, answer: OffsetFetchResponse) -> Any:
-    """Up to version 1 an error of the group's is each partition's."""
+def offset_fetch_answer(request: Asked, answer: OffsetFetchResponse) -> Any:
+    """Up to version 1 each partition carries the group's error."""
     topic_of, partition_of = "OffsetFetchResponseTopic", "OffsetFetchResponseTopic.OffsetFetchResponsePartition"
-    if answer.error and asked.version < 2:
+    if answer.error and request.version < 2:
         topics = [
             part(
-                asked.api,
+                request.api,
                 topic_of,
                 name=topic.name,
                 partitions=[
-                    part(asked.api, partition_of, partition_index=one, committed_offset=-1, metadata="",
+                    part(request.api, partition_of, partition_index=one, committed_offset=-1, metadata="",
                          error_code=answer.error)
                     for one in topic.partition_indexes
                 ],
             )
-            for topic in asked.body.topics or ()
+            for topic in request.body.topics or ()
         ]  # fmt: skip
     else:
         topics = topics_answered(
-            asked.api,
+            request.api,
             partition_of,
             answer.partitions,
             lambda one: {
@@ -138,7 +137,7 @@ def offset_fetch_answer(asked: Asked, answer: OffsetFetchResponse) -> Any:
                 "error_code": ErrorCode.NONE,
             },
         )
-    return response(asked.api, topics=topics, error_code=answer.error)
+    return response(request.api, topics=topics, error_code=answer.error)
 
 
 def offset_delete(body: Any) -> OffsetDeleteRequest:
@@ -148,9 +147,9 @@ def offset_delete(body: Any) -> OffsetDeleteRequest:
     )
 
 
-def offset_delete_answer(asked: Asked, answer: OffsetDeleteResponse) -> Any:
+def offset_delete_answer(request: Asked, answer: OffsetDeleteResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "OffsetDeleteResponseTopic.OffsetDeleteResponsePartition",
         answer.partitions,
         lambda one: {
@@ -158,4 +157,4 @@ def offset_delete_answer(asked: Asked, answer: OffsetDeleteResponse) -> Any:
             "error_code": one.error,
         },
     )
-    return response(asked.api, error_code=answer.error, topics=topics)
+    return response(request.api, error_code=answer.error, topics=topics)

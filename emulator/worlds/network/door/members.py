@@ -1,4 +1,7 @@
-"""Kafka's requests about the members of groups, and the answers back. What members say to one another passes."""
+"""Translation of requests about groups and their members.
+
+Subscriptions and assignments pass through as bytes.
+"""
 
 from typing import Any
 
@@ -9,33 +12,33 @@ NO_HOST = "/127.0.0.1"
 """Kafka shows the client's address, with its slash."""
 
 
-def join_group(asked: Asked) -> m.JoinGroupRequest:
-    """Version 0 has one time-out for both."""
-    body = asked.body
+def join_group(request: Asked) -> m.JoinGroupRequest:
+    """Version 0 has one timeout for session and rebalance."""
+    body = request.body
     return m.JoinGroupRequest(
         body.group_id,
         body.member_id,
         max(0, body.session_timeout_ms),
-        max(0, body.rebalance_timeout_ms if asked.version >= 1 else body.session_timeout_ms),
+        max(0, body.rebalance_timeout_ms if request.version >= 1 else body.session_timeout_ms),
         body.protocol_type,
         [m.GroupProtocol(one.name, bytes(one.metadata)) for one in body.protocols],
         body.group_instance_id,
-        asked.client_id,
+        request.client_id,
     )
 
 
-def join_group_answer(asked: Asked, answer: m.JoinGroupResponse) -> Any:
+def join_group_answer(request: Asked, answer: m.JoinGroupResponse) -> Any:
     members = [
-        part(asked.api, "JoinGroupResponseMember", member_id=one.member, group_instance_id=one.instance,
+        part(request.api, "JoinGroupResponseMember", member_id=one.member, group_instance_id=one.instance,
              metadata=one.metadata)
         for one in answer.members
     ]  # fmt: skip
     return response(
-        asked.api,
+        request.api,
         error_code=answer.error,
         generation_id=answer.generation,
         protocol_type=answer.protocol_type or None,
-        protocol_name=answer.protocol or (None if asked.version >= 7 else ""),
+        protocol_name=answer.protocol or (None if request.version >= 7 else ""),
         leader=answer.leader,
         member_id=answer.member,
         members=members,
@@ -52,9 +55,9 @@ def sync_group(body: Any) -> m.SyncGroupRequest:
     )
 
 
-def sync_group_answer(asked: Asked, answer: m.SyncGroupResponse) -> Any:
+def sync_group_answer(request: Asked, answer: m.SyncGroupResponse) -> Any:
     return response(
-        asked.api,
+        request.api,
         error_code=answer.error,
         protocol_type=answer.protocol_type or None,
         protocol_name=answer.protocol or None,
@@ -66,50 +69,50 @@ def heartbeat(body: Any) -> m.HeartbeatRequest:
     return m.HeartbeatRequest(body.group_id, body.generation_id, body.member_id, body.group_instance_id)
 
 
-def heartbeat_answer(asked: Asked, answer: m.HeartbeatResponse) -> Any:
-    return response(asked.api, error_code=answer.error)
+def heartbeat_answer(request: Asked, answer: m.HeartbeatResponse) -> Any:
+    return response(request.api, error_code=answer.error)
 
 
-def leave_group(asked: Asked) -> m.LeaveGroupRequest:
-    body = asked.body
-    if asked.version < 3:
+def leave_group(request: Asked) -> m.LeaveGroupRequest:
+    body = request.body
+    if request.version < 3:
         return m.LeaveGroupRequest(body.group_id, [m.LeavingMember(body.member_id)])
     return m.LeaveGroupRequest(
         body.group_id, [m.LeavingMember(one.member_id, one.group_instance_id) for one in body.members]
     )
 
 
-def leave_group_answer(asked: Asked, answer: m.LeaveGroupResponse) -> Any:
-    """Up to version 2 the one member's error is the answer's."""
-    if asked.version < 3:
-        return response(asked.api, error_code=answer.error or max([0, *(one.error for one in answer.members)]))
+def leave_group_answer(request: Asked, answer: m.LeaveGroupResponse) -> Any:
+    """Up to version 2 the response carries the error of its one member."""
+    if request.version < 3:
+        return response(request.api, error_code=answer.error or max([0, *(one.error for one in answer.members)]))
     members = [
-        part(asked.api, "MemberResponse", member_id=one.member, group_instance_id=one.instance, error_code=one.error)
+        part(request.api, "MemberResponse", member_id=one.member, group_instance_id=one.instance, error_code=one.error)
         for one in answer.members
     ]
-    return response(asked.api, error_code=answer.error, members=members)
+    return response(request.api, error_code=answer.error, members=members)
 
 
 def list_groups(body: Any) -> m.ListGroupsRequest:
     return m.ListGroupsRequest(list(body.states_filter or ()))
 
 
-def list_groups_answer(asked: Asked, answer: m.ListGroupsResponse) -> Any:
+def list_groups_answer(request: Asked, answer: m.ListGroupsResponse) -> Any:
     groups = [
-        part(asked.api, "ListedGroup", group_id=one.group, protocol_type=one.protocol_type, group_state=one.state)
+        part(request.api, "ListedGroup", group_id=one.group, protocol_type=one.protocol_type, group_state=one.state)
         for one in answer.groups
     ]
-    return response(asked.api, error_code=answer.error, groups=groups)
+    return response(request.api, error_code=answer.error, groups=groups)
 
 
 def describe_groups(body: Any) -> m.DescribeGroupsRequest:
     return m.DescribeGroupsRequest(list(body.groups))
 
 
-def describe_groups_answer(asked: Asked, answer: m.DescribeGroupsResponse) -> Any:
+def describe_groups_answer(request: Asked, answer: m.DescribeGroupsResponse) -> Any:
     groups = [
         part(
-            asked.api,
+            request.api,
             "DescribedGroup",
             error_code=one.error,
             group_id=one.group,
@@ -118,7 +121,7 @@ def describe_groups_answer(asked: Asked, answer: m.DescribeGroupsResponse) -> An
             protocol_data=one.protocol,
             members=[
                 part(
-                    asked.api,
+                    request.api,
                     "DescribedGroup.DescribedGroupMember",
                     member_id=member.member,
                     group_instance_id=member.instance,
@@ -132,15 +135,15 @@ def describe_groups_answer(asked: Asked, answer: m.DescribeGroupsResponse) -> An
         )
         for one in answer.groups
     ]
-    return response(asked.api, groups=groups)
+    return response(request.api, groups=groups)
 
 
 def delete_groups(body: Any) -> m.DeleteGroupsRequest:
     return m.DeleteGroupsRequest(list(body.groups_names))
 
 
-def delete_groups_answer(asked: Asked, answer: m.DeleteGroupsResponse) -> Any:
+def delete_groups_answer(request: Asked, answer: m.DeleteGroupsResponse) -> Any:
     results = [
-        part(asked.api, "DeletableGroupResult", group_id=one.group, error_code=one.error) for one in answer.groups
+        part(request.api, "DeletableGroupResult", group_id=one.group, error_code=one.error) for one in answer.groups
     ]
-    return response(asked.api, results=results)
+    return response(request.api, results=results)

@@ -1,9 +1,9 @@
-"""Operations of one request about a group's offsets: a commit, or a look at what is committed, one for each partition.
+"""Operations of one request about a group's offsets, one for each partition.
 
-They are those that a consumer of the emulator writes down (`emulator.machines.client.offset_store`), as the listener of
-the coordinator sees them: begun when the request has passed the link's gate, ended when its answer has, unknown if it
-did not or the client had disconnected. A look at everything that a group has committed names no partition, and is not
-recorded.
+An operation is a commit or a read of a committed offset, as `emulator.machines.client.offset_store` records them for
+a consumer of the emulator. Here the coordinator's listener records them. An operation begins when the request has
+passed the link's gate and ends when its answer has. It is unknown if the answer did not pass or the client had
+disconnected. A read of all committed offsets of a group names no partition and is not recorded.
 """
 
 from typing import Literal, TypeAlias
@@ -24,20 +24,20 @@ OffsetRequest: TypeAlias = OffsetCommitRequest | OffsetFetchRequest
 OffsetResponse: TypeAlias = OffsetCommitResponse | OffsetFetchResponse
 
 UNKNOWN_MS = 0
-"""How long a Kafka client waits for an answer is its own affair."""
+"""Request timeout of a Kafka client, which its requests do not carry."""
 
 
 class OffsetOperations:
-    """Of one request. They end once, together."""
+    """Operations of one request. They end once, together."""
 
     def __init__(
         self, operations: OperationLog, out: Outbox, broker: BrokerId, client_id: str, request: OffsetRequest
     ) -> None:
         commits = isinstance(request, OffsetCommitRequest)
         kind: Literal["commit", "committed"] = "commit" if commits else "committed"
-        self._definite = None if commits else True  # to look changes nothing
+        self._definite = None if commits else True  # a read changes nothing
         self._operations: list[Operation] = []
-        for topic, partition, offset in _asked(request):
+        for topic, partition, offset in _partitions(request):
             operation = operations.invoke(
                 out, kind=kind, topic=topic, partition=partition, value=request.group.encode(), broker=broker,
                 offset=offset, client=client_id,
@@ -46,7 +46,7 @@ class OffsetOperations:
             self._operations.append(operation)
 
     def answered(self, out: Outbox, answer: OffsetResponse) -> None:
-        """The answer has left."""
+        """End the operations: the answer has left."""
         if isinstance(answer, OffsetCommitResponse):
             errors = {(one.topic, one.partition): one.error for one in answer.partitions}
             for operation in self._operations:
@@ -60,7 +60,7 @@ class OffsetOperations:
             self._end(out, operation, answer.error, found.get((operation.topic, operation.partition), NOTHING))
 
     def lost(self, out: Outbox) -> None:
-        """The client may not have been told."""
+        """End the operations as unknown: the answer may not have reached the client."""
         for operation in self._operations:
             operation.attempt_ended(
                 out, error=NO_ANSWER, reason="the answer did not reach the client", definite=self._definite
@@ -72,8 +72,8 @@ class OffsetOperations:
         operation.end(out, error=error, offset=committed.offset, leader_epoch=committed.leader_epoch)
 
 
-def _asked(request: OffsetRequest) -> list[tuple[str, int, Offset]]:
-    """Topic, partition, and the offset to commit."""
+def _partitions(request: OffsetRequest) -> list[tuple[str, int, Offset]]:
+    """[(topic, partition, offset to commit)] of a request."""
     if isinstance(request, OffsetCommitRequest):
         return [(one.topic, one.partition, one.offset) for one in request.partitions]
     return [(one.topic, one.partition, NO_OFFSET) for one in request.partitions]

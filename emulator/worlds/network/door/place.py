@@ -1,4 +1,4 @@
-"""What a door tells of the cluster: whose clients come in at it, and where they find each broker."""
+"""Listeners of brokers by AZ of their clients, and the brokers' advertised addresses."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,14 +9,15 @@ from emulator.worlds.network.spec import Address
 from protocol.messages.leadership_messages import BrokerEndpoint
 
 OUTSIDE = ""
-"""The AZ of clients that are in none: no cut of an AZ touches them."""
+"""AZ of clients outside all AZs: no cut of an AZ concerns them."""
 
 
 class Place(msgspec.Struct, frozen=True):
     """One listener of one broker.
 
-    `az`: of its clients. `peer`: the node that stands for them at their end of a link, so that rules on links concern
-    them as they concern that node. `brokers`: {node: its listener for the same AZ}. `numbers`: {node: broker.id}.
+    `az`: of its clients. `peer`: the node that represents them as the other end of a link, so that rules on links
+    concern them as they concern that node. `brokers`: {node: its listener for the same AZ}. `numbers`: {node:
+    broker.id}.
     """
 
     az: str
@@ -27,27 +28,27 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As events name its connections."""
+        """Prefix of its connections' names in events."""
         return f"kafka-{self.az or 'outside'}"
 
     def found(self, brokers: Iterable[BrokerEndpoint]) -> Iterator[tuple[BrokerEndpoint, Address]]:
-        """Each with where clients of this AZ find it; those that cannot be found are left out."""
+        """(Broker, its advertised address in this AZ); brokers without an address are omitted."""
         return ((one, self.brokers[one.node]) for one in brokers if one.node in self.brokers)
 
 
 def azs_of_clients(topology: Topology) -> tuple[str, ...]:
-    """For which there is a listener on each broker: the AZs with a client, and OUTSIDE."""
+    """AZs with a listener on each broker: those with a client, and OUTSIDE."""
     return (*sorted({node.az for node in topology.with_role("client") if node.az}), OUTSIDE)
 
 
 def peer_of(topology: Topology, az: str) -> str:
-    """The node that stands for an AZ's Kafka clients: its first client."""
+    """Node that represents an AZ's Kafka clients: the AZ's first client."""
     if az == OUTSIDE:
         return OBSERVER
     return next(node.name for node in topology.with_role("client") if node.az == az)
 
 
 def places_of(doors: dict[str, dict[str, Address]], topology: Topology, cluster: str) -> list[Place]:
-    """One for each AZ of clients. `doors`: {AZ: {broker: where it is dialled}}."""
+    """One place for each AZ of clients. `doors`: {AZ: {broker: advertised address}}."""
     numbers = {node.name: node.number for node in topology.with_role("broker")}
     return [Place(az, peer_of(topology, az), brokers, numbers, cluster) for az, brokers in doors.items()]

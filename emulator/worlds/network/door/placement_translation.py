@@ -1,6 +1,8 @@
-"""Kafka's requests about where leaders and replicas are, and the answers back: ElectLeaders,
-AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, DescribeLogDirs, DescribeCluster,
-DescribeProducers."""
+"""Translation of requests about leaders, replicas and log directories.
+
+ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments, AlterReplicaLogDirs, DescribeLogDirs,
+DescribeCluster, DescribeProducers.
+"""
 
 from typing import Any
 
@@ -12,44 +14,47 @@ from protocol.ids import BrokerId
 from protocol.messages import placement as m
 
 ALL_OF_A_CLUSTER = {5, 7, 8, 9, 10, 11, 12}
-"""Create, alter, describe, ..., as a broker without an authorizer says (AclOperation)."""
+"""All operations on a cluster (AclOperation); a broker without authorizer reports these."""
 
 
-def elect_leaders(asked: Asked) -> m.ElectLeadersRequest:
-    """Version 0 knows preferred elections alone."""
-    body = asked.body
+def elect_leaders(request: Asked) -> m.ElectLeadersRequest:
+    """Version 0 has preferred elections only."""
+    body = request.body
     named = None
     if body.topic_partitions is not None:
         named = [m.PartitionNamed(one.topic, number) for one in body.topic_partitions for number in one.partitions]
-    election = body.election_type if asked.version >= 1 else m.PREFERRED
+    election = body.election_type if request.version >= 1 else m.PREFERRED
     return m.ElectLeadersRequest(named, max(0, body.timeout_ms), election)
 
 
-def knows_election(asked: Asked) -> bool:
-    return asked.version == 0 or asked.body.election_type in (m.PREFERRED, m.UNCLEAN)
+def knows_election(request: Asked) -> bool:
+    return request.version == 0 or request.body.election_type in (m.PREFERRED, m.UNCLEAN)
 
 
-def election_unknown(asked: Asked) -> Any:
-    """ElectionType.valueOf fails with an IllegalArgumentException (ElectLeadersRequest.getErrorResponse)."""
+def election_unknown(request: Asked) -> Any:
+    """Response to an unknown election type (ElectLeadersRequest.getErrorResponse).
+
+    ElectionType.valueOf fails with an IllegalArgumentException.
+    """
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     results = [
         part(
-            asked.api,
+            request.api,
             "ReplicaElectionResult",
             topic=topic.topic,
             partition_result=[
-                part(asked.api, "ReplicaElectionResult.PartitionResult", partition_id=number, error_code=error)
+                part(request.api, "ReplicaElectionResult.PartitionResult", partition_id=number, error_code=error)
                 for number in topic.partitions
             ],
         )
-        for topic in asked.body.topic_partitions or ()
+        for topic in request.body.topic_partitions or ()
     ]
-    return response(asked.api, error_code=error, replica_election_results=results)
+    return response(request.api, error_code=error, replica_election_results=results)
 
 
-def elect_leaders_answer(asked: Asked, answer: m.ElectLeadersResponse) -> Any:
+def elect_leaders_answer(request: Asked, answer: m.ElectLeadersResponse) -> Any:
     results = topics_answered(
-        asked.api,
+        request.api,
         "ReplicaElectionResult.PartitionResult",
         answer.partitions,
         lambda one: {
@@ -60,7 +65,7 @@ def elect_leaders_answer(asked: Asked, answer: m.ElectLeadersResponse) -> Any:
         topic="topic",
         inside="partition_result",
     )
-    return response(asked.api, error_code=answer.error, replica_election_results=results)
+    return response(request.api, error_code=answer.error, replica_election_results=results)
 
 
 def alter_partition_reassignments(body: Any) -> m.AlterPartitionReassignmentsRequest:
@@ -77,9 +82,9 @@ def alter_partition_reassignments(body: Any) -> m.AlterPartitionReassignmentsReq
     )
 
 
-def alter_partition_reassignments_answer(asked: Asked, answer: m.AlterPartitionReassignmentsResponse) -> Any:
+def alter_partition_reassignments_answer(request: Asked, answer: m.AlterPartitionReassignmentsResponse) -> Any:
     responses = topics_answered(
-        asked.api,
+        request.api,
         "ReassignableTopicResponse.ReassignablePartitionResponse",
         answer.partitions,
         lambda one: {
@@ -88,7 +93,7 @@ def alter_partition_reassignments_answer(asked: Asked, answer: m.AlterPartitionR
             "error_message": one.message or None,
         },
     )
-    return response(asked.api, error_code=answer.error, error_message=None, responses=responses)
+    return response(request.api, error_code=answer.error, error_message=None, responses=responses)
 
 
 def list_partition_reassignments(body: Any) -> m.ListPartitionReassignmentsRequest:
@@ -99,9 +104,9 @@ def list_partition_reassignments(body: Any) -> m.ListPartitionReassignmentsReque
     )
 
 
-def list_partition_reassignments_answer(asked: Asked, answer: m.ListPartitionReassignmentsResponse) -> Any:
+def list_partition_reassignments_answer(request: Asked, answer: m.ListPartitionReassignmentsResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "OngoingTopicReassignment.OngoingPartitionReassignment",
         answer.partitions,
         lambda one: {
@@ -111,7 +116,7 @@ def list_partition_reassignments_answer(asked: Asked, answer: m.ListPartitionRea
             "removing_replicas": one.removing,
         },
     )
-    return response(asked.api, error_code=answer.error, error_message=None, topics=topics)
+    return response(request.api, error_code=answer.error, error_message=None, topics=topics)
 
 
 def describe_log_dirs(body: Any) -> m.DescribeLogDirsRequest:
@@ -122,20 +127,20 @@ def describe_log_dirs(body: Any) -> m.DescribeLogDirsRequest:
     )
 
 
-def describe_log_dirs_answer(asked: Asked, answer: m.DescribeLogDirsResponse) -> Any:
-    """A topic that has a log there is named, also where none of its partitions was asked for."""
+def describe_log_dirs_answer(request: Asked, answer: m.DescribeLogDirsResponse) -> Any:
+    """Includes topics with a log in the directory of which the request names no partition."""
     path = "DescribeLogDirsResult"
     results = []
     for directory in answer.directories:
         logs = dict(by_topic(directory.logs))
         topics = [
             part(
-                asked.api,
+                request.api,
                 f"{path}.DescribeLogDirsTopic",
                 name=topic,
                 partitions=[
                     part(
-                        asked.api,
+                        request.api,
                         f"{path}.DescribeLogDirsTopic.DescribeLogDirsPartition",
                         partition_index=one.partition,
                         partition_size=one.size_bytes,
@@ -147,8 +152,8 @@ def describe_log_dirs_answer(asked: Asked, answer: m.DescribeLogDirsResponse) ->
             )
             for topic in directory.topics
         ]
-        results.append(part(asked.api, path, error_code=directory.error, log_dir=directory.path, topics=topics))
-    return response(asked.api, results=results)
+        results.append(part(request.api, path, error_code=directory.error, log_dir=directory.path, topics=topics))
+    return response(request.api, results=results)
 
 
 def alter_replica_log_dirs(body: Any) -> m.AlterReplicaLogDirsRequest:
@@ -162,15 +167,15 @@ def alter_replica_log_dirs(body: Any) -> m.AlterReplicaLogDirsRequest:
     )
 
 
-def alter_replica_log_dirs_answer(asked: Asked, answer: m.AlterReplicaLogDirsResponse) -> Any:
+def alter_replica_log_dirs_answer(request: Asked, answer: m.AlterReplicaLogDirsResponse) -> Any:
     results = topics_answered(
-        asked.api,
+        request.api,
         "AlterReplicaLogDirTopicResult.AlterReplicaLogDirPartitionResult",
         answer.partitions,
         lambda one: {"partition_index": one.partition, "error_code": one.error},
         topic="topic_name",
     )
-    return response(asked.api, results=results)
+    return response(request.api, results=results)
 
 
 def describe_producers(body: Any) -> m.DescribeProducersRequest:
@@ -179,11 +184,11 @@ def describe_producers(body: Any) -> m.DescribeProducersRequest:
     )
 
 
-def describe_producers_answer(asked: Asked, answer: m.DescribeProducersResponse) -> Any:
-    """There are no transactions: none has a coordinator, or a first offset."""
+def describe_producers_answer(request: Asked, answer: m.DescribeProducersResponse) -> Any:
+    """Transactions are not emulated: no producer has a coordinator or a first offset."""
     path = "TopicResponse.PartitionResponse"
     topics = topics_answered(
-        asked.api,
+        request.api,
         path,
         answer.partitions,
         lambda one: {
@@ -192,7 +197,7 @@ def describe_producers_answer(asked: Asked, answer: m.DescribeProducersResponse)
             "error_message": None,
             "active_producers": [
                 part(
-                    asked.api,
+                    request.api,
                     f"{path}.ProducerState",
                     producer_id=each.producer_id,
                     producer_epoch=each.producer_epoch,
@@ -205,18 +210,18 @@ def describe_producers_answer(asked: Asked, answer: m.DescribeProducersResponse)
             ],
         },
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
-def describe_cluster_answer(asked: Asked, answer: m.DescribeClusterResponse, place: Place) -> Any:
-    """Brokers are where they are for clients of this AZ."""
+def describe_cluster_answer(request: Asked, answer: m.DescribeClusterResponse, place: Place) -> Any:
+    """Brokers have the addresses advertised to clients of this AZ."""
     brokers = [
-        part(asked.api, "DescribeClusterBroker", broker_id=one.broker, host=host, port=port, rack=one.rack or None)
+        part(request.api, "DescribeClusterBroker", broker_id=one.broker, host=host, port=port, rack=one.rack or None)
         for one, (host, port) in place.found(answer.brokers)
     ]
-    wanted = asked.body.include_cluster_authorized_operations
+    wanted = request.body.include_cluster_authorized_operations
     return response(
-        asked.api,
+        request.api,
         error_code=0,
         error_message=None,
         cluster_id=place.cluster,

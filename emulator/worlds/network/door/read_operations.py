@@ -1,9 +1,9 @@
-"""What one connection of a Kafka client reads: one operation for each partition, as long as it reads on.
+"""Read operations of one Kafka client connection, one per contiguous read of a partition.
 
-A client reads on where its next fetch begins right behind the last record that it was given. A fetch that begins
-elsewhere (a seek, a reset, an answer that it threw away) ends the operation and begins another. An answer
-OFFSET_OUT_OF_RANGE leaves the position, as a consumer of the emulator does. What a client reads from the next leader is
-another connection's: nothing in Kafka's protocol says that both are one consumer.
+A read is contiguous while the next fetch begins right behind the last record of the last response. A fetch that begins
+elsewhere (a seek, a reset, a discarded response) ends the operation and begins another. OFFSET_OUT_OF_RANGE leaves the
+position, as a consumer of the emulator does. Reads from the next leader belong to another connection: Kafka's protocol
+does not identify both as one consumer.
 """
 
 from typing import Any, Final
@@ -19,12 +19,12 @@ from protocol.outbox import Outbox
 from protocol.records.format import iter_headers
 
 READ_MAX: Final = 10_000
-"""Partitions of one connection that are remembered; the one that was begun first makes room."""
+"""Maximum partitions that a connection remembers; a new one replaces the oldest."""
 OUT_OF_RANGE: Final = "OffsetOutOfRangeException"
 
 
 class _Reading(msgspec.Struct):
-    """`offset`: the next that it is given if it reads on."""
+    """A pending read. `offset`: the next offset of a contiguous read."""
 
     operation: Operation
     offset: Offset
@@ -32,7 +32,7 @@ class _Reading(msgspec.Struct):
 
 
 class ReadOperations:
-    """Of one connection to `broker`."""
+    """Read operations of one connection to `broker`."""
 
     def __init__(self, operations: OperationLog, broker: BrokerId) -> None:
         self._operations = operations
@@ -40,24 +40,24 @@ class ReadOperations:
         self._readings: dict[TopicPartition, _Reading] = {}
 
     def answered(self, out: Outbox, client_id: str, request: FetchRequest, answer: FetchResponse) -> None:
-        """An answer has left."""
-        asked = {(one.topic, one.partition): one.fetch_offset for one in request.partitions}
+        """Record a fetch response that has left."""
+        fetch_offsets = {(one.topic, one.partition): one.fetch_offset for one in request.partitions}
         for one in answer.partitions:
             key: TopicPartition = (one.topic, one.partition)
             if one.error == ErrorCode.NONE and one.records:
-                self._read(out, self._reading(out, client_id, key, asked[key]), one)
+                self._read(out, self._reading(out, client_id, key, fetch_offsets[key]), one)
             elif one.error == ErrorCode.OFFSET_OUT_OF_RANGE:
-                reading = self._reading(out, client_id, key, asked[key])
+                reading = self._reading(out, client_id, key, fetch_offsets[key])
                 reading.operation.position_left(out, reading.offset, OUT_OF_RANGE, stopped=False)
                 self._end(out, key)
 
     def ended(self, out: Outbox) -> None:
-        """The connection is over."""
+        """End all operations: the connection has ended."""
         for key in list(self._readings):
             self._end(out, key)
 
     def _reading(self, out: Outbox, client_id: str, key: TopicPartition, offset: Offset) -> _Reading:
-        """The one that goes on at `offset`, or a new one."""
+        """The pending read that continues at `offset`, or a new one."""
         reading = self._readings.get(key)
         if reading is not None and reading.offset == offset:
             return reading

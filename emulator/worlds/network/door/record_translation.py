@@ -1,5 +1,7 @@
-"""Kafka's requests about records, as the machine's messages, and the answers back: Produce, Fetch, ListOffsets,
-OffsetForLeaderEpoch, InitProducerId. Batches pass through as bytes."""
+"""Translation of requests about records; batches pass through as bytes.
+
+Produce, Fetch, ListOffsets, OffsetForLeaderEpoch, InitProducerId.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
@@ -37,12 +39,15 @@ from protocol.messages.replication_messages import (
 from protocol.records.format import BATCH_MAGIC
 
 FETCH_BYTES_MAX: Final = 24 * 1024 * 1024
-"""Of one answer, whatever is asked for: it has to fit into what may wait for a slow reader."""
+"""Maximum bytes of one response; a connection's send buffer holds it for a slow client."""
 NO_SESSION: Final = 0
 
 
 def by_topic(partitions: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Kafka's answers have a list of partitions for each topic; ours are one list, in the order of the request."""
+    """(topic, its partitions), in the order of the request.
+
+    Kafka's responses have a list of partitions for each topic; our messages have one list.
+    """
     for topic, those in groupby(partitions, key=lambda one: one.topic):
         yield topic, list(those)
 
@@ -56,8 +61,11 @@ def topics_answered(
     topic: str = "name",
     inside: str = "partitions",
 ) -> list[Any]:
-    """The topics of an answer. `path`: of a partition in it, by Kafka's schema, "TOPIC.PARTITION"; `fields`: of one;
-    `topic`, `inside`: what a topic's own fields are called."""
+    """Topics of a response.
+
+    `path`: a partition's struct in Kafka's schema, "TOPIC.PARTITION". `fields`: a partition's values. `topic`,
+    `inside`: names of the topic's fields for its name and its partitions.
+    """
     return [
         part(api, path.rpartition(".")[0], **{topic: name, inside: [part(api, path, **fields(one)) for one in those]})
         for name, those in by_topic(partitions)
@@ -67,33 +75,38 @@ def topics_answered(
 # --- Produce ---
 
 
-def produce(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
-    """With acks=0 the machine is asked as with acks=1: so the door knows what became of it, though nobody is told."""
-    return ProduceRequest(asked.body.acks or 1, max(0, asked.body.timeout_ms), _partitions_of(asked, spoken))
+def produce(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+    """The machine's produce request; acks=0 becomes acks=1.
+
+    So the listener learns the outcome, which it does not send to the client.
+    """
+    return ProduceRequest(request.body.acks or 1, max(0, request.body.timeout_ms), _partitions_of(request, spoken))
 
 
-def produce_unlet(asked: Asked, spoken: dict[int, Range]) -> ProduceRequest:
-    """A produce that the door refuses, as its client's operations are told."""
-    return ProduceRequest(1, 0, _partitions_of(asked, spoken))
+def produce_unlet(request: Asked, spoken: dict[int, Range]) -> ProduceRequest:
+    """A refused produce, for the client's operations."""
+    return ProduceRequest(1, 0, _partitions_of(request, spoken))
 
 
-def _partitions_of(asked: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
+def _partitions_of(request: Asked, spoken: dict[int, Range]) -> list[ProducePartition]:
     """The partitions of a produce, their records validated. Raises ProtocolError."""
-    topics = asked.body.topic_data
+    topics = request.body.topic_data
     of = [(topic.name, one.index, one.records or b"") for topic in topics for one in topic.partition_data]
     allowance = Allowance(sum(len(records) for _, _, records in of))
-    newest = spoken[asked.api].most
+    newest = spoken[request.api].most
     partitions = []
     for topic, index, records in of:
-        fault, unread = validate(records, asked.version, newest, allowance)
+        fault, unread = validate(records, request.version, newest, allowance)
         partitions.append(ProducePartition(topic, index, b"" if unread else records, fault))
     return partitions
 
 
-def produce_refused(asked: Asked, magic: int) -> ErrorCode:
-    """What the door itself does not let in: records of another format than the broker's log has (Kafka converts them),
-    and those of transactions."""
-    body = asked.body
+def produce_refused(request: Asked, magic: int) -> ErrorCode:
+    """The error with which the listener itself refuses a produce; NONE: it accepts it.
+
+    It refuses records of another format than the broker's log has (Kafka converts them), and those of transactions.
+    """
+    body = request.body
     if body.acks not in (-1, 0, 1):
         return ErrorCode.INVALID_REQUIRED_ACKS
     if body.transactional_id:
@@ -101,16 +114,16 @@ def produce_refused(asked: Asked, magic: int) -> ErrorCode:
     for topic in body.topic_data:
         for one in topic.partition_data:
             has = magic_of(one.records or b"")
-            if has not in (None, magic) and (has == BATCH_MAGIC or asked.version < FIRST_WITH_BATCHES):
+            if has not in (None, magic) and (has == BATCH_MAGIC or request.version < FIRST_WITH_BATCHES):
                 return ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
             if has == BATCH_MAGIC and is_transactional(one.records):
                 return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE
 
 
-def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
+def produce_answer(request: Asked, answer: ProduceResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "TopicProduceResponse.PartitionProduceResponse",
         answer.partitions,
         lambda one: {
@@ -121,19 +134,19 @@ def produce_answer(asked: Asked, answer: ProduceResponse) -> Any:
         },
         inside="partition_responses",
     )
-    return response(asked.api, responses=topics)
+    return response(request.api, responses=topics)
 
 
-def produce_error(asked: Asked, error: ErrorCode) -> Any:
-    """The same for every partition."""
+def produce_error(request: Asked, error: ErrorCode) -> Any:
+    """A response with the same error for every partition."""
     topics = [
         part(
-            asked.api,
+            request.api,
             "TopicProduceResponse",
             name=topic.name,
             partition_responses=[
                 part(
-                    asked.api,
+                    request.api,
                     "TopicProduceResponse.PartitionProduceResponse",
                     index=one.index,
                     error_code=error,
@@ -142,17 +155,20 @@ def produce_error(asked: Asked, error: ErrorCode) -> Any:
                 for one in topic.partition_data
             ],
         )
-        for topic in asked.body.topic_data
+        for topic in request.body.topic_data
     ]
-    return response(asked.api, responses=topics)
+    return response(request.api, responses=topics)
 
 
 # --- Fetch ---
 
 
 def fetch(body: Any, version: int) -> FetchRequest:
-    """Whoever asks is a consumer: a follower comes with this run's token, not here. Fetch sessions (KIP-227) are not
-    kept: who asks for one is answered with session 0, as a broker whose cache is full does."""
+    """A consumer's fetch: followers authenticate with this run's token and use another port.
+
+    The listener keeps no fetch sessions (KIP-227). It answers a request for one with session 0, as a broker whose cache
+    is full does.
+    """
     partitions = [
         FetchPartition(
             topic.topic,
@@ -169,8 +185,8 @@ def fetch(body: Any, version: int) -> FetchRequest:
     return FetchRequest(CONSUMER_REPLICA_ID, max(0, body.max_wait_ms), max(0, body.min_bytes), at_most, partitions)
 
 
-def fetch_answer(asked: Asked, answer: FetchResponse) -> Any:
-    api, topic_of, partition_of = asked.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
+def fetch_answer(request: Asked, answer: FetchResponse) -> Any:
+    api, topic_of, partition_of = request.api, "FetchableTopicResponse", "FetchableTopicResponse.PartitionData"
     topics = []
     for topic, those in by_topic(answer.partitions):
         partitions = []
@@ -194,15 +210,15 @@ def fetch_answer(asked: Asked, answer: FetchResponse) -> Any:
     return response(api, responses=topics, session_id=NO_SESSION)
 
 
-def fetch_error(asked: Asked, error: ErrorCode) -> Any:
-    return response(asked.api, error_code=error, session_id=NO_SESSION, responses=[])
+def fetch_error(request: Asked, error: ErrorCode) -> Any:
+    return response(request.api, error_code=error, session_id=NO_SESSION, responses=[])
 
 
 # --- offsets and epochs ---
 
 
 def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
-    """Version 0, of 0.10.0 and before, asks where segments begin."""
+    """Version 0, of 0.10.0 and before, requests the base offsets of segments."""
     return ListOffsetsRequest(
         CONSUMER_REPLICA_ID,
         [
@@ -219,9 +235,9 @@ def list_offsets(body: Any, version: int) -> ListOffsetsRequest:
     )
 
 
-def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
+def list_offsets_answer(request: Asked, answer: ListOffsetsResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "ListOffsetsTopicResponse.ListOffsetsPartitionResponse",
         answer.partitions,
         lambda one: {
@@ -233,7 +249,7 @@ def list_offsets_answer(asked: Asked, answer: ListOffsetsResponse) -> Any:
             "leader_epoch": one.leader_epoch,
         },
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
 def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
@@ -249,9 +265,9 @@ def leader_epochs(body: Any) -> OffsetForLeaderEpochRequest:
     )
 
 
-def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
+def leader_epochs_answer(request: Asked, answer: OffsetForLeaderEpochResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "OffsetForLeaderTopicResult.EpochEndOffset",
         answer.partitions,
         lambda one: {
@@ -262,7 +278,7 @@ def leader_epochs_answer(asked: Asked, answer: OffsetForLeaderEpochResponse) -> 
         },
         topic="topic",
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
 # --- producer ids ---
@@ -272,13 +288,13 @@ def init_producer_id(body: Any) -> InitProducerIdRequest:
     return InitProducerIdRequest()
 
 
-def init_producer_id_answer(asked: Asked, answer: InitProducerIdResponse) -> Any:
+def init_producer_id_answer(request: Asked, answer: InitProducerIdResponse) -> Any:
     return response(
-        asked.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
+        request.api, error_code=answer.error, producer_id=answer.producer_id, producer_epoch=answer.producer_epoch
     )
 
 
-def transactions_refused(asked: Asked) -> Any:
-    """InitProducerId of a transactional producer."""
+def transactions_refused(request: Asked) -> Any:
+    """Response to InitProducerId of a transactional producer."""
     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return response(apis.INIT_PRODUCER_ID, error_code=error, producer_id=-1, producer_epoch=-1)

@@ -1,4 +1,4 @@
-"""Validation of the records that a client produces: Kafka's LogValidator, before the machine appends them.
+"""Validation of produced records (Kafka's LogValidator), before the machine appends them.
 
 ProduceRequest.validateRecords refuses a partition by the request's version: more than one batch, none, a wrong magic.
 LogValidator and DefaultRecordBatch then read each record of the batch, unpacked. The machine checks size and checksum
@@ -29,21 +29,28 @@ RECORDS_MAX: Final = 400_000
 UNPACKED_BYTES_PER_MIB: Final = 12 * MIB
 UNPACKED_BYTES_MAX: Final = 64 * MIB
 MESSAGES_MAX: Final = 10_000
-"""Of formats 0 and 1, in one request: each is an entry of the log by itself. librdkafka's default batch has as many."""
+"""Maximum messages of formats 0 and 1 in one request: each is a log entry by itself.
+
+librdkafka's default batch has as many.
+"""
 WRAPPERS_ARE_UNPACKED: Final = 4
-"""How many times, by the machine that appends them: they may unpack to so much less."""
+"""Times the broker unpacks a wrapper; divides the bytes that wrappers may unpack to."""
 REWRITTEN_BYTES_MAX: Final = MIB // 4
-"""Of wrappers whose inner offsets do not count from 0, in one request: the leader packs them anew, as Kafka does. The
-clients of that time count from 0."""
+"""Maximum bytes in wrappers whose inner offsets do not count from 0, in one request.
+
+The leader repacks these wrappers, as Kafka does. The clients of that time count from 0.
+"""
 WRAPPER_COSTS: Final = 12
-"""A wrapper costs as much as so many messages, beside what is in it. A client of that time sends one a partition."""
+"""Cost of a wrapper itself, in messages. A client of that time sends one per partition."""
 REWRITTEN_COSTS: Final = 4
-"""Messages that are packed anew cost as much as so many others."""
+"""Cost of a repacked message, in messages."""
 FIRST_WITH_BATCHES: Final = 3
 """Version of PRODUCE from which on a partition has exactly one batch, of magic 2."""
 FIRST_WITH_ZSTD: Final = 7
-"""Version of PRODUCE; brokers that speak it know the codec, and refuse a partition where older ones end the connection
-(2.1)."""
+"""First version of PRODUCE with zstd (2.1).
+
+Brokers with this version refuse a partition where older ones close the connection.
+"""
 
 _LENGTH_COVERS_FROM: Final = 12
 _MAGIC_AT: Final = 16
@@ -55,17 +62,21 @@ _LOG_APPEND_TIME: Final = 0x08
 _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _ATTRIBUTES_AT: Final = 22
-"""Their lower byte."""
+"""Position of the lower byte of the attributes."""
 _NULL: Final = 1
-"""The length -1, zigzag. Kafka takes every negative length for null; no client writes another, and none may read it."""
+"""The length -1, zigzag.
+
+Kafka takes every negative length for null. No client writes another, and consumers may fail on one.
+"""
 _fields = struct.Struct(">q13xhi16xqhii").unpack_from
-"""base offset, attributes, last offset delta, producer id, its epoch, base sequence, record count."""
+"""Base offset, attributes, last offset delta, producer id, its epoch, base sequence, record
+count."""
 _offset_and_size = struct.Struct(">qi").unpack_from
 _NEWEST_MAGIC: Final = bytes((batch.MAGIC,))
 
 
 class Verdict(NamedTuple):
-    """`fault` NONE: sound. `unread`: Kafka refuses it before it looks at size and checksum."""
+    """`fault` NONE: valid. `unread`: Kafka refuses it before it checks size and checksum."""
 
     fault: ErrorCode
     unread: bool = False
@@ -75,7 +86,7 @@ SOUND: Final = Verdict(ErrorCode.NONE)
 
 
 class Allowance:
-    """What the records of one request of `size_bytes` may still cost."""
+    """Remaining budget for the records of one request of `size_bytes`."""
 
     __slots__ = ("messages", "records", "rewritten_bytes", "unpacked_bytes")
 
@@ -92,12 +103,14 @@ class _Invalid(Exception):
 
 
 class _Corrupt(Exception):
-    """What follows cannot be an entry: CorruptRecordException of ByteBufferLogInputStream."""
+    """Malformed entry header: CorruptRecordException of ByteBufferLogInputStream."""
 
 
 def validate(records: bytes, version: int, newest: int, allowance: Allowance) -> Verdict:
-    """One partition's records in a Produce of `version`, at a broker that speaks up to `newest`. Raises ProtocolError
-    where Kafka ends the connection."""
+    """Validate one partition's records in a Produce of `version`.
+
+    `newest`: the broker's newest version of Produce. Raises ProtocolError where Kafka closes the connection.
+    """
     if version < FIRST_WITH_BATCHES:
         return _messages(records, allowance)
     try:
@@ -138,7 +151,7 @@ def _entry_bytes(records: bytes, position: int) -> int:
 
 
 def magic_of(records: bytes) -> int | None:
-    """Of the first entry; None: it is too short to have one."""
+    """Magic of the first entry; None: the records are too short for one."""
     return records[_MAGIC_AT] if len(records) > _MAGIC_AT else None
 
 
@@ -153,7 +166,7 @@ def is_transactional(records: bytes) -> bool:
 def _batch(records: bytes, newest: int, allowance: Allowance) -> Verdict:
     start, end = batch.HEADER_BYTES, _entry_bytes(records, 0)
     if end < start:
-        return SOUND  # the machine says what is wrong with it
+        return SOUND  # the machine reports the error
     base_offset, attributes, last_delta, producer_id, _epoch, base_sequence, count = _fields(records)
     codec = attributes & _CODEC_MASK
     if codec >= len(CODECS) or (codec == _ZSTD and newest < FIRST_WITH_ZSTD):
@@ -187,8 +200,10 @@ def _batch(records: bytes, newest: int, allowance: Allowance) -> Verdict:
 
 
 def _walk(data: bytes, at: int, end: int, count: int) -> None:
-    """`count` records fill `data` from `at` to `end`. Raises _Invalid, IndexError. Written out, because it runs for
-    each record of each batch: numbers of one or two bytes are read without a call."""
+    """Check that `count` records fill `data` from `at` to `end`. Raises _Invalid, IndexError.
+
+    Numbers of one or two bytes are read inline, without a call, because this runs for each record of each batch.
+    """
     for _ in range(count):
         size = data[at]
         if size < 0x80:
@@ -268,7 +283,7 @@ def _headers(data: bytes, at: int, stop: int) -> int:
 
 
 def _number(data: bytes, at: int, bits: int = 32) -> tuple[int, int]:
-    """(The number at `at` as it lies there, zigzag; the position behind it.)"""
+    """(The number at `at`, still in zigzag; the position behind it)"""
     try:
         value, after = decode_varint(data, at, bits)
     except ValueError:
@@ -280,7 +295,7 @@ def _number(data: bytes, at: int, bits: int = 32) -> tuple[int, int]:
 
 
 def _messages(records: bytes, allowance: Allowance) -> Verdict:
-    """Bounds alone: the machine checks messages one by one, wrappers with what is in them."""
+    """Check bounds only: the machine checks each message, and the contents of wrappers."""
     position = 0
     try:
         while size_bytes := _entry_bytes(records, position):
@@ -307,7 +322,7 @@ def _messages(records: bytes, allowance: Allowance) -> Verdict:
 
 
 def _count(unpacked: bytes, most: int) -> tuple[int, bool]:
-    """(Messages in a wrapper, counted up to one more than `most`; whether their offsets are 0, 1, 2 and so on)."""
+    """(Messages in a wrapper, at most `most` + 1; whether their offsets are 0, 1, 2 and so on)."""
     count = position = 0
     from_zero, end = True, len(unpacked)
     while count <= most and end - position >= _LENGTH_COVERS_FROM:

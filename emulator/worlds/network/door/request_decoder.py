@@ -1,9 +1,10 @@
-"""Decoder of Kafka's requests, made from Kafka's message schemas: linear in a frame's size, each count bounded.
+"""Decoder of Kafka's requests, built from Kafka's message schemas.
 
-A schema is a dictionary as Kafka's JSON files are. Of one version of a request a reader is made once: a tree of
-functions that move a `Cursor` over the frame. A reader compares each length and count with the bytes that are left
-before it believes it. All lists and tagged fields of a frame together have at most `ENTRIES_MAX` entries, because the
-work of a request grows with its entries: two bytes of a frame suffice for one.
+Its work is linear in a frame's size, and each count is bounded. A schema is a dictionary as Kafka's JSON files are.
+Each version of a request has one reader, built once: a tree of functions that move a `Cursor` over the frame. A reader
+compares each length and count with the bytes that are left before it uses it. All lists and tagged fields of a frame
+together have at most `ENTRIES_MAX` entries, because the work of a request grows with its entries: two bytes of a frame
+suffice for one.
 """
 
 import re
@@ -31,7 +32,7 @@ Schema = dict[str, Any]
 
 
 class Cursor:
-    """A position in a frame, and how many entries its lists may still have."""
+    """A position in a frame, and the remaining entries that its lists may have."""
 
     __slots__ = ("data", "end", "entries_left", "position")
 
@@ -90,8 +91,10 @@ Reader = Callable[[Cursor], Any]
 
 
 def request_reader(schema: Schema, version: int) -> Reader:
-    """Reader of a request's body. What it returns has all of the schema's fields, named as `topic_data`; those of
-    other versions have their defaults. It raises ProtocolError at what is no such request."""
+    """Reader of a request's body. It raises ProtocolError if the bytes are no such request.
+
+    The body has all of the schema's fields, named as `topic_data`; fields of other versions have their defaults.
+    """
     common = {one["name"]: one["fields"] for one in schema.get("commonStructs", ())}
     flexible = _within(schema.get("flexibleVersions"), version)
     return _Readers(version, flexible, common).structure(schema["name"], schema["fields"])[0]
@@ -111,7 +114,7 @@ def read_client_id(cursor: Cursor, *, flexible: bool) -> str:
 
 
 class _Readers:
-    """Makes the readers of one version of a request. Each comes with the fewest bytes that it reads."""
+    """Builder of one version's readers; returns each with its minimum number of bytes."""
 
     def __init__(self, version: int, flexible: bool, common: dict[str, list[Schema]]) -> None:
         self._version = version
@@ -129,7 +132,7 @@ class _Readers:
                 *((_name(one), Any) for one in plain),
                 *((_name(one), Any, _default(one)) for one in others),
             ],
-            gc=False,  # data without cycles: a large request would be looked through again and again
+            gc=False,  # no cycles; the garbage collector would traverse a large request repeatedly
         )
         parts, least = self._parts(plain)
         if self._flexible:
@@ -250,7 +253,7 @@ def _list_reader(entry: Reader, least_bytes: int, count_of: Callable[[Cursor], i
 
 
 def _nullable_reader(reader: Reader) -> Reader:
-    """Of a structure that may be null: a byte says whether it is."""
+    """Reader of a nullable structure: a byte marks null."""
     is_there = struct.Struct(">b")
     return lambda cursor: None if cursor.fixed(is_there)[0] < 0 else reader(cursor)
 
@@ -292,7 +295,7 @@ def _require_nullable(cursor: Cursor, nullable: bool) -> None:
 
 
 def _within(versions: str | None, version: int) -> bool:
-    """Kafka spells them `3`, `0-4`, `2+` and `none`."""
+    """Whether `version` is in Kafka's notation of versions: `3`, `0-4`, `2+`, `none`."""
     if not versions or versions == "none":
         return False
     first, dash, last = versions.rstrip("+").partition("-")

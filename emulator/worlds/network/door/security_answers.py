@@ -1,9 +1,9 @@
-"""Answers about ACLs, quotas and SCRAM credentials of brokers that have none: no authorizer is configured
-(`authorizer.class.name` is empty, as by default), no client has a quota, no user a credential.
+"""Responses about ACLs, quotas and SCRAM credentials of brokers that have none.
 
-The machine has no part in them: these answers are Kafka's in its own cases (KafkaApis' handlers, AdminManager's
-describeClientQuotas and describeUserScramCredentials), the same at every broker and time. What would make one is
-refused with POLICY_VIOLATION, as other changes that the emulator does not know.
+No authorizer is configured (`authorizer.class.name` is empty, as by default), no client has a quota, no user a
+credential. The listener answers without the machine, as Kafka does in these cases (KafkaApis' handlers, AdminManager's
+describeClientQuotas and describeUserScramCredentials). The responses are the same at every broker and time. A request
+to set a quota or credential fails with POLICY_VIOLATION, as other changes that the emulator does not support.
 """
 
 from collections import Counter, defaultdict
@@ -15,52 +15,54 @@ from protocol.errors import ErrorCode
 
 NO_AUTHORIZER: Final = "No Authorizer is configured on the broker"
 FIRST_WITH_IPS: Final = 1
-"""Version of DESCRIBE_CLIENT_QUOTAS that a broker speaks which has quotas of IP addresses, too."""
+"""First version of DESCRIBE_CLIENT_QUOTAS of brokers with quotas of IP addresses."""
 QUOTAS: Final = ("producer_byte_rate", "consumer_byte_rate", "request_percentage", "controller_mutation_rate")
 QUOTAS_OF_IPS: Final = ("connection_creation_rate",)
 SCRAM_MECHANISMS: Final = {1: 4096, 2: 4096}
-"""{SCRAM-SHA-256, SCRAM-SHA-512: the fewest iterations}"""
+"""{SCRAM-SHA-256, SCRAM-SHA-512: minimum iterations}"""
 SCRAM_ITERATIONS_MAX: Final = 16384
 _DUPLICATES: Final = {"user": "user", "client-id": "client", "ip": "ip"}
-"""{type of an entity: as Kafka names it where it is there twice}"""
+"""{type of an entity: its name in Kafka's message about duplicates}"""
 
 
-def acls_described(asked: Asked) -> Any:
-    return response(asked.api, error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER, resources=[])
+def acls_described(request: Asked) -> Any:
+    return response(request.api, error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER, resources=[])
 
 
-def acls_created(asked: Asked) -> Any:
-    """None of them, each with the reason."""
+def acls_created(request: Asked) -> Any:
+    """Refusal of each creation."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}."}
-    return response(asked.api, results=[part(asked.api, "AclCreationResult", **refused) for _ in asked.body.creations])
+    return response(
+        request.api, results=[part(request.api, "AclCreationResult", **refused) for _ in request.body.creations]
+    )
 
 
-def acls_deleted(asked: Asked) -> Any:
-    """No filter finds any, each with the reason."""
+def acls_deleted(request: Asked) -> Any:
+    """Refusal of each filter."""
     refused = {"error_code": ErrorCode.SECURITY_DISABLED, "error_message": f"{NO_AUTHORIZER}.", "matching_acls": []}
-    results = [part(asked.api, "DeleteAclsFilterResult", **refused) for _ in asked.body.filters]
-    return response(asked.api, filter_results=results)
+    results = [part(request.api, "DeleteAclsFilterResult", **refused) for _ in request.body.filters]
+    return response(request.api, filter_results=results)
 
 
-def client_quotas_described(asked: Asked, spoken: dict[int, Range]) -> Any:
-    """There are none, unless what is asked makes no sense."""
+def client_quotas_described(request: Asked, spoken: dict[int, Range]) -> Any:
+    """An empty list, or Kafka's error for an invalid filter."""
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
-    error, message = _wrong([one.entity_type for one in asked.body.components], with_ips)
-    return response(asked.api, error_code=error, error_message=message, entries=None if error else [])
+    error, message = _wrong([one.entity_type for one in request.body.components], with_ips)
+    return response(request.api, error_code=error, error_message=message, entries=None if error else [])
 
 
-def client_quotas_altered(asked: Asked, spoken: dict[int, Range]) -> Any:
-    """ZkAdminManager.alterClientQuotas: what is removed was not there, what is set is refused."""
+def client_quotas_altered(request: Asked, spoken: dict[int, Range]) -> Any:
+    """ZkAdminManager.alterClientQuotas: removals succeed without effect, additions fail."""
     with_ips = spoken[DESCRIBE_CLIENT_QUOTAS].most >= FIRST_WITH_IPS
     entries = []
-    for one in asked.body.entries:
+    for one in request.body.entries:
         error, message = _unalterable([each.entity_type for each in one.entity], one.ops, with_ips)
         entity = [
-            part(asked.api, "EntryData.EntityData", entity_type=each.entity_type, entity_name=each.entity_name)
+            part(request.api, "EntryData.EntityData", entity_type=each.entity_type, entity_name=each.entity_name)
             for each in one.entity
         ]
-        entries.append(part(asked.api, "EntryData", error_code=error, error_message=message, entity=entity))
-    return response(asked.api, entries=entries)
+        entries.append(part(request.api, "EntryData", error_code=error, error_message=message, entity=entity))
+    return response(request.api, entries=entries)
 
 
 def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int, str | None]:
@@ -79,16 +81,16 @@ def _unalterable(types: list[str], ops: list[Any], with_ips: bool) -> tuple[int,
     return ErrorCode.NONE, None
 
 
-def scram_described(asked: Asked) -> Any:
+def scram_described(request: Asked) -> Any:
     """ZkAdminManager.describeUserScramCredentials: no user has any."""
-    times = Counter(one.name for one in asked.body.users or ())
+    times = Counter(one.name for one in request.body.users or ())
     results = [
-        part(asked.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
+        part(request.api, "DescribeUserScramCredentialsResult", user=name, error_code=error, error_message=why,
              credential_infos=[])
         for name in times
         for error, why in [_no_credential(name, times[name])]
     ]  # fmt: skip
-    return response(asked.api, error_code=ErrorCode.NONE, error_message=None, results=results)
+    return response(request.api, error_code=ErrorCode.NONE, error_message=None, results=results)
 
 
 def _no_credential(user: str, times: int) -> tuple[int, str]:
@@ -100,9 +102,9 @@ def _no_credential(user: str, times: int) -> tuple[int, str]:
     return ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
 
 
-def scram_altered(asked: Asked) -> Any:
-    """ZkAdminManager.alterUserScramCredentials: what is deleted is not there, what is set is refused."""
-    body = asked.body
+def scram_altered(request: Asked) -> Any:
+    """ZkAdminManager.alterUserScramCredentials: deletions and upsertions fail."""
+    body = request.body
     mechanisms: defaultdict[str, list[int]] = defaultdict(list)
     upserted: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     for one in (*body.upsertions, *body.deletions):
@@ -113,9 +115,9 @@ def scram_altered(asked: Asked) -> Any:
     for user, own in mechanisms.items():
         error, why = _unalterable_user(user, own, upserted[user])
         results.append(
-            part(asked.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
+            part(request.api, "AlterUserScramCredentialsResult", user=user, error_code=error, error_message=why)
         )
-    return response(asked.api, results=results)
+    return response(request.api, results=results)
 
 
 def _unalterable_user(user: str, mechanisms: list[int], upserted: list[tuple[int, int]]) -> tuple[int, str]:

@@ -1,5 +1,7 @@
-"""Kafka's requests about the cluster and its topics, and the answers back: ApiVersions, Metadata, CreateTopics,
-CreatePartitions, DeleteTopics, DeleteRecords, SaslHandshake."""
+"""Translation of requests about the cluster and its topics.
+
+ApiVersions, Metadata, CreateTopics, CreatePartitions, DeleteTopics, DeleteRecords, SaslHandshake.
+"""
 
 from typing import Any, Final
 from uuid import UUID
@@ -29,76 +31,85 @@ from protocol.messages.leadership_messages import MetadataRequest, MetadataRespo
 from protocol.records.offset_commits import OFFSETS_TOPIC
 
 FIRST_WITH_A_SAY: Final = 4
-"""Version of METADATA from which on a client says whether topics may be made."""
+"""First version of METADATA with `allow_auto_topic_creation`."""
 FIRST_WITH_TOPIC_IDS: Final = 6
-"""Version of DELETE_TOPICS."""
+"""First version of DELETE_TOPICS with topic ids."""
 NO_ID: Final = UUID(int=0)
-"""Of a topic without one, as all are here (in Kafka with inter.broker.protocol.version below 2.8)."""
+"""Id of a topic without one: all topics here, as with inter.broker.protocol.version < 2.8."""
 NO_NAME: Final = ""
 CONCERNS_EVERY_TOPIC: Final = (ErrorCode.NOT_CONTROLLER, ErrorCode.TOPIC_DELETION_DISABLED)
 FIRST_THAT_NAMES_ITSELF: Final = 3
-"""Version of APIVERSIONS of brokers that tell its versions to who asked in another."""
+"""First version of APIVERSIONS whose brokers list its versions beside UNSUPPORTED_VERSION."""
 
 
-def api_versions(asked: Asked, spoken: dict[int, Range]) -> bytes:
-    """Who asks in a version that is not spoken is told so in version 0, and from 2.4 on in which to ask (KIP-511)."""
-    error, version = ErrorCode.NONE, asked.version
-    if asked.body is None:
+def api_versions(request: Asked, spoken: dict[int, Range]) -> bytes:
+    """Encoded ApiVersions response.
+
+    A request in an unsupported version gets an error in version 0, from 2.4 on with the supported versions (KIP-511).
+    """
+    error, version = ErrorCode.NONE, request.version
+    if request.body is None:
         error, version = ErrorCode.UNSUPPORTED_VERSION, 0
-        this = spoken[asked.api]
-        spoken = {asked.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
+        this = spoken[request.api]
+        spoken = {request.api: this} if this.most >= FIRST_THAT_NAMES_ITSELF else {}
     keys = [
-        part(asked.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
+        part(request.api, "ApiVersion", api_key=key, min_version=range_.least, max_version=range_.most)
         for key, range_ in spoken.items()
     ]
-    return write_response(asked, response(asked.api, error_code=error, api_keys=keys), version=version)
+    return write_response(request, response(request.api, error_code=error, api_keys=keys), version=version)
 
 
-def sasl_refused(asked: Asked) -> Any:
-    """As a broker answers on a listener without SASL."""
-    return response(asked.api, error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=[])
+def sasl_refused(request: Asked) -> Any:
+    """The response of a broker on a listener without SASL."""
+    return response(request.api, error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=[])
 
 
 # --- Metadata ---
 
 
 def metadata(body: Any, version: int) -> MetadataRequest:
-    """Of all topics where none is named: up to version 0 an empty list means that, then no list at all. Up to version
-    3 nobody could say that topics are not to be made."""
+    """The machine's metadata request; an empty list of topics means all topics.
+
+    In Kafka an empty list means that in version 0, null does from version 1 on. Up to version 3 a client cannot prevent
+    the creation of topics.
+    """
     makes = version < FIRST_WITH_A_SAY or body.allow_auto_topic_creation
     return MetadataRequest([topic.name for topic in body.topics or ()], bool(makes))
 
 
-def metadata_answer(asked: Asked, answer: MetadataResponse, place: Place) -> Any:
-    """Brokers are where they are for clients of this AZ."""
-    alive = {one.broker for one in answer.brokers} if asked.version == 0 else None
-    topics = [] if asked.version >= 1 and asked.body.topics == [] else answer.partitions
+def metadata_answer(request: Asked, answer: MetadataResponse, place: Place) -> Any:
+    """Brokers have the addresses advertised to clients of this AZ."""
+    alive = {one.broker for one in answer.brokers} if request.version == 0 else None
+    topics = [] if request.version >= 1 and request.body.topics == [] else answer.partitions
     brokers = [
-        part(asked.api, "MetadataResponseBroker", node_id=one.broker, host=host, port=port, rack=one.rack or None)
+        part(request.api, "MetadataResponseBroker", node_id=one.broker, host=host, port=port, rack=one.rack or None)
         for one, (host, port) in place.found(answer.brokers)
     ]
     return response(
-        asked.api,
+        request.api,
         brokers=brokers,
         cluster_id=place.cluster,
         controller_id=answer.controller,
-        topics=[_topic(asked, topic, those, alive) for topic, those in by_topic(topics)],
+        topics=[_topic(request, topic, those, alive) for topic, those in by_topic(topics)],
     )
 
 
-def _topic(asked: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Any:
-    """An unknown topic has an entry without a partition, which carries the error. `alive`: of version 0, which lists no
-    replica on a dead broker, and answers 9 if one is missing (MetadataCache.getPartitionMetadata)."""
+def _topic(request: Asked, topic: str, partitions: list[PartitionMetadata], alive: set[BrokerId] | None) -> Any:
+    """A topic's entry; that of an unknown topic carries the error and has no partition.
+
+    `alive`: registered brokers, for version 0 only. It lists no replica on a dead broker, and answers 9 if one is
+    missing (MetadataCache.getPartitionMetadata).
+    """
     known = [one for one in partitions if one.partition >= 0]
     return part(
-        asked.api,
+        request.api,
         "MetadataResponseTopic",
         error_code=ErrorCode.NONE if known else partitions[0].error,
         name=topic,
         is_internal=topic == OFFSETS_TOPIC,
         partitions=[
             part(
-                asked.api,
+                request.api,
                 "MetadataResponseTopic.MetadataResponsePartition",
                 error_code=_with_missing_replicas(one, alive),
                 partition_index=one.partition,
@@ -146,10 +157,10 @@ def create_topics(body: Any) -> CreateTopicsRequest:
     )
 
 
-def create_topics_answer(asked: Asked, answer: CreateTopicsResponse) -> Any:
+def create_topics_answer(request: Asked, answer: CreateTopicsResponse) -> Any:
     topics = [
         part(
-            asked.api,
+            request.api,
             "CreatableTopicResult",
             name=one.topic,
             topic_id=NO_ID,
@@ -157,14 +168,14 @@ def create_topics_answer(asked: Asked, answer: CreateTopicsResponse) -> Any:
             error_message=one.message or None,
             num_partitions=one.partitions,
             replication_factor=one.replication_factor,
-            configs=[  # never null, which Java's client would not survive
-                part(asked.api, "CreatableTopicResult.CreatableTopicConfigs", **fields_of(setting))
+            configs=[  # never null, at which Java's client fails
+                part(request.api, "CreatableTopicResult.CreatableTopicConfigs", **fields_of(setting))
                 for setting in one.settings
             ],
         )
         for one in answer.topics
     ]
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)
 
 
 def create_partitions(body: Any) -> CreatePartitionsRequest:
@@ -184,10 +195,10 @@ def create_partitions(body: Any) -> CreatePartitionsRequest:
     )
 
 
-def create_partitions_answer(asked: Asked, answer: CreatePartitionsResponse) -> Any:
+def create_partitions_answer(request: Asked, answer: CreatePartitionsResponse) -> Any:
     results = [
         part(
-            asked.api,
+            request.api,
             "CreatePartitionsTopicResult",
             name=one.topic,
             error_code=one.error,
@@ -195,14 +206,17 @@ def create_partitions_answer(asked: Asked, answer: CreatePartitionsResponse) -> 
         )
         for one in answer.topics
     ]
-    return response(asked.api, results=results)
+    return response(request.api, results=results)
 
 
-def delete_topics(asked: Asked) -> DeleteTopicsRequest:
-    """Version 6 may name a topic by an id, which none has here: NO_NAME stands for each, so that what concerns every
-    topic (NOT_CONTROLLER) is answered for these, too."""
-    body = asked.body
-    if asked.version < FIRST_WITH_TOPIC_IDS:
+def delete_topics(request: Asked) -> DeleteTopicsRequest:
+    """The machine's request to delete topics.
+
+    Version 6 may name a topic by an id, which no topic has here. NO_NAME replaces each id, so that errors of all topics
+    (NOT_CONTROLLER) are answered for these, too.
+    """
+    body = request.body
+    if request.version < FIRST_WITH_TOPIC_IDS:
         names = list(body.topic_names)
     elif any(_has_both(one) for one in body.topics):
         names = []
@@ -211,14 +225,16 @@ def delete_topics(asked: Asked) -> DeleteTopicsRequest:
     return DeleteTopicsRequest(names, max(0, body.timeout_ms))
 
 
-def delete_topics_answer(asked: Asked, answer: DeleteTopicsResponse) -> Any:
-    if asked.version >= FIRST_WITH_TOPIC_IDS:
-        return _deleted_by_name_or_id(asked, answer)
+def delete_topics_answer(request: Asked, answer: DeleteTopicsResponse) -> Any:
+    if request.version >= FIRST_WITH_TOPIC_IDS:
+        return _deleted_by_name_or_id(request, answer)
     responses = [
-        part(asked.api, "DeletableTopicResult", name=one.topic, error_code=one.error, error_message=one.message or None)
+        part(
+            request.api, "DeletableTopicResult", name=one.topic, error_code=one.error, error_message=one.message or None
+        )
         for one in answer.topics
     ]
-    return response(asked.api, responses=responses)
+    return response(request.api, responses=responses)
 
 
 def _has_both(topic: Any) -> bool:
@@ -226,42 +242,42 @@ def _has_both(topic: Any) -> bool:
 
 
 def _id_of(topic: Any) -> UUID:
-    """Version 6 of the request has one always, zeros for none."""
+    """A topic's id in version 6; zeros for none."""
     return topic.topic_id or NO_ID
 
 
-def _deleted_by_name_or_id(asked: Asked, answer: DeleteTopicsResponse) -> Any:
-    """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has that id."""
-    topics = asked.body.topics
+def _deleted_by_name_or_id(request: Asked, answer: DeleteTopicsResponse) -> Any:
+    """KafkaApis.handleDeleteTopicsRequest, of a cluster in which no topic has an id."""
+    topics = request.body.topics
     if any(_has_both(one) for one in topics):
         both = "Topic name and topic ID can not both be specified."
-        told = [(one.name, _id_of(one), int(ErrorCode.INVALID_REQUEST), both) for one in topics]
+        results = [(one.name, _id_of(one), int(ErrorCode.INVALID_REQUEST), both) for one in topics]
     else:
-        told = []
+        results = []
         for one, result in zip(topics, answer.topics, strict=True):
             error = result.error
             if one.name is None and error not in CONCERNS_EVERY_TOPIC:
                 error = ErrorCode.UNKNOWN_TOPIC_ID if _id_of(one) != NO_ID else ErrorCode.INVALID_REQUEST
-            told.append((one.name, _id_of(one), error, result.message))
+            results.append((one.name, _id_of(one), error, result.message))
     responses = [
-        part(asked.api, "DeletableTopicResult", name=name, topic_id=id_, error_code=error, error_message=why or None)
-        for name, id_, error, why in told
+        part(request.api, "DeletableTopicResult", name=name, topic_id=id_, error_code=error, error_message=why or None)
+        for name, id_, error, why in results
     ]
-    return response(asked.api, responses=responses)
+    return response(request.api, responses=responses)
 
 
 def delete_records(body: Any) -> DeleteRecordsRequest:
-    asked = [
+    partitions = [
         DeleteRecordsPartition(topic.name, one.partition_index, within_62_bits(one.offset))
         for topic in body.topics
         for one in topic.partitions
     ]
-    return DeleteRecordsRequest(asked, max(0, body.timeout_ms))
+    return DeleteRecordsRequest(partitions, max(0, body.timeout_ms))
 
 
-def delete_records_answer(asked: Asked, answer: DeleteRecordsResponse) -> Any:
+def delete_records_answer(request: Asked, answer: DeleteRecordsResponse) -> Any:
     topics = topics_answered(
-        asked.api,
+        request.api,
         "DeleteRecordsTopicResult.DeleteRecordsPartitionResult",
         answer.partitions,
         lambda one: {
@@ -270,4 +286,4 @@ def delete_records_answer(asked: Asked, answer: DeleteRecordsResponse) -> Any:
             "error_code": one.error,
         },
     )
-    return response(asked.api, topics=topics)
+    return response(request.api, topics=topics)

@@ -1,19 +1,19 @@
-"""A bound on frames that have begun to come and have not ended, all connections of a kind together."""
+"""Bound on the bytes of incomplete frames, over all connections of a kind."""
 
 import trio
 
 
 class UnendedFrames:
-    """Beyond `most_bytes` the connection whose frame began first is let go: its scope is cancelled."""
+    """Beyond `most_bytes` it cancels the scope of the connection whose frame began first."""
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
         self._held: dict[int, tuple[int, trio.CancelScope]] = {}
-        """{connection: bytes of its frame so far}, in the order of their beginnings."""
+        """{connection: (bytes of its frame so far, its scope)}, in the order of the frames' starts."""
         self._bytes = 0
 
     def hold(self, connection: int, size_bytes: int, scope: trio.CancelScope) -> None:
-        """So much of an unended frame of `connection` is kept; 0: its frame has ended, or the connection."""
+        """Set the bytes held of a connection's incomplete frame; 0: the frame or connection ended."""
         before, _ = self._held.get(connection, (0, scope))
         self._bytes += size_bytes - before
         if not size_bytes:
