@@ -93,7 +93,9 @@ class Broker:
     waiting: list[tuple[SessionRequest, Done, bool]] = field(default_factory=list)
     """The last: it ends with its session, in every version."""
     missed: list[WatchFired] = field(default_factory=list)
-    """Watches that fired while the service was out of reach: they fire when it is back, in the same session."""
+    """Watches that fired while the service was out of reach.
+    They fire when it is back, in the same session.
+    """
     timers: dict[TimerKey, float] = field(default_factory=dict)
     connections: dict[int, int] = field(default_factory=dict)
     received: list[tuple[int, Message, int]] = field(default_factory=list)

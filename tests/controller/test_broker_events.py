@@ -59,7 +59,9 @@ def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, told
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
 def test_a_dead_leader_is_replaced_before_its_replica_leaves_the_isr(version: str) -> None:
-    """The election takes it out of the ISR already; the same epoch is sent again and will be ignored."""
+    """The election takes it out of the ISR already.
+    The same epoch is sent again and will be ignored.
+    """
     c = started(version)
     c.create_topic("t", (0, 1, 2))
     c.forget_requests()

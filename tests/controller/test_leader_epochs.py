@@ -187,7 +187,9 @@ def test_nothing_changes_when_a_new_controller_finds_everything_in_order(version
 def test_a_write_whose_answer_was_lost_is_recognized_up_to_1_0_and_costs_one_epoch_more_later(
     version: str, added: int
 ) -> None:
-    """ReplicationUtils compares what it finds with what it wrote; KafkaZkClient takes it for a conflict."""
+    """ReplicationUtils compares what it finds with what it wrote.
+    KafkaZkClient takes it for a conflict.
+    """
     c = cluster(version, 0, 1, 2)
     asked = c.service.request
     lost: list[SessionResponse] = []

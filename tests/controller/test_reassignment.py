@@ -151,7 +151,9 @@ def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) ->
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: str) -> None:
-    """moveReassignedPartitionLeaderIfRequired, oldAndNewReplicas; from 2.4 on the new replicas alone."""
+    """moveReassignedPartitionLeaderIfRequired, oldAndNewReplicas.
+    From 2.4 on the new replicas alone.
+    """
     c = Cluster(5, version)
     c.start(4, 0, 1, 2)
     c.create_topic("t", (0, 1, 2))
@@ -165,7 +167,9 @@ def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: s
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_told_again(version: str) -> None:
-    """onPartitionReassignment, areReplicasInIsr; all of the target become OnlineReplica, one by one."""
+    """onPartitionReassignment, areReplicasInIsr.
+    All of the target become OnlineReplica, one by one.
+    """
     c = Cluster(5, version)
     c.start(4, 0, 1, 2)
     c.create_topic("t", (0, 1, 2))
@@ -196,8 +200,10 @@ def test_another_order_waits_up_to_2_3_until_all_are_in_sync(version: str) -> No
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "2.3", "2.4", "2.6", "2.7", "2.8"])
 def test_added_replicas_are_told_at_once_that_they_are_new_from_2_7(version: str) -> None:
-    """updateLeaderEpochAndSendRequest, then NewReplica. The latter takes the epoch from ZooKeeper up to 1.0, later from
-    the controller's memory, which up to 2.3 does not have the one that was just written (KAFKA-9212)."""
+    """updateLeaderEpochAndSendRequest, then NewReplica.
+    The latter takes the epoch from ZooKeeper up to 1.0, later from the controller's memory, which up to 2.3 does not
+    have the one that was just written (KAFKA-9212).
+    """
     c = started(version)
     ask(c, 0, 2)
     told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]

@@ -111,7 +111,9 @@ def test_expiry_is_raised_where_the_procedure_waits() -> None:
 
 
 def test_what_ends_with_its_session_is_the_procedures_own_to_catch() -> None:
-    """Its runner is not told of a lost session: in the versions that ask so, all else goes on in the next."""
+    """Its runner is not told of a lost session.
+    In the versions that ask so, all else goes on in the next.
+    """
 
     def trying() -> Procedure[object]:
         try:

@@ -40,7 +40,9 @@ def test_a_partition_without_live_replicas_waits_for_one() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_controller_takes_over(version: str) -> None:
-    """Semantics 4.2: it was written, and the answer got lost. The controller asks again, and takes it for another's."""
+    """Semantics 4.2: it was written, and the answer got lost.
+    The controller asks again, and takes it for another's.
+    """
     c = started(version)
     c.service.put(
         state_path("t", 0), encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1), ControllerEpoch(1)))

@@ -32,7 +32,9 @@ NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "cl
 TOPIC_KEYS = frozenset({"topic", "partition", "partitions", "targets"})
 """The same for topics and partitions; `targets` holds both, (partition, replicas) each."""
 NEW_IDS = (917, 702, 83)
-"""Of up to three brokers: neither in this order nor in that of their digits. Below those of dedicated controllers."""
+"""Of up to three brokers: neither in this order nor in that of their digits.
+Below those of dedicated controllers.
+"""
 NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
 """Of more: no number of a partition is among them."""
 

@@ -14,8 +14,10 @@ CHOICES = tuple(Choice(*values) for values in product(ACKS, MIN_INSYNC, UNCLEAN)
 
 
 def loses_what_it_acknowledged(choice: Choice) -> bool:
-    """acks=1 does, where the leader is cut off; so does acks=0, whose writes count once they are sent. acks=all does if
-    one replica is all, and another may lead uncleanly."""
+    """acks=1 does, where the leader is cut off.
+    So does acks=0, whose writes count once they are sent. acks=all does if one replica is all, and another may lead
+    uncleanly.
+    """
     return choice.acks != "all" or (choice.min_insync == 1 and choice.unclean)
 
 

@@ -1,4 +1,6 @@
-"""The same seed gives the same bytes; what a run may last; what waits while a node is paused."""
+"""The same seed gives the same bytes; what a run may last.
+What waits while a node is paused.
+"""
 
 import msgspec
 import pytest

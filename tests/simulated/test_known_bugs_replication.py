@@ -154,8 +154,9 @@ def test_the_gate_brings_it_back_to_the_mended_version(monkeypatch: pytest.Monke
     ],
 )
 def test_what_brokers_say_to_each_other_decides(scenario: str, binary: str, protocol: str, shows: set[str]) -> None:
-    """A newer binary with an older inter.broker.protocol.version has these errors as well. 2.8 does not try a write
-    again that was refused (semantics 1.6)."""
+    """A newer binary with an older inter.broker.protocol.version has these errors as well.
+    2.8 does not try a write again that was refused (semantics 1.6).
+    """
     setting = f"inter.broker.protocol.version={protocol}"
     overrides = {"inter.broker.protocol.version": protocol}
     run = play_and_judge(resolve(find_scenario(scenario), binary, overrides), 1, run="1")

@@ -38,7 +38,9 @@ def values(cluster: Cluster, broker: str) -> list[str]:
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.6", "2.8"])
 def test_a_new_leader_cuts_nothing_not_even_beyond_its_high_watermark(version: str) -> None:
-    """Semantics 10, 1: c is on broker-1 without being committed there; it leads with c in its log."""
+    """Semantics 10, 1: c is on broker-1 without being committed there.
+    It leads with c in its log.
+    """
     cluster = played(
         "  - cut: {opened_by: 2, to: 0}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - pause: 0.3\n"
         "  - kill: 0\n  - wait: new leader\n  - heal\n  - pause: 12\n",
@@ -96,7 +98,9 @@ def test_a_silent_follower_that_lacks_nothing_stays_from_2_1(version: str, isr: 
 
 @pytest.mark.parametrize(("version", "answered"), [("2.6", False), ("2.8", True)])
 def test_an_isolated_leader_goes_on_until_its_first_isr_write_or_for_ever(version: str, answered: bool) -> None:
-    """Semantics 10, 8: with AlterIsr for ever; before, the write waits for the session service and holds the lock."""
+    """Semantics 10, 8: with AlterIsr for ever.
+    Before, the write waits for the session service and holds the lock.
+    """
     write = "  - produce: {broker: 0, values: [%s], acks: 1, socket_timeout_s: 2}\n"
     cluster = played(f"  - cut: az-0\n{write % 'c'}  - pause: 12\n{write % 'd'}", version)
     assert dict(cluster.attempts())["c"] == 0
@@ -108,7 +112,9 @@ def test_an_isolated_leader_goes_on_until_its_first_isr_write_or_for_ever(versio
 def test_a_session_outlives_its_process_and_expires_a_time_out_after_its_last_sign_of_life(
     verb: str, seed: int
 ) -> None:
-    """Semantics 11.11: 4 s, of which up to 1.33 may have passed since the last ping; rounded up to a tick of 1 s."""
+    """Semantics 11.11: 4 s, of which up to 1.33 may have passed since the last ping.
+    Rounded up to a tick of 1 s.
+    """
     cluster = played(f"  - {verb}: 1\n  - pause: 8\n", "2.6", seed=seed)
     (ended,) = [at for _, at, e in seen(cluster, SessionEnded) if e.owner == "broker-1" and at > did_ms(cluster, verb)]
     assert 4000 - 1400 <= ended - did_ms(cluster, verb) <= 4000 + 1000 + 300

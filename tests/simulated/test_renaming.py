@@ -79,16 +79,22 @@ TIES = {
     "retry-duplicates": ASKED_FIRST,
     "retry-duplicates-idempotent": ASKED_FIRST,
 }
-"""{scenario: the rule by which the order of brokers' ids counts}. These get other ids in the same order."""
+"""{scenario: the rule by which the order of brokers' ids counts}.
+These get other ids in the same order.
+"""
 
 IDS = frozenset({"broker", "controller", "leader", "replica", "source"})
-"""Fields of events that are ids of brokers. One that is missing here shows as a number that is another in each run."""
+"""Fields of events that are ids of brokers.
+One that is missing here shows as a number that is another in each run.
+"""
 IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|brokers|added|removed)":("[\d,]*"|\[[\d,]*\])')
 """Lists that go by id, as Kafka's do; which ids are in them is what counts."""
 
 
 NUMBERED = {"digest": "digest", "written_digest": "digest", "session": "session", "producer_id": "producer"}
-"""{field: kind} of values that come from names and times; they are numbered as they first appear."""
+"""{field: kind} of values that come from names and times.
+They are numbered as they first appear.
+"""
 
 
 class Seen(msgspec.Struct, frozen=True):

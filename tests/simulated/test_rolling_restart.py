@@ -24,12 +24,16 @@ Way = Literal["stop", "kill"]
 
 
 SESSION_MS = 18_000
-"""zookeeper.session.timeout.ms, as 2.5 has it. A client leaves a third of it to each attempt to connect, which takes
-four ways on slow links and a vote of the ensemble: with the 6 s of older defaults, 500 ms a way are too much."""
+"""zookeeper.session.timeout.ms, as 2.5 has it.
+A client leaves a third of it to each attempt to connect, which takes four ways on slow links and a vote of the
+ensemble: with the 6 s of older defaults, 500 ms a way are too much.
+"""
 
 
 def slow_links(draw: random.Random) -> str:
-    """An AZ's, those between two AZs, or a broker's to the session service: 1 to 500 ms each way."""
+    """An AZ's, those between two AZs, or a broker's to the session service.
+    1 to 500 ms each way.
+    """
     delay_ms = round(draw.uniform(1.0, 500.0), 1)
     jitter_ms = round(draw.choice([0.0, draw.uniform(0.0, 500.0 - delay_ms)]), 1)
     places = [f"az: {draw.randrange(3)}", f"link: [{draw.randrange(6)}, session]", "link: [az-0, az-1]"]

@@ -1,4 +1,6 @@
-"""Words of live commands before anything is asked of a cluster: standard input, slips, moves."""
+"""Words of live commands before anything is asked of a cluster.
+Standard input, slips, moves.
+"""
 
 import io
 from collections.abc import Sequence

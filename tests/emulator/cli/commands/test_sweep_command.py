@@ -38,7 +38,9 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_table_has_a_line_per_cell_and_what_is_the_same_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe no line is broken. The scenario expects its loss, and other settings lose more: neither is judged."""
+    """In a pipe no line is broken. The scenario expects its loss, and other settings lose more.
+    Neither is judged.
+    """
     assert sweep("az-isolated-leader", *FLAGS) == 0
     out, err = capsys.readouterr()
     lines = [line.split() for line in out.splitlines() if line.strip()]

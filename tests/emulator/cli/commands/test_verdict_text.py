@@ -1,4 +1,6 @@
-"""A verdict on a terminal and in a pipe: a broken promise that is meant looks like neither good nor bad."""
+"""A verdict on a terminal and in a pipe.
+A broken promise that is meant looks like neither good nor bad.
+"""
 
 import io
 from typing import Any

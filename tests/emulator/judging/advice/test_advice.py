@@ -1,5 +1,6 @@
-"""Advice: what is found from settings alone, why, and what ends it. Each test plays a few faults; all of them are
-`faultline advise`."""
+"""Advice: what is found from settings alone, why, and what ends it.
+Each test plays a few faults; all of them are `faultline advise`.
+"""
 
 from pathlib import Path
 

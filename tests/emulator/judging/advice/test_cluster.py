@@ -1,4 +1,6 @@
-"""Advice about a cluster of one's own: a topology as `up` takes it, or so many brokers in so many AZs."""
+"""Advice about a cluster of one's own.
+a topology as `up` takes it, or so many brokers in so many AZs.
+"""
 
 from pathlib import Path
 
@@ -115,7 +117,9 @@ def test_counts_that_make_no_cluster(brokers: int, azs: int) -> None:
 
 
 def files_of_each(folder: Path, *own: str) -> Choice:
-    """A server.properties for each broker, as they lie on three machines; broker.id says whose each is."""
+    """A server.properties for each broker, as they lie on three machines.
+    broker.id says whose each is.
+    """
     found = []
     for broker, lines in enumerate(own):
         path = folder / f"server-{broker}.properties"

@@ -14,7 +14,9 @@ VOID = {"meta", "br"}
 
 
 class Elements(HTMLParser):
-    """Checks that what is opened is closed, in order; `cells`: the text of each row's cells, by its head."""
+    """Checks that what is opened is closed, in order.
+    `cells`: the text of each row's cells, by its head.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""Advice as it might be, without anything played: two faults, one of which breaks two promises."""
+"""Advice as it might be, without anything played.
+Two faults, one of which breaks two promises.
+"""
 
 from msgspec.structs import replace
 

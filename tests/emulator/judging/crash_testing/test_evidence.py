@@ -61,7 +61,9 @@ def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> 
 
 
 def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Semantics 4.5: what was written before it was removed is gone on request; epochs and offsets begin anew."""
+    """Semantics 4.5: what was written before it was removed is gone on request.
+    Epochs and offsets begin anew.
+    """
     monkeypatch.setattr(crash_evidence, "with_files", lambda *_: None)
 
     def wrote(number: int, digest: int) -> tuple[Event, Event]:

@@ -172,7 +172,9 @@ LATER = Written(5, 0, 5, 3, 3, 6, 5)
 def test_a_follower_keeps_what_it_is_answered_to_be_the_same(
     version: str, own: tuple[Written, ...], settled: list[Settled], named: str
 ) -> None:
-    """KAFKA-6361, KAFKA-7415 and KIP-101's appendix, semantics 2.1 and 8: by the rules of the version."""
+    """KAFKA-6361, KAFKA-7415 and KIP-101's appendix, semantics 2.1 and 8.
+    By the rules of the version.
+    """
     found = rule(version, past(*own, OTHER, settled={TOPIC_PARTITION: settled}), diverged(OWN, OTHER))
     assert named in found
     assert bool(found) is bool(named)

@@ -9,7 +9,9 @@ from emulator.judging.crash_testing.run_history import Cut, Followed, History, L
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 X = Written(4, 0, 0, 2, 3, 7)
-"""broker-0 wrote it in epoch 0, and holds it still: broker-1 has lost it with its power, and leads."""
+"""broker-0 wrote it in epoch 0, and holds it still.
+broker-1 has lost it with its power, and leads.
+"""
 Y = Written(9, 1, 3, 2, 6, 8)
 GIVEN = Written(13, 0, 3, 2, 6, 8)
 """It begins where X does, and is given to broker-0 whole, whose log ended at 4."""
@@ -157,7 +159,9 @@ def test_who_follows_a_leader_that_has_the_first_has_kept_nothing(given: list[Wr
 
 
 def test_a_wrapper_that_begins_before_an_offset_is_none_of_those_there() -> None:
-    """broker-0 had two records, and a wrapper over both; at the second's offset the final leader has another."""
+    """broker-0 had two records, and a wrapper over both.
+    At the second's offset the final leader has another.
+    """
     first, second, another = Written(4, 0, 0, 2, 2, 6), Written(4, 0, 0, 3, 3, 7), Written(17, 2, 5, 3, 3, 9)
     history = past(
         first, second, Y, another,

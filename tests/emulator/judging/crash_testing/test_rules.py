@@ -183,8 +183,9 @@ def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
 def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
     version: str, own: list[Written], led: Led, allowed: bool
 ) -> None:
-    """KIP-101 case 2 and its appendix, semantics 8: logs of equal length are taken for equal, or one question is not
-    enough."""
+    """KIP-101 case 2 and its appendix, semantics 8.
+    Logs of equal length are taken for equal, or one question is not enough.
+    """
     history = committed(leaders={TOPIC_PARTITION: [led]}, copied={TOPIC_PARTITION: own})
     rule = rules("kip101-case2", version, history).allowing(LOST)
     assert rule.endswith("and who held another record in its place led") is allowed
@@ -232,7 +233,9 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
 
 
 def test_who_died_before_it_told_what_it_copied_leads_with_it() -> None:
-    """KAFKA-7128: broker-1, back, has the record; broker-2, that joined behind, is the one that led without it."""
+    """KAFKA-7128: broker-1, back, has the record.
+    broker-2, that joined behind, is the one that led without it.
+    """
     joined = [stated(6, 1, 1, (1,), 1), stated(7, 1, 1, (1, 2), 2), stated(9, 2, 2, (2,), 3)]
     states = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), *joined]}
     unseen = Written(4.4, 1, 0, 2, 2, UNSEEN)

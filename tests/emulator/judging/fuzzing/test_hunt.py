@@ -1,4 +1,6 @@
-"""Finds of a cause are one find, made small; a hunt is the same however many play it, and goes on where it was."""
+"""Finds of a cause are one find, made small.
+a hunt is the same however many play it, and goes on where it was.
+"""
 
 from itertools import islice
 from pathlib import Path
@@ -79,7 +81,9 @@ steps:
   - power-loss: 1
   - start: 1
 """
-"""KIP-966: broker-1 leads without what it has lost. As the last step ends it has not loaded its log yet."""
+"""KIP-966: broker-1 leads without what it has lost.
+As the last step ends it has not loaded its log yet.
+"""
 
 
 def test_whoever_plays_a_find_again_sees_it() -> None:

@@ -47,7 +47,9 @@ def test_the_leaders_own_word_may_be_lost() -> None:
 
 
 def test_a_reused_sequence_number_is_the_clients_own_loss() -> None:
-    """x was answered with the offset of b, which the same idempotent producer wrote; nothing else is lost."""
+    """x was answered with the offset of b, which the same idempotent producer wrote.
+    Nothing else is lost.
+    """
     truth = healthy()
     truth.writes = [msgspec.structs.replace(one, idempotent=True, operation=f"c.1:{one.value}") for one in truth.writes]
     x = msgspec.structs.replace(write("x", 1), idempotent=True, operation="c.1:9")

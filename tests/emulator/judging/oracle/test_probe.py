@@ -56,7 +56,9 @@ def test_a_broker_that_comes_back_does_not_lead_from_memory() -> None:
 @pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
 def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> None:
-    """State and events are two accounts of one thing; the machines of the catalogue tell the truth."""
+    """State and events are two accounts of one thing.
+    The machines of the catalogue tell the truth.
+    """
     played, probe = watched(resolve(find_scenario(scenario), version), seed=3)
     said_leaders, said_controllers = [], []
     for node, _, _, _, at_ms, event in played.world.trace.entries:

@@ -168,7 +168,9 @@ def test_the_states_of_a_topics_lives_are_told_apart(version: str) -> None:
 
 
 def test_a_history_that_does_not_follow_on_what_was_seen_leaves_states_unknown() -> None:
-    """Ensembles that lose a majority of their disks begin anew; here one that was never seen before has."""
+    """Ensembles that lose a majority of their disks begin anew.
+    Here one that was never seen before has.
+    """
     played, _ = watched(small("delete-topic: t", "wait: {until: {deleted: t}}"))
     server: Any = played.world.nodes["session-2"].machine
     committed = Committed()

@@ -145,7 +145,9 @@ def test_a_follower_syncs_too() -> None:
 
 
 def test_the_flusher_syncs_what_has_waited_long_enough() -> None:
-    """Begins after half a minute, then looks every log.flush.scheduler.interval.ms; topics may say flush.ms."""
+    """Begins after half a minute, then looks every log.flush.scheduler.interval.ms.
+    Topics may say flush.ms.
+    """
     bench = Bench(log_flush_scheduler_interval_ms=10_000, log_flush_interval_ms=10_000)
     bench.sessions.znodes["/config/topics/t"] = (encode_config({"flush.ms": "20000"}), 0)
     bench.lead(isr=(0,))

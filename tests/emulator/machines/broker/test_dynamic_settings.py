@@ -1,5 +1,6 @@
-"""Settings that a broker is given while it runs (KIP-226, semantics 7): which come first, when they hold, what is left
-of topics' own."""
+"""Settings that a broker is given while it runs (KIP-226, semantics 7).
+Which come first, when they hold, what is left of topics' own.
+"""
 
 from typing import Any
 
@@ -114,7 +115,9 @@ def test_one_that_a_file_sets_comes_back() -> None:
 
 @pytest.mark.parametrize(("handlers", "now"), [("17", 8), ("16", 16), ("4", 4), ("3", 8), ("0", 8), ("many", 8)])
 def test_handlers_at_most_double_and_at_least_half(handlers: str, now: int) -> None:
-    """DynamicThreadPool.validateReconfiguration; then nothing that was given with it holds, either."""
+    """DynamicThreadPool.validateReconfiguration.
+    Then nothing that was given with it holds, either.
+    """
     bench = leader(num_io_threads=8)
     give(bench, "0", num_io_threads=handlers, min_insync_replicas="2")
     assert bench.context.settings.num_io_threads == now

@@ -87,7 +87,9 @@ def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_erro
     ("version", "errors"), [("0.8.2", [-1, -1]), ("0.11", [-1, -1]), ("1.0", [0, 3]), ("2.8", [0, 3])]
 )
 def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> None:
-    """Semantics 1.2: NotAssignedReplicaException fails the whole fetch; from 1.0 the partition comes empty."""
+    """Semantics 1.2: NotAssignedReplicaException fails the whole fetch.
+    From 1.0 the partition comes empty.
+    """
     bench = leader(version)
     asked = [FetchPartition("t", 0, Offset(0)), FetchPartition("strange", 0, Offset(0))]
     results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, asked)), FetchResponse).partitions

@@ -247,7 +247,9 @@ def test_a_damaged_answer_is_asked_for_again() -> None:
 
 @pytest.mark.parametrize(("version", "goes_on"), [("0.8.2", False), ("0.10.2", True)])
 def test_a_damaged_answer_ends_the_fetcher_in_0_8_2(version: str, goes_on: bool) -> None:
-    """Its next offset is taken for fetched, and the log does not end there: "Offset mismatch", and the thread dies."""
+    """Its next offset is taken for fetched, and the log does not end there.
+    "Offset mismatch", and the thread dies.
+    """
     bench = follower(version, high_watermark=3)
     good = batch("x", base_offset=3, magic=bench.magic)
     fetched(bench, good[:-1] + b"?")
@@ -258,7 +260,9 @@ def test_a_damaged_answer_ends_the_fetcher_in_0_8_2(version: str, goes_on: bool)
 
 @pytest.mark.parametrize(("version", "revived"), [("2.2", False), ("2.3", True), ("2.8", True)])
 def test_an_append_that_fails_unexpectedly(version: str, revived: bool) -> None:
-    """Up to 2.2 it kills the thread, which a new order does not revive; from 2.3 only the partition waits (2.4)."""
+    """Up to 2.2 it kills the thread, which a new order does not revive.
+    From 2.3 only the partition waits (2.4).
+    """
     bench = follower(version)
     if version != "2.8":
         epoch_ends(bench, 0, 3)
@@ -287,7 +291,9 @@ def listed(bench: Bench, offset: int) -> int:
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.0.0", "2.0.1", "2.6"])
 @pytest.mark.parametrize("unclean", [True, False])
 def test_ahead_of_its_leader(version: str, unclean: bool) -> None:
-    """Up to 2.0.0 with unclean election off the process exits; otherwise it cuts to the leader's log end."""
+    """Up to 2.0.0 with unclean election off the process exits.
+    Otherwise it cuts to the leader's log end.
+    """
     bench = follower(version, high_watermark=3, unclean_leader_election_enable=unclean)
     if bench.gates.epoch_request_version >= 0:
         epoch_ends(bench, 0, 3)
@@ -379,7 +385,9 @@ def test_one_connection_per_source_and_none_without_partitions() -> None:
 
 
 def test_old_wrappers_may_overlap() -> None:
-    """KIP-101 case 2, compressed (semantics 11.9): the whole wrapper that holds offset 4 is taken."""
+    """KIP-101 case 2, compressed (semantics 11.9).
+    The whole wrapper that holds offset 4 is taken.
+    """
     bench = Bench("0.10.2")
     bench.follow(leader=1)
     bench.advance(0.0)

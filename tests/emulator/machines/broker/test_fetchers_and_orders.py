@@ -47,7 +47,9 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
 
 @pytest.mark.parametrize("version", ("0.10.2", "1.1", "2.6", "2.8"))
 def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
-    """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest); every order takes them all."""
+    """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest).
+    Every order takes them all.
+    """
     bench, connection = asks_for_offsets(version)
     order = bench.leader_and_isr(state(0, 1, topic_partition=T1))
     other = bench.update_metadata()
@@ -90,7 +92,9 @@ def test_nothing_is_fetched_any_more_by_who_stops() -> None:
 
 @pytest.mark.parametrize(("version", "asks"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
 def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(version: str, asks: int) -> None:
-    """getOrCreateReplica up to 2.3, createLog up to 2.5: before they look whether there is a log. Once in each life."""
+    """getOrCreateReplica up to 2.3, createLog up to 2.5.
+    Before they look whether there is a log. Once in each life.
+    """
     first = Bench(version)
     first.lead()
     second = Bench(version, files=first.files)
@@ -142,7 +146,9 @@ def test_who_brought_something_or_is_delayed_comes_last_in_the_next_request(vers
 
 @pytest.mark.parametrize("version", ("0.11", "1.1", "2.6"))
 def test_a_question_without_an_answer_delays_those_it_was_about(version: str) -> None:
-    """fetchEpochEndOffsets makes an error of it for each; the turn goes on with the others (doWork)."""
+    """fetchEpochEndOffsets makes an error of it for each.
+    The turn goes on with the others (doWork).
+    """
     bench, connection = follows_three(version)
     bench.lead(1)  # leads t-0 once, so that there is an epoch to ask about
     bench.produce("a")
@@ -164,8 +170,9 @@ def test_a_question_without_an_answer_delays_those_it_was_about(version: str) ->
 
 @pytest.mark.parametrize("version", ("0.8.2", "1.0", "2.2", "2.8"))
 def test_a_stop_replica_ends_a_fetcher_without_partitions(version: str) -> None:
-    """KafkaApis.handleStopReplicaRequest, when the controller has been told. So a fetcher that died (up to 2.2) is
-    another one when a partition comes back."""
+    """KafkaApis.handleStopReplicaRequest, when the controller has been told.
+    So a fetcher that died (up to 2.2) is another one when a partition comes back.
+    """
     bench, connection = follows_three(version)
     stopped = [StoppedPartition("t", number, False) for number in range(3)]
     order = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stopped))

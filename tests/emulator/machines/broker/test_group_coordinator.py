@@ -163,7 +163,9 @@ def test_a_commit_is_answered_and_counts_when_the_in_sync_replicas_have_it() -> 
 
 
 def test_its_record_is_kafkas() -> None:
-    """Semantics 6: value version 1 until 2.0, with the end of its life; 3 from 2.1, with the leader epoch."""
+    """Semantics 6: value version 1 until 2.0, with the end of its life.
+    3 from 2.1, with the leader epoch.
+    """
     bench = Coordinator("2.8", isr=(0,))
     bench.commit(5, epoch=2)
     assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(Offset(5), LeaderEpoch(2), "", WALL_MS))]
@@ -275,7 +277,9 @@ def test_another_broker_is_not_the_coordinator() -> None:
 
 
 def test_a_new_coordinator_has_what_is_in_its_replica_and_the_last_of_a_key_counts() -> None:
-    """Semantics 6: also after a restart, and in pieces of the log; without a value an offset is forgotten."""
+    """Semantics 6: also after a restart, and in pieces of the log.
+    Without a value an offset is forgotten.
+    """
     first = Coordinator(isr=(0,), load=True)
     for offset in (1, 2, 3):
         first.commit(offset)
@@ -337,7 +341,9 @@ def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
 
 
 def test_who_resigns_drops_what_was_loaded() -> None:
-    """Semantics 6: by following another leader, or because the replica is deleted; while it was being loaded too."""
+    """Semantics 6: by following another leader, or because the replica is deleted.
+    While it was being loaded too.
+    """
     bench = Coordinator(isr=(0,))
     bench.commit(5)
     bench.elect(1, leader=1)

@@ -35,7 +35,9 @@ def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> N
 
 @pytest.mark.parametrize("version", ["0.11", "2.1", "2.8"])
 def test_a_group_that_has_had_generations_waits_once(version: str) -> None:
-    """GroupCoordinator.addMemberAndRebalance: newMemberAdded is set only while generationId is 0."""
+    """GroupCoordinator.addMemberAndRebalance.
+    newMemberAdded is set only while generationId is 0.
+    """
     group = Group(version)
     leader, other = group.stable()
     group.leave(LeavingMember(leader), LeavingMember(other))
@@ -166,7 +168,9 @@ def test_while_the_leader_assigns_the_group_has_the_name_of_its_version(version:
 
 
 def test_who_has_committed_and_never_had_members_is_an_empty_group() -> None:
-    """GroupCoordinator.handleCommitOffsets makes one of it; so does loading, GroupMetadataManager."""
+    """GroupCoordinator.handleCommitOffsets makes one of it.
+    So does loading, GroupMetadataManager.
+    """
     group = Group()
     assert group.state() == "Dead"
     assert group.commit("", -1) == E.NONE
@@ -235,7 +239,9 @@ def test_with_a_generation_the_session_begins_anew_also_of_a_static_member_that_
 
 
 def test_who_is_told_27_while_it_waits_for_its_assignment_falls_silent_later() -> None:
-    """GroupCoordinator.propagateAssignment. A session that is over while its member waits ends nothing."""
+    """GroupCoordinator.propagateAssignment.
+    A session that is over while its member waits ends nothing.
+    """
     group = Group("2.6")
     first = group.join(instance="one", version=5, session_ms=REBALANCE_MS)
     second = group.join(instance="two", version=5)
@@ -264,7 +270,9 @@ def test_to_join_again_as_before_is_no_sign_of_life() -> None:
 
 
 def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
-    """MemberMetadata.sessionTimeoutMs is a val; GroupMetadata.updateMember takes the protocols alone."""
+    """MemberMetadata.sessionTimeoutMs is a val.
+    GroupMetadata.updateMember takes the protocols alone.
+    """
     group = Group("2.6")
     first = group.join(instance="one", version=5)
     group.advance(DELAY_MS)

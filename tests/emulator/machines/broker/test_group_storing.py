@@ -233,7 +233,9 @@ def test_more_members_than_there_may_be_are_rebalanced_when_they_are_loaded() ->
 
 @pytest.mark.parametrize(("version", "rebalances"), [("2.4", False), ("2.5", True)])
 def test_a_static_member_that_comes_back_while_the_leader_assigns(version: str, rebalances: bool) -> None:
-    """KAFKA-9801: from 2.5 on the group is prepared again; before, the leader assigns to its old self."""
+    """KAFKA-9801: from 2.5 on the group is prepared again.
+    Before, the leader assigns to its old self.
+    """
     group = Group(version)
     first, second = group.join(instance="one", version=5), group.join(instance="two", version=5)
     group.advance(DELAY_MS)

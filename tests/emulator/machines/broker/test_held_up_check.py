@@ -25,7 +25,9 @@ class _Always(Chance):
 
 
 def held_up(version: str, drawn: int) -> tuple[Bench, int]:
-    """Leads [0, 1, 2]; 2 is silent, and the write that removes it waits 4 s. 1 fetches just after it began to wait."""
+    """Leads [0, 1, 2]; 2 is silent, and the write that removes it waits 4 s.
+    1 fetches just after it began to wait.
+    """
     bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
     bench.context.chance = _Always(drawn)
     bench.sessions.znodes[STATE] = (

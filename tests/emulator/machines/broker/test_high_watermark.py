@@ -145,7 +145,9 @@ action = st.one_of(
 
 @given(st.lists(action, max_size=40))
 def test_it_is_the_smallest_log_end_of_those_that_count(actions: list[tuple[str, int]]) -> None:
-    """Against a naive model: min over own log end, ISR members and the recently caught up; never backwards."""
+    """Against a naive model: min over own log end, ISR members and the recently caught up.
+    Never backwards.
+    """
     bench = leader("2.8", isr=(0, 1), replica_lag_time_max_ms=10_000)
     log_ends = {1: -1, 2: -1}
     caught_up_ms = {1: 0.0, 2: -1e15}

@@ -129,8 +129,9 @@ def test_errors_after_which_it_stays_pending(error: ErrorCode) -> None:
 
 @pytest.mark.parametrize("version", ["2.7", "2.8"])
 def test_what_is_answered_behind_an_error_that_nobody_expects_is_sent_again(version: str) -> None:
-    """Partition.handleAlterIsrResponse asks again and finds its own change still queued: an exception, which ends the
-    whole answer. 2.7 sends what is left with its task, 2.8 with the next change."""
+    """Partition.handleAlterIsrResponse asks again and finds its own change still queued.
+    An exception, which ends the whole answer. 2.7 sends what is left with its task, 2.8 with the next change.
+    """
     bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
     others = [("t", 1), ("t", 2)]
     bench.update_metadata(state(0), *(state(0, topic_partition=one) for one in others))
@@ -281,8 +282,10 @@ def test_a_former_leader_sends_no_change_it_still_had() -> None:
 
 
 def test_a_late_answer_takes_the_change_that_waits_by_then_with_it() -> None:
-    """Found in recordings of 2.8: asked of an isolated controller, refused much later; the expansion that was queued
-    meanwhile is never sent, stays pending and holds back acks=-1 until the next LeaderAndIsr."""
+    """Found in recordings of 2.8: asked of an isolated controller, refused much later.
+    The expansion that was queued meanwhile is never sent, stays pending and holds back acks=-1 until the next
+    LeaderAndIsr.
+    """
     bench = leader()
     bench.advance(1.5 * LAG_MS)
     connection = channel(bench)

@@ -57,7 +57,9 @@ def test_the_stored_controller_epoch_is_that_of_the_last_decision() -> None:
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.6"])
 def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
-    """KAFKA-2729: the controller wrote v+1, its LeaderAndIsr never came; the dead member pins the high watermark."""
+    """KAFKA-2729: the controller wrote v+1, its LeaderAndIsr never came.
+    The dead member pins the high watermark.
+    """
     bench = leader(version)
     bench.sessions.znodes[STATE] = (
         encode_state(Leadership(BrokerId(0), LeaderEpoch(1), brokers(0, 1), ControllerEpoch(2))),
@@ -137,7 +139,9 @@ def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() 
 
 
 def test_out_of_reach_the_write_waits_and_with_it_everybody() -> None:
-    """Semantics 1.6, az-isolated-leader on 2.6: produce, follower fetch and (2.1+) every fetch block behind it."""
+    """Semantics 1.6, az-isolated-leader on 2.6.
+    Produce, follower fetch and (2.1+) every fetch block behind it.
+    """
     bench = leader()
     bench.advance(LAG_MS - 1.0)
     bench.sessions.reachable = False

@@ -1,4 +1,6 @@
-"""LeaderAndIsr and StopReplica (semantics 1.7, 11.5); what a broker tells of them is in test_metadata_cache."""
+"""LeaderAndIsr and StopReplica (semantics 1.7, 11.5).
+What a broker tells of them is in test_metadata_cache.
+"""
 
 import pytest
 
@@ -51,7 +53,9 @@ def test_an_order_for_an_earlier_life_is_refused_first() -> None:
     ("version", "error"), [("2.1", 0), ("2.2", -1), ("2.3", -1), ("2.4", -1), ("2.5", 0), ("2.8", 0)]
 )
 def test_an_order_for_a_registration_that_is_not_known_yet(version: str, error: int) -> None:
-    """KAFKA-9839: all three orders fail alike; what they say is not taken over, the controller's epoch neither."""
+    """KAFKA-9839: all three orders fail alike.
+    What they say is not taken over, the controller's epoch neither.
+    """
     bench = Bench(version)
     order = bench.leader_and_isr(state(0), controller_epoch=5, broker_epoch=101)
     assert bench.answer(order, LeaderAndIsrResponse).error == error
@@ -219,7 +223,9 @@ def test_a_follower_keeps_an_empty_isr() -> None:
 def test_when_the_same_leader_restarts_the_fetcher(
     version: str, same_epoch_plus_1: bool, same_epoch_plus_2: bool
 ) -> None:
-    """KAFKA-7164 and after: leader id alone, then epoch jumps, then any new epoch. Another leader always does."""
+    """KAFKA-7164 and after: leader id alone, then epoch jumps, then any new epoch.
+    Another leader always does.
+    """
     for jump, restarts in ((1, same_epoch_plus_1), (2, same_epoch_plus_2)):
         bench = Bench(version)
         bench.follow(leader=1, epoch=0)

@@ -52,7 +52,9 @@ def test_a_follower_takes_offsets_and_epochs_from_its_leader() -> None:
 
 
 def test_a_followers_batch_must_not_begin_before_its_log_end() -> None:
-    """Semantics 2: on append the offset must continue the log; nothing of such an answer is kept."""
+    """Semantics 2: on append the offset must continue the log.
+    Nothing of such an answer is kept.
+    """
     log = new_log()
     log.append_as_follower(batch("a", "b", base_offset=0, epoch=0))
     with pytest.raises(OffsetsOutOfOrder, match="batch at 1 after log end 2"):
@@ -63,7 +65,9 @@ def test_a_followers_batch_must_not_begin_before_its_log_end() -> None:
 
 
 def test_a_follower_takes_no_more_at_once_than_a_segment_holds() -> None:
-    """Log.append looks at segment.bytes for followers, too: it was smaller than the leader's segment is."""
+    """Log.append looks at segment.bytes for followers, too.
+    It was smaller than the leader's segment is.
+    """
     log = new_log()
     data = batch("a", base_offset=0, epoch=0) + batch("b", base_offset=1, epoch=0)
     log.settings = LogSettings(len(data) - 1)
@@ -77,8 +81,9 @@ def test_a_follower_takes_no_more_at_once_than_a_segment_holds() -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.5", "2.6", "2.8"])
 def test_a_follower_refuses_a_large_batch_up_to_2_5(version: str) -> None:
-    """Log.analyzeAndValidateRecords (KAFKA-9617): its max.message.bytes was smaller than the leader's is. Size is
-    looked at before the checksum."""
+    """Log.analyzeAndValidateRecords (KAFKA-9617).
+    Its max.message.bytes was smaller than the leader's is. Size is looked at before the checksum.
+    """
     log = new_log(version)
     magic = log._gates.record_magic
     data = batch("a", magic=magic, base_offset=0, epoch=0)
@@ -194,7 +199,9 @@ def test_cutting_removes_segments_epochs_and_clamps_the_rest() -> None:
 
 
 def test_cutting_inside_a_batch_removes_the_whole_batch() -> None:
-    """Kafka cuts files, and files hold batches: the follower refetches from the target it was given."""
+    """Kafka cuts files, and files hold batches.
+    The follower refetches from the target it was given.
+    """
     log = new_log()
     log.append_as_leader(batch("a", "b", "c"), LeaderEpoch(0))
     assert log.truncate_to(Offset(1)) is True
@@ -262,7 +269,9 @@ def test_offsets_may_go_backwards_inside_old_wrappers() -> None:
 
 @given(st.lists(st.one_of(st.integers(1, 5), st.integers(-40, -1)), max_size=25), st.integers(80, 400))
 def test_a_log_is_the_list_of_its_records(steps: list[int], segment_bytes: int) -> None:
-    """Appends of n one-record batches and cuts to |n|, whatever the segments' size: reading gives what was kept."""
+    """Appends of n one-record batches and cuts to |n|, whatever the segments' size.
+    Reading gives what was kept.
+    """
     log, kept, written = new_log(segment_bytes=segment_bytes), [], 0
     for number in steps:
         if number > 0:

@@ -1,5 +1,6 @@
-"""Several log directories (`log.dirs`): where logs go, what each keeps, and what is left when one fails (semantics 3,
-KIP-112)."""
+"""Several log directories (`log.dirs`).
+Where logs go, what each keeps, and what is left when one fails (semantics 3, KIP-112).
+"""
 
 import pytest
 
@@ -116,7 +117,9 @@ def test_each_directory_has_the_checkpoints_of_what_is_in_it() -> None:
 
 
 def test_the_checkpoint_of_a_directory_in_which_this_life_has_no_partition_stays() -> None:
-    """ReplicaManager.checkpointHighWatermarks, of every version: replicas are grouped by directory."""
+    """ReplicaManager.checkpointHighWatermarks, of every version.
+    Replicas are grouped by directory.
+    """
     bench = leader_of()
     bench.do(bench.broker.stop)
     again = Bench(files=bench.files, log_dirs=TWO)
@@ -246,7 +249,9 @@ def partitions_on_live(bench: Bench) -> list[str]:
 def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(
     version: str, first: int, leader: int
 ) -> None:
-    """From 2.4 also for the partition that found it: its log is made in the next directory (KAFKA-8526)."""
+    """From 2.4 also for the partition that found it.
+    Its log is made in the next directory (KAFKA-8526).
+    """
     bench = Bench(version, log_dirs=TWO)
     bench.update_metadata()
     assert set(ordered(bench, *map(new, T)).values()) == {0}
@@ -280,7 +285,9 @@ def test_a_new_log_for_which_no_directory_is_left_ends_the_broker() -> None:
 
 @pytest.mark.parametrize("version", ["2.3", "2.4", "2.8"])
 def test_a_folder_that_can_be_made_is_kept_though_nothing_can_be_written_there(version: str) -> None:
-    """Only the folder is tried elsewhere (LogManager.createLogDirectory); a full disk takes that and no segment."""
+    """Only the folder is tried elsewhere (LogManager.createLogDirectory).
+    a full disk takes that and no segment.
+    """
     bench = Bench(version, log_dirs=TWO)
     bench.update_metadata()
     bench.files.faults.full.add("d0")
@@ -329,8 +336,10 @@ def to_be_deleted(bench: Bench, *topic_partitions: TopicPartition) -> list[int]:
     [("1.0", 56), ("1.1", 0), ("2.0.0", 0), ("2.0.1", 0), ("2.1", 56), ("2.4", 56), ("2.6", 56), ("2.8", 56)],
 )
 def test_a_replica_that_is_offline_cannot_be_deleted(version: str, second: int) -> None:
-    """In 1.1 and 2.0 not at the first order (KAFKA-7313). One that this life was not told of is nowhere, whatever may
-    lie in the directory that failed (ReplicaManager.stopReplica)."""
+    """In 1.1 and 2.0 not at the first order (KAFKA-7313).
+    One that this life was not told of is nowhere, whatever may lie in the directory that failed
+    (ReplicaManager.stopReplica).
+    """
     bench = broken(leader_of(version), "d0")
     produced(bench, T[0])
     assert to_be_deleted(bench, T[0], T[1], ("unheard", 0)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0, 0]

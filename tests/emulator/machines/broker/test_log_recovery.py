@@ -41,8 +41,9 @@ def damage(files: MemoryFiles, path: str, position: int) -> None:
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("version", ["0.10.2", "0.11", "1.0", "2.6", "2.7", "2.8"])
 def test_a_whole_log_is_found_again(version: str, clean: bool) -> None:
-    """After a clean stop the recovery point is the log end; after another it is what was checkpointed, from 1.0 to 2.7
-    the log end, too (Log.recoverLog)."""
+    """After a clean stop the recovery point is the log end.
+    After another it is what was checkpointed, from 1.0 to 2.7 the log end, too (Log.recoverLog).
+    """
     moves = clean or version in ("1.0", "2.6", "2.7")
     log = load(written(version), version, clean=clean, recovery_point=2)
     assert values(log) == [(0, "a"), (1, "b"), (2, "c")]

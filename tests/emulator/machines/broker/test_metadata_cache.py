@@ -87,7 +87,9 @@ def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
 
 @pytest.mark.parametrize("version", ["2.1", "2.3", "2.4", "2.5", "2.8"])
 def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
-    """MetadataCache.getPartitionMetadata; and from 2.4 clients may go by what is told (Metadata v9)."""
+    """MetadataCache.getPartitionMetadata.
+    And from 2.4 clients may go by what is told (Metadata v9).
+    """
     bench = Bench(version)
     bench.update_metadata(state(-1, 2, (0,)), state(1, 3, topic_partition=("t", 1)))
     answer = metadata(bench)

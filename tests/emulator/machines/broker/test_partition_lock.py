@@ -10,7 +10,9 @@ from protocol.work import Runner, Until, Work
 
 
 class Everybody:
-    """Threads that take the lock and write down who has it. A writer that waits is waited for until `answer`."""
+    """Threads that take the lock and write down who has it.
+    A writer that waits is waited for until `answer`.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self.threads = Runner(lambda: 0.0)
@@ -78,7 +80,9 @@ def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed:
 
 
 def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who_writes() -> None:
-    """The first in line wakes the others, who meet at the log while it appends; the line keeps its order."""
+    """The first in line wakes the others, who meet at the log while it appends.
+    The line keeps its order.
+    """
     orders = set()
     for seed in range(40):
         all_of_them = Everybody(seed)
@@ -95,7 +99,9 @@ def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who
 
 
 def test_whoever_runs_when_it_is_released_may_have_it_first() -> None:
-    """Those in line go on at the end of the step; a thread that runs before that comes before them."""
+    """Those in line go on at the end of the step.
+    a thread that runs before that comes before them.
+    """
     all_of_them = Everybody()
     all_of_them.write("first", waits=True)
     all_of_them.write("second", waits=False)

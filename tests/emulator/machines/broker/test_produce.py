@@ -185,7 +185,9 @@ def test_strangers() -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.0.0", "2.1", "2.8"])
 def test_a_broker_that_is_no_replica(version: str) -> None:
-    """ReplicaManager: 3 up to 1.1, then 6 (getPartitionAndLeaderReplicaIfLocal); to who asks for epochs from 2.1 on."""
+    """ReplicaManager: 3 up to 1.1, then 6 (getPartitionAndLeaderReplicaIfLocal).
+    To who asks for epochs from 2.1 on.
+    """
     old, older = (version in versions for versions in (("0.8.2", "1.1"), ("0.8.2", "1.1", "2.0.0")))
     bench = Bench(version)
     bench.update_metadata(state(1, replicas=(1, 2), isr=(1, 2)))
@@ -300,7 +302,9 @@ def test_an_answer_as_duplicate_names_what_was_sent_and_what_is_there(version: s
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.0.0", "2.0.1", "2.8"])
 def test_a_refused_produce_notes_its_epoch(version: str) -> None:
-    """Log.append assigns epochs before it looks at producers; from 2.0.1 the leader has noted its own by then."""
+    """Log.append assigns epochs before it looks at producers.
+    From 2.0.1 the leader has noted its own by then.
+    """
     bench = leader(version, isr=(0,))
     bench.lead(3, isr=(0,), zk_version=1)
     ahead = batch("b", producer_id=7, producer_epoch=0, base_sequence=5)
@@ -312,7 +316,9 @@ def test_a_refused_produce_notes_its_epoch(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.11", "2.3", "2.4", "2.8"])
 def test_a_refused_produce_rolls_a_full_segment_from_2_4(version: str) -> None:
-    """Log.append: maybeRoll, then analyzeAndValidateProducerState; up to 2.3 the other way round."""
+    """Log.append: maybeRoll, then analyzeAndValidateProducerState.
+    Up to 2.3 the other way round.
+    """
     bench = leader(version, isr=(0,))
     sent = batch("a", producer_id=7, producer_epoch=0, base_sequence=0)
     bench.produce(records=sent)

@@ -138,7 +138,9 @@ def numbered(value: str, sequence: int) -> bytes:
 
 
 def test_an_unknown_producer_is_told_where_the_log_begins() -> None:
-    """LogAppendInfo.unknownLogAppendInfoWithLogStartOffset, 1.0 on: so it knows that nothing of its own was lost."""
+    """LogAppendInfo.unknownLogAppendInfoWithLogStartOffset, 1.0 on.
+    So it knows that nothing of its own was lost.
+    """
     bench = leader("2.3", records=0)
     bench.produce(records=numbered("a", 0))
     bench.fetch(1, replica=1)
@@ -237,7 +239,9 @@ def test_with_an_older_protocol_nobody_is_told() -> None:
 
 
 def test_a_start_above_its_high_watermark_fails_the_partition() -> None:
-    """ReplicaFetcherThread.processPartitionData: an OffsetOutOfRangeException that it does not expect."""
+    """ReplicaFetcherThread.processPartitionData.
+    An OffsetOutOfRangeException that it does not expect.
+    """
     bench, connection = follower()
     bench.respond(connection, fetched(3, 2, batch("a", epoch=0)))
     assert bench.log.log_start == 0
@@ -246,8 +250,9 @@ def test_a_start_above_its_high_watermark_fails_the_partition() -> None:
 
 @pytest.mark.parametrize("version", ["0.11", "1.0", "2.3", "2.8"])
 def test_an_empty_log_begins_with_the_batch_in_whose_midst_its_leaders_does(version: str) -> None:
-    """Partition.appendRecordsToFollower (KAFKA-6975). Before 1.0 the follower stops for good: what it is sent begins
-    before its log."""
+    """Partition.appendRecordsToFollower (KAFKA-6975). Before 1.0 the follower stops for good.
+    What it is sent begins before its log.
+    """
     bench, connection = follower(version)
     if isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest):
         bench.respond(connection, OffsetForLeaderEpochResponse([EpochEnd(*T0)]))
@@ -269,7 +274,9 @@ def test_an_empty_log_begins_with_the_batch_in_whose_midst_its_leaders_does(vers
 
 
 def test_a_start_that_is_checkpointed_survives_a_kill_and_another_one_does_not() -> None:
-    """Every log.flush.start.offset.checkpoint.interval.ms, first after 30 s: what was deleted since is there again."""
+    """Every log.flush.start.offset.checkpoint.interval.ms, first after 30 s.
+    What was deleted since is there again.
+    """
     bench = leader()
     delete(bench, 2)
     bench.advance(29_999.0)

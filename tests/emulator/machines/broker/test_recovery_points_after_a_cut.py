@@ -96,8 +96,10 @@ class Counting(MemoryFiles):
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.11", "1.0", "2.2", "2.8"])
 def test_what_is_written_after_a_cut_is_looked_at_by_the_next_start(version: str) -> None:
-    """A recovery point of 3 is on disk; the log is cut to 1 and goes on in new segments. A start after a crash begins
-    where the cut was, and finds what was damaged there; by the old recovery point it would begin after it."""
+    """A recovery point of 3 is on disk; the log is cut to 1 and goes on in new segments.
+    A start after a crash begins where the cut was, and finds what was damaged there; by the old recovery point it
+    would begin after it.
+    """
     segment_bytes = 40 if version == "0.8.2" else 100
     bench = Bench(version, log_segment_bytes=segment_bytes)
     bench.lead(isr=(0,))

@@ -93,7 +93,9 @@ def test_list_offsets_waits_for_the_lock_from_2_1(version: str, blocked: bool) -
 
 @pytest.mark.parametrize(("version", "blocked"), [("1.1", False), ("2.0.1", False), ("2.1", True), ("2.6", True)])
 def test_a_parked_fetch_that_completes_waits_for_the_lock_from_2_1(version: str, blocked: bool) -> None:
-    """DelayedFetch.onComplete reads again. There is one thread for all that expire: others wait behind."""
+    """DelayedFetch.onComplete reads again. There is one thread for all that expire.
+    Others wait behind.
+    """
     bench = leader(version)
     parked = other = -1
     while not bench.partition.lock.held:

@@ -132,7 +132,9 @@ def test_memory_holds_a_few_batches_and_an_index() -> None:
 
 
 def test_a_reader_far_behind_reads_no_more_of_the_file_than_it_gets() -> None:
-    """But for the way from the index to its offset, and windows too small for a batch; never the whole of it."""
+    """But for the way from the index to its offset, and windows too small for a batch.
+    Never the whole of it.
+    """
     model = Model()
     for _ in range(200):
         model.do("append", 7)

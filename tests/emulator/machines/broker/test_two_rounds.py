@@ -122,8 +122,10 @@ def test_the_two_rounds(version: str, n: int, m: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(version=versions, n=counts, m=counts)
 def test_a_second_round_that_was_parked_brings_the_new_high_watermark(version: str, n: int, m: int) -> None:
-    """It came before the m records, and is read again when they do: so one round less is needed, in every version. In
-    2.4 and 2.5 it is read again at once, for it has moved the high watermark."""
+    """It came before the m records, and is read again when they do.
+    So one round less is needed, in every version. In 2.4 and 2.5 it is read again at once, for it has moved the high
+    watermark.
+    """
     pair = Pair(version)
     pair.write(n)
     assert pair.round()

@@ -108,8 +108,8 @@ class Partition:
         return [record.value or b"" for entry in self.entries for record in read_records(entry)]
 
     def append(self, data: bytes) -> tuple[int, int]:
-        """(error, base offset), by the rules for idempotent batches of 2.5: an unknown producer may begin
-        anywhere.
+        """(error, base offset), by the rules for idempotent batches of 2.5.
+        An unknown producer may begin anywhere.
         """
         header = read_header(data)
         base = self.log_end

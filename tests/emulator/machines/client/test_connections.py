@@ -174,8 +174,9 @@ def pauses_of(version: str, given: dict[str, object] | None = None) -> list[floa
 
 
 def test_a_pause_that_cannot_grow_does_not_vary_either() -> None:
-    """Semantics 6: set alone it is the longest too; before 0.11 it is all there is; in 0.8.2 it counts from the attempt
-    (`client_pause_counts_from_attempt`)."""
+    """Semantics 6: set alone it is the longest too; before 0.11 it is all there is.
+    In 0.8.2 it counts from the attempt (`client_pause_counts_from_attempt`).
+    """
     assert pauses_of("2.8", {"reconnect.backoff.ms": 80}) == [80, 80, 80]
     assert pauses_of("2.8", {"reconnect.backoff.ms": 80, "reconnect.backoff.max.ms": 20}) == [80, 80, 80]
     assert pauses_of("0.10.2") == [50, 50, 50]

@@ -405,7 +405,9 @@ def test_a_damaged_batch_stops_the_partition(version: str, read: list[tuple[int,
 
 
 def test_an_error_of_a_question_where_to_read_is_asked_again_whatever_it_is() -> None:
-    """Fetcher.handleListOffsetResponse (0.10.2.2 to 2.8.2): "unexpected exception: {}, retrying"."""
+    """Fetcher.handleListOffsetResponse (0.10.2.2 to 2.8.2): "unexpected exception.
+    {}, retrying".
+    """
     bench = Bench(auto_offset_reset="earliest")
     fill(bench.log, b"a")
     bench.cluster.listing_codes = [35, -1]
@@ -416,7 +418,9 @@ def test_an_error_of_a_question_where_to_read_is_asked_again_whatever_it_is() ->
 
 
 def test_an_unknown_leader_epoch_asks_for_no_metadata() -> None:
-    """Fetcher.initializeCompletedFetch: "Received unknown leader epoch error in fetch"; the leader will hear of it."""
+    """Fetcher.initializeCompletedFetch: "Received unknown leader epoch error in fetch".
+    The leader will hear of it.
+    """
     bench = Bench(metadata_max_age_ms=300_000)
     bench.assign()
     bench.run(50)

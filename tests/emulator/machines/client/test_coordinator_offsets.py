@@ -1,4 +1,6 @@
-"""Committed offsets of the new consumer: finding the coordinator, asking it, trying again (semantics 6)."""
+"""Committed offsets of the new consumer.
+Finding the coordinator, asking it, trying again (semantics 6).
+"""
 
 from typing import Any
 
@@ -162,7 +164,9 @@ def test_what_cannot_pass_ends_it(code: ErrorCode) -> None:
 
 @pytest.mark.parametrize(("version", "asked"), [("0.10.2", 1), ("1.1", 1), ("2.0.0", 2), ("2.8", 2)])
 def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, asked: int) -> None:
-    """ConsumerCoordinator.OffsetCommitResponseHandler: a KafkaException in 1.1.1, `just retry` from 2.0.0 on."""
+    """ConsumerCoordinator.OffsetCommitResponseHandler.
+    a KafkaException in 1.1.1, `just retry` from 2.0.0 on.
+    """
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     bench = Bench(version=version)
     bench.cluster.group_codes = [code]

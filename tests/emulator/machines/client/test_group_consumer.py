@@ -80,8 +80,10 @@ class Bench:
 
 @pytest.mark.parametrize("version", ["2.2", "2.3", "2.4", "2.8"])
 def test_a_committed_epoch_newer_than_metadata_waits_for_newer_metadata(version: str) -> None:
-    """A stale broker names the leader of epoch 5; the group has read in epoch 7 (ConsumerCoordinator
-    .refreshCommittedOffsetsIfNeeded). Nothing is asked of the old leader."""
+    """A stale broker names the leader of epoch 5.
+    The group has read in epoch 7 (ConsumerCoordinator .refreshCommittedOffsetsIfNeeded). Nothing is asked of the old
+    leader.
+    """
     bench = Bench(version)
     bench.fill(b"a", b"b")
     bench.log.epoch = 5

@@ -102,7 +102,9 @@ def test_who_ignored_an_answer_may_have_no_leader_to_read_from(version: str) -> 
 
 @pytest.mark.parametrize("version", IGNORING)
 def test_a_partition_without_an_epoch_is_believed_and_forgets(version: str) -> None:
-    """An answer of a broker before 2.1, or up to 2.4 one about a partition without a leader: after it any epoch is."""
+    """An answer of a broker before 2.1, or up to 2.4 one about a partition without a leader.
+    After it any epoch is.
+    """
     client = Client(version)
     client.told((1, 5))
     client.told((2, -1))

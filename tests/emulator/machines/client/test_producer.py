@@ -194,7 +194,9 @@ def test_a_dead_leader_is_left_for_the_new_one() -> None:
 
 
 def test_metadata_of_an_older_epoch_is_not_believed() -> None:
-    """A broker cut off from the controller names the old leader: from 2.2 on a client keeps the newer one."""
+    """A broker cut off from the controller names the old leader.
+    From 2.2 on a client keeps the newer one.
+    """
     for version, last_node in (("2.8", "broker-1"), ("2.2", "broker-1"), ("2.1", "broker-0")):
         bench = Bench([0, 13], brokers=2, version=version)
         log = bench.cluster.add()
@@ -237,8 +239,8 @@ def test_one_in_flight_or_idempotence_keeps_the_order(options: dict[str, Any]) -
 
 
 def test_behind_a_failed_batch_numbered_ones_go_one_by_one() -> None:
-    """Kafka's shouldStopDrainBatchesForPartition: a retry waits until it is the first of those not
-    acknowledged.
+    """Kafka's shouldStopDrainBatchesForPartition.
+    a retry waits until it is the first of those not acknowledged.
     """
     bench = Bench(batch_size=1, enable_idempotence=True)
     bench.cluster.add()
@@ -393,7 +395,9 @@ def test_before_2_1_request_timeout_bounds_the_wait_in_the_queue() -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("0.10.2", 2300), ("2.0.1", 2300), ("2.1", 3000)])
 def test_a_full_batch_expires_after_its_last_record(version: str, expected: float) -> None:
-    """Semantics 6; ProducerBatch.maybeExpire up to 2.0: `isFull && requestTimeoutMs < (now - this.lastAppendTime)`."""
+    """Semantics 6; ProducerBatch.maybeExpire up to 2.0.
+    `isFull && requestTimeoutMs < (now - this.lastAppendTime)`.
+    """
     bound: dict[str, Any] = {} if version != "2.1" else {"delivery_timeout_ms": 3000}
     bench = Bench(version=version, request_timeout_ms=2000, linger_ms=1000, batch_size=120, **bound)
     bench.cluster.add().leader = -1
@@ -503,8 +507,8 @@ SENDS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3000)), min_size=1,
 
 
 def play(bench: Bench, sends: list[tuple[int, int]]) -> list[bytes]:
-    """After a first record each (before it a broker takes any sequence number) send values; run until all
-    must have ended.
+    """After a first record each (before it a broker takes any sequence number) send values.
+    Run until all must have ended.
     """
     for partition in range(2):
         bench.cluster.add(partition=partition)

@@ -65,7 +65,9 @@ def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_start_that_cannot_register_ends_as_an_orderly_stop_does(version: str) -> None:
-    """KafkaServer.startup catches what registering throws, and shuts down: logs synced, marker, session closed."""
+    """KafkaServer.startup catches what registering throws, and shuts down.
+    Logs synced, marker, session closed.
+    """
     script = "  - kill: 1\n  - start: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n"
     cluster = played(script, version)
     assert [event.clean for event in seen(cluster, "broker-1", LogLoaded)] == [False, True]
@@ -91,7 +93,9 @@ def test_a_broker_back_after_its_session_ended_registers_and_catches_up(version:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_expired_session_resigns_registers_anew_and_elects(version: str) -> None:
-    """Semantics 4.1: disconnection alone changes nothing; after the heal the controller resigns, then registers."""
+    """Semantics 4.1: disconnection alone changes nothing.
+    After the heal the controller resigns, then registers.
+    """
     cluster = played("  - cut: az-2\n  - pause: 12\n  - heal\n  - wait: isr restored\n  - pause: 2\n", version)
     offices = [(change.active, change.controller_epoch) for change in seen(cluster, "broker-2", ControllerChanged)]
     assert offices[:2] == [(True, 1), (False, 1)]
@@ -127,7 +131,9 @@ def test_an_orderly_stop_hands_over_leadership_and_leaves_a_marker(version: str)
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_followers_orderly_stop_keeps_its_high_watermark(version: str) -> None:
-    """It is stopped by the controller (StopReplica) before it checkpoints; back, it cuts nothing."""
+    """It is stopped by the controller (StopReplica) before it checkpoints.
+    Back, it cuts nothing.
+    """
     cluster = played("  - pause: 1\n  - stop: 1\n  - start: 1\n  - wait: isr restored\n", version)
     assert [event.code for event in seen(cluster, "broker-1", NodeStopped)] == [0]
     loaded = seen(cluster, "broker-1", LogLoaded)
@@ -186,7 +192,9 @@ def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> Non
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: str) -> None:
-    """The controller cannot be reached, the session service can: controlled.shutdown.max.retries attempts in all."""
+    """The controller cannot be reached, the session service can.
+    controlled.shutdown.max.retries attempts in all.
+    """
     script = "  - pause: 1\n  - cut: {link: [broker-0, broker-2]}\n  - background: stopping\n    stop: 0\n"
     cluster = played(script, version)
     settings = BrokerSettings()
@@ -202,7 +210,9 @@ def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: s
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(version: str) -> None:
-    """zookeeper.connection.timeout.ms, by default the session's time-out; its logs have not been touched."""
+    """zookeeper.connection.timeout.ms, by default the session's time-out.
+    Its logs have not been touched.
+    """
     script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n  - pause: 30\n"
     cluster = played(script, version)
     (stopped,) = [event for event in seen(cluster, "broker-0", NodeStopped) if event.code]
@@ -223,8 +233,9 @@ def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> No
 
 @pytest.mark.parametrize("version", ["0.8.2", *VERSIONS])
 def test_a_broker_that_is_stopped_before_it_has_loaded_its_logs_leaves_them_as_they_are(version: str) -> None:
-    """KafkaServer.shutdown: "still starting up, cannot shut down"; KafkaServerStartable halts the process then. In
-    0.8.2 there is no log manager yet that could be shut down."""
+    """KafkaServer.shutdown: "still starting up, cannot shut down".
+    KafkaServerStartable halts the process then. In 0.8.2 there is no log manager yet that could be shut down.
+    """
     script = "  - pause: 7\n  - kill: 0\n  - cut: az-0\n"
     script += "  - background: starting\n    start: 0\n  - pause: 3\n  - stop: 0\n"
     settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": 60_000}
@@ -255,7 +266,9 @@ def test_a_broker_that_is_stopped_before_it_has_registered_ends_as_if_it_was_kil
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "1.0"])
 def test_a_broker_whose_session_ends_while_it_starts_starts_once(version: str) -> None:
-    """Up to 1.0 zkclient goes on in the next session with what startup() asked; there is no second startup()."""
+    """Up to 1.0 zkclient goes on in the next session with what startup() asked.
+    There is no second startup().
+    """
     cluster, machine = starting(version)
     world = cluster.world
     while machine.session.session_id == 0:

@@ -1,4 +1,6 @@
-"""The machine of an orderly stop's attempts: what it asks, how long it waits, when it gives up (semantics 4.2)."""
+"""The machine of an orderly stop's attempts.
+What it asks, how long it waits, when it gives up (semantics 4.2).
+"""
 
 from collections.abc import Callable
 from typing import Any

@@ -61,8 +61,9 @@ def test_a_broker_that_stops_behind_a_slow_link_registers_at_once_when_it_starts
 @pytest.mark.parametrize("version", ["0.8.2", "1.0", "2.8"])
 @pytest.mark.parametrize("kind", ["cut", "hold"])
 def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, kind: str) -> None:
-    """At the latest when its server has been silent for two thirds of the session's time-out: a client that is closing
-    looks for no other one. The session ends by itself."""
+    """At the latest when its server has been silent for two thirds of the session's time-out.
+    a client that is closing looks for no other one. The session ends by itself.
+    """
     settings: dict[str, Any] = {"controlled.shutdown.enable": False}
     cluster = played("  - pause: 3\n", version, **settings)
     world = cluster.world
@@ -78,7 +79,9 @@ def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, ki
 
 
 def test_a_broker_hears_nothing_but_its_session_while_it_departs() -> None:
-    """Its processors have been shut down before: who is connected is told by the end of the connection."""
+    """Its processors have been shut down before.
+    Who is connected is told by the end of the connection.
+    """
     settings: dict[str, Any] = {"controlled.shutdown.enable": False}
     cluster = played("  - pause: 3\n", **settings)
     world = cluster.world

@@ -164,7 +164,9 @@ def test_a_status_travels_as_it_is() -> None:
 
 
 def test_what_waits_is_told_and_for_what() -> None:
-    """A produce that its ISR does not answer is parked; a write of the ISR that gets no answer holds a thread."""
+    """A produce that its ISR does not answer is parked.
+    a write of the ISR that gets no answer holds a thread.
+    """
     script = BEGIN + """
   - cut: az-0
   - {background: write, produce: {broker: 0, values: [c], acks: all, timeout_ms: 30000, socket_timeout_s: 40}}

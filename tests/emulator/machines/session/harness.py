@@ -39,7 +39,9 @@ from tests.emulator.machines.session.world import World
 
 
 class ClientNode:
-    """A node that is nothing but a session client; `states`, `notices` and `answers` are what it was told."""
+    """A node that is nothing but a session client.
+    `states`, `notices` and `answers` are what it was told.
+    """
 
     def __init__(self, servers: list[str], timeout_ms: float, *, restarts: bool = False) -> None:
         self.client = SessionClient("session", servers, timeout_ms)

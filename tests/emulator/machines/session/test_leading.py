@@ -76,7 +76,9 @@ def test_a_follower_is_made_equal_then_told_that_it_may_serve() -> None:
 
 @pytest.mark.parametrize("place", [(0, 5), (1, 0)])
 def test_a_leader_steps_down_for_a_follower_that_knows_more(place: tuple[int, int]) -> None:
-    """An election may err (a vote was old); discovery may not: what that follower has could be committed."""
+    """An election may err (a vote was old); discovery may not.
+    What that follower has could be committed.
+    """
     leader = Elected()
     leader.follower(0)
     leader.say(LEARNER, AckEpoch(*place))

@@ -156,7 +156,9 @@ class World:
         heapq.heappush(self._heap, (max(when_ms, self.now_ms), self._number, action))
 
     def act(self, name: str, order: Callable[[Now, Outbox], None]) -> None:
-        """Gives an order to a component of a node, as if it were an input; the machine's `out` collects the effects."""
+        """Gives an order to a component of a node, as if it were an input.
+        The machine's `out` collects the effects.
+        """
         node = self.nodes[name]
         out = getattr(node.machine, "out", None)
         assert isinstance(out, Outbox), f"{name} takes no orders"
