@@ -1,4 +1,4 @@
-"""Replica assignment against the expectations of Kafka's own tests (AdminTest, AdminRackAwareTest)."""
+"""Replica assignment against Kafka's own tests (AdminTest, AdminRackAwareTest)."""
 
 import pytest
 from hypothesis import given

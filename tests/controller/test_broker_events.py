@@ -87,8 +87,9 @@ def test_metadata_follows_the_death_of_a_broker_only_where_no_partition_lost_its
 
 @pytest.mark.parametrize(("version", "told"), [("0.11", True), ("1.0", False), ("2.8", False)])
 def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, told: bool) -> None:
-    """One partition is leaderless since before: from 1.0 the death of somebody else is then told by no
-    metadata of its own."""
+    """One partition is leaderless since before.
+    From 1.0 the death of another broker then sends no metadata of its own.
+    """
     c = started(version, brokers=4)
     c.create_topic("t", (0,))
     c.die(0)
@@ -144,7 +145,9 @@ def test_up_to_2_1_a_bounce_goes_unnoticed() -> None:
 
 @pytest.mark.parametrize(("version", "leader"), [("2.1", -1), ("2.2", 1)])
 def test_who_bounces_while_it_shuts_down_is_elected_no_more_up_to_2_1(version: str, leader: int) -> None:
-    """KAFKA-7235, semantics 4.2: nobody has seen it go, so it is still taken to shut down."""
+    """KAFKA-7235, semantics 4.2: the controller still takes the broker to shut down.
+    It has not seen the broker go.
+    """
     c = started(version)
     c.create_topic("t", (0, 1))
     c.shut_down(2, ControlledShutdownRequest(BrokerId(1), c.brokers[1].broker_epoch))
@@ -236,7 +239,7 @@ def test_news_of_other_partitions_does_not_bring_a_failed_replica_back() -> None
 
 
 def test_brokers_are_handled_after_they_are_seen_and_before_anything_is_decided() -> None:
-    """What the controller's log says, in its order (semantics 9)."""
+    """Order of the lines in the controller's log (semantics 9)."""
     c = started()
     c.create_topic("t", (0, 1, 2))
     c.brokers[2].events.clear()

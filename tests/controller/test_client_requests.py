@@ -1,4 +1,6 @@
-"""What clients ask of a controller: elections (KIP-460) and reassignments (KIP-455), partition by partition."""
+"""Client requests to a controller, partition by partition.
+Elections (KIP-460) and reassignments (KIP-455).
+"""
 
 import pytest
 

@@ -119,7 +119,9 @@ def test_who_may_not_ask_is_told_why() -> None:
 
 
 def test_up_to_2_1_an_earlier_life_may_ask() -> None:
-    """Semantics 8, KAFKA-7235: nobody tells the lives of a broker apart; the new one's replicas are stopped."""
+    """Semantics 8, KAFKA-7235: the controller does not distinguish a broker's incarnations.
+    It stops the replicas of the new one.
+    """
     c = Cluster(version="2.1")
     c.start(2, 0, 1)
     c.create_topic("t", (1, 0))

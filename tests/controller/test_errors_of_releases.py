@@ -1,4 +1,6 @@
-"""Errors of the controller that a release brought and a later one mended, on both sides (semantics 8)."""
+"""Controller errors that came and went with releases (semantics 8).
+Each is tested on both sides.
+"""
 
 import pytest
 
@@ -44,7 +46,9 @@ def assigned(c: Cluster, topic: str = "t") -> tuple[int, ...]:
 
 
 def last_leaders(c: Cluster, broker: int) -> dict[tuple[str, int], int]:
-    """What the last UpdateMetadata of each partition says; takes what was sent."""
+    """The leader in the last UpdateMetadata of each partition.
+    Takes what was sent.
+    """
     metadata = [m for m in c.requests(broker) if isinstance(m, UpdateMetadataRequest)]
     return {(p.topic, p.partition): p.leader for m in metadata for p in m.partitions}
 
@@ -91,7 +95,9 @@ def test_partitions_that_the_topic_gets_later_are_not_reported_as_deleted_in_0_8
 
 
 def test_in_0_8_2_a_mark_of_a_topic_that_is_not_there_goes_also_where_deletion_is_off() -> None:
-    """DeleteTopicsListener.handleChildChange deletes it before it asks whether deletion is allowed."""
+    """DeleteTopicsListener.handleChildChange deletes the mark of a missing topic.
+    It does so before it checks whether deletion is allowed.
+    """
     c = started("0.8.2", deletion_is_off())
     delete(c, "nothing")
     assert c.service.children("/admin/delete_topics") == []
@@ -181,7 +187,9 @@ def test_up_to_0_10_2_a_controller_that_is_elected_again_repeats_what_it_was_mov
 
 
 def refused_while_a_replica_goes_offline(version: str) -> Cluster:
-    """Broker 2 is a controller of the past when it takes dead broker 1 out of an ISR, and is elected again later."""
+    """Broker 2 is a controller of the past when it takes dead broker 1 out of an ISR.
+    It is elected again later.
+    """
     c = started(version)
     c.create_topic("t", (0, 1))
     c.kill(1)

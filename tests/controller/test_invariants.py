@@ -1,4 +1,4 @@
-"""Whatever happens to brokers and sessions, in whatever order: what must hold of states and controllers."""
+"""Invariants of states and controllers under any order of broker and session events."""
 
 import itertools
 

@@ -37,7 +37,9 @@ def test_a_notification_is_answered_with_metadata_only_and_deleted() -> None:
 
 
 def test_the_controller_of_0_8_2_does_not_look_for_notifications() -> None:
-    """KAFKA-1367: neither the path nor a watch on it is there; a state that a leader wrote is seen by nobody."""
+    """KAFKA-1367: neither the path nor a watch on it is there.
+    No controller sees a state that a leader wrote.
+    """
     c = started("0.8.2")
     assert "/isr_change_notification" not in c.service.znodes
     assert "/log_dir_event_notification" not in c.service.znodes

@@ -77,7 +77,7 @@ def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_to_the_replicas_that_are_there_is_refused_up_to_2_3_and_done_later(version: str) -> None:
-    """2.4: onPartitionReassignment tells everybody, with a new epoch."""
+    """2.4: onPartitionReassignment sends a new epoch to all brokers."""
     c = started(version)
     ask(c, 0, 1)
     assert REASSIGN_PARTITIONS not in c.service.znodes
@@ -105,8 +105,9 @@ def test_a_leader_that_stays_keeps_leading(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_that_is_done_leaves_the_others_as_they_are(version: str) -> None:
-    """The controller's own write of what is left begins nothing anew (PartitionReassignmentHandler.handleCreation; up
-    to 1.0 PartitionReassignment.process)."""
+    """The controller's own write of the remaining reassignments begins nothing anew.
+    Source: PartitionReassignmentHandler.handleCreation; up to 1.0 PartitionReassignment.process.
+    """
     c = Cluster(5, version)
     c.start(4, 0, 1, 2, 3)
     c.create_topic("t", (0, 1), (0, 1))

@@ -1,4 +1,6 @@
-"""Checked writes that the session service refuses, and not because of an epoch (semantics 4.1, 5.2)."""
+"""Checked writes refused by the session service for other reasons than epochs.
+Semantics 4.1, 5.2.
+"""
 
 import pytest
 
@@ -10,8 +12,9 @@ from tests.controller.test_controller_elections import epoch
 
 
 def _elsewhere(version: str) -> Cluster:
-    """Broker 2 is controller of a topic that broker 1 follows, and its session is taken to be at another server: each
-    of its checked writes is refused (-118) until the session is known to be here again (semantics 5.2)."""
+    """Broker 2 is controller of a topic of broker 1, its session is taken to be elsewhere.
+    The service refuses each of its checked writes (-118) until the session is known to be here again (semantics 5.2).
+    """
     c = Cluster(version=version)
     c.start(2, 0, 1)
     c.create_topic("t", (0, 1, 2))
@@ -22,7 +25,9 @@ def _elsewhere(version: str) -> Cluster:
 
 @pytest.mark.parametrize("version", ["2.1", "2.3", "2.8"])
 def test_states_that_the_session_service_refuses_fail_alone_and_the_event_goes_on(version: str) -> None:
-    """A follower dies: its state is not written, and brokers are told all the same that it is gone."""
+    """A follower dies: its state is not written.
+    The controller reports its death to brokers all the same.
+    """
     c = _elsewhere(version)
     before = c.states()
     c.die(1)
@@ -61,8 +66,9 @@ def test_a_write_about_no_state_that_is_refused_ends_its_event_without_a_look_wh
 
 @pytest.mark.parametrize("version", ["2.1", "2.8"])
 def test_a_refused_write_while_taking_over_makes_a_controller_resign(version: str) -> None:
-    """KafkaController.triggerControllerMove. Its deletion of `/controller` is refused, too, so nobody else is elected
-    before its session ends."""
+    """KafkaController.triggerControllerMove.
+    Its deletion of `/controller` is refused, too, so no other broker is elected before its session ends.
+    """
     c = Cluster(version=version)
     c.start(0, 1, 2)
     c.service.put("/isr_change_notification/isr_change_0000000000")  # to be taken away by who takes over
@@ -92,7 +98,9 @@ def test_a_refused_write_while_taking_over_makes_a_controller_resign(version: st
 def test_one_state_that_was_written_meanwhile_repeats_all_elections_from_1_1_to_2_3(
     version: str, elections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """PartitionStateMachine.electLeaderForPartitions goes round with `partitions`, not with what remains."""
+    """PartitionStateMachine.electLeaderForPartitions repeats all `partitions`.
+    It does not repeat only those that remain.
+    """
     c = Cluster(version=version)
     c.start(2, 0, 1)
     c.create_topic("t", (1, 0, 2))

@@ -103,7 +103,9 @@ def test_a_batch_is_empty_after_it_was_sent() -> None:
 
 
 def test_a_state_sent_again_carries_the_epoch_of_the_controller_of_now() -> None:
-    """The new controller changes nothing about a replica outside the ISR that dies, and tells the others again."""
+    """A replica outside the ISR dies: the new controller changes no state of it.
+    It sends the state to the others again.
+    """
     c = Cluster(5)
     c.start(3, 4, 0, 1, 2)
     c.create_topic("t", (0, 1, 2))

@@ -1,5 +1,6 @@
-"""Kafka's own errors (semantics 8) around controller, session and disk: in the versions that have them, and gone in
-those that mended them. One scenario of the catalogue each, a handful of seeds on both sides.
+"""Kafka's own errors around controller, session and disk (semantics 8).
+Affected versions have them, mended versions do not. One scenario of the catalogue each, a handful of seeds on both
+sides.
 
 A scenario says what each version does; here it is held against the *other* side, too: what the last affected version
 is expected to do must not be what the first mended one does.
@@ -23,8 +24,9 @@ SEEDS = range(1, 5)
 
 
 class Bug(NamedTuple):
-    """`affected`: the last version that has it; `mended`: the first that has not (of one that came with a version: the
-    first that has it, and the last before)."""
+    """`affected`: the last version that has it; `mended`: the first that has not.
+    Of one that came with a version: the first that has it, and the last before.
+    """
 
     scenario: str
     affected: str
@@ -50,7 +52,9 @@ MENDED = (
 NEW_IN_1_1 = Bug("kafka-9307", "1.1", "1.0")
 """From 1.1 on what waits for the session service ends with the session."""
 NEW_IN_2_1 = Bug("unsent-batch", "2.1", "2.0.1")
-"""From 2.1 on a write of a controller of the past is refused, and what it has collected stays unsent."""
+"""From 2.1 on a write of a controller of the past is refused.
+What it has collected stays unsent.
+"""
 
 NEVER_MENDED = {
     "kip-903": ("0.10.2", "1.1", "2.6", "2.8"),
@@ -74,7 +78,7 @@ def assert_as_expected(scenario: str, version: str, seed: int) -> None:
 
 
 def told_of(bug: Bug, version: str) -> set[str]:
-    """What the scenario expects of this one of the two versions alone."""
+    """Expectations of the scenario for this one of the two versions alone."""
     scenario = find_scenario(bug.scenario)
     other = bug.mended if version == bug.affected else bug.affected
     return {e.text for e in scenario.expectations if version in e.kafka and other not in e.kafka}
@@ -111,7 +115,7 @@ def test_what_nobody_mended_loses_records_in_every_version(scenario: str, versio
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_controller_of_the_past_writes_over_its_successor(seed: int) -> None:
-    """KAFKA-6082: a state whose writer's controller epoch is older than the controller that is in office."""
+    """KAFKA-6082: a state with an older controller epoch than that of the present controller."""
     for version, written in (("2.0.1", True), ("2.1", False)):
         observations = played("kafka-6082", version, seed).observations
         elected_at = next(c["t"] for c in observations.controllers if c["epoch"] == 2)

@@ -1,5 +1,5 @@
-"""Semantics 8: Kafka's own errors around truncation, fetching and the ISR are there in the versions that have them, and
-not in those that mended them.
+"""Kafka's own errors around truncation, fetching and the ISR (semantics 8).
+Affected versions have them, mended versions do not.
 
 One scenario of the catalogue each. Its expectations say what either version does; here the anomaly itself is looked
 for as well, by the oracle and in what was observed, and the gate that the rule names is shown to be what makes the
@@ -27,7 +27,9 @@ BACKWARDS, EXITS, ASKS_AGAIN = "offsets go backwards", "a broker exits", "an ISR
 
 
 class Bug(NamedTuple):
-    """`affected`: the last version that has it; `mended`: the first that has not. `anomalies`: what shows it."""
+    """`affected`: the last version that has it; `mended`: the first that has not.
+    `anomalies`: its visible effects.
+    """
 
     scenario: str
     affected: str
@@ -61,7 +63,7 @@ def replay(scenario: str, version: str, seed: int, *settings: str) -> str:
 
 
 def anomalies(run: JudgedRun) -> set[str]:
-    """Which of all of them a run shows."""
+    """Anomalies that a run shows."""
     found = {name for name, check in run.verdict.checks.items() if check.verdict == "violated"}
     if any(backwards(entry["a"]) for entry in run.observations.timeline if entry.get("saw") == "logs"):
         found.add(BACKWARDS)
@@ -122,7 +124,9 @@ GATES = {
 """Scenario -> the gate that rule 8 names."""
 
 MENDED_TWICE = ("kafka-3410",)
-"""2.0.1 exits no more; and as its leader knows its epoch even if it holds nothing, a follower does not get that far."""
+"""2.0.1 exits no more.
+As its leader knows its epoch even if it holds nothing, a follower does not get that far.
+"""
 
 GATED = [(bug, GATES[bug.scenario]) for bug in BUGS if bug.scenario in GATES]
 

@@ -1,5 +1,6 @@
-"""What is often told otherwise (semantics 10), and that a dead or paused process keeps its session for a while
-(semantics 11.11): whole clusters in the simulated world."""
+"""Facts that are often described wrongly (semantics 10), and sessions of dead processes.
+A dead or paused process keeps its session for a while (semantics 11.11): whole clusters in the simulated world.
+"""
 
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ def seen(cluster: Cluster, kind: type[E]) -> list[tuple[str, float, E]]:
 
 
 def did_ms(cluster: Cluster, verb: str) -> float:
-    """When the script did it, the last time."""
+    """Time of the script's last execution of it, in ms."""
     return 1000.0 * float(max(e["t"] for e in cluster.player.timeline.entries if e.get("do") == verb))
 
 

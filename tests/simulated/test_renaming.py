@@ -1,6 +1,6 @@
-"""Names carry no meaning: a scenario under other names, with other ids of brokers, gives the same events at the same
-times, but for the names. The whole catalogue is played, each scenario on the newest of its versions in each era of
-truncation (semantics, "Versions").
+"""A renamed scenario gives the same events at the same times, but for the names.
+Ids of brokers are others, too. The whole catalogue is played, each scenario on the newest of its versions in each era
+of truncation (semantics, "Versions").
 
 What an id may decide is what it decides in Kafka. Session servers with equal histories vote for the highest server id
 (semantics 5.3): the order of theirs is kept here. Where the order of brokers' ids counts, `TIES` says by which rule.
@@ -98,8 +98,10 @@ They are numbered as they first appear.
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A run in the old names. `events`: one line for each, node by node, with its time. `observed`: what must match a
-    recording. `held`: of each expectation."""
+    """A run in the old names.
+    `events`: one line for each, node by node, with its time. `observed`: what must match a recording. `held`: of each
+    expectation.
+    """
 
     events: dict[str, list[str]]
     observed: Comparable
@@ -148,7 +150,7 @@ def brought_back(text: str, renaming: Renaming) -> str:
 
 
 def parting(one: Seen, other: Seen) -> str:
-    """Where two runs first part, node by node; "" if nowhere."""
+    """The first difference between two runs, node by node; "" without one."""
     assert one.events.keys() == other.events.keys()
     found = []
     for node in one.events:
@@ -169,8 +171,9 @@ def test_under_other_names_the_same_happens(name: str, version: str) -> None:
 
 
 def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decides() -> None:
-    """Semantics 11.4: one state in between, in the seeds whose controller hears of both deaths in one event. What
-    comes back to anybody is the same."""
+    """Semantics 11.4: one state in between, if the controller sees both deaths in one event.
+    All responses are the same.
+    """
     scenario = CATALOGUE["min-insync"]
     found = []
     for seed in range(1, 11):
@@ -201,7 +204,7 @@ def test_whom_a_client_asks_first_changes_nothing_that_counts(name: str, version
 
 
 def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has the lowest id leads, in the place of the first of the assignment."""
+    """A mutant in which the lowest id leads, in the place of the first of the assignment."""
     offline = elections.offline
 
     def lowest_id(

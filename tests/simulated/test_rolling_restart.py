@@ -1,4 +1,5 @@
-"""A rolling restart of six brokers in three AZs on slow links: every broker registers again (semantics 5.2, 11.10).
+"""A rolling restart of six brokers in three AZs on slow links.
+Every broker registers again (semantics 5.2, 11.10).
 
 An orderly stop closes the broker's session, and waits for the close's answer. A kill does not: the broker's znode stays
 until its session has expired. A start before that fails to register, as Kafka's does; 0.8.2 waits and tries again.
@@ -72,7 +73,7 @@ def rolled(version: str, way: Way, seed: int, session_ms: int = SESSION_MS) -> C
 
 
 def unregistered(cluster: Cluster) -> list[str]:
-    """Ends of brokers that no step asked for, and brokers that are not registered in their present session."""
+    """Unrequested ends of brokers, and brokers unregistered in their present session."""
     wrong = []
     for name, *_, event in cluster.world.trace.entries:
         if isinstance(event, NodeStopped) and event.kind is not ExitKind.ASKED:

@@ -1,5 +1,5 @@
-"""A broker is stopped in an orderly way between any two steps of a catalogue scenario, and started again: settings in
-force, roles and answers are as Kafka would have them (semantics 3, 4.2, 7).
+"""Orderly stop of a broker between any two steps of a catalogue scenario, and a start.
+Settings in force, roles and answers are as in Kafka (semantics 3, 4.2, 7).
 
 `python -m benchmarks.kill_anywhere --orderly` plays thousands."""
 

@@ -1,4 +1,4 @@
-"""`faultline advise`: what it prints fits a terminal, and the command that it gives plays the same again."""
+"""`faultline advise`: output that fits a terminal, and a command that replays it."""
 
 import os
 import re

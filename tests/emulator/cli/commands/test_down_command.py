@@ -15,7 +15,9 @@ from emulator.worlds.packet_filter.namespaces import NamespaceError
 
 @pytest.fixture(autouse=True)
 def _nothing_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Scratch folders of commands that were killed on this machine are not ours to find, nor to remove."""
+    """Hide scratch folders of killed commands on this machine.
+    They are not ours to find, nor to remove.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 

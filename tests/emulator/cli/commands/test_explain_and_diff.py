@@ -36,7 +36,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_a_lost_record_is_followed_to_its_truncation(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Scenario az-isolated-leader: c was acknowledged by the isolated leader, and cut away after the heal."""
+    """az-isolated-leader: the isolated leader acknowledged c, and cut it after the heal."""
     assert explain_command(runs["one"], "c") == 0
     assert told(capsys) == [
         "observer   is about to write 'c', acks=1",

@@ -60,7 +60,9 @@ def test_a_find_known_already_is_told_with_its_file(tmp_path: Path, capsys: pyte
 
 
 def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """So no command names one. What was drawn breaks nothing any more, as after a change of faultline."""
+    """No command names a file.
+    What was drawn breaks nothing any more, as after a change of faultline.
+    """
     find = {"what": "lost", "rule": "8 (KIP-101): cut", "text": "m is gone", "number": 0, "drawn": "id: x\n"}
     hunt = {"runs": 1, "finds": [find], "reached": [], "simulated_s": 60.0}
     asked = {"version": "0.10.2", "seed": 1, "fixed": {}}
@@ -77,7 +79,9 @@ def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pyt
 def test_two_do_not_hunt_into_one_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever ended last would leave the other's runs and finds out, and all of them were played twice."""
+    """The hunt that ended last would drop the other's runs and finds.
+    All of them were played twice.
+    """
     words = ("--runs", "1", "--kafka-version", "2.8", "--out", str(tmp_path / "found"))
     codes: list[int] = []
 

@@ -1,4 +1,4 @@
-"""How a program ends when nothing else has caught what went wrong."""
+"""Top-level exception handling of a program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def raising(error: BaseException) -> int:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where tracebacks go."""
+    """Directory of tracebacks."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 

@@ -23,7 +23,7 @@ from tests.ids import brokers
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
-    """What would be asked of a cluster."""
+    """Requests that the command would send to a cluster."""
     found: list[Ask] = []
 
     def ask(asking: Asking, what: Ask, *show: Any) -> int:
@@ -165,7 +165,7 @@ def test_a_number_out_of_bounds_is_told_with_its_option_before_a_cluster_is_aske
 
 
 def test_every_whole_number_of_a_request_has_bounds() -> None:
-    """What is beyond 64 bits travels no further than the supervisor."""
+    """Numbers beyond 64 bits travel no further than the supervisor."""
 
     def unbounded(of_type: inspect.Type) -> bool:
         match of_type:

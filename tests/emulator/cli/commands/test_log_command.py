@@ -95,7 +95,7 @@ def test_json_has_everything(runs: Path, capsys: Capture) -> None:
 
 
 def test_without_data_the_last_snapshot_is_shown(runs: Path, tmp_path: Path, capsys: Capture) -> None:
-    """What `faultline sim --out` keeps of a seed."""
+    """The part of a seed that `faultline sim --out` keeps."""
     shutil.copy(runs / "equal" / "observations.json", tmp_path)
     assert log_command("broker-2", "t-0", tmp_path, True) == 0
     found = json.loads(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""Where a command is told to write: refused before anything is played."""
+"""Output paths of commands: an unusable one is refused before anything is played."""
 
 from pathlib import Path
 from typing import Any

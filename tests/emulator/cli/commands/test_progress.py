@@ -1,4 +1,4 @@
-"""What a terminal shows while a run is played."""
+"""Progress on a terminal while a run is played."""
 
 import io
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""`faultline scenarios`: what is typed next is never cut off, and what is wrong begins with its place."""
+"""`faultline scenarios`: names are never cut off, and an error begins with its place."""
 
 import io
 import json

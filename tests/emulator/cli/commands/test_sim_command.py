@@ -209,7 +209,7 @@ def test_a_run_that_is_left_unjudged_has_no_verdict(tmp_path: Path) -> None:
 def test_out_leaves_a_campaign_that_goes_on_where_it_was_cut_short(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is there is not played again, and the summary is of all."""
+    """Existing runs are not played again, and the summary is of all."""
     out = tmp_path / "c"
     assert sim("az-isolated-follower", "1..3", out=out, json=True) == 0
     first = msgspec.json.decode(capsys.readouterr().out)

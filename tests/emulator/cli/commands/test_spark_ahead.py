@@ -11,7 +11,9 @@ from tests.patience import PATIENCE_S
 
 
 class Java:
-    """A machine that works until it is killed; then whoever asks it something learns so in words of its own."""
+    """A JVM that works until it is killed.
+    Then each call of it raises an error of its own.
+    """
 
     def __init__(self) -> None:
         self.process, self.log_tail = self, lambda: ""

@@ -1,4 +1,4 @@
-"""Nothing that somebody else wrote does anything to the terminal on which it is shown."""
+"""Foreign text does nothing to the terminal on which it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Facts judged: each lack says what to do, and only what `make demo` needs makes the machine unusable."""
+"""Findings from facts: each lack has its remedy.
+Only what `make demo` needs makes the machine unusable.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Looking at a machine: this one, and parts of others as files and commands that say what theirs would."""
+"""Inspection of a machine: this one, and parts of others as files and commands."""
 
 import socket
 from pathlib import Path
