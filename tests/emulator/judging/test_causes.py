@@ -1,4 +1,6 @@
-"""Seeds by why they came out so: the rarest first, each with its shortest run and what decided it."""
+"""Seeds by the causes of their results: the rarest first.
+Each cause has its shortest run and its deciding event.
+"""
 
 from emulator.judging.event_causes import cause_of, causes_of
 from emulator.judging.seed_runs import SeedResult

@@ -1,4 +1,4 @@
-"""Runs held against recordings: what a recording shows is expected of a run that plays and equals it."""
+"""Runs compared with recordings: equal runs meet the recording's expectations."""
 
 from pathlib import Path
 

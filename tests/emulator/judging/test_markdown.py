@@ -1,4 +1,6 @@
-"""A verdict as Markdown: what is broken comes first, what others wrote is only text, and it fits into a comment."""
+"""A verdict as Markdown: broken promises first, escaped foreign text.
+It fits into a comment.
+"""
 
 import re
 from typing import Any

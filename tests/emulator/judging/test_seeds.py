@@ -1,4 +1,4 @@
-"""Many seeds: they do something, they equal real Kafka, and one that fails does not take the others along."""
+"""Many seeds: they equal real Kafka, and one that fails does not take the others along."""
 
 import multiprocessing
 import subprocess
@@ -40,7 +40,9 @@ def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
 @pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
 def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: str) -> None:
-    """The rule of `benchmarks.seeds`: at least 190 of 200 traces differ once times and seed are left out."""
+    """The rule of `benchmarks.seeds`.
+    At least 190 of 200 traces differ once times and seed are left out.
+    """
     results = results_of(scenario, version, range(1, SEEDS + 1))
     assert [(result.seed, result.error) for result in results if result.error] == []
     assert [(result.seed, result.differences[:1]) for result in results if not result.recording] == []

@@ -1,4 +1,4 @@
-"""Late runs that are vouched for, and those that nobody vouches for, however small what is different."""
+"""Late runs with and without equal recordings, however small the difference."""
 
 import copy
 from collections.abc import Callable
@@ -60,12 +60,14 @@ def test_a_run_that_was_never_recorded_is_vouched_for_by_a_seed() -> None:
 
 
 def test_recordings_with_other_settings_vouch_for_nothing() -> None:
-    """`compare` would call it equal; but that it is equal under these settings nobody has seen."""
+    """`compare` would call it equal; but no recording shows that it is, with these settings."""
     assert vouched(*played(LEADER, replica_fetch_wait_max_ms=400)).by.startswith("seed ")
 
 
 def one_state_more(observations: Observations) -> None:
-    """For 0.2 s somebody was out of the ISR, which a recording could lack (it was sampled)."""
+    """A replica is out of the ISR for 0.2 s.
+    A recording could lack this (it was sampled).
+    """
     states = observations.partition_states
     last = copy.deepcopy(states[-1])
     states[-1] |= {"isr": [2]}

@@ -85,7 +85,9 @@ def test_flushing_helps_where_every_broker_loses_its_power_writes_and_reads() ->
 
 
 def test_min_insync_does_not_help_the_last_replica_standing_and_flushing_does() -> None:
-    """KIP-966: what all three had answered for is gone with the power of the one that was left in the ISR."""
+    """KIP-966: the last replica in the ISR loses its power.
+    With it goes what all three had acknowledged.
+    """
     fault = "broker-0-loses-power-alone"
     advice = advised("2.8", SAFE, fault)
     lost = next(one for one in advice.summaries[0].broken if one.check == "lost-acknowledged")

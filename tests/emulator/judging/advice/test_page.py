@@ -1,4 +1,4 @@
-"""Advice as a page: all that is known, nothing from elsewhere, and every link leads somewhere."""
+"""Advice as a page: complete, without foreign resources, and without dead links."""
 
 import re
 from html.parser import HTMLParser
@@ -87,7 +87,7 @@ def test_the_head_says_no_more_than_was_seen() -> None:
 
 
 def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -> None:
-    """Neither in what is said at first, nor in what is left out of the table, nor as promises that were kept."""
+    """Not in the summary, nor in what the table leaves out, nor as kept promises."""
     first, second, third = told().advice.summaries
     silent = replace(third, told=0, untold="a wait was not reached")
     assert verdicts([first, second, silent]) == [

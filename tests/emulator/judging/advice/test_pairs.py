@@ -120,7 +120,7 @@ def test_who_interrupts_is_told_what_was_played_by_then() -> None:
 
 
 def test_a_cause_is_one_however_many_brokers_are_named() -> None:
-    """How large an ISR was, or how many replicas hold one of two batches, is no other cause."""
+    """The size of an ISR, or the replicas of one of two batches, is no other cause."""
     by = "x.1 was acknowledged with acks=all at offset 3 by broker-0, leading in epoch 0; its ISR was {} then; {}"
     cut, late = "broker-2 had cut its log to 4 (KIP-101)", "broker-1 was elected for epoch 1 and did not have it"
     parted = "at offset 39 the replicas hold different batches: {} of epoch 0, {} of epoch 1; broker-1 kept it"

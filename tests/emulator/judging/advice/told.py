@@ -44,7 +44,9 @@ def told() -> Told:
 
 
 def told_of_pairs(count: int = 7) -> Told:
-    """The same, with so many pairs that break one promise for one cause, and one that is ended by nothing."""
+    """The same, with `count` pairs that break one promise for one cause.
+    One more is ended by nothing.
+    """
     single = told()
     pairs = list(pairs_of(single_faults(6_000.0, 30_000.0)))[: count + 1]
     *alike, last = pairs

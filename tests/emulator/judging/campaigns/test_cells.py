@@ -35,7 +35,9 @@ ROWS = [row(1, 1), row(1, 2), row(0, 3, 3), row(0, 2, 1), row(0, 1), row(0, 4, 7
 
 
 def test_a_cell_tells_how_often_and_how_much_and_what_plays_the_first_again() -> None:
-    """Whatever the scenario expects, and in whatever order rows come; what says nothing is left out, and counted."""
+    """Independent of the scenario's expectations and of the order of rows.
+    Empty values are left out, and counted.
+    """
     losing, safe = cells_of(ROWS)
     assert (losing.runs, losing.judged, dict(losing.unknown)) == (4, 3, {"late": 1})
     assert losing.spread("lost") == Spread(3, 2, 0, 1, 3)

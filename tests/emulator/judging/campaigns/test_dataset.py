@@ -1,5 +1,6 @@
-"""A campaign on disk: what is written is read again, a kill loses the last part alone, and what is no campaign is one
-line."""
+"""A campaign on disk: what is written is read again.
+A kill loses the last part alone, and what is no campaign is one line.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -87,7 +88,7 @@ class Killed(BaseException):
 
 
 def killed_at(directory: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Which runs were played before."""
+    """Numbers of the runs played before the kill."""
     with monkeypatch.context() as patch:
         patch.setattr(dataset, "PART_ROWS", 3)
         with pytest.raises(Killed), writing(directory, ABOUT) as campaign:
@@ -148,7 +149,9 @@ def test_only_one_writes_at_a_time(tmp_path: Path) -> None:
 
 
 def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither has found a campaign there; whoever is later finds the other's, and does not put its own in its place."""
+    """Neither has found a campaign there.
+    The later one finds the other's, and does not put its own in its place.
+    """
     prepared = prepare
     with ExitStack() as others:
         for before in (True, False):

@@ -1,4 +1,4 @@
-"""Draws played: a row says what the run was and what came of it, and its command plays it again."""
+"""Draws played: a row has the run and its result, and its command plays it again."""
 
 import shlex
 from pathlib import Path

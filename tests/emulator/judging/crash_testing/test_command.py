@@ -1,4 +1,4 @@
-"""`python -m benchmarks.kill_anywhere`: what it refuses, what it sums up, and how a run that failed is told."""
+"""`python -m benchmarks.kill_anywhere`: refusals, summaries, and output of a failed run."""
 
 from collections.abc import Iterator
 from pathlib import Path

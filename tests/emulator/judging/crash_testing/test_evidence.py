@@ -1,4 +1,4 @@
-"""What the next life found of what one left, by the events of a run with real processes."""
+"""Losses between two incarnations, from events of a run with real processes."""
 
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +36,9 @@ def looked_at(*modules: ModuleType) -> set[type[Event]]:
 
 
 def test_no_event_that_is_looked_at_is_left_in_the_files() -> None:
-    """What is not read never happened to the judge of a network run, while a simulated one's sees it."""
+    """The judge of a network run lacks events that are not read from its files.
+    A simulated run's judge sees them.
+    """
     assert set(HISTORIC) == looked_at(history_builder, unclean)
     assert set(WANTED) == looked_at(history_builder, unclean, crash_evidence, network_judge)
 

@@ -1,4 +1,4 @@
-"""What a run's events say of its past: from events written by hand."""
+"""History of a run, from events written by hand."""
 
 from typing import Any
 
@@ -75,7 +75,7 @@ def test_a_role_lasts_until_the_next_role_or_life() -> None:
 
 
 def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
-    """Whatever role its replica takes over meanwhile."""
+    """A role that its replica takes over meanwhile does not matter."""
     begun = (1.0, "broker-1", FetcherChanged(*TOPIC_PARTITION, "added", 0, 0, "", 3))
     told_more = (2.0, "broker-1", role("follower", 0, 4))
     lasting = Fetched(1.0, 1, 0, 3)
@@ -86,7 +86,9 @@ def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
 
 
 def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
-    """The events of a step are lost with the life that dies in it, and not what it did to its disk."""
+    """A step's events are lost with the incarnation that dies in it.
+    Its changes on disk are not.
+    """
     loaded = [LogLoaded(*TOPIC_PARTITION, 0, end, 0, False) for end in (2, 3)]
     appended = (2.0, "broker-1", batch(2, 7, 0, as_leader=False))
     assert told(appended, (5.0, "broker-1", loaded[0])).cuts == {TOPIC_PARTITION: [Cut(5.0, 1, 2, 3, UNTOLD)]}

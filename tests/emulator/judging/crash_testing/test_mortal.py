@@ -11,7 +11,7 @@ from emulator.storage.disk import DiskFiles
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Who was killed: this process lives on."""
+    """The killed processes; this process lives on."""
     pids: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: pids.append(pid))
     return pids

@@ -1,4 +1,6 @@
-"""Which event lets two old wrappers lie at one offset: from pasts written by hand, and some that it must reject."""
+"""Events that explain two old wrappers at one offset, from pasts written by hand.
+Some of the pasts it must reject.
+"""
 
 from typing import Any
 
@@ -88,7 +90,9 @@ FOLLOWS = Followed(18, 1, 0, 5, high_watermark=2)
 
 
 def test_all_may_have_both_from_who_kept_the_first() -> None:
-    """Nobody holds anything else than the final leader; but at one offset lie two batches."""
+    """No replica holds anything else than the final leader.
+    But at one offset lie two batches.
+    """
     both = lie((0, 7), (0, 8), (1, 7), (1, 8), others=())
     cut = {TOPIC_PARTITION: [Cut(18, 1, 2, 7, "high-watermark")]}
     for roles, settled, allowed in (

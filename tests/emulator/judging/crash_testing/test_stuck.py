@@ -1,4 +1,6 @@
-"""Which rule lets something not settle: from pasts written by hand. Each has one that it must reject."""
+"""Rules that allow an unsettled end, from pasts written by hand.
+Each has one that it must reject.
+"""
 
 import pytest
 
@@ -26,7 +28,9 @@ from tests.ids import brokers
 @pytest.mark.parametrize("kind", ["", *ExitKind])
 @pytest.mark.parametrize("version", ["1.0", "2.8"])
 def test_an_end_is_allowed_by_its_kind(version: str, kind: str) -> None:
-    """Whatever was said beside it; a follower that is ahead of its leader ends in old versions only."""
+    """Other texts do not matter.
+    A follower that is ahead of its leader ends in old versions only.
+    """
     rules: dict[str, str] = {
         ExitKind.STILL_REGISTERED: "11.10",
         ExitKind.REGISTRATION_EXPIRED: "11.10",
@@ -59,7 +63,9 @@ def test_an_end_is_allowed_by_its_kind(version: str, kind: str) -> None:
 def test_who_is_left_half_way_follows_nobody_until_an_order_begins_a_fetcher(
     version: str, roles: tuple[tuple[int, int], ...], allowed: bool
 ) -> None:
-    """KAFKA-9307 (semantics 1.7): also a later order leaves the fetcher alone where its era says so."""
+    """KAFKA-9307 (semantics 1.7).
+    Also a later order leaves the fetcher alone where its era says so.
+    """
     history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "half-way", "", roles)})
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == (HALF_WAY if allowed else "")
 

@@ -1,5 +1,7 @@
-"""Kafka's own errors that fuzzing found unaided, as the files that it made of them (docs/fuzzing.md): each plays again
-to the same broken promise in the version that has the error, and in none that has mended it."""
+"""Kafka's own errors that fuzzing found unaided, as the files of its finds.
+Source: docs/fuzzing.md. Each plays again to the same broken promise in the version that has the error, and in none
+that has mended it.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a schedule takes for broken, and that all of it is mended in the end."""
+"""Faults of a schedule, all of which are mended in the end."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What producers, consumers and groups are promised from one leader to the next: truths to reject and to accept."""
+"""Promises to producers, consumers and groups across leaders: good and bad truths."""
 
 import msgspec
 import pytest

@@ -1,4 +1,6 @@
-"""The probe sees offices begin and end in the brokers' own state, and machines that break a rule."""
+"""Terms of office that the probe sees in the brokers' own state.
+Also machines that break a rule.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -76,7 +78,9 @@ def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> Non
 
 @pytest.fixture
 def watermark_that_falls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A leader whose high watermark goes back by one, once, when it is 3 and a follower comes to fetch."""
+    """A leader whose high watermark goes back by one, once.
+    It does so at 3, when a follower comes to fetch.
+    """
     noted = Partition.follower_fetched
     fell: list[Partition] = []
 
@@ -129,8 +133,9 @@ def test_a_replica_whose_epoch_falls_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_follower_that_keeps_what_it_should_cut_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that never truncates comes back from its isolation with records that nobody else has; it never catches
-    up, so that the scenario's wait for it is in vain, too."""
+    """A broker that never truncates returns from its isolation with records of its own.
+    It never catches up, so that the scenario's wait for it is in vain, too.
+    """
     monkeypatch.setattr(Partition, "truncate_to", lambda *_: None)
     verdict = verdict_of(resolve(find_scenario("az-isolated-leader"), "2.8"))
     assert verdict.checks["replica-divergence"].verdict == "violated"

@@ -1,4 +1,4 @@
-"""What consumers were given: truths to reject and to accept."""
+"""Reads of consumers: truths to reject and to accept."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What became of records, and what was committed about their partition: truths to reject and to accept."""
+"""Fates of records, and commits of their partition: truths to reject and to accept."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_nobody_asks_in_what_order_records_lay_that_are_gone() -> None:
 
 
 def twice() -> Truth:
-    """d lies in the log two times, and nobody was told of it."""
+    """d lies in the log two times, and no client received an answer."""
     truth = healthy()
     for log in truth.logs[PLACE].values():
         log += batches("d", "d", first=3)

@@ -137,7 +137,9 @@ def test_requests_that_wait_are_served_by_handlers_that_are_new() -> None:
 
 
 def test_a_new_life_begins_with_what_it_was_given() -> None:
-    """However often it was given them: as from a file, and nothing of what topics say is forgotten."""
+    """Repeated changes hold as if they came from a file.
+    No setting of topics is forgotten.
+    """
     first = leader("1.1")
     first.produce("a")
     give(first, EVERY_BROKER, min_insync_replicas="4", log_flush_interval_ms="7", num_io_threads="5")

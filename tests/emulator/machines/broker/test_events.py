@@ -1,4 +1,4 @@
-"""What a broker's events say, beyond what it does: all that a line of Kafka's logs has (semantics 9)."""
+"""Contents of a broker's events: all that a line of Kafka's logs has (semantics 9)."""
 
 import pytest
 
@@ -47,7 +47,9 @@ def began(bench: Bench) -> list[tuple[int, int, int, int, int]]:
 
 @pytest.mark.parametrize(("lived_ms", "recovered"), [(0.0, "0,2"), (60_000.0, "2")])
 def test_a_log_that_is_recovered_names_its_segments(lived_ms: float, recovered: str) -> None:
-    """Two segments; after a minute the recovery point, which the second begins with, is checkpointed."""
+    """Two segments.
+    After a minute the recovery point, which the second begins with, is checkpointed.
+    """
     (loaded,) = Bench(files=written(segment_bytes=150, lived_ms=lived_ms)).events(LogLoaded)
     assert (loaded.clean, loaded.recovered, loaded.corrupted) == (False, recovered, -1)
 

@@ -1,4 +1,6 @@
-"""Fetch, ListOffsets and OffsetForLeaderEpoch, as a leader answers them (semantics 1.9, 2.1, 2.2)."""
+"""Fetch, ListOffsets and OffsetForLeaderEpoch answers of a leader.
+Semantics 1.9, 2.1, 2.2.
+"""
 
 import pytest
 
@@ -71,7 +73,9 @@ def test_between_high_watermark_and_log_end_a_consumer_gets_nothing_and_no_error
 
 
 def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_error() -> None:
-    """Semantics 1.9: LogSegment.read of 0.8.2.2 throws where a maximum lies below the start of a read."""
+    """Semantics 1.9: a maximum below the start of a read fails the read.
+    LogSegment.read of 0.8.2.2 throws there.
+    """
     bench = leader("0.8.2")
     bench.fetch(1, replica=1)
     assert bench.log.high_watermark == 1

@@ -1,4 +1,4 @@
-"""The replica fetcher: where it starts, how it cuts, what it does with errors (semantics 1.7, 2)."""
+"""The replica fetcher: start offset, truncation, errors (semantics 1.7, 2)."""
 
 import pytest
 
@@ -135,7 +135,9 @@ def test_an_undefined_answer_cuts_to_the_high_watermark(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["2.0.1", "2.6"])
 def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
-    """KIP-279: cut to our end of what is older than the answer, ask again with the new latest epoch."""
+    """KIP-279: cut to our end of what is older than the answer.
+    Then ask again with the new latest epoch.
+    """
     bench = Bench(version)
     for epoch, count in ((0, 2), (3, 2)):
         bench.lead(epoch, isr=(0, 1))
@@ -158,7 +160,9 @@ def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
 
 
 def test_others_are_fetched_between_two_rounds() -> None:
-    """doWork: maybeTruncate, maybeFetch. One that is never done (KAFKA-10706) holds nobody else up."""
+    """doWork: maybeTruncate, maybeFetch.
+    A partition that is never done (KAFKA-10706) delays no other.
+    """
     bench = Bench("2.3")
     for epoch, count in ((0, 2), (3, 2)):
         bench.lead(epoch, isr=(0, 1))

@@ -1,4 +1,4 @@
-"""What an order of the controller waits for at the fetchers, and whether what follows it is fetched (semantics 1.7)."""
+"""Controller orders and fetchers: waits, and fetches of what follows (semantics 1.7)."""
 
 import pytest
 
@@ -25,7 +25,9 @@ T1 = ("t", 1)
 
 
 def asks_for_offsets(version: str) -> tuple[Bench, int]:
-    """Follows broker-1 in t-0 and t-1, is told that it is out of range in t-0, and asks where the leader's log ends."""
+    """A follower of broker-1 in t-0 and t-1 that asks for the leader's log end of t-0.
+    It received OFFSET_OUT_OF_RANGE in t-0.
+    """
     bench = Bench(version)
     bench.update_metadata()
     bench.leader_and_isr(state(1), state(1, topic_partition=T1))
@@ -80,8 +82,9 @@ def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(v
 
 
 def test_nothing_is_fetched_any_more_by_who_stops() -> None:
-    """makeFollowers: "Skipped the adding-fetcher step ... since it is shutting down"; whoever leads must not find it in
-    sync again while it waits for its leave."""
+    """makeFollowers: "Skipped the adding-fetcher step ... since it is shutting down".
+    No leader may find it in sync again while it waits for its leave.
+    """
     bench = Bench("2.6")
     bench.lead(isr=(0, 1))
     bench.context.stopping = True
@@ -129,7 +132,9 @@ def in_order(bench: Bench, connection: int) -> list[int]:
 
 @pytest.mark.parametrize("version", ("0.8.2", "0.10.2", "1.1", "2.6", "2.8"))
 def test_who_brought_something_or_is_delayed_comes_last_in_the_next_request(version: str) -> None:
-    """PartitionStates.updateAndMoveToEnd, from 0.10.1: nobody starves where an answer does not hold all."""
+    """PartitionStates.updateAndMoveToEnd, from 0.10.1.
+    No partition starves where an answer does not hold all.
+    """
     bench, connection = follows_three(version)
     assert in_order(bench, connection) == [0, 1, 2]
     records = batch("a", magic=bench.magic, epoch=0)

@@ -1,4 +1,6 @@
-"""The group coordinator: offsets committed to a replicated topic (semantics 6, "Committed offsets")."""
+"""The group coordinator: offsets committed to a replicated topic.
+Semantics 6, "Committed offsets".
+"""
 
 from typing import Any
 
@@ -201,7 +203,9 @@ def test_a_commit_of_several_partitions_is_one_batch() -> None:
 
 
 def test_a_commit_that_is_not_replicated_in_time_is_7_and_may_count_later() -> None:
-    """Semantics 6: `offsets.commit.timeout.ms`; the record stays, and whoever loads the log next has it."""
+    """Semantics 6: `offsets.commit.timeout.ms`.
+    The record stays, and the next coordinator that loads the log has it.
+    """
     bench = Coordinator(offsets_commit_timeout_ms=5000)
     connection = bench.commit(5)
     bench.advance(4999)
@@ -299,8 +303,9 @@ def test_a_new_coordinator_has_what_is_in_its_replica_and_the_last_of_a_key_coun
 
 @pytest.mark.parametrize(("version", "offset"), [("0.10.2", -1), ("0.11", 5), ("2.8", 5)])
 def test_up_to_0_10_it_is_read_to_the_high_watermark_only(version: str, offset: int) -> None:
-    """`offsets_loaded_to_log_end`: a follower that leads before it heard of the high watermark lacks what was
-    acknowledged, until it is elected again."""
+    """`offsets_loaded_to_log_end`: a follower may lead before it knows the high watermark.
+    It lacks what was acknowledged, until it is elected again.
+    """
     bench = Bench(version)
     bench.update_metadata(state(1, topic_partition=OFFSETS), state(0))
     value = encode_value(CommittedOffset(Offset(5)), bench.gates.offset_commit_value_version)
@@ -321,7 +326,9 @@ COMMITS = st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 2), st.intege
 def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
     commits: list[tuple[str, int, int]], version: str, lives: int
 ) -> None:
-    """Semantics 6: whoever was coordinator, and however often it changed; segments roll meanwhile."""
+    """Semantics 6: with any coordinator, and however often it changed.
+    Segments roll meanwhile.
+    """
     settings: dict[str, Any] = {"isr": (0,), "log_segment_bytes": 300}
     bench = Coordinator(version, **settings)
     expected: dict[tuple[str, int], int] = {}
@@ -360,7 +367,9 @@ def test_who_resigns_drops_what_was_loaded() -> None:
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.8"])
 def test_what_is_committed_of_a_deleted_topic_goes_and_stays_gone(version: str) -> None:
-    """Semantics 6, `forgets_offsets_of_deleted_topics`: of all groups, and for whoever reads the log later."""
+    """Semantics 6, `forgets_offsets_of_deleted_topics`.
+    Of all groups, and for each coordinator that reads the log later.
+    """
     bench = Coordinator(version, isr=(0,))
     bench.commit(5)
     bench.commit(6, group="h")
@@ -382,7 +391,7 @@ def test_a_new_epoch_for_the_same_leader_keeps_what_was_loaded() -> None:
 
 
 def test_an_answer_that_comes_after_resigning_and_another_election_is_not_mixed_in() -> None:
-    """What was appended before lies in the log that is read."""
+    """The log that is read holds what was appended before."""
     bench = Coordinator()
     connection = bench.commit(5)
     bench.elect(1, leader=1)

@@ -1,4 +1,6 @@
-"""Members of a group, as its coordinator has them (Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394)."""
+"""Members of a group, as its coordinator has them.
+Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394.
+"""
 
 import msgspec
 import pytest
@@ -219,7 +221,9 @@ def test_a_static_member_returns_to_its_assignment_and_its_old_self_is_fenced() 
 
 
 def test_with_a_generation_the_session_begins_anew_also_of_a_static_member_that_did_not_join_again() -> None:
-    """GroupCoordinator.onCompleteJoin: completeAndScheduleNextHeartbeatExpiration of every member."""
+    """GroupCoordinator.onCompleteJoin.
+    It calls completeAndScheduleNextHeartbeatExpiration for every member.
+    """
     session_ms = 90_000
     group = Group("2.6")
     first = group.join(instance="one", version=5, session_ms=session_ms)
@@ -259,7 +263,9 @@ def test_who_is_told_27_while_it_waits_for_its_assignment_falls_silent_later() -
 
 
 def test_to_join_again_as_before_is_no_sign_of_life() -> None:
-    """GroupCoordinator.doJoinGroup: a follower is told the generation that there is, and its session goes on."""
+    """GroupCoordinator.doJoinGroup: a follower receives the present generation.
+    Its session goes on.
+    """
     group = Group()
     leader, other = group.stable()
     group.advance(SESSION_MS - 1)
@@ -285,7 +291,9 @@ def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
 
 @pytest.mark.parametrize(("version", "gives_up"), [("2.0", False), ("2.1", True), ("2.8", True)])
 def test_a_new_member_waits_for_others_for_five_minutes(version: str, gives_up: bool) -> None:
-    """NewMemberJoinTimeoutMs. Others are waited for as long as the longest rebalance time-out says."""
+    """NewMemberJoinTimeoutMs.
+    The longest rebalance time-out limits the wait for others.
+    """
     group = Group(version)
     rebalance_ms = 900_000
     first = group.join(rebalance_ms=rebalance_ms)
@@ -306,7 +314,9 @@ def test_a_new_member_waits_for_others_for_five_minutes(version: str, gives_up: 
 
 @pytest.mark.parametrize(("ibp", "error"), [("2.2", E.UNSUPPORTED_VERSION), ("2.3", E.NONE)])
 def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
-    """KafkaApis: groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0, before anything else."""
+    """KafkaApis checks groupInstanceId and interBrokerProtocolVersion before anything else.
+    groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0.
+    """
     group = Group("2.6", ibp=ibp)
     first = group.join(instance="one", version=5)
     group.advance(DELAY_MS)
@@ -338,7 +348,9 @@ def test_members_commit_in_their_generation_and_strangers_only_to_an_empty_group
     ],
 )
 def test_a_commit_while_the_leader_assigns(version: str, stranger: E, of_the_past: E) -> None:
-    """GroupCoordinator.doCommitOffsets: CompletingRebalance is looked at before the member up to 2.3.1."""
+    """GroupCoordinator.doCommitOffsets.
+    Up to 2.3.1 it checks CompletingRebalance before the member.
+    """
     group = Group(version)
     first = group.join(version=1)
     group.advance(DELAY_MS)

@@ -1,4 +1,6 @@
-"""A group outlives its coordinator: what the offsets topic says of its members (semantics 6, "Members of a group")."""
+"""Groups outlive their coordinator: members in the offsets topic.
+Semantics 6, "Members of a group".
+"""
 
 import msgspec
 import pytest
@@ -22,7 +24,7 @@ COMMIT_MS = 5000
 
 
 def stored(group: Group) -> list[StoredGroup | None]:
-    """Whatever the log says of the group; None: it is forgotten."""
+    """The log's latest value of the group; None: it is forgotten."""
     log = group.broker.replicas.partitions[OFFSETS].the_log
     data = log.read(log.log_start, log.log_end, 1_000_000)
     records = [record for position, _ in iter_headers(data) for record in read_records(data, position)]

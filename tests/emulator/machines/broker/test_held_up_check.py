@@ -1,4 +1,6 @@
-"""A check of the ISR that waited for the session service for long, and what follows it at once (semantics 1.6)."""
+"""An ISR check that waited long for the session service, and its successor.
+Semantics 1.6.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""The high watermark (semantics 1.5), and the two rounds that it takes (scenario two-round-high-watermark)."""
+"""The high watermark (semantics 1.5), and the two rounds that it takes.
+Scenario two-round-high-watermark.
+"""
 
 import pytest
 from hypothesis import given
@@ -63,7 +65,9 @@ def test_a_fetch_parked_before_the_records_came_brings_the_new_high_watermark(ve
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_idle_follower_learns_it_within_the_fetch_wait(version: str) -> None:
-    """It parks for replica.fetch.wait.max.ms and returns empty with the high watermark of that moment."""
+    """Its fetch parks for replica.fetch.wait.max.ms.
+    It returns empty with the high watermark of that moment.
+    """
     bench = leader(version)
     bench.produce("a")
     bench.fetch(0, replica=1)

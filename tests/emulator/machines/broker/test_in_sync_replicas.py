@@ -1,4 +1,6 @@
-"""Who is in sync: followers' fetches, leaving and joining the ISR (semantics 1.2 to 1.4)."""
+"""In-sync replicas: followers' fetches, leaving and joining the ISR.
+Semantics 1.2 to 1.4.
+"""
 
 from typing import Any
 
@@ -125,7 +127,9 @@ def test_a_silent_follower_leaves_after_one_to_one_and_a_half_times_the_lag(vers
 
 @pytest.mark.parametrize(("version", "shrinks"), [("2.0.1", True), ("2.1", False), ("2.3", False), ("2.8", False)])
 def test_an_idle_partition_with_equal_log_ends(version: str, shrinks: bool) -> None:
-    """From 2.1 a follower at the leader's log end never leaves by time, even if it is unreachable."""
+    """From 2.1 a follower at the leader's log end never leaves by time.
+    Not even if it is unreachable.
+    """
     bench = leader(version)
     bench.advance(4 * LAG_MS)
     assert bool(asked(bench)) is shrinks
@@ -150,7 +154,9 @@ def test_several_leave_in_one_change_and_the_order_stays() -> None:
 
 
 def test_by_messages_in_0_8_2() -> None:
-    """A burst of more than replica.lag.max.messages throws a healthy follower out at the instant of the check."""
+    """A burst of more than replica.lag.max.messages removes a healthy follower.
+    The instant is that of the check.
+    """
     bench = leader("0.8.2", isr=(0, 1), replica_lag_max_messages=4)
     bench.advance(9_000.0)
     for number in range(5):
@@ -162,7 +168,9 @@ def test_by_messages_in_0_8_2() -> None:
 
 
 def test_a_silent_follower_in_0_8_2() -> None:
-    """Its log end was not refreshed for replica.lag.time.max.ms, counted from the election at first."""
+    """Its log end was not refreshed for replica.lag.time.max.ms.
+    At first the time counts from the election.
+    """
     bench = leader("0.8.2", isr=(0, 1), records=0)
     bench.produce("a")
     bench.advance(LAG_MS - 1.0)
@@ -250,7 +258,9 @@ def test_no_second_change_while_one_is_in_flight() -> None:
 
 
 def moved_away(version: str) -> Bench:
-    """t-0 and u-0 have a record each; broker 1 of the ISR of t-0 is assigned no more, and nobody fetches."""
+    """t-0 and u-0 have a record each, and no follower fetches.
+    Broker 1 of the ISR of t-0 is assigned no more.
+    """
     bench = leader(version, isr=(0, 1), records=0)
     bench.sessions.znodes["/brokers/topics/u/partitions/0/state"] = (b"{}", 0)
     bench.leader_and_isr(

@@ -66,7 +66,9 @@ def test_a_shrink_keeps_the_maximal_isr_until_it_is_answered() -> None:
 
 
 def test_after_a_shrink_a_follower_that_only_stays_level_does_not_move_the_high_watermark() -> None:
-    """KAFKA-13091 (recorded on 2.8): an acks=-1 write times out though the ISR has shrunk to those that have it."""
+    """KAFKA-13091 (recorded on 2.8): an acks=-1 write times out.
+    The ISR has shrunk to those that have it all the same.
+    """
     bench = leader(isr=(0, 1, 2))
     bench.fetch(1, replica=2)
     waiting = bench.produce("x", acks=-1, timeout_ms=60_000)
@@ -229,7 +231,9 @@ def test_a_request_that_is_not_answered_in_time_is_sent_again() -> None:
 
 @pytest.mark.parametrize(("request_timeout_ms", "noticed_ms"), [(30_000, 30_000), (4_000, 12_000)])
 def test_connecting_is_given_up_when_its_thread_wakes(request_timeout_ms: int, noticed_ms: int) -> None:
-    """socket.connection.setup.timeout.ms is 10 s, and nobody wakes for it (ClusterConnectionStates.connectionDelay)."""
+    """socket.connection.setup.timeout.ms is 10 s, and it does not wake the thread.
+    Source: ClusterConnectionStates.connectionDelay.
+    """
     bench = leader(request_timeout_ms=request_timeout_ms)
     bench.advance(1.5 * LAG_MS)
     (first,) = bench.opened("to-controller")

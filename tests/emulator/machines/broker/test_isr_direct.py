@@ -75,7 +75,9 @@ def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
 
 
 def test_2_8_with_an_older_protocol_tries_once_and_stays_pending() -> None:
-    """Semantics 1.6: INVALID_UPDATE_VERSION, no further attempt until a LeaderAndIsr with a higher epoch."""
+    """Semantics 1.6: INVALID_UPDATE_VERSION.
+    No further attempt until a LeaderAndIsr with a higher epoch.
+    """
     bench = leader("2.8", ibp="2.6")
     bench.sessions.znodes[STATE] = (
         encode_state(Leadership(BrokerId(0), LeaderEpoch(1), brokers(0, 1), ControllerEpoch(2))),
@@ -102,7 +104,9 @@ def test_a_lost_answer_of_our_own_write_is_success() -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])
 def test_an_expired_session_gives_the_change_up_until_the_next_check(version: str) -> None:
-    """2.8 does not: what is pending stays so until a newer leader epoch (ZkIsrManager.submit throws)."""
+    """2.8 does not: a pending change stays so until a newer leader epoch.
+    ZkIsrManager.submit throws.
+    """
     bench = leader(version, ibp=None if version != "2.8" else "2.6")
     bench.sessions.reachable = False
     bench.advance(1.5 * LAG_MS)

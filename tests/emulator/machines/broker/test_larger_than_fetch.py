@@ -1,4 +1,6 @@
-"""A record that is larger than a fetch may bring: up to FETCH version 2 nobody gets past it (KIP-74, semantics 1.9)."""
+"""A record larger than a fetch: up to FETCH version 2 no reader gets past it.
+KIP-74, semantics 1.9.
+"""
 
 import pytest
 

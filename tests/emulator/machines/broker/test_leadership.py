@@ -71,7 +71,9 @@ def test_an_order_for_a_registration_that_is_not_known_yet(version: str, error: 
 
 
 def test_before_the_first_registration_every_order_is_for_this_life() -> None:
-    """Kafka handles no request before it is registered, so there is no epoch that could be newer."""
+    """Kafka handles no request before it is registered.
+    So there is no epoch that could be newer.
+    """
     bench = Bench("2.3")
     bench.context.broker_epoch = -1
     order = bench.leader_and_isr(state(0), broker_epoch=100)
@@ -268,7 +270,7 @@ def test_what_is_parked_at_a_deposed_leader_of_0_8_2_is_looked_at_when_a_followe
 
 @pytest.mark.parametrize(("version", "leader"), [("0.8.2", 1), ("0.10.2", -1)])
 def test_whom_0_8_2_follows_is_told_by_the_order_itself(version: str, leader: int) -> None:
-    """Semantics 1.7: later versions follow nobody of whom UpdateMetadata has not told them."""
+    """Semantics 1.7: later versions follow only leaders that UpdateMetadata has named."""
     bench = Bench(version)
     bench.become(1, 0, (0, 1))
     assert bench.partition.leader == leader
@@ -380,7 +382,7 @@ def test_a_log_that_was_renamed_to_be_deleted_is_gone_at_the_next_start() -> Non
 
 @pytest.mark.parametrize(("told", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
 def test_a_deleted_log_is_told_with_why(told: int, reason: str) -> None:
-    """Semantics 4.5: what the topic is to this broker's metadata says whether it was moved or deleted."""
+    """Semantics 4.5: this broker's metadata of the topic tell a move from a deletion."""
     bench = Bench()
     bench.lead(0)
     bench.produce("a", "b")
@@ -402,7 +404,9 @@ def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "2.0.1", "2.2", "2.4", "2.6"])
 def test_an_order_that_a_lost_session_ends_half_way_is_not_repaired_by_the_same_order(version: str) -> None:
-    """What came before the partition whose configuration is missing has its new leader and epoch, and no fetcher."""
+    """Earlier partitions of the order have their new leader and epoch, and no fetcher.
+    They come before the partition whose configuration is missing.
+    """
     bench = Bench(version)
     bench.lead(0, isr=(0, 1))
     bench.update_metadata()
@@ -513,8 +517,9 @@ def test_a_long_name_can_be_deleted_where_it_is_cut_off_or_not_changed(version: 
 
 @pytest.mark.parametrize("version", ["0.10.2", "0.11"])
 def test_a_long_name_fails_the_whole_order(version: str) -> None:
-    """What stands behind it in the order is not deleted; asked again, there is nothing that it knows of. The log lies
-    there, and is that of the next topic of this name."""
+    """Later partitions of the order are not deleted.
+    Repeated, the order finds nothing that it knows of. The log lies there, and is that of the next topic of this name.
+    """
     bench, errors = deleted(version, LONG)
     assert errors == [-1, -1]
     assert list(bench.broker.replicas.logs) == [("u", 0)]

@@ -130,7 +130,7 @@ def test_the_checkpoint_of_a_directory_in_which_this_life_has_no_partition_stays
 
 
 def test_each_directory_has_a_marker_of_its_own() -> None:
-    """What was closed cleanly is not recovered because another directory was not."""
+    """A cleanly closed directory is not recovered because another one was not."""
     bench = leader_of()
     bench.do(bench.broker.stop)
     assert bench.files.exists(f"d0/{CLEAN_SHUTDOWN}")
@@ -349,7 +349,7 @@ def test_a_replica_that_is_offline_cannot_be_deleted(version: str, second: int) 
 
 
 def test_a_replica_that_was_forgotten_is_offline_again_when_it_is_ordered() -> None:
-    """It has no log that anybody can look for, unless it is new (LogManager.getOrCreateLog)."""
+    """It has no log that can be searched, unless it is new (LogManager.getOrCreateLog)."""
     bench = broken(leader_of("2.0.1"), "d0")
     produced(bench, T[0])
     assert to_be_deleted(bench, T[0]) == [56]
@@ -386,8 +386,9 @@ def test_an_error_that_names_no_log_directory_is_a_bug_of_ours() -> None:
     ("version", "ends"), [("0.11", True), ("1.0", True), ("1.1", True), ("2.0.0", False), ("2.8", False)],
 )
 def test_a_start_on_a_disk_that_fails(version: str, ends: bool) -> None:
-    """KAFKA-6697: 1.0 and 1.1 ask for the canonical path of every log directory, which fails with the disk; 0.11 knows
-    no broker that lives on without one of its own."""
+    """KAFKA-6697: 1.0 and 1.1 need the canonical path of every log directory.
+    It fails with the disk. 0.11 knows no broker that lives on without one of its own.
+    """
     bench = leader_of(version)
     bench.do(bench.broker.stop)
     again = Bench(version, files=broken(bench, "d0").files, log_dirs=TWO)

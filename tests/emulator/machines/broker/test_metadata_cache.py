@@ -1,4 +1,4 @@
-"""What a broker tells clients of the cluster (semantics 1.7, 11.12)."""
+"""A broker's metadata answers to clients (semantics 1.7, 11.12)."""
 
 import pytest
 
@@ -71,7 +71,9 @@ def test_without_leader(version: str, isr: list[int]) -> None:
 
 @pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("2.8", [0, 1])])
 def test_a_leader_that_is_not_alive_is_not_available(version: str, isr: list[int]) -> None:
-    """And is not named either, whatever the controller called it (recorded while an order held up the next)."""
+    """It is not named either, whatever the controller called it.
+    Recorded while an order delayed the next.
+    """
     bench = Bench(version)
     bench.update_metadata(state(1), live=(0, 2))
     (p,) = metadata(bench).partitions

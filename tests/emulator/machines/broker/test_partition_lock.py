@@ -1,4 +1,4 @@
-"""A partition's lock: nobody reads or writes while somebody writes, and everybody gets a turn (semantics 1.6)."""
+"""A partition's lock: a writer is alone, and every thread gets a turn (semantics 1.6)."""
 
 import pytest
 from hypothesis import given
@@ -45,7 +45,7 @@ class Everybody:
         self.threads.start(name, "write", work())
 
     def answer(self) -> None:
-        """What somebody who writes waits for is there."""
+        """Give a waiting writer its answer."""
         if self.answers:
             answer = self.answers.pop(0)
             assert callable(answer)

@@ -134,7 +134,9 @@ def deleted(bench: Bench) -> None:
 
 @pytest.mark.parametrize("version", ["2.4", "2.6", "2.8"])
 def test_a_deleted_replica_answers_what_waits(version: str) -> None:
-    """KAFKA-9198: 6 where it has moved away, 3 where metadata have lost it (ReplicaManager.getPartitionOrError)."""
+    """KAFKA-9198: 6 where it has moved away, 3 where metadata have lost it.
+    Source: ReplicaManager.getPartitionOrError.
+    """
     bench = leader(version)
     bench.update_metadata(state(0))
     produce, fetch = bench.produce("a", acks=-1), bench.fetch(0, wait_ms=60_000)
@@ -205,7 +207,9 @@ def test_a_broker_that_is_no_replica(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.8"])
 def test_who_was_told_nothing_in_this_life_knows_nothing(version: str) -> None:
-    """Whatever logs it has (ReplicaManager.allPartitions is empty, and so is the metadata cache)."""
+    """Logs on disk do not matter.
+    ReplicaManager.allPartitions is empty, and so is the metadata cache.
+    """
     bench = leader(version, isr=(0,))
     bench.produce("a")
     again = Bench(version, files=bench.files)
@@ -224,7 +228,7 @@ def test_damaged_batches() -> None:
 
 @pytest.mark.parametrize(("version", "named"), [("1.1", ErrorCode.CORRUPT_MESSAGE), ("2.8", ErrorCode.INVALID_RECORD)])
 def test_what_validation_refused_is_answered_in_kafkas_order(version: str, named: ErrorCode) -> None:
-    """Leadership and replicas first, then what a request's version refuses, size, checksum, LogValidator."""
+    """Leadership and replicas, then refusals by version, size, checksum, LogValidator."""
     bench = leader(version, isr=(0,), message_max_bytes=200)
 
     def answered(records: bytes, fault: int, acks: int = 1) -> tuple[int, int]:
@@ -286,7 +290,9 @@ def test_what_was_sent_is_looked_at_before_who_sent_it(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.3", "2.8"])
 def test_an_answer_as_duplicate_names_what_was_sent_and_what_is_there(version: str) -> None:
-    """ProducerStateManager compares sequence numbers alone, so other records under used numbers pass for a retry."""
+    """ProducerStateManager compares sequence numbers alone.
+    Other records under used numbers pass for a retry.
+    """
     bench = leader(version, isr=(0,))
     first = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     sent, other = batch("a", "b", **first), batch("c", "d", **first)
@@ -340,7 +346,9 @@ def test_a_refused_produce_rolls_a_full_segment_from_2_4(version: str) -> None:
     ],
 )
 def test_a_compacted_topic_wants_keys(version: str, error: int) -> None:
-    """LogValidator.validateKey, 0.9 on; nothing of what holds one record without a key is written."""
+    """LogValidator.validateKey, 0.9 on.
+    Nothing of what holds one record without a key is written.
+    """
     bench = leader(version, isr=(0,))
     bench.broker.replicas.configure("t", {"cleanup.policy": "delete, compact"})
     both = encode([(b"k", b"a", ()), (None, b"b", ())], magic=bench.magic, timestamp_ms=0)

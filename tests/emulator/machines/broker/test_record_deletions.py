@@ -303,7 +303,7 @@ def test_an_orderly_stop_writes_it() -> None:
 
 
 def test_the_tasks_go_on_after_a_restart() -> None:
-    """Whose log begins within a segment has something to do for both."""
+    """Both tasks have work if a log begins within a segment."""
     bench = leader(log_segment_bytes=100)
     delete(bench, 1)
     bench.do(bench.broker.stop)
@@ -362,9 +362,10 @@ def test_a_cut_below_the_start_of_a_log_takes_the_start_along() -> None:
 
 @pytest.mark.parametrize("version", KIP_107)
 def test_a_topic_made_anew_does_not_begin_where_the_deleted_one_did(version: str) -> None:
-    """LogManager.asyncDelete: the starts of its directory are written, so what is acknowledged since is found again.
-    Up to 2.6 only where the directory holds another log (LogManager.logsByDir): else the old start is taken for the
-    new log's, and what lies below it is gone."""
+    """LogManager.asyncDelete writes the starts of its directory.
+    What is acknowledged since is found again. Up to 2.6 only where the directory holds another log
+    (LogManager.logsByDir): else the old start is taken for the new log's, and what lies below it is gone.
+    """
     for another in (True, False):
         bench = leader(version)
         if another:

@@ -1,4 +1,4 @@
-"""Request handlers: who occupies one, and what happens when all are occupied (semantics 1.6)."""
+"""Request handlers: their occupation, and requests when all are occupied (semantics 1.6)."""
 
 import pytest
 
@@ -125,7 +125,7 @@ def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> No
 
 
 def test_a_produce_to_several_partitions_stops_at_the_one_that_is_locked() -> None:
-    """What comes before it is in the log already."""
+    """Earlier partitions of the request are in the log already."""
     bench = locked()
     partitions = [ProducePartition(*topic_partition, batch("x")) for topic_partition in (T1, T0)]
     asked = bench.ask(ProduceRequest(1, 1500, partitions))
@@ -139,7 +139,7 @@ def test_a_produce_to_several_partitions_stops_at_the_one_that_is_locked() -> No
 
 
 def test_requests_that_wait_for_a_lock_use_up_the_handlers() -> None:
-    """Then nobody is answered, whatever he asks for (num.io.threads)."""
+    """Then no request of any kind is answered (num.io.threads)."""
     bench = locked(num_io_threads=3)
     writes = [bench.produce(value) for value in "xy"]
     assert not waits(bench, bench.ask(MetadataRequest()))
@@ -184,7 +184,7 @@ def test_an_isr_that_grows_occupies_the_handler_of_the_fetch() -> None:
 
 
 def test_a_follower_is_told_an_error_where_its_joining_is_cut_short_by_the_session() -> None:
-    """1.1 on: the exception reaches whoever handles the request."""
+    """1.1 on: the exception reaches the handler of the request."""
     bench = Bench("2.6")
     bench.lead(isr=(0,))
     bench.sessions.reachable = False

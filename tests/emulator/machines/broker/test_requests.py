@@ -1,4 +1,6 @@
-"""How requests come in: one at a time per connection, in order, bounded (semantics 1.8, 1.9)."""
+"""Incoming requests: one at a time per connection, in order, bounded.
+Semantics 1.8, 1.9.
+"""
 
 from emulator.machines.broker.request_channel import PIPELINED_MAX
 from protocol.ids import BrokerId, Offset

@@ -1,4 +1,4 @@
-"""Topics that are made because somebody asked for their metadata (semantics 4.4)."""
+"""Topics created by a metadata request (semantics 4.4)."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def told(bench: Bench, connection: int) -> dict[str, int]:
 
 
 def made(bench: Bench, error: E) -> tuple[str, int, int, dict[str, str]]:
-    """What the broker has the session service make, which ends with `error`."""
+    """Creations that the broker sends to the session service, which end with `error`."""
     topic, partitions, factor, configs, over = bench.created.pop(0)
     bench._do(lambda: over(error))
     return topic, partitions, factor, configs

@@ -1,4 +1,6 @@
-"""Requests of a broker whose inter.broker.protocol.version this binary does not know yet (semantics 4.6)."""
+"""Requests of a broker with a newer inter.broker.protocol.version than this binary's.
+Semantics 4.6.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A cluster for client tests: virtual time, brokers that obey a script, and a log per partition.
+"""A cluster for client tests: virtual time, scripted brokers, a log per partition.
 
 Not Kafka: it appends what a leader would append, remembers idempotent batches, and does to each produce
 request what the script says. Every message takes LATENCY_MS. Connections are streams: behind a lost request
@@ -84,12 +84,14 @@ FETCH_ENTRIES = 5
 """Batches per fetch answer."""
 
 Fate = Literal["ok", "request lost", "answer lost", "reset", "append and reset"] | int
-"""What happens to a produce request; a code answers with that error (7 and 20 append, as in Kafka)."""
+"""Fate of a produce request.
+A code answers with that error (7 and 20 append, as in Kafka).
+"""
 
 
 class Partition:
-    """A log and who leads it. `remembered`: per producer id its epoch and last batches (first, last, base
-    offset).
+    """A log and its leader.
+    `remembered`: per producer id its epoch and last batches (first, last, base offset).
     """
 
     def __init__(self, leader: int = 0, epoch: int = 0) -> None:
@@ -168,13 +170,15 @@ class FakeCluster:
         self.committed: dict[tuple[str, str, int], tuple[Offset, LeaderEpoch]] = {}
         """{(group, topic, partition): (offset, leader epoch)}"""
         self.group_codes: list[int] = []
-        """What the next commits and questions about them are answered with; then 0."""
+        """Answers to the next commits and questions about them; then 0."""
         self.finding_codes: list[int] = []
         """The same for questions for the coordinator."""
         self.listing_codes: list[int] = []
-        """What the next questions where a log begins or ends are answered with; then 0."""
+        """Answers to the next questions for the begin or end of a log; then 0."""
         self.member_answers: dict[type[Message], list[Message | None]] = {}
-        """What the next JoinGroup, ... are answered with; None: not at all. Then: as to the only member."""
+        """Answers to the next JoinGroup, ...; None: no answer.
+        Then: as to the only member.
+        """
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
         self._ms = 0.0
@@ -225,7 +229,7 @@ class FakeCluster:
         assert self.out.route(self.now, event), event
 
     def do(self, effects: list[Effect]) -> None:
-        """What was ordered."""
+        """Apply the ordered effects."""
         for effect in effects:
             match effect:
                 case Send(connection=connection) if connection < 0:
@@ -259,7 +263,9 @@ class FakeCluster:
                     self.events.append((self._ms, event))
 
     def wake(self) -> None:
-        """No broker is silent any more. Connections come about after all (TCP asks again), requests are lost."""
+        """End the silence of all brokers.
+        Connections come about after all (TCP tries again), requests are lost.
+        """
         self.silent = set()
         for connection in self._unopened:
             self._deliver(ConnectionOpened(connection), connection)

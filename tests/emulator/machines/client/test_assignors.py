@@ -1,4 +1,4 @@
-"""Who reads which partitions."""
+"""Assignment of partitions to readers."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ def candidate(
 
 
 def theirs(assignor: Any, candidates: list[Candidate], counts: dict[str, int]) -> Assignment:
-    """What kafka-python's leader would say."""
+    """The assignment of kafka-python's leader."""
     cluster = SimpleNamespace(
         partitions_for_topic=lambda topic: set(range(counts[topic])) if counts.get(topic) else None
     )
@@ -83,8 +83,9 @@ def test_range_gives_the_first_members_one_more_of_each_topic_and_static_ones_co
 def test_cooperative_members_keep_what_they_can_and_come_to_rest_in_balance(
     count: int, members: list[str], data: st.DataObject
 ) -> None:
-    """Generation after generation, each with what it was given before: nobody is ever given what another still has, and
-    from the third on nothing moves."""
+    """Generation after generation, each with its partitions of before.
+    No member is ever given what another still has, and from the third on nothing moves.
+    """
     everything = [("t", number) for number in range(count)]
     owners = {partition: data.draw(st.sampled_from([*members, "nobody"])) for partition in everything}
     owned: Assignment = {one: [p for p in everything if owners[p] == one] for one in members}

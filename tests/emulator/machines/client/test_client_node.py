@@ -77,7 +77,7 @@ class Bench:
         self.cluster.give(MessageReceived(self.connection, 7, 0, frame.message))
 
     def answers(self) -> list[Message]:
-        """What was told so far; forgotten afterwards."""
+        """Answers so far; forgotten afterwards."""
         told, self.cluster.told = self.cluster.told, []
         for _, send in told:
             assert send.correlation_id == 7
@@ -137,7 +137,9 @@ def test_librdkafka_is_a_library_too() -> None:
 
 
 def test_values_may_follow_each_other_at_a_pace() -> None:
-    """Whatever became of those before; the answer comes when all have ended."""
+    """Results of earlier values do not matter.
+    The answer comes when all have ended.
+    """
     bench = Bench()
     bench.ask(ClientProduceRequest("t", 0, [b"a", b"b", b"c"], every_ms=1000))
     bench.run(900)
@@ -227,7 +229,9 @@ def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
 
 
 def test_a_consumers_own_patience_may_be_shorter() -> None:
-    """default.api.timeout.ms, from 2.0; before, whoever asks has all the patience."""
+    """default.api.timeout.ms, from 2.0.
+    Before, the caller's time-out alone counts.
+    """
     own: dict[str, Any] = {"default.api.timeout.ms": 1000}
     for version, settings, ends_ms in (("2.0.0", own, 1000), ("2.0.0", {}, 2000), ("1.1", {}, 2000)):
         bench = Bench(version=version)

@@ -106,7 +106,7 @@ def test_a_connection_that_does_not_come_about_is_given_up() -> None:
 
 
 def setup_timeouts(bench: Bench, start_ms: float, count: int) -> list[float]:
-    """How long each attempt may take of so many that nobody answers."""
+    """Time-out of each of so many unanswered connection attempts, in ms."""
     now, told = start_ms, []
     for _ in range(count):
         assert not bench.connections.ready(at(now), bench.out, "broker-0")
@@ -184,7 +184,9 @@ def test_a_pause_that_cannot_grow_does_not_vary_either() -> None:
 
 
 def test_pauses_grow_from_1_0_on() -> None:
-    """`client_pauses_grow`: in 0.11 every attempt begins with a state of its own, so that none is second."""
+    """`client_pauses_grow`.
+    In 0.11 every attempt begins with a state of its own, so that none is second.
+    """
     for version, nominal in (("0.11", [50, 50, 50]), ("1.0", [50, 100, 200])):
         told = pauses_of(version)
         assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(told, nominal, strict=True)), (version, told)
@@ -321,7 +323,9 @@ UNKNOWN = PartitionMetadata("t", -1, 3)
 
 
 def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
-    """Semantics 6: whoever waits for it waits on; that it was unknown before it was made changes nothing."""
+    """Semantics 6: a waiting caller waits on.
+    That it was unknown before it was made changes nothing.
+    """
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     told = (

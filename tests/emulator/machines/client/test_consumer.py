@@ -197,7 +197,9 @@ def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
 
 @pytest.mark.parametrize(("version", "blocks"), [("0.10.2", True), ("1.0", True), ("1.1", False)])
 def test_up_to_1_0_a_partition_without_a_leader_that_needs_an_offset_blocks_all(version: str, blocks: bool) -> None:
-    """`client_resets_block_poll`, semantics 6: t-0 has its offset, t-1 its leader, and t-2 neither."""
+    """`client_resets_block_poll`, semantics 6.
+    t-0 has its offset, t-1 its leader, and t-2 neither.
+    """
     bench = Bench(version, auto_offset_reset="latest", fetch_max_wait_ms=100)
     fill(bench.log, b"a")
     second, third = bench.cluster.add(partition=1, leader=1), bench.cluster.add(partition=2, leader=-1)
@@ -293,8 +295,9 @@ def test_a_cut_log_without_a_policy_is_a_problem() -> None:
 
 @pytest.mark.parametrize("version", ["2.3", "2.5"])
 def test_from_2_3_to_2_5_nobody_is_told_of_a_cut_log_without_a_policy(version: str) -> None:
-    """`client_reports_truncation`, AsyncClient.sendAsyncRequest: `future.complete` calls the listener that throws, and
-    what is caught is dropped, as the future is done."""
+    """`client_reports_truncation`, AsyncClient.sendAsyncRequest.
+    `future.complete` calls the listener that throws, and what is caught is dropped, as the future is done.
+    """
     bench = Bench(version, auto_offset_reset="none", request_timeout_ms=5000, metadata_max_age_ms=2000)
     cut_history(bench)
     bench.run(3000)
@@ -318,7 +321,9 @@ def test_before_2_3_a_cut_log_is_read_on_as_if_nothing_had_happened() -> None:
 
 @pytest.mark.parametrize("version", ["2.3", "2.8"])
 def test_a_position_of_the_policy_has_no_history_to_check(version: str) -> None:
-    """Fetcher.resetOffsetIfNeeded: the position has no epoch (2.3.1 to 2.8.2). x is never seen, and nobody is told."""
+    """Fetcher.resetOffsetIfNeeded: the position has no epoch (2.3.1 to 2.8.2).
+    x is never seen, and no caller gets an error.
+    """
     bench = Bench(version, auto_offset_reset="latest")
     fill(bench.log, b"a", b"b")
     bench.assign(None)
@@ -396,8 +401,10 @@ def damaged(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("version", "read"), [("0.10.2", []), ("0.11", [(0, b"a")]), ("2.8", [(0, b"a")])])
 def test_a_damaged_batch_stops_the_partition(version: str, read: list[tuple[int, bytes]]) -> None:
-    """Semantics 6, `client_gives_what_precedes_damage`: Fetcher.PartitionRecords.maybeEnsureValid throws
-    KafkaException; in 0.10.2 parseCompletedFetch does, which reads a whole answer at once."""
+    """Semantics 6, `client_gives_what_precedes_damage`.
+    Fetcher.PartitionRecords.maybeEnsureValid throws KafkaException; in 0.10.2 parseCompletedFetch does, which reads a
+    whole answer at once.
+    """
     bench = Bench(version)
     damaged(bench)
     assert bench.read == read
@@ -435,7 +442,9 @@ def test_an_unknown_leader_epoch_asks_for_no_metadata() -> None:
 
 
 def test_an_unknown_error_is_asked_again() -> None:
-    """Fetcher warns of -1 and goes on; a broker up to 0.9 says it to who reads between high watermark and log end."""
+    """Fetcher warns of -1 and goes on.
+    A broker up to 0.9 sends it to a reader between high watermark and log end.
+    """
     bench = Bench()
     bench.assign()
     bench.run(50)

@@ -60,7 +60,7 @@ class Bench:
         self.cluster.run(self.cluster.now.mono_ms + ms)
 
     def told(self, kind: str) -> list[OperationEnded]:
-        """How operations of that kind ended."""
+        """Results of operations of that kind."""
         return [event for _, event in self.cluster.ended() if event.kind == kind]
 
     def asked(self, kind: type) -> int:
@@ -199,7 +199,7 @@ def test_when_its_time_is_over_it_has_timed_out() -> None:
 
 
 def test_its_time_goes_by_while_its_turn_does_not_come() -> None:
-    """The automatic commit before it has no limit, and finds nobody."""
+    """The automatic commit before it has no limit, and finds no coordinator."""
     bench = Bench()
     bench.cluster.down = {"broker-0", "broker-1"}
     bench.commit(4, None)
@@ -210,7 +210,7 @@ def test_its_time_goes_by_while_its_turn_does_not_come() -> None:
 
 
 def test_its_time_goes_by_while_its_coordinator_does_not_answer() -> None:
-    """The late answer is nobody's, and the next commit goes its way."""
+    """The late answer belongs to no commit, and the next commit goes its way."""
     bench = Bench()
     bench.look()
     bench.run(100)
@@ -286,7 +286,7 @@ def test_a_group_that_is_not_allowed_is_told() -> None:
 
 
 def test_closed_with_a_commit_under_way_that_one_may_have_been_done_and_the_next_was_not() -> None:
-    """Nobody is told; the operations say it."""
+    """No caller gets an answer; the operations show it."""
     bench = Bench()
     bench.look()
     bench.run(100)

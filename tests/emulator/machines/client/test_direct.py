@@ -189,7 +189,9 @@ def test_values_are_written_one_after_the_other_each_with_its_retries() -> None:
 
 
 def test_a_refused_write_is_definite_unless_an_earlier_attempt_was_not() -> None:
-    """Semantics 6 and 7: 19 proves that nothing was appended, but says nothing of the attempt before it."""
+    """Semantics 6 and 7: 19 proves that nothing was appended.
+    It does not cover the attempt before it.
+    """
     bench = Bench()
     bench.produce(b"a")
     bench.step(ConnectionOpened(1))

@@ -1,4 +1,4 @@
-"""A consumer of a group: it begins where the group was, and commits how far it has come (semantics 6)."""
+"""A consumer of a group: its start offset and its commits (semantics 6)."""
 
 from typing import Any
 
@@ -145,7 +145,9 @@ def test_a_committed_offset_is_checked_by_nobody_before_the_first_fetch() -> Non
 
 
 def unclean(version: str, **options: Any) -> Bench:
-    """Committed: 3, read in epoch 0. The leader of epoch 1 has only the first two records, and others after them."""
+    """Committed: 3, read in epoch 0.
+    The leader of epoch 1 has only the first two records, and others after them.
+    """
     bench = Bench(version, **options)
     bench.fill(b"a", b"b", b"c")
     bench.log.truncate(2)

@@ -1,4 +1,4 @@
-"""A member of a group: it joins, is heard of, commits as who it is, and hears that it is a stranger (semantics 6)."""
+"""A member of a group: joining, heartbeats, commits, and its expulsion (semantics 6)."""
 
 from typing import Any
 
@@ -180,8 +180,10 @@ def test_a_commit_that_meets_a_rebalance(version: str, rejoins_as: str) -> None:
 
 @pytest.mark.parametrize(("version", "joins"), [("2.5", 3), ("2.6", 2)])
 def test_what_is_told_to_its_former_self(version: str, joins: int) -> None:
-    """Two heartbeats are under way, each is told that it is of nobody; in between it has joined again. Up to 2.5 that
-    makes it a stranger once more, and it drops the answer to its JoinGroup: the group has it twice."""
+    """Two heartbeats are under way, and both answers say that the member is unknown.
+    In between it has joined again. Up to 2.5 the second answer expels it once more, and it drops the answer to its
+    JoinGroup: the group has it twice.
+    """
     bench = Bench(version, heartbeat_interval_ms=1_000, enable_auto_commit=False)
     bench.subscribe()
     said = bench.consumer.member._own_identity()
@@ -214,7 +216,9 @@ def test_a_silent_coordinator_is_looked_for_again_and_it_keeps_what_it_has(versi
 
 
 def without_coordinator(version: str, **options: Any) -> Bench:
-    """A consumer that has read all there is, and whose coordinator has just said that it is none; nobody else is."""
+    """A consumer that has read all there is, and has no coordinator.
+    Its coordinator has just resigned, and no other broker is one.
+    """
     bench = Bench(version, heartbeat_interval_ms=1_000, **options)
     bench.subscribe()
     bench.cluster.finding_codes = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 99

@@ -67,7 +67,7 @@ class LibraryProducer:
 
 
 class Asker:
-    """Somebody outside every AZ: orders {time in ms: (client, request)}."""
+    """A caller outside every AZ: orders {time in ms: (client, request)}."""
 
     def __init__(self, orders: dict[int, tuple[str, Message]]) -> None:
         self.answers: list[Message | Failure] = []
@@ -155,7 +155,9 @@ def test_retries_against_a_parked_write_leave_one_copy_or_many(library: str, ide
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])
 def test_workloads_go_on_through_a_cut_and_lose_track_of_nothing(version: str) -> None:
-    """az-isolated-leader with a producer and a consumer in the isolated AZ, and a consumer elsewhere."""
+    """az-isolated-leader with a producer and a consumer in the isolated AZ.
+    Another consumer is elsewhere.
+    """
     spec: dict[str, Any] = {"topic": "t", "partitions": [0]}
     produce = WorkloadSpec(name="w", kind="produce", rate_per_s=20.0, settings={"request.timeout.ms": 2000}, **spec)
     read = WorkloadSpec(name="r", kind="consume", offset=Offset(0), settings={"request.timeout.ms": 3000}, **spec)

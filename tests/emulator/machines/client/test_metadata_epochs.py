@@ -1,4 +1,6 @@
-"""Leader epochs in metadata: what clients of each version believe, ignore and forget (semantics 6; Metadata.java)."""
+"""Leader epochs in metadata: believed, ignored and forgotten, by client version.
+Semantics 6; Metadata.java.
+"""
 
 import pytest
 
@@ -89,8 +91,10 @@ def test_an_equal_epoch_is_believed(version: str) -> None:
 
 @pytest.mark.parametrize("version", IGNORING)
 def test_who_ignored_an_answer_may_have_no_leader_to_read_from(version: str) -> None:
-    """Up to 2.3 what was kept counts as of the older epoch: a consumer reads from nobody (Metadata.updatePartitionInfo,
-    partitionInfoIfCurrent). A producer does not look."""
+    """Up to 2.3 kept metadata count as of the older epoch.
+    A consumer has no leader to read from (Metadata.updatePartitionInfo, partitionInfoIfCurrent). A producer does not
+    look.
+    """
     client = Client(version)
     client.told((1, 5))
     client.told((0, 4))
@@ -136,7 +140,9 @@ def test_epochs_of_brokers_before_2_4_are_unreliable_for_clients_from_2_4_on(ver
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_offset_may_bring_a_newer_epoch(version: str) -> None:
-    """Committed or listed: then the known leader is of the past, and fresh metadata are asked for."""
+    """Committed or listed: then the known leader is of the past.
+    The client requests fresh metadata.
+    """
     client = Client(version)
     client.told((1, 5))
     for epoch in (-1, 4, 5):

@@ -1,4 +1,6 @@
-"""Where records go: the numbers of Kafka's own tests, and what the two ways without a key promise."""
+"""Partitions of records: the numbers of Kafka's own tests.
+Also the promises of the two ways without a key.
+"""
 
 from collections import Counter
 

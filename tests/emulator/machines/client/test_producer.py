@@ -1,4 +1,4 @@
-"""The producer: what Kafka's Java client does with each kind of answer, and what it promises under faults."""
+"""The producer: the Java client's reaction to each answer, and promises under faults."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -347,8 +347,9 @@ def test_up_to_2_4_what_would_be_tried_again_under_an_old_id_ends_as_out_of_orde
 def test_an_answer_after_the_delivery_timeout_moves_the_numbers(
     version: str, number: tuple[int, int, int], offset: int, stored: list[bytes]
 ) -> None:
-    """Semantics 6: `a` leaves after 1.1 s, is given up after 2, its connection after 3, and is stored. Up to 2.4 its
-    number is given away all the same, so that the broker takes `b` for its copy."""
+    """Semantics 6: `a` leaves after 1.1 s, is given up after 2, its connection after 3.
+    It is stored all the same. Up to 2.4 its number is given away, so that the broker takes `b` for its copy.
+    """
     bench = Bench(version=version, enable_idempotence=True, delivery_timeout_ms=2000, request_timeout_ms=1900)
     log = bench.cluster.add(leader=-1)
     bench.cluster.at(1100, lambda: setattr(log, "leader", 0))

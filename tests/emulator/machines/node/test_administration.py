@@ -1,4 +1,4 @@
-"""Settings, partitions, leaders and replicas as a broker's node takes what admin clients ask of them."""
+"""Admin requests to a broker's node: settings, partitions, leaders and replicas."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -75,8 +75,9 @@ class Controlling(Controller):
 
 
 class Admin(Bench):
-    """A broker that is the controller, beside a session service in which three are registered and topic t has one
-    partition on two of them."""
+    """A broker that is the controller, beside a session service.
+    Three are registered, and topic t has one partition on two of them.
+    """
 
     def __init__(self, version: str = "2.6", *, active: bool = True, **settings: Any) -> None:
         super().__init__(version, **settings)
@@ -112,7 +113,7 @@ class Admin(Bench):
         return decode_config(path, self.service.znodes[path].data)
 
     def told(self) -> list[tuple[str, str]]:
-        """Whose settings notifications name."""
+        """Entities that settings notifications name."""
         changes = sorted(path for path in self.service.znodes if path.startswith("/config/changes/"))
         return [decode_config_change(path, self.service.znodes[path].data) for path in changes]
 

@@ -172,7 +172,9 @@ def test_a_connection_that_ends_between_attempts_is_none() -> None:
 
 
 def test_it_waits_for_the_session_service_and_gives_up_if_the_session_ends() -> None:
-    """The wait has no limit; that a call fails at its session's end is since 1.1 (the session client sees to it)."""
+    """The wait has no limit.
+    A call fails at its session's end since 1.1 (the session client sees to it).
+    """
     stopping = Stopping("2.8")
     stopping.sessions.waits = True
     assert stopping.begin() == []

@@ -1,4 +1,4 @@
-"""The end of an orderly stop: brokers and dedicated controllers wait for their session's close (semantics 5.2).
+"""The end of an orderly stop: nodes wait for their session's close (semantics 5.2).
 
 Played in the simulated world: the close is a conversation with an ensemble, over links that are slow or cut.
 """
@@ -38,12 +38,12 @@ def impose(cluster: Cluster, words: str) -> str:
 
 
 def end_of(cluster: Cluster, name: str) -> tuple[float, NodeStopped]:
-    """When it ended, and how."""
+    """Time and kind of a node's end."""
     return [(e[4], e[5]) for e in cluster.world.trace.entries if e[0] == name and isinstance(e[5], NodeStopped)][-1]
 
 
 def session_ends(cluster: Cluster) -> list[str]:
-    """Why sessions of nodes ended, by the word of the ensemble."""
+    """Reasons of nodes' session ends, as the ensemble reports them."""
     ended = [e[5] for e in cluster.world.trace.entries if isinstance(e[5], SessionEnded)]
     return [event.reason for event in ended if event.owner != OBSERVER]
 

@@ -1,4 +1,4 @@
-"""What nodes think: each its own, contradictions included, and asking changes nothing."""
+"""Status of nodes: each its own view, contradictions included, without side effects."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def played(script: str, version: str = "2.6", **how: Any) -> dict[str, NodeStatu
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6", "2.8"])
 def test_asking_changes_nothing(version: str) -> None:
-    """Whoever is asked before every input of a run, in all its faults, does what it does unasked."""
+    """A status request before every input of a run, in all its faults, changes no action."""
     script = CUT + "  - heal\n  - kill: 1\n  - pause: 8\n  - start: 1\n  - pause: 8\n"
     unasked, asked = Cluster(script, version=version), Cluster(script, version=version)
     unasked.run()

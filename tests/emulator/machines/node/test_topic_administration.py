@@ -1,4 +1,4 @@
-"""CreateTopics and DeleteTopics as the controller's broker takes them (Kafka's AdminManager)."""
+"""CreateTopics and DeleteTopics at the controller's broker (Kafka's AdminManager)."""
 
 from collections.abc import Mapping
 from typing import Any

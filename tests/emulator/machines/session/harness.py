@@ -1,4 +1,4 @@
-"""Session servers and clients in a small world (`world`), and the orders that tests give them."""
+"""Session servers and clients in a small world (`world`), and orders of tests."""
 
 from collections.abc import Callable
 
@@ -106,7 +106,9 @@ class ObserverNode:
 
 
 class RecordingServer(SessionServer):
-    """Notes what it applies: `applied_log` of this life, in order; a SNAP begins a new run of it."""
+    """A server that notes what it applies.
+    `applied_log` of this life, in order; a SNAP begins a new run of it.
+    """
 
     def __init__(self, name: str, servers: list[str], tick: int, init: int, sync: int, files: MemoryFiles) -> None:
         super().__init__(name, servers, tick, init, sync, files)

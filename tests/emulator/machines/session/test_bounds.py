@@ -54,7 +54,9 @@ def test_who_does_not_introduce_itself_is_disconnected() -> None:
 
 
 def test_an_idle_ensemble_with_three_sessions_is_cheap() -> None:
-    """Budget: a few inputs per second, so that simulation runs thousands of times faster than real time."""
+    """Budget: a few inputs per second.
+    So simulation runs thousands of times faster than real time.
+    """
     ensemble = Ensemble(3).launch()
     for i in range(3):
         ensemble.add_client(f"broker-{i}")

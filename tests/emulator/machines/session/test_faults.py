@@ -25,7 +25,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Counter:
-    """A client that counts a znode up by conditional writes, one at a time, and notes what was acknowledged.
+    """A client that counts a znode up by conditional writes, one at a time.
+    It notes what was acknowledged.
 
     After CONNECTION_LOSS it does not know whether the write was done, and reads again (as Kafka's conditional update).
     """

@@ -1,4 +1,4 @@
-"""Who serves and what expires when links are cut or servers die (semantics 5.2, 5.3, 11.14)."""
+"""Serving and expiry when links are cut or servers die (semantics 5.2, 5.3, 11.14)."""
 
 from protocol.messages.session_messages import (
     GetData,
