@@ -44,8 +44,8 @@ def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live(
     assert c.states()[2:] == []
 
 
-@pytest.mark.parametrize(("version", "told"), [("0.8.2", []), ("0.10.2", [UpdateMetadataRequest] * 2)])
-def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, told: list[type]) -> None:
+@pytest.mark.parametrize(("version", "reported"), [("0.8.2", []), ("0.10.2", [UpdateMetadataRequest] * 2)])
+def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, reported: list[type]) -> None:
     """Neither when it comes nor when it goes."""
     c = started(version)
     c.create_topic("t", (0, 2))
@@ -54,7 +54,7 @@ def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, told
     c.start(1)
     assert [type(message) for message in c.requests(1)] == [UpdateMetadataRequest]
     c.die(1)
-    assert [type(message) for message in c.requests(0)] == told
+    assert [type(message) for message in c.requests(0)] == reported
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
@@ -85,8 +85,8 @@ def test_metadata_follows_the_death_of_a_broker_only_where_no_partition_lost_its
     assert not isinstance(sent[-1], UpdateMetadataRequest) or sent[-1].partitions
 
 
-@pytest.mark.parametrize(("version", "told"), [("0.11", True), ("1.0", False), ("2.8", False)])
-def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, told: bool) -> None:
+@pytest.mark.parametrize(("version", "reported"), [("0.11", True), ("1.0", False), ("2.8", False)])
+def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, reported: bool) -> None:
     """One partition is leaderless since before.
     From 1.0 the death of another broker then sends no metadata of its own.
     """
@@ -95,7 +95,7 @@ def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, 
     c.die(0)
     c.forget_requests()
     c.die(3)
-    assert bool(c.requests(1)) == told
+    assert bool(c.requests(1)) == reported
 
 
 def test_offline_replicas_are_named_in_metadata() -> None:
@@ -245,8 +245,8 @@ def test_brokers_are_handled_after_they_are_seen_and_before_anything_is_decided(
     c.brokers[2].events.clear()
     c.die(0)
     c.start(0)
-    told = [event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)]
-    assert told == [
+    reported = [event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)]
+    assert reported == [
         BrokersSeen("", "0", "", "1,2"),
         BrokersHandled("failure", "0"),
         StateDecided("t", 0, 1, 1, "1,2", 1, 1, "offline-election"),

@@ -47,8 +47,8 @@ def test_the_broker_hears_that_it_leads_no_more() -> None:
     c.create_topic("t", (0, 1))
     c.forget_requests()
     ask(c)
-    told = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert [(p.leader, p.leader_epoch) for p in told] == [(1, 1)]
+    reported = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.leader_epoch) for p in reported] == [(1, 1)]
 
 
 def test_partitions_that_nobody_else_can_lead_remain() -> None:
@@ -74,8 +74,8 @@ def test_a_topic_that_waits_for_its_deletion_is_left_alone_from_2_1_and_moved_be
     c = Cluster(4, version)
     c.start(3, 0, 1, 2)
     c.create_topic("t", (0, 1), (1, 0))
-    asked = {("t", partition): brokers(0, 1, 2) for partition in (0, 1)}
-    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    requested = {("t", partition): brokers(0, 1, 2) for partition in (0, 1)}
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(requested))
     c.settle()
     c.service.put(delete_topic_path("t"))
     c.settle()

@@ -240,14 +240,14 @@ def test_a_broker_registers_before_its_controller_starts_from_1_1(version: str, 
 
 def _meddle(c: Cluster, path: str, meddle: Callable[[], None]) -> None:
     """Run a foreign action just before the first write of `path`."""
-    asked = c.service.request
+    original_request = c.service.request
     done: list[bool] = []
 
     def request(session: int, request: SessionRequest) -> SessionResponse:
         if not done and isinstance(request.ops[-1], SetData) and request.ops[-1].path == path:
             done.append(True)
             meddle()
-        return asked(session, request)
+        return original_request(session, request)
 
     c.service.request = request  # type: ignore[method-assign]
 

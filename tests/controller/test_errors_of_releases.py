@@ -143,8 +143,8 @@ def test_up_to_2_3_metadata_after_a_reassignment_name_the_epoch_before(version: 
     c.create_topic("t", (0, 1))
     c.forget_requests()
     reassign(c, 1, 0)
-    told = [p.leader_epoch for m in c.requests(2) if isinstance(m, UpdateMetadataRequest) for p in m.partitions]
-    assert told and set(told) == ({1} if since(version, "2.4") else {0})
+    received = [p.leader_epoch for m in c.requests(2) if isinstance(m, UpdateMetadataRequest) for p in m.partitions]
+    assert received and set(received) == ({1} if since(version, "2.4") else {0})
     assert c.state().leader_epoch == 1
 
 
@@ -158,8 +158,8 @@ def test_from_1_1_to_2_0_a_broker_that_goes_down_hears_of_no_successor(version: 
     c.forget_requests()
     c.shut_down(2, ControlledShutdownRequest(BrokerId(0)))
     assert (c.state().leader, c.state().leader_epoch) == (1, 1)
-    told = [p.leader for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told == ([] if version in ("1.1", "2.0.0", "2.0.1") else [1])
+    received = [p.leader for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert received == ([] if version in ("1.1", "2.0.0", "2.0.1") else [1])
     assert [p.leader for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions] == [1]
 
 
@@ -210,8 +210,8 @@ def test_from_2_1_a_refused_batch_blocks_the_replicas_of_a_controller_that_is_el
     assert c.controller_of() == 2
     c.forget_requests()
     c.start(1)
-    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert bool(told) is not since(version, "2.1")
+    received = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert bool(received) is not since(version, "2.1")
 
 
 # --- KAFKA-6612 ---

@@ -112,14 +112,14 @@ def test_who_is_no_controller_registers_first_in_a_new_session_of_0_8_2_where_le
     assert c.active() == [1]
 
 
-def _dies_before_its_election_is_asked(c: Cluster, broker: int) -> None:
+def _dies_before_its_election_request(c: Cluster, broker: int) -> None:
     """End the session between the missing controller's detection and `/controller`'s creation."""
-    asked = c.service.request
+    original_request = c.service.request
     node = c.brokers[broker]
     looked: list[bool] = []
 
     def request(session: int, request: SessionRequest) -> SessionResponse:
-        response = asked(session, request)
+        response = original_request(session, request)
         if session == node.session and isinstance(request.ops[0], GetData) and response.error:
             looked.append(True)
             if len(looked) == 2:  # once for itself, once to be elected
@@ -130,7 +130,7 @@ def _dies_before_its_election_is_asked(c: Cluster, broker: int) -> None:
     c.told_first = broker
     c.service.apply(0, Delete("/controller"))
     c.settle()
-    c.service.request = asked  # type: ignore[method-assign]
+    c.service.request = original_request  # type: ignore[method-assign]
     assert isinstance(node.waiting[0][0].ops[0], Create)
 
 
@@ -143,7 +143,7 @@ def test_an_election_that_ends_with_its_session_deletes_the_controller_of_others
     """
     c = Cluster(version=version)
     c.start(2, 0, 1)
-    _dies_before_its_election_is_asked(c, 1)
+    _dies_before_its_election_request(c, 1)
     winner = c.controller_of()
     assert (winner in (0, 2), epoch(c)) == (True, 2)
     c.expire(1)

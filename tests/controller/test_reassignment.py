@@ -62,8 +62,8 @@ def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version:
     assert c.states()[1:] == [(0, 1, [0, 1], 1, 1)], "a new epoch tells everybody of the new replicas"
     assert assignment(c).replicas == (2, 3, 0, 1)
     assert assignment(c).being_reassigned == c.gates.topic_znode_keeps_reassignment
-    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told[0].leader == 0
+    reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert reported[0].leader == 0
     join(c, 0, 1, 2)
     assert c.state().leader == 0
     join(c, 0, 1, 2, 3)
@@ -111,16 +111,16 @@ def test_one_that_is_done_leaves_the_others_as_they_are(version: str) -> None:
     c = Cluster(5, version)
     c.start(4, 0, 1, 2, 3)
     c.create_topic("t", (0, 1), (0, 1))
-    asked = {("t", 0): brokers(0, 2), ("t", 1): brokers(0, 3)}
-    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    requested = {("t", 0): brokers(0, 2), ("t", 1): brokers(0, 3)}
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(requested))
     c.settle()
     c.forget_requests()
     join(c, 0, 1, 2)
     assert assignment(c) == ReplicaAssignment(brokers(0, 2))
     assert c.service.znodes[REASSIGN_PARTITIONS].data == encode_reassignment({("t", 1): brokers(0, 3)})
     assert c.states(("t", 1))[1:] == [(0, 1, [0, 1], 1, 1)], "one epoch for its new replicas, and no other"
-    told = [p for m in c.requests(3) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told == [], "nor is it told again"
+    reported = [p for m in c.requests(3) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert reported == [], "nor is it told again"
 
 
 @pytest.mark.parametrize(("version", "moved"), [("1.0", True), ("1.1", False), ("2.8", False)])
@@ -129,8 +129,8 @@ def test_what_is_written_into_the_znode_later_is_heard_of_up_to_1_0(version: str
     c.start(4, 0, 1, 2, 3)
     c.create_topic("t", (0, 1), (0, 1))
     first = {("t", 0): brokers(0, 2)}
-    for asked in (first, {**first, ("t", 1): brokers(0, 3)}):
-        c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    for requested in (first, {**first, ("t", 1): brokers(0, 3)}):
+        c.service.put(REASSIGN_PARTITIONS, encode_reassignment(requested))
         c.settle()
     assert c.state().leader_epoch == 1
     assert c.state(("t", 1)).leader_epoch == int(moved)
@@ -161,9 +161,9 @@ def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: s
     c.forget_requests()
     ask(c, 0, 1)
     assert (c.state().leader, c.state().isr) == (0, (0, 1))
-    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    told_up_to_2_3 = [] if c.gates.topic_znode_keeps_reassignment else [(1, [0, 1])]
-    assert [(p.leader_epoch, p.replicas) for p in told] == told_up_to_2_3
+    reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    expected_up_to_2_3 = [] if c.gates.topic_znode_keeps_reassignment else [(1, [0, 1])]
+    assert [(p.leader_epoch, p.replicas) for p in reported] == expected_up_to_2_3
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -177,14 +177,14 @@ def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_told_again(versi
     c.forget_requests()
     ask(c, 2, 1)
     written = [decode_topic("t", data)[0] for path, data, _ in c.service.history if path == topic_path("t")][1:]
-    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    reported = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
     known, moved = (0, 0, [0, 1, 2]), (2, 1, [2, 1])
     target = ReplicaAssignment(brokers(2, 1))
     if c.gates.topic_znode_keeps_reassignment:
         assert written == [towards(ReplicaAssignment(brokers(0, 1, 2)), brokers(2, 1)), target]
     else:
         assert written == [target]
-        assert [(p.leader, p.leader_epoch, p.replicas) for p in told][:2] == [known, moved]
+        assert [(p.leader, p.leader_epoch, p.replicas) for p in reported][:2] == [known, moved]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -207,9 +207,9 @@ def test_added_replicas_are_told_at_once_that_they_are_new_from_2_7(version: str
     """
     c = started(version)
     ask(c, 0, 2)
-    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
     remembered = 0 if version in ("1.1", "2.3") else 1
-    assert [(p.leader_epoch, p.is_new) for p in told] == [(1, version in ("2.7", "2.8")), (remembered, True)]
+    assert [(p.leader_epoch, p.is_new) for p in reported] == [(1, version in ("2.7", "2.8")), (remembered, True)]
 
 
 def test_a_new_controller_goes_on() -> None:

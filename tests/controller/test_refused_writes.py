@@ -32,8 +32,8 @@ def test_states_that_the_session_service_refuses_fail_alone_and_the_event_goes_o
     before = c.states()
     c.die(1)
     assert c.states() == before
-    told = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest)]
-    assert [broker.broker for broker in told[-1].live_brokers] == [0, 2]
+    reported = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest)]
+    assert [broker.broker for broker in reported[-1].live_brokers] == [0, 2]
     c.service.elsewhere.clear()
     c.die(0)
     assert (c.state().leader, c.active(), epoch(c)) == (2, [2], 1)
@@ -59,8 +59,8 @@ def test_a_write_about_no_state_that_is_refused_ends_its_event_without_a_look_wh
     c.service.requests.clear()
     c.service.put("/admin/delete_topics/nothing")
     c.settle()
-    asked = [op.path for request in c.service.requests for op in request.ops]
-    assert "/controller" not in asked
+    original_request = [op.path for request in c.service.requests for op in request.ops]
+    assert "/controller" not in original_request
     assert ("/admin/delete_topics/nothing" in c.service.znodes, c.active()) == (True, [2])
 
 
@@ -74,12 +74,12 @@ def test_a_refused_write_while_taking_over_makes_a_controller_resign(version: st
     c.service.put("/isr_change_notification/isr_change_0000000000")  # to be taken away by who takes over
     c.service.fired.clear()
     c.told_first = 1
-    asked = c.service.request
+    original_request = c.service.request
 
     def request(session: int, request: SessionRequest) -> SessionResponse:
         if c.controller_of() == 1:
             c.service.elsewhere.add(session)
-        return asked(session, request)
+        return original_request(session, request)
 
     c.service.request = request  # type: ignore[method-assign]
     c.die(0)
@@ -87,7 +87,7 @@ def test_a_refused_write_while_taking_over_makes_a_controller_resign(version: st
     assert changes == [(True, "elected"), (False, "the session service refused a write with SESSION_MOVED")]
     assert (c.active(), c.controller_of()) == ([], 1)
     c.service.elsewhere.clear()
-    c.service.request = asked  # type: ignore[method-assign]
+    c.service.request = original_request  # type: ignore[method-assign]
     c.expire(1)
     assert c.active() == [2]
 

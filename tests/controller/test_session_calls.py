@@ -148,7 +148,7 @@ def test_an_error_of_the_procedure_goes_to_who_runs_it() -> None:
 
 
 def test_waiting_for_a_sender() -> None:
-    told: list[Callable[[Now, Outbox], None]] = []
+    reported: list[Callable[[Now, Outbox], None]] = []
 
     def procedure() -> Procedure[object]:
         yield SenderEnded(BrokerId(1))
@@ -156,7 +156,7 @@ def test_waiting_for_a_sender() -> None:
         return "ended"
 
     def wait(broker: int, ended: Callable[[Now, Outbox], None]) -> bool:
-        told.append(ended)
+        reported.append(ended)
         return broker == 1
 
     outcome = Outcome()
@@ -164,5 +164,5 @@ def test_waiting_for_a_sender() -> None:
     procedures.task(NOW, Outbox(), "test", "waits", procedure(), outcome.ended, outcome.failed).start()
     assert outcome.results == []
     assert procedures.runner.waiting_tasks() == [Waiting("test", "waits", "the end of the channel to broker-1", 0.0)]
-    told[0](NOW, Outbox())
+    reported[0](NOW, Outbox())
     assert outcome.results == ["ended"]

@@ -37,10 +37,10 @@ LONG = ("isr-flapping", "isr-steady")
 
 @pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_a_death_anywhere(scenario: str) -> None:
-    asked = DeathsOptions((scenario,))
+    requested = DeathsOptions((scenario,))
     for seed in range(1, 2 if scenario in LONG else SEEDS_EACH + 1):
-        result = play_seed(asked.plan(seed))
-        assert result.good, (result.plan.text, result.error, result.failed, replay_command(asked, seed))
+        result = play_seed(requested.plan(seed))
+        assert result.good, (result.plan.text, result.error, result.failed, replay_command(requested, seed))
 
 
 def planned(**changed: Any) -> Plan:
@@ -49,8 +49,8 @@ def planned(**changed: Any) -> Plan:
 
 
 def test_the_same_seed_is_the_same_run() -> None:
-    asked = DeathsOptions()
-    first, second = (play_death(asked.plan(11)) for _ in range(2))
+    requested = DeathsOptions()
+    first, second = (play_death(requested.plan(11)) for _ in range(2))
     assert first.world.trace.shape() == second.world.trace.shape()
     assert (first.world.now_ms, first.world.inputs) == (second.world.now_ms, second.world.inputs)
 

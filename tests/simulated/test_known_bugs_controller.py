@@ -77,7 +77,7 @@ def assert_as_expected(scenario: str, version: str, seed: int) -> None:
     assert verdict.valid is True, f"{replay(scenario, version, seed)}: {'; '.join(broken_in(verdict))}"
 
 
-def told_of(bug: Bug, version: str) -> set[str]:
+def report_of(bug: Bug, version: str) -> set[str]:
     """Expectations of the scenario for this one of the two versions alone."""
     scenario = find_scenario(bug.scenario)
     other = bug.mended if version == bug.affected else bug.affected
@@ -87,21 +87,21 @@ def told_of(bug: Bug, version: str) -> set[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1, NEW_IN_2_1), ids=lambda bug: bug.scenario)
 def test_the_affected_version_next_to_a_sound_one_has_it(bug: Bug, seed: int) -> None:
-    assert told_of(bug, bug.affected)
+    assert report_of(bug, bug.affected)
     assert_as_expected(bug.scenario, bug.affected, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1, NEW_IN_2_1), ids=lambda bug: bug.scenario)
 def test_the_sound_version_next_to_it_does_not(bug: Bug, seed: int) -> None:
-    assert told_of(bug, bug.mended)
+    assert report_of(bug, bug.mended)
     assert_as_expected(bug.scenario, bug.mended, seed)
     run = played(bug.scenario, bug.mended, seed)
-    wrong = told_of(bug, bug.affected)
+    wrong = report_of(bug, bug.affected)
     scenario = find_scenario(bug.scenario)
     as_affected = tuple(replace(e, kafka=()) for e in scenario.expectations if e.text in wrong)
-    asked = replace(scenario, expectations=as_affected, expects_violations=())
-    judged = judge(asked, run.observations, to_builtins(run.verdict.checks))
+    requested = replace(scenario, expectations=as_affected, expects_violations=())
+    judged = judge(requested, run.observations, to_builtins(run.verdict.checks))
     held = {one["text"] for one in judged if one["held"] is True}
     assert held < wrong, f"{replay(bug.scenario, bug.mended, seed)}: as in {bug.affected}: {held}"
 

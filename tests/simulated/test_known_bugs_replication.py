@@ -23,7 +23,7 @@ from protocol.versions import Gates, gates_for
 SEEDS = range(1, 6)
 
 LOST, DIVERGED = "lost-acknowledged", "replica-divergence"
-BACKWARDS, EXITS, ASKS_AGAIN = "offsets go backwards", "a broker exits", "an ISR change is asked for again and again"
+BACKWARDS, EXITS, REPEATS_REQUEST = "offsets go backwards", "a broker exits", "an ISR change is asked for again and again"
 
 
 class Bug(NamedTuple):
@@ -48,7 +48,7 @@ BUGS = (
     Bug("kafka-7164", "2.0.0", "2.0.1", frozenset({DIVERGED})),
     Bug("kafka-6880", "2.0.1", "2.1", frozenset({LOST, DIVERGED})),
     Bug("kafka-7128", "2.0.0", "2.0.1", frozenset({LOST})),
-    Bug("kafka-2729", "2.6", "2.7", frozenset({ASKS_AGAIN})),
+    Bug("kafka-2729", "2.6", "2.7", frozenset({REPEATS_REQUEST})),
 )
 
 
@@ -71,7 +71,7 @@ def anomalies(run: JudgedRun) -> set[str]:
         found.add(EXITS)
     shrinks = [change for change in run.observations.isr_changes if len(change["now"]) < len(change["was"])]
     if len(shrinks) > 1:
-        found.add(ASKS_AGAIN)
+        found.add(REPEATS_REQUEST)
     return found
 
 
@@ -153,7 +153,7 @@ def test_the_gate_brings_it_back_to_the_mended_version(monkeypatch: pytest.Monke
         ("kip101-case1", "2.8", "0.10.2", {LOST, DIVERGED}),
         ("kip101-case2", "2.8", "0.10.2", {DIVERGED}),
         ("kafka-6361", "2.0.0", "1.1", {DIVERGED}),
-        ("kafka-2729", "2.7", "2.6", {ASKS_AGAIN}),
+        ("kafka-2729", "2.7", "2.6", {REPEATS_REQUEST}),
         ("kafka-2729", "2.8", "2.6", set()),
     ],
 )

@@ -34,9 +34,9 @@ def test_logs_of_old_versions_may_part_by_a_rule_only(mutant: str) -> None:
     """Semantics 8 (KIP-101): before 0.11 no follower compares logs.
     Yet a new one cuts to its high watermark.
     """
-    asked = replace(MUTANTS[mutant], versions=("0.10.2",), scenarios=("acks-1-loss",))
-    with applied(asked):
-        found = [play_seed(DeathsOptions(asked.scenarios, asked.versions).plan(seed)) for seed in range(1, 4)]
+    requested = replace(MUTANTS[mutant], versions=("0.10.2",), scenarios=("acks-1-loss",))
+    with applied(requested):
+        found = [play_seed(DeathsOptions(requested.scenarios, requested.versions).plan(seed)) for seed in range(1, 4)]
     assert any(why.startswith("divergence") for result in found for why in result.failed), found
     for result in found:
         assert play_seed(result.plan).good

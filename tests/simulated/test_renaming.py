@@ -52,7 +52,7 @@ IN_ORDER = [
     for name, version in ERA_PLAYS
 ]
 
-ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
+FIRST_CONTACT = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
 PLACED = "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids"
 LEAVE_BY_ID = "semantics 11.4: replicas that leave the ISR together leave one after the other, by id"
 ENDS_BY_NAME = "semantics 11.16: what waits at a link that is healed goes on peer by peer, in order of their names"
@@ -72,12 +72,12 @@ TIES = {
     "topic-recreated-over-stray": LEAVE_BY_ID,
     "topic-deleted-while-replica-down": LEAVE_BY_ID,
     "kafka-6082": "semantics 11.13: who resigns waits for its senders one after the other, by id",
-    "incident-remedies": f"{ASKED_FIRST}; {LEAVE_BY_ID}",
-    "group-coordinator-isolated": ASKED_FIRST,
-    "workload-az-cut": ASKED_FIRST,
-    "rolling-restart": ASKED_FIRST,
-    "retry-duplicates": ASKED_FIRST,
-    "retry-duplicates-idempotent": ASKED_FIRST,
+    "incident-remedies": f"{FIRST_CONTACT}; {LEAVE_BY_ID}",
+    "group-coordinator-isolated": FIRST_CONTACT,
+    "workload-az-cut": FIRST_CONTACT,
+    "rolling-restart": FIRST_CONTACT,
+    "retry-duplicates": FIRST_CONTACT,
+    "retry-duplicates-idempotent": FIRST_CONTACT,
 }
 """{scenario: the rule by which the order of brokers' ids counts}.
 These get other ids in the same order.
@@ -123,14 +123,14 @@ def seen(scenario: Scenario, version: str, renaming: Renaming, seed: int = SEED)
         for name, kind in NUMBERED.items():
             if name in fields:
                 fields[name] = numbers.setdefault((kind, fields[name]), len(numbers))
-        told = {name: value if name in IDS else marked(value) for name, value in fields.items()}
-        lines.setdefault(node, []).append(msgspec.json.encode((repr(at_ms), incarnation, event.NAME, told)))
-    old = {node: brought_back(b"\n".join(told).decode(), renaming).split("\n") for node, told in lines.items()}
+        reported = {name: value if name in IDS else marked(value) for name, value in fields.items()}
+        lines.setdefault(node, []).append(msgspec.json.encode((repr(at_ms), incarnation, event.NAME, reported)))
+    old = {node: brought_back(b"\n".join(reported).decode(), renaming).split("\n") for node, reported in lines.items()}
     observations = plain(played.observations)
     judged = judge(resolved.scenario, observations, {})
     text = brought_back(msgspec.json.encode(observations).decode(), renaming)
     return Seen(
-        {renaming.back(node): told for node, told in old.items()},
+        {renaming.back(node): reported for node, reported in old.items()},
         comparable(parse(text, "observations")),
         [one["held"] for one in judged],
     )

@@ -78,9 +78,9 @@ def _other(event: Any) -> Any:
 
 
 def test_all_cores_give_what_one_gives() -> None:
-    asked = SeedsOptions("az-isolated-follower", "2.6")
-    alone = list(play_seeds(asked, range(1, 7), processes=1))
-    together = sorted(play_seeds(asked, range(1, 7), processes=2), key=lambda result: result.seed)
+    requested = SeedsOptions("az-isolated-follower", "2.6")
+    alone = list(play_seeds(requested, range(1, 7), processes=1))
+    together = sorted(play_seeds(requested, range(1, 7), processes=2), key=lambda result: result.seed)
     assert [_timeless(result) for result in together] == [_timeless(result) for result in alone]
 
 
@@ -100,12 +100,12 @@ def test_closing_ends_all_processes() -> None:
 def test_only_a_process_of_one_thread_is_forked() -> None:
     """A fork copies the locks that other threads hold."""
     second_thread = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
-    asked = "from emulator.runs.cores import processes_made_by; print(processes_made_by())"
-    told = [
+    requested = "from emulator.runs.cores import processes_made_by; print(processes_made_by())"
+    reported = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.strip()
-        for code in (asked, f"{second_thread}; {asked}")
+        for code in (requested, f"{second_thread}; {requested}")
     ]
-    assert told == ["fork", "spawn"]
+    assert reported == ["fork", "spawn"]
 
 
 def test_every_seed_leaves_observations_and_verdict(tmp_path: Path) -> None:

@@ -56,5 +56,5 @@ def test_what_could_not_be_removed_is_told_and_asked_for_by_the_exit_code(
 def test_as_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     engine(monkeypatch, DockerFailed("p0 is busy"))
     assert down_command(None, True, json=True) == UNUSABLE
-    told = msgspec.json.decode(capsys.readouterr().out)
-    assert told["left"] == ["containers that were left could not be removed: p0 is busy"]
+    reported = msgspec.json.decode(capsys.readouterr().out)
+    assert reported["left"] == ["containers that were left could not be removed: p0 is busy"]

@@ -168,7 +168,7 @@ def test_without_any_run_it_says_how_to_name_one(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("broker-9", "t-0", "--run", "equal"), "no broker 'broker-9' in equal; nearest: broker-"),
         (("broker-0", "u-0", "--run", "equal"), "no partition 'u-0' in equal; nearest: t-0"),
@@ -181,8 +181,8 @@ def test_without_any_run_it_says_how_to_name_one(
     ],
 )
 def test_what_is_no_use_ends_with_2_and_says_what_would_be(
-    words: tuple[str, ...], told: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    words: tuple[str, ...], reported: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(runs)
     assert exit_code(*words) == 2
-    assert capsys.readouterr().err.startswith(f"faultline log: {told}")
+    assert capsys.readouterr().err.startswith(f"faultline log: {reported}")

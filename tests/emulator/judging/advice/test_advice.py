@@ -36,9 +36,9 @@ def advised(version: str, overrides: tuple[str, ...], *names: str, seeds: tuple[
 def outcomes_of(version: str, overrides: tuple[str, ...], name: str) -> Outcome:
     """Of one fault with seed 1."""
     choice = Choice(version, overrides)
-    asked = asked_of(choice, base_of(choice, version), (1,))
-    place = next(place for place, fault in enumerate(asked.faults) if fault.name == name)
-    return AdviceWorker(asked).play(place)[1]
+    requested = asked_of(choice, base_of(choice, version), (1,))
+    place = next(place for place, fault in enumerate(requested.faults) if fault.name == name)
+    return AdviceWorker(requested).play(place)[1]
 
 
 def test_a_follower_that_cuts_to_its_high_watermark_is_found_on_0_10_2_and_a_later_version_ends_it() -> None:
@@ -177,11 +177,11 @@ def test_the_scenario_of_a_fault_replays_to_the_same_broken_promise(tmp_path: Pa
 def test_every_fault_is_a_scenario() -> None:
     choice = Choice("2.8")
     base = base_of(choice, "2.8")
-    asked = asked_of(choice, base, (1,))
+    requested = asked_of(choice, base, (1,))
     names = [fault.name for fault in base.faults]
     assert len(set(names)) == len(names)
     for place, name in enumerate(names):
-        assert load_scenario(text_of(asked, 0, place), f"{name}.yaml").id == name
+        assert load_scenario(text_of(requested, 0, place), f"{name}.yaml").id == name
 
 
 def test_a_change_is_the_last_word() -> None:
@@ -224,7 +224,7 @@ def test_nothing_played_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("whose", "text", "told"),
+    ("whose", "text", "reported"),
     [
         ("broker", "broker.id=0\nmin.insync.replica=2", ":2: unknown setting 'min.insync.replica'; nearest: min."),
         ("consumer", "group.id=g\nauto.offset.rest=latest", ":2: unknown setting 'auto.offset.rest'; nearest: auto.of"),
@@ -236,9 +236,9 @@ def test_nothing_played_ends_nothing() -> None:
     ],
 )
 def test_what_is_wrong_in_a_file_is_told_with_its_line_and_rule(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str, text: str, told: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str, text: str, reported: str
 ) -> None:
     file = tmp_path / f"{whose}.properties"
     file.write_text(text + "\n", encoding="utf-8")
     assert advise_command(AdviseOptions(files=(f"{whose}:{file}",))) == UNUSABLE
-    assert told in capsys.readouterr().err.replace(f"{whose}.properties", whose)
+    assert reported in capsys.readouterr().err.replace(f"{whose}.properties", whose)

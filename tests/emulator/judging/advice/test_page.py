@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_text import pairs_verdicts, verdicts
 from emulator.judging.advice.summary import Broken
-from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
+from tests.emulator.judging.advice.told import LOST, READ, sample_pair_advice, told
 
 VOID = {"meta", "br"}
 
@@ -64,7 +64,7 @@ def test_the_page_has_each_promise_each_fault_and_of_what_breaks_all_that_is_kno
 
 
 def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_named() -> None:
-    page = page_of(told_of_pairs())
+    page = page_of(sample_pair_advice())
     elements = Elements(page)
     assert elements.open == [] and len(set(elements.ids)) == len(elements.ids) == 4
     text = " | ".join(elements.texts)
@@ -80,7 +80,7 @@ def test_the_head_says_no_more_than_was_seen() -> None:
     whole = [replace(one, broken=()) for one in broken.advice.summaries]
     kept = replace(broken, advice=replace(broken.advice, summaries=whole))
     silent = replace(kept, advice=replace(kept.advice, summaries=[replace(one, told=0) for one in whole]))
-    pairs = replace(kept, pairs=told_of_pairs().pairs, replays=told_of_pairs().replays)
+    pairs = replace(kept, pairs=sample_pair_advice().pairs, replays=sample_pair_advice().replays)
     heads = [Elements(page_of(one)).texts[1] for one in (kept, silent, pairs)]
     assert heads[0] == "Every promise was kept" and heads[1].startswith("No promise was broken, and some")
     assert heads[2] == "1 of 8 promises are broken"
@@ -104,7 +104,7 @@ def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -
     text = " | ".join(Elements(page).texts)
     assert "break nothing" not in text and "| kept |" not in text and "Nothing breaks" not in text
     assert "no acknowledged record is lost | lost-acknowledged | unknown" in text
-    pairs = told_of_pairs(2).pairs
+    pairs = sample_pair_advice(2).pairs
     assert pairs is not None
     whole = [replace(one, broken=(), told=number) for number, one in enumerate(pairs.advice.summaries)]
     silent_pairs = replace(pairs, advice=replace(pairs.advice, summaries=whole))

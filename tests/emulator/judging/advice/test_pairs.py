@@ -21,7 +21,7 @@ LOADED = 40
 """Of the scenarios, read again; all of them take half a minute."""
 
 
-def asked_about(version: str, overrides: tuple[str, ...], *names: str) -> tuple[Choice, Base, Base]:
+def advice_request(version: str, overrides: tuple[str, ...], *names: str) -> tuple[Choice, Base, Base]:
     """(choice, base of all single faults, base of these pairs)"""
     choice = Choice(version, overrides)
     base = base_of(choice, version)
@@ -33,7 +33,7 @@ def asked_about(version: str, overrides: tuple[str, ...], *names: str) -> tuple[
 def advised(
     version: str, overrides: tuple[str, ...], *names: str, singles: tuple[str, ...] = (), limit: int | None = None
 ) -> PairsAdvice:
-    choice, base, of_pairs = asked_about(version, overrides, *names)
+    choice, base, of_pairs = advice_request(version, overrides, *names)
     alone = msgspec.structs.replace(base, faults=tuple(one for one in base.faults if one.name in singles))
     assert len(alone.faults) == len(singles)
     known = advise(asked_of(choice, alone, (1,)), alone, lambda: None, processes=1).summaries if singles else []
@@ -55,11 +55,11 @@ def test_every_two_faults_of_one_moment_are_a_pair_in_both_orders_unless_they_en
 
 
 def test_pairs_are_scenarios() -> None:
-    choice, _, base = asked_about("2.8", ())
-    asked = asked_of(choice, base, (1,))
-    for _, place, _ in drawn(asked.runs, LOADED):
-        name = asked.faults[place].name
-        assert load_scenario(text_of(asked, 0, place), f"{name}.yaml").id == name
+    choice, _, base = advice_request("2.8", ())
+    requested = asked_of(choice, base, (1,))
+    for _, place, _ in drawn(requested.runs, LOADED):
+        name = requested.faults[place].name
+        assert load_scenario(text_of(requested, 0, place), f"{name}.yaml").id == name
 
 
 def test_what_is_drawn_is_always_the_same_and_nothing_twice() -> None:
@@ -83,7 +83,7 @@ def test_kafka_6361_is_found_on_1_1_and_not_on_2_8() -> None:
     pair = "az-0-is-cut-off-35-s-later-broker-1-crashes-load"
     found = {}
     for version in ("1.1", "2.8"):
-        choice, _, base = asked_about(version, UNCLEAN, pair)
+        choice, _, base = advice_request(version, UNCLEAN, pair)
         found[version] = AdviceWorker(asked_of(choice, base, (1,))).play(0)[1]
     assert "replica-divergence" in found["1.1"].broken and "replica-divergence" not in found["2.8"].broken
     reason = found["1.1"].reasons["replica-divergence"]
@@ -102,15 +102,15 @@ def test_a_cause_is_told_once_and_its_change_is_tried_in_every_pair() -> None:
 def test_a_bound_leaves_a_sample(limit: int | None, go_on: bool, played: int) -> None:
     names = [f"session-0-crashes-at-once-session-{other}-crashes-load" for other in (1, 2)]
     names += [f"session-0-crashes-2-s-later-session-{other}-crashes-load" for other in (1, 2)]
-    choice, _, base = asked_about("2.8", SAFE, *names)
-    asked = asked_of(choice, base, (1,))
-    found = advise_pairs(asked, base, [], lambda: go_on, limit, processes=1)
+    choice, _, base = advice_request("2.8", SAFE, *names)
+    requested = asked_of(choice, base, (1,))
+    found = advise_pairs(requested, base, [], lambda: go_on, limit, processes=1)
     assert (found.played, found.of, len(found.advice.summaries)) == (played, 4, played)
 
 
 def test_who_interrupts_is_told_what_was_played_by_then() -> None:
     pair = "session-0-crashes-at-once-session-1-crashes-load"
-    choice, _, base = asked_about("2.8", SAFE, pair)
+    choice, _, base = advice_request("2.8", SAFE, pair)
 
     def interrupted() -> bool:
         raise KeyboardInterrupt

@@ -38,12 +38,12 @@ def told() -> Told:
         ),
         FaultSummary(fault=third, runs=3, told=3, untold="", broken=(), writes=quiet, reads=quiet),
     ]
-    asked = asked_of(Choice("2.8"), base, (1, 2, 3))
-    advice = Advice(asked, summaries, {(LOST, first.name): ("a=1", "b=2")}, 40)
+    requested = asked_of(Choice("2.8"), base, (1, 2, 3))
+    advice = Advice(requested, summaries, {(LOST, first.name): ("a=1", "b=2")}, 40)
     return Told(advice, base, {first.name: "faultline run 'x y.yaml'"})
 
 
-def told_of_pairs(count: int = 7) -> Told:
+def sample_pair_advice(count: int = 7) -> Told:
     """The same, with `count` pairs that break one promise for one cause.
     One more is ended by nothing.
     """

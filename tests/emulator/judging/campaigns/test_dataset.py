@@ -77,10 +77,10 @@ def test_it_is_partitioned_by_scenario_and_version_and_says_its_format(tmp_path:
 
 
 def test_every_field_is_a_column_in_sql_too() -> None:
-    told = sql_columns()
-    assert all(f"`{name}` " in told for name in Row.__struct_fields__)
-    assert "`unavailable_ms` MAP<STRING, DOUBLE>" in told and "`lost` BIGINT" in told
-    assert "`checks` ARRAY<STRUCT<check: STRING, verdict: STRING" in told
+    reported = sql_columns()
+    assert all(f"`{name}` " in reported for name in Row.__struct_fields__)
+    assert "`unavailable_ms` MAP<STRING, DOUBLE>" in reported and "`lost` BIGINT" in reported
+    assert "`checks` ARRAY<STRUCT<check: STRING, verdict: STRING" in reported
 
 
 class Killed(BaseException):
@@ -127,7 +127,7 @@ def test_time_ends_a_part_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         (About(command="sim", space=ABOUT.space, scenario_digest="1"), "begun by another command"),
         (About(command="sweep", space=Space(scenario="s"), scenario_digest="1"), "is of other runs"),
@@ -136,10 +136,10 @@ def test_time_ends_a_part_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (About(command="sweep", space=ABOUT.space, scenario_digest="1", faultline="9"), "another version"),
     ],
 )
-def test_another_campaign_is_not_mixed_with_it(tmp_path: Path, wanted: About, said: str) -> None:
+def test_another_campaign_is_not_mixed_with_it(tmp_path: Path, wanted: About, message: str) -> None:
     with writing(tmp_path / "c", ABOUT):
         pass
-    with pytest.raises(UnusableCampaign, match=f"{said}.*--out another"), writing(tmp_path / "c", wanted):
+    with pytest.raises(UnusableCampaign, match=f"{message}.*--out another"), writing(tmp_path / "c", wanted):
         pass
 
 

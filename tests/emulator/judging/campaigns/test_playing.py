@@ -85,9 +85,9 @@ def test_settings_that_do_not_go_together_are_a_row_of_their_scenario_and_versio
 
 
 def test_rows_of_all_processes_are_those_of_one() -> None:
-    asked = CampaignOptions(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
-    here = {row.number: row.outcome for row in play_runs(asked, range(4), processes=1)}
-    there = {row.number: row.outcome for row in play_runs(asked, range(4), processes=2)}
+    requested = CampaignOptions(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
+    here = {row.number: row.outcome for row in play_runs(requested, range(4), processes=1)}
+    there = {row.number: row.outcome for row in play_runs(requested, range(4), processes=2)}
     assert here == there and len(here) == 4
 
 

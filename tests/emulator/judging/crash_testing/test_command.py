@@ -76,8 +76,8 @@ def test_a_result_tells_what_the_run_was() -> None:
 def test_an_interrupt_sums_up_what_was_played(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(make: object, asked: DeathsOptions, seeds: range) -> Iterator[DeathResult]:
-        yield DeathResult(seed=seeds[0], plan=asked.plan(seeds[0]), deaths=1)
+    def interrupted(make: object, requested: DeathsOptions, seeds: range) -> Iterator[DeathResult]:
+        yield DeathResult(seed=seeds[0], plan=requested.plan(seeds[0]), deaths=1)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(kill_anywhere, "on_all_cores", interrupted)

@@ -77,8 +77,8 @@ def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tm
         return RoleChanged(*TOPIC_PARTITION, "leader", broker, epoch, -1, 1, 0, 0, "0")
 
     late, ended = wrote(3, 9)
-    told = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
-    events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told)]
+    reported = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
+    events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(reported)]
     truth = truth_left(tmp_path, three_azs(), events)
     former = ("t#1", TOPIC_PARTITION[1])
     written = [(write.topic_partition, write.digest) for write in truth.writes]
@@ -90,7 +90,7 @@ def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tm
 def test_a_history_has_nothing_of_a_topic_that_was_removed() -> None:
     roles = [RoleChanged(*TOPIC_PARTITION, "leader", 0, epoch, -1, 1, 0, 0, "0") for epoch in (5, 0)]
     batches = [BatchAppended(*TOPIC_PARTITION, 0, 0, epoch, digest, True) for epoch, digest in ((5, 7), (0, 8))]
-    told = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
-    history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told))
+    reported = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
+    history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(reported))
     assert [led.epoch for led in history.leaders[TOPIC_PARTITION]] == [0]
     assert [written.digest for written in history.written[TOPIC_PARTITION]] == [8]

@@ -14,7 +14,7 @@ OWN = Written(4, 0, 1, 2, 2, 7, 1)
 """Batch that broker-0 wrote when it led in epoch 1, and holds still."""
 OTHER = Written(9, 1, 3, 2, 2, 8, 3)
 """Batch that broker-1 wrote at the same offset in epoch 3."""
-TOLD = Followed(12, 0, 1, 3, high_watermark=3)
+ORDER = Followed(12, 0, 1, 3, high_watermark=3)
 """broker-0 is back, and follows broker-1."""
 
 
@@ -28,7 +28,7 @@ def past(*written: Written, **more: Any) -> History:
     known = {
         "leaders": {TOPIC_PARTITION: leaders},
         "written": {TOPIC_PARTITION: list(written)},
-        "followers": {TOPIC_PARTITION: [TOLD]},
+        "followers": {TOPIC_PARTITION: [ORDER]},
     }
     return History(**{**known, **more})
 

@@ -251,5 +251,5 @@ def test_what_a_controller_of_the_past_decided_nobody_tells(version: str, states
 def test_a_controller_that_is_gone_before_anybody_looked_has_no_successor(
     version: str, changes: list[tuple[float, str]], allowed: bool
 ) -> None:
-    told = deleted_unseen(History(controller_znode=changes), gates_for(version))
-    assert told.startswith("4.2") is allowed
+    reported = deleted_unseen(History(controller_znode=changes), gates_for(version))
+    assert reported.startswith("4.2") is allowed

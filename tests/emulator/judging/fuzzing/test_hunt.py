@@ -108,8 +108,8 @@ def test_a_find_is_not_made_so_small_that_brokers_have_to_be_started_again() -> 
     """A hunt restarts brokers that came back before their sessions had expired.
     `faultline run` does not.
     """
-    asked = HuntOptions("2.0.0", seed=3)
-    scenario = asked.scenario(51)
+    requested = HuntOptions("2.0.0", seed=3)
+    scenario = requested.scenario(51)
     (broken,) = (one for one in tried(scenario, 51).broken if one.what == "lost")
     least = small(Find(broken.what, broken.rule, broken.text, 51, readable(scenario)), 120)
     again = read(least.file, least.name)

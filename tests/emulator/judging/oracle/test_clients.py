@@ -199,7 +199,7 @@ def test_a_batch_within_another_contradicts_it_and_its_own_middle_does_not() -> 
 
 
 @pytest.mark.parametrize(
-    ("asked", "offset", "reason", "count"),
+    ("requested", "offset", "reason", "count"),
     [
         (0, 3, "OffsetOutOfRangeException", 1),
         (-1, 3, "LogTruncationException", 1),
@@ -207,9 +207,9 @@ def test_a_batch_within_another_contradicts_it_and_its_own_middle_does_not() -> 
         (0, 3, "seek", 0),
     ],
 )
-def test_a_position_that_is_left(asked: int, offset: int, reason: str, count: int) -> None:
+def test_a_position_that_is_left(requested: int, offset: int, reason: str, count: int) -> None:
     truth = healthy()
-    truth.lost_positions = [PositionLost(PLACE, "r", asked, offset, reason)]
+    truth.lost_positions = [PositionLost(PLACE, "r", requested, offset, reason)]
     assert len(found("offset-out-of-range", truth)) == count
 
 

@@ -62,14 +62,14 @@ def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> Non
     The machines of the catalogue tell the truth.
     """
     played, probe = watched(resolve(find_scenario(scenario), version), seed=3)
-    said_leaders, said_controllers = [], []
+    reported_leaders, reported_controllers = [], []
     for node, _, _, _, at_ms, event in played.world.trace.entries:
         if isinstance(event, RoleChanged) and event.role == "leader":
-            said_leaders.append((node, event.leader_epoch, round(at_ms, 3)))
+            reported_leaders.append((node, event.leader_epoch, round(at_ms, 3)))
         if isinstance(event, ControllerChanged) and event.active:
-            said_controllers.append((node, event.controller_epoch, round(at_ms, 3)))
-    assert [(o.node, o.epoch, o.from_ms) for o in probe.leaders] == said_leaders
-    assert [(o.node, o.epoch, o.from_ms) for o in probe.controllers] == said_controllers
+            reported_controllers.append((node, event.controller_epoch, round(at_ms, 3)))
+    assert [(o.node, o.epoch, o.from_ms) for o in probe.leaders] == reported_leaders
+    assert [(o.node, o.epoch, o.from_ms) for o in probe.controllers] == reported_controllers
     assert not probe.watermarks_back and not probe.epochs_back
 
 

@@ -92,8 +92,8 @@ def test_a_follower_that_takes_more_for_committed_than_it_has(monkeypatch: pytes
 def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Reads._one
 
-    def broken(reads: Reads, replica_id: int, *asked: Any, **more: Any) -> Any:
-        return one(reads, BrokerId(1), *asked, **more)
+    def broken(reads: Reads, replica_id: int, *requested: Any, **more: Any) -> Any:
+        return one(reads, BrokerId(1), *requested, **more)
 
     monkeypatch.setattr(Reads, "_one", broken)
     alone = ("pause-node: 1", "pause-node: 2", "produce: {broker: 0, values: [x], acks: 1, timeout_ms: 500}")

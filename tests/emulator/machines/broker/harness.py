@@ -297,8 +297,8 @@ class Bench:
         return self.answer(connection, ProduceResponse).partitions[0]
 
     def fetch(self, offset: int, replica: int = -1, *, wait_ms: int = 0, min_bytes: int = 1, **more: Any) -> int:
-        asked = FetchPartition(*T0, Offset(offset), **more)
-        return self.ask(FetchRequest(BrokerId(replica), wait_ms, min_bytes, 10_485_760, [asked]))
+        requested = FetchPartition(*T0, Offset(offset), **more)
+        return self.ask(FetchRequest(BrokerId(replica), wait_ms, min_bytes, 10_485_760, [requested]))
 
     def fetched(self, connection: int) -> FetchedPartition:
         return self.answer(connection, FetchResponse).partitions[0]

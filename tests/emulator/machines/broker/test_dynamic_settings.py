@@ -130,10 +130,10 @@ def test_requests_that_wait_are_served_by_handlers_that_are_new() -> None:
     bench = leader(num_io_threads=1)
     bench.sessions.reachable = False
     bench.leader_and_isr(state(0, isr=(0,), topic_partition=("u", 0)))
-    asked = bench.produce("a")
-    assert not bench.answers(asked)
+    requested = bench.produce("a")
+    assert not bench.answers(requested)
     bench.do(lambda: bench.broker.dynamic.changed("0", {HANDLERS: "2"}))
-    assert bench.produced(asked).error == 0
+    assert bench.produced(requested).error == 0
 
 
 def test_a_new_life_begins_with_what_it_was_given() -> None:
@@ -161,5 +161,5 @@ def test_the_controller_is_told_once_when_unclean_election_is_switched_on(of_top
         give(bench, "t", "topics", unclean_leader_election_enable=of_topic)
     for value in ("true", "true", "false", "true"):
         give(bench, EVERY_BROKER, unclean_leader_election_enable=value)
-    told = [(settings.unclean_leader_election_enable, on) for settings, on in bench.reconfigured]
-    assert told == [(True, True), (False, False), (True, True)]
+    reported = [(settings.unclean_leader_election_enable, on) for settings, on in bench.reconfigured]
+    assert reported == [(True, True), (False, False), (True, True)]

@@ -114,9 +114,9 @@ def test_a_shrink_tells_how_far_behind_they_are() -> None:
     bench.fetch(0, replica=2)
     bench.produce("b")
     bench.advance(15_000.0)
-    (asked,) = bench.events(IsrChangeRequested)
-    assert (asked.was, asked.now, asked.high_watermark, asked.log_end) == ("0,1,2", "0", 0, 2)
-    assert asked.out_of_sync == "1:1 2:0"
+    (requested,) = bench.events(IsrChangeRequested)
+    assert (requested.was, requested.now, requested.high_watermark, requested.log_end) == ("0,1,2", "0", 0, 2)
+    assert requested.out_of_sync == "1:1 2:0"
 
 
 def test_a_growing_isr_has_nobody_out_of_sync() -> None:
@@ -124,8 +124,8 @@ def test_a_growing_isr_has_nobody_out_of_sync() -> None:
     bench.lead(0, isr=(0,))
     bench.produce("a")
     bench.fetch(1, replica=1)
-    (asked,) = bench.events(IsrChangeRequested)
-    assert (asked.change, asked.high_watermark, asked.log_end, asked.out_of_sync) == ("expand", 1, 1, "")
+    (requested,) = bench.events(IsrChangeRequested)
+    assert (requested.change, requested.high_watermark, requested.log_end, requested.out_of_sync) == ("expand", 1, 1, "")
 
 
 # --- orders ---

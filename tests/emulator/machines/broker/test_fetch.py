@@ -95,8 +95,8 @@ def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> Non
     From 1.0 the partition comes empty.
     """
     bench = leader(version)
-    asked = [FetchPartition("t", 0, Offset(0)), FetchPartition("strange", 0, Offset(0))]
-    results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, asked)), FetchResponse).partitions
+    requested = [FetchPartition("t", 0, Offset(0)), FetchPartition("strange", 0, Offset(0))]
+    results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, requested)), FetchResponse).partitions
     assert [(result.error, result.records) for result in results] == [(error, b"") for error in errors]
 
 
@@ -182,8 +182,8 @@ def test_max_bytes_bounds_the_answer_but_never_starves_it() -> None:
 def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> None:
     bench = leader(epoch=3)
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=epoch)).error == error
-    asked = ListOffsetsRequest(BrokerId(1), [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
+    requested = ListOffsetsRequest(BrokerId(1), [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
+    assert bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0].error == error
     question = OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(3), LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
 
@@ -215,8 +215,8 @@ def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverg
     """Semantics 2.1, E4: e < lastFetchedEpoch or end < fetchOffset."""
     bench = diverged()
     answer = bench.fetched(bench.fetch(offset, replica=1, wait_ms=0, last_fetched_epoch=last_epoch))
-    told = answer.diverging_epoch
-    assert (told and (told.epoch, told.end_offset)) == diverging
+    reported = answer.diverging_epoch
+    assert (reported and (reported.epoch, reported.end_offset)) == diverging
     assert answer.error == 0
     if diverging:
         assert answer.records == b""
@@ -232,8 +232,8 @@ def test_below_the_log_start_it_is_out_of_range_and_not_told_where() -> None:
     bench = diverged()
     bench.log.high_watermark = bench.log.log_end
     bench.log.increment_log_start(Offset(1))
-    told = bench.fetched(bench.fetch(0, replica=1, last_fetched_epoch=1))
-    assert (told.error, told.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
+    reported = bench.fetched(bench.fetch(0, replica=1, last_fetched_epoch=1))
+    assert (reported.error, reported.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
     bench = diverged()
     answer = bench.fetched(bench.fetch(5, replica=1, last_fetched_epoch=3))
     assert answer.error == ErrorCode.OFFSET_OUT_OF_RANGE
@@ -251,8 +251,8 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
 
     def ends(epoch: int) -> tuple[int, int]:
         question = OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(epoch))])
-        asked = bench.ask(question, bench.gates.epoch_request_version)
-        answer = bench.answer(asked, OffsetForLeaderEpochResponse)
+        requested = bench.ask(question, bench.gates.epoch_request_version)
+        answer = bench.answer(requested, OffsetForLeaderEpochResponse)
         (one,) = answer.partitions
         assert isinstance(one, EpochEnd)
         return one.leader_epoch, one.end_offset
@@ -278,8 +278,8 @@ def test_log_start_and_ends() -> None:
     bench.fetch(1, replica=1)
 
     def listed(timestamp: int, replica: int) -> ListedOffset:
-        asked = ListOffsetsRequest(BrokerId(replica), [ListOffsetsPartition(*T0, timestamp)])
-        return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+        requested = ListOffsetsRequest(BrokerId(replica), [ListOffsetsPartition(*T0, timestamp)])
+        return bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0]
 
     assert (listed(-1, 1).offset, listed(-1, -1).offset, listed(-2, 1).offset) == (3, 1, 0)
 
@@ -289,12 +289,12 @@ def test_latest_while_the_high_watermark_is_behind_the_election(version: str, er
     """Semantics 1.9."""
     bench = leader(version)
     bench.lead(1, isr=(0, 1))
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)])
-    assert bench.answer(bench.ask(asked, 5), ListOffsetsResponse).partitions[0].error == error
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)])
+    assert bench.answer(bench.ask(requested, 5), ListOffsetsResponse).partitions[0].error == error
     older = ErrorCode.LEADER_NOT_AVAILABLE if error else ErrorCode.NONE
-    assert bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].error == older
+    assert bench.answer(bench.ask(requested, 4), ListOffsetsResponse).partitions[0].error == older
     bench.fetch(3, replica=1)
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3
+    assert bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0].offset == 3
 
 
 def test_a_time_that_is_below_the_high_watermark_is_found_meanwhile() -> None:
@@ -308,8 +308,8 @@ def test_a_time_that_is_below_the_high_watermark_is_found_meanwhile() -> None:
     bench.lead(1, isr=(0, 1))
 
     def listed(time_ms: int) -> ListedOffset:
-        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
-        return bench.answer(bench.ask(asked, 5), ListOffsetsResponse).partitions[0]
+        requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
+        return bench.answer(bench.ask(requested, 5), ListOffsetsResponse).partitions[0]
 
     assert [(one.error, one.offset) for one in map(listed, (5, 11))] == [(0, 0), (ErrorCode.OFFSET_NOT_AVAILABLE, -1)]
     bench.fetch(2, replica=1)
@@ -325,8 +325,8 @@ def test_epochs_of_listed_offsets(version: str, epochs: tuple[int, int, int]) ->
     bench.lead(7, isr=(0,))
 
     def listed(timestamp: int) -> int:
-        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, timestamp)])
-        return bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].leader_epoch
+        requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, timestamp)])
+        return bench.answer(bench.ask(requested, 4), ListOffsetsResponse).partitions[0].leader_epoch
 
     assert tuple(map(listed, (-2, -1, 0))) == epochs
 
@@ -337,8 +337,8 @@ def test_records_older_than_the_first_epoch_have_none() -> None:
     bench.lead(3, isr=(0,))
     bench.produce("a")
     bench.log.epochs.entries = [(LeaderEpoch(3), Offset(1))]
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)])
-    assert bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].leader_epoch == -1
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)])
+    assert bench.answer(bench.ask(requested, 4), ListOffsetsResponse).partitions[0].leader_epoch == -1
 
 
 def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
@@ -351,8 +351,8 @@ def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
     bench.fetch(6, replica=1)
 
     def listed(time_ms: int) -> ListedOffset:
-        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
-        return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+        requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
+        return bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0]
 
     assert [(found.offset, found.timestamp_ms) for found in map(listed, (0, 10, 11, 30))] == [
         (0, 10), (0, 10), (2, 30), (2, 30),
@@ -361,9 +361,9 @@ def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
 
 
 def test_messages_without_a_timestamp_are_not_found_by_it() -> None:
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, 5)])
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, 5)])
     bench = leader("0.8.2")
-    found = bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+    found = bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0]
     assert found.error == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
@@ -373,7 +373,7 @@ def test_a_partition_that_is_listed_twice_is_no_question(version: str) -> None:
     bench = Bench(version)
     bench.lead(isr=(0,))
     bench.produce("a")
-    asked = [ListOffsetsPartition("t", number, LATEST_TIMESTAMP) for number in (0, 1, 0)]
-    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, asked)), ListOffsetsResponse)
+    requested = [ListOffsetsPartition("t", number, LATEST_TIMESTAMP) for number in (0, 1, 0)]
+    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, requested)), ListOffsetsResponse)
     unknown, twice = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_REQUEST
     assert [one.error for one in answer.partitions] == [twice, unknown, twice]

@@ -38,20 +38,20 @@ def follower(version: str, records: int = 3, high_watermark: int = 1, epoch: int
     return bench
 
 
-def asked(bench: Bench) -> Message:
+def epoch_request(bench: Bench) -> Message:
     return bench.last_sent(bench.opened("fetcher")[-1]).message
 
 
 def fetch(bench: Bench) -> tuple[int, int, int]:
     """(offset, current leader epoch, last fetched epoch) of the fetch under way."""
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, FetchRequest), message
     (one,) = message.partitions
     return one.fetch_offset, one.current_leader_epoch, one.last_fetched_epoch
 
 
 def question(bench: Bench) -> tuple[int, int]:
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, OffsetForLeaderEpochRequest), message
     (one,) = message.partitions
     return one.leader_epoch, one.current_leader_epoch
@@ -98,7 +98,7 @@ def test_with_epochs_it_asks_first(version: str) -> None:
     """The latest cached epoch; from 2.1 with the current leader epoch."""
     bench = follower(version)
     assert question(bench) == (0, 1 if version in ("2.1", "2.3", "2.6") else -1)
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, OffsetForLeaderEpochRequest)
     assert message.replica_id == (0 if version in ("2.3", "2.6") else -2)
     epoch_ends(bench, -1 if version == "0.11" else 0, 2)
@@ -112,14 +112,14 @@ def test_truncation_on_fetch_starts_at_the_log_end_and_says_its_last_epoch(versi
     assert (fetch(bench), cuts(bench)) == ((3, 1, 0), [])
 
 
-@pytest.mark.parametrize(("version", "asks"), [("0.11", True), ("2.6", False), ("2.8", False)])
-def test_without_any_epoch(version: str, asks: bool) -> None:
+@pytest.mark.parametrize(("version", "expects_request"), [("0.11", True), ("2.6", False), ("2.8", False)])
+def test_without_any_epoch(version: str, expects_request: bool) -> None:
     """E1 asks about -1 all the same; later ones cut to the high watermark without asking."""
     bench = Bench(version)
     bench.follow(leader=1)
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[0])
-    assert isinstance(asked(bench), OffsetForLeaderEpochRequest) is asks
+    assert isinstance(epoch_request(bench), OffsetForLeaderEpochRequest) is expects_request
 
 
 # --- truncation rounds (2.1) ---
@@ -174,7 +174,7 @@ def test_others_are_fetched_between_two_rounds() -> None:
     bench.establish(bench.opened("fetcher")[0])
     assert question(bench)[0] == 3
     epoch_ends(bench, 2, 6)
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, FetchRequest) and [one.partition for one in message.partitions] == [1]
     answer(bench, FetchResponse([FetchedPartition("t", 1, 0, Offset(0), Offset(0), None, b"")]))
     assert question(bench)[0] == 0, "and then the next round"
@@ -285,7 +285,7 @@ def test_an_append_that_fails_unexpectedly(version: str, revived: bool) -> None:
 
 
 def listed(bench: Bench, offset: int) -> int:
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, ListOffsetsRequest), message
     timestamp = message.partitions[0].timestamp
     answer(bench, ListOffsetsResponse([ListedOffset(*T0, 0, Offset(offset))]))
@@ -336,16 +336,16 @@ def test_out_of_range_for_no_reason_throws_the_log_away_in_0_8_2(version: str, b
 
 
 @pytest.mark.parametrize(
-    ("version", "ibp", "asks"),
+    ("version", "ibp", "expects_request"),
     [("0.11", None, True), ("1.1", None, True), ("2.0.1", None, True), ("2.1", None, False), ("2.6", "1.1", False)],
 )
-def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, asks: bool) -> None:
+def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, expects_request: bool) -> None:
     """By the binary, whatever it speaks (semantics 2.1)."""
     bench = Bench(version, ibp=ibp)
     bench.follow(leader=1, epoch=1)
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[-1])
-    if asks:
+    if expects_request:
         assert question(bench)[0] == -1
         assert cuts(bench) == []
         epoch_ends(bench, -1, -1)
@@ -429,7 +429,7 @@ def test_what_needs_no_question_is_cut_after_the_answer_about_the_others(version
     assert (question(bench), cuts_of(bench, "u")) == ((0, 1), [])
     epoch_ends(bench, 0, 1)
     assert cuts_of(bench, "u") == [0]
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, FetchRequest)
     assert {(one.topic, one.fetch_offset) for one in message.partitions} == {("t", 1), ("u", 0)}
 

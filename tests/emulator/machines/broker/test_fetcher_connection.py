@@ -98,12 +98,12 @@ def test_an_order_waits_for_the_fetcher_that_it_ends(version: str) -> None:
     (connection,) = bench.opened("fetcher")
     bench.establish(connection)
     order = bench.leader_and_isr(state(0, epoch=1))
-    told = bench.update_metadata(state(0, epoch=1), live=(0, 2))
+    reported = bench.update_metadata(state(0, epoch=1), live=(0, 2))
     assert bench.partition.leads
     bench.advance(29_999.0)
-    assert not bench.answers(order) and not bench.answers(told)
+    assert not bench.answers(order) and not bench.answers(reported)
     bench.advance(1.0)
-    assert bench.answers(order) and bench.answers(told)
+    assert bench.answers(order) and bench.answers(reported)
 
 
 def test_a_fetcher_ends_at_once_since_its_connection_is_closed_under_it() -> None:

@@ -24,7 +24,7 @@ from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 T1 = ("t", 1)
 
 
-def asks_for_offsets(version: str) -> tuple[Bench, int]:
+def follower_out_of_range(version: str) -> tuple[Bench, int]:
     """A follower of broker-1 in t-0 and t-1 that asks for the leader's log end of t-0.
     It received OFFSET_OUT_OF_RANGE in t-0.
     """
@@ -52,7 +52,7 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
     """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest).
     Every order takes them all.
     """
-    bench, connection = asks_for_offsets(version)
+    bench, connection = follower_out_of_range(version)
     order = bench.leader_and_isr(state(0, 1, topic_partition=T1))
     other = bench.update_metadata()
     assert bench.answers(order) == [] and bench.answers(other) == []
@@ -68,7 +68,7 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
 
 @pytest.mark.parametrize("version", ("0.10.2", "2.6"))
 def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
-    bench, connection = asks_for_offsets(version)
+    bench, connection = follower_out_of_range(version)
     order = bench.leader_and_isr(state(2, 1, topic_partition=("t", 2)))
     bench.lose(connection)
     assert bench.answers(order)
@@ -93,8 +93,8 @@ def test_nothing_is_fetched_any_more_by_who_stops() -> None:
     assert (bench.partition.leader, bench.opened("fetcher")) == (1, [])
 
 
-@pytest.mark.parametrize(("version", "asks"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
-def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(version: str, asks: int) -> None:
+@pytest.mark.parametrize(("version", "expected_requests"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
+def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(version: str, expected_requests: int) -> None:
     """getOrCreateReplica up to 2.3, createLog up to 2.5.
     Before they look whether there is a log. Once in each life.
     """
@@ -103,8 +103,8 @@ def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(ve
     second = Bench(version, files=first.files)
     second.lead()
     second.lead(epoch=1)
-    asked = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
-    assert [op.path for op in asked] == ["/config/topics/t"] * asks
+    requested = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
+    assert [op.path for op in requested] == ["/config/topics/t"] * expected_requests
 
 
 # --- who is asked for first, and who is delayed (2.4) ---

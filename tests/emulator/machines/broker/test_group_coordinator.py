@@ -86,8 +86,8 @@ class Coordinator(Bench):
 
     def replicate(self, offset: int) -> None:
         """broker-1 holds everything below."""
-        asked = FetchPartition(*OFFSETS, Offset(offset))
-        self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [asked]))
+        requested = FetchPartition(*OFFSETS, Offset(offset))
+        self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [requested]))
 
     def records(self) -> list[tuple[OffsetKey | GroupKey, CommittedOffset]]:
         log = self.broker.replicas.partitions[OFFSETS].the_log
@@ -120,13 +120,13 @@ def test_the_first_to_ask_has_the_offsets_topic_made_and_is_told_to_come_again(v
     """Semantics 6: it is there when the metadata say so."""
     bench = Bench(version, offsets_topic_num_partitions=4, offsets_topic_replication_factor=2)
     bench.update_metadata()
-    asked = bench.ask(FindCoordinatorRequest("g"))
+    requested = bench.ask(FindCoordinatorRequest("g"))
     (made,) = bench.created
     assert made[:3] == (OFFSETS_TOPIC, 4, 2)
     assert made[3] == {"cleanup.policy": "compact", "segment.bytes": "104857600", "compression.type": "producer"}
-    assert bench.answers(asked) == []
+    assert bench.answers(requested) == []
     bench.do(made[4])
-    assert bench.answer(asked, FindCoordinatorResponse).error == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert bench.answer(requested, FindCoordinatorResponse).error == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_fewer_brokers_than_replicas_make_no_offsets_topic_from_0_11() -> None:
@@ -134,9 +134,9 @@ def test_fewer_brokers_than_replicas_make_no_offsets_topic_from_0_11() -> None:
     for version, replicas in (("0.10.2", [2]), ("0.11", [])):
         bench = Bench(version, offsets_topic_replication_factor=3)
         bench.update_metadata(live=(0, 1))
-        asked = bench.ask(FindCoordinatorRequest("g"))
+        requested = bench.ask(FindCoordinatorRequest("g"))
         assert [made[2] for made in bench.created] == replicas
-        assert bool(bench.answers(asked)) == (not replicas)
+        assert bool(bench.answers(requested)) == (not replicas)
     bench = Bench("0.10.2")
     assert found(bench).error == ErrorCode.COORDINATOR_NOT_AVAILABLE  # it knows of no broker at all
     assert bench.created == []

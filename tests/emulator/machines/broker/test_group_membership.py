@@ -145,10 +145,10 @@ def test_what_members_say_and_have_is_described_of_a_stable_group_alone() -> Non
     leader, other = group.stable()
     assert [(one.metadata, one.assignment) for one in group.described().members] == [(b"1", b"p0"), (b"2", b"p1")]
     group.join()
-    told = group.described()
-    assert (told.state, told.protocol, len(told.members)) == ("PreparingRebalance", "", 3)
-    assert {(one.metadata, one.assignment) for one in told.members} == {(b"", b"")}
-    assert {leader, other} < {one.member for one in told.members}
+    described = group.described()
+    assert (described.state, described.protocol, len(described.members)) == ("PreparingRebalance", "", 3)
+    assert {(one.metadata, one.assignment) for one in described.members} == {(b"", b"")}
+    assert {leader, other} < {one.member for one in described.members}
 
 
 @pytest.mark.parametrize(

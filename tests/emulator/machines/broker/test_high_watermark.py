@@ -129,12 +129,12 @@ def test_a_follower_clamps_what_it_is_told() -> None:
     """Semantics 1.5: clamp(high watermark in the answer, log start, log end); it may decrease."""
     bench = Bench("2.6")
     bench.follow(leader=1)
-    for told, held in ((5, 0), (-1, 0)):
-        bench.do(lambda told=told: bench.partition.follow_high_watermark(told))  # type: ignore[misc]
+    for reported, held in ((5, 0), (-1, 0)):
+        bench.do(lambda reported=reported: bench.partition.follow_high_watermark(reported))  # type: ignore[misc]
         assert bench.log.high_watermark == held
     bench.log.log_end = Offset(4)
-    for told, held in ((5, 4), (3, 3), (0, 0)):
-        bench.do(lambda told=told: bench.partition.follow_high_watermark(told))  # type: ignore[misc]
+    for reported, held in ((5, 4), (3, 3), (0, 0)):
+        bench.do(lambda reported=reported: bench.partition.follow_high_watermark(reported))  # type: ignore[misc]
         assert bench.log.high_watermark == held
     moved = [(event.previous, event.high_watermark) for event in bench.events(HighWatermarkMoved)]
     assert moved == [(0, 4), (4, 3), (3, 0)]

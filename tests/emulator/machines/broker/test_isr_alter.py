@@ -153,8 +153,8 @@ def test_what_is_answered_behind_an_error_that_nobody_expects_is_sent_again(vers
     if version == "2.8":
         assert sent(bench, connection) == 2
         bench.ask(FetchRequest(BrokerId(1), 0, 1, 1_000, [FetchPartition(*others[1], Offset(0))]))
-    asked = [change.partition for change in request(bench, connection).partitions]
-    assert (sent(bench, connection), asked) == (3, [1, 2] if version == "2.8" else [1])
+    requested = [change.partition for change in request(bench, connection).partitions]
+    assert (sent(bench, connection), requested) == (3, [1, 2] if version == "2.8" else [1])
 
 
 def test_2_7_sends_with_a_task_that_runs_every_50_ms() -> None:

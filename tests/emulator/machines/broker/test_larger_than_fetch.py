@@ -29,7 +29,7 @@ def leader(version: str = "0.8.2", ibp: str | None = None) -> Bench:
     return bench
 
 
-def asked(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica: int = -1) -> FetchedPartition:
+def fetched(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica: int = -1) -> FetchedPartition:
     fetch = FetchRequest(BrokerId(replica), 500, 1, 10_485_760, [FetchPartition(*T0, Offset(offset), max_bytes)])
     return bench.fetched(bench.ask(fetch, version))
 
@@ -39,17 +39,17 @@ def asked(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica
 def test_the_version_of_the_request_says_whether_there_is_progress(version: int, replica: int) -> None:
     """And the answer to it comes at once: in Kafka a part of the record is there."""
     bench = leader("2.8")
-    got = asked(bench, version, 1, replica=replica)
+    got = fetched(bench, version, 1, replica=replica)
     assert got.error == 0 and got.high_watermark == 3
     assert (bool(got.records), got.incomplete) == ((False, True) if version < 3 else (True, False))
 
 
 def test_what_fits_is_read_up_to_what_does_not() -> None:
     bench = leader()
-    got = asked(bench, 0, 0)
+    got = fetched(bench, 0, 0)
     assert got.records == batch("a", magic=0) and not got.incomplete
-    assert not asked(bench, 0, 2).incomplete, "c fits"
-    assert not asked(bench, 0, 1, max_bytes=1_000).incomplete
+    assert not fetched(bench, 0, 2).incomplete, "c fits"
+    assert not fetched(bench, 0, 1, max_bytes=1_000).incomplete
     nothing = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 10_485_760, [FetchPartition(*T0, Offset(3), 400)]), 0)
     assert bench.answers(nothing) == [], "at the end there is nothing, and it waits"
 

@@ -380,13 +380,13 @@ def test_a_log_that_was_renamed_to_be_deleted_is_gone_at_the_next_start() -> Non
     assert (again.broker.replicas.logs, [name for name in bench.files.list("") if "t-0" in name]) == ({}, [])
 
 
-@pytest.mark.parametrize(("told", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
-def test_a_deleted_log_is_told_with_why(told: int, reason: str) -> None:
+@pytest.mark.parametrize(("reported", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
+def test_a_deleted_log_is_told_with_why(reported: int, reason: str) -> None:
     """Semantics 4.5: this broker's metadata of the topic tell a move from a deletion."""
     bench = Bench()
     bench.lead(0)
     bench.produce("a", "b")
-    bench.update_metadata(state(told))
+    bench.update_metadata(state(reported))
     bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert [(event.log_end, event.reason) for event in bench.events(LogDeleted)] == [(2, reason)]
 
@@ -497,8 +497,8 @@ def deleted(version: str, topic: str, log_dirs: str = "") -> tuple[Bench, list[i
     placed = [(topic, 0), ("u", 0)]
     bench.leader_and_isr(*(state(0, topic_partition=one) for one in placed))
     stops = [StoppedPartition(*one, True, EPOCH_DURING_DELETE) for one in placed]
-    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
-    answers = [answer for answer in bench.answers(asked) if isinstance(answer, StopReplicaResponse)]
+    requested = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    answers = [answer for answer in bench.answers(requested) if isinstance(answer, StopReplicaResponse)]
     return bench, [one.error for answer in answers for one in answer.partitions]
 
 

@@ -196,8 +196,8 @@ def test_every_question_about_an_offline_partition_gets_a_storage_error() -> Non
     assert (first.error, second.error, bool(second.records)) == (ErrorCode.KAFKA_STORAGE_ERROR, 0, True)
     listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T[2], -1)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T[2], LeaderEpoch(0))]))
-    assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
+    requested = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T[2], LeaderEpoch(0))]))
+    assert bench.answer(requested, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def test_a_read_finds_the_directory_failed_too() -> None:
@@ -327,8 +327,8 @@ def test_a_produce_that_waits_is_not_looked_at_again() -> None:
 def to_be_deleted(bench: Bench, *topic_partitions: TopicPartition) -> list[int]:
     """The errors of the order."""
     stops = [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions]
-    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
-    return [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
+    requested = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    return [one.error for one in bench.answer(requested, StopReplicaResponse).partitions]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ def metadata(bench: Bench, *topics: str) -> MetadataResponse:
 def test_metadata_says_what_the_controller_said_last() -> None:
     bench = Bench("2.6")
     assert metadata(bench) == MetadataResponse(NO_BROKER, [], [])
-    told = state(1, 4, (1, 0))
-    told.offline_replicas = [BrokerId(2)]
-    bench.update_metadata(told, live=(0, 1))
+    reported = state(1, 4, (1, 0))
+    reported.offline_replicas = [BrokerId(2)]
+    bench.update_metadata(reported, live=(0, 1))
     answer = metadata(bench)
     (p,) = answer.partitions
     assert (answer.controller, [b.node for b in answer.brokers]) == (2, ["broker-0", "broker-1"])
@@ -43,9 +43,9 @@ def test_metadata_says_what_the_controller_said_last() -> None:
 def test_a_replica_in_a_failed_log_directory_is_offline_though_its_broker_lives() -> None:
     """MetadataCache.getPartitionMetadata: the controller's list."""
     bench = Bench("2.6")
-    told = state(0, 1, (0, 2))
-    told.offline_replicas = [BrokerId(1)]
-    bench.update_metadata(told)
+    reported = state(0, 1, (0, 2))
+    reported.offline_replicas = [BrokerId(1)]
+    bench.update_metadata(reported)
     assert metadata(bench).partitions[0].offline_replicas == [1]
     bench.update_metadata(state(0, 1, (0, 2)), live=(0, 2))
     assert metadata(bench).partitions[0].offline_replicas == []
@@ -121,7 +121,7 @@ def test_observers_are_told_of_a_topic_that_goes_and_it_is_told_once() -> None:
     bench.update_metadata(state(-2))
     bench.update_metadata(state(-2))
     seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
-    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], []]
+    assert [[p.leader for p in reported.partitions] for reported in seen] == [[], [1], []]
     assert [event.leader for event in bench.events(MetadataChanged)] == [1, -2]
 
 
@@ -133,7 +133,7 @@ def test_observers_are_told_now_and_at_every_change() -> None:
     bench.update_metadata(state(1))
     bench.update_metadata(state(0, 1))
     seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
-    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], [0]]
+    assert [[p.leader for p in reported.partitions] for reported in seen] == [[], [1], [0]]
     bench.lose(watcher)
     bench.update_metadata(state(2, 2))
     assert len(bench.answers(watcher)) == 3

@@ -9,7 +9,7 @@ from protocol.chance import Chance
 from protocol.work import Runner, Until, Work
 
 
-class Everybody:
+class LockUsers:
     """Threads that take the lock and write down who has it.
     A writer that waits is waited for until `answer`.
     """
@@ -57,7 +57,7 @@ class Everybody:
     st.integers(0, 1000),
 )
 def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed: int) -> None:
-    all_of_them = Everybody(seed)
+    all_of_them = LockUsers(seed)
     names = []
     for number, what in enumerate(happens):
         if what == "answer":
@@ -85,7 +85,7 @@ def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who
     """
     orders = set()
     for seed in range(40):
-        all_of_them = Everybody(seed)
+        all_of_them = LockUsers(seed)
         all_of_them.write("first", waits=True)
         for name in "abcd":
             all_of_them.read(name)
@@ -102,7 +102,7 @@ def test_whoever_runs_when_it_is_released_may_have_it_first() -> None:
     """Those in line go on at the end of the step.
     a thread that runs before that comes before them.
     """
-    all_of_them = Everybody()
+    all_of_them = LockUsers()
     all_of_them.write("first", waits=True)
     all_of_them.write("second", waits=False)
     all_of_them.read("a")

@@ -200,9 +200,9 @@ def test_a_broker_that_is_no_replica(version: str) -> None:
     listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == expected
     if version != "0.8.2":
-        asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))], BrokerId(2)))
+        requested = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))], BrokerId(2)))
         of_epochs = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if older else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == of_epochs
+        assert bench.answer(requested, OffsetForLeaderEpochResponse).partitions[0].error == of_epochs
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.8"])

@@ -145,8 +145,8 @@ def test_an_unknown_producer_is_told_where_the_log_begins() -> None:
     bench.produce(records=numbered("a", 0))
     bench.fetch(1, replica=1)
     delete(bench, 1)
-    told = bench.produced(bench.produce(records=numbered("b", 1)))
-    assert (told.error, told.base_offset, told.log_start) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 1)
+    reported = bench.produced(bench.produce(records=numbered("b", 1)))
+    assert (reported.error, reported.base_offset, reported.log_start) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 1)
 
 
 def test_so_is_whose_records_were_written_and_whom_too_few_are_in_sync_for() -> None:
@@ -157,8 +157,8 @@ def test_so_is_whose_records_were_written_and_whom_too_few_are_in_sync_for() -> 
     again = bench.produced(bench.produce(records=numbered("a", 0)))
     assert (again.base_offset, again.log_start) == (first.base_offset, first.log_start) == (6, 3)
     bench.partition.configured(with_topic_overrides(bench.context.settings, {"min.insync.replicas": "3"}))
-    told = bench.produced(bench.produce("y", acks=-1))
-    assert (told.error, told.log_start) == (ErrorCode.NOT_ENOUGH_REPLICAS, 3)
+    reported = bench.produced(bench.produce("y", acks=-1))
+    assert (reported.error, reported.log_start) == (ErrorCode.NOT_ENOUGH_REPLICAS, 3)
 
 
 def test_usual_errors_come_without() -> None:
@@ -183,8 +183,8 @@ def test_the_earliest_offset_is_where_the_log_begins_within_a_batch_too() -> Non
     bench.produce("a", "b", "c")
     bench.fetch(3, replica=1)
     delete(bench, 2)
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)])
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 2
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)])
+    assert bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0].offset == 2
     assert bench.fetched(bench.fetch(2)).records, "the whole batch comes, as Kafka's does"
     assert bench.log.epochs.entries == [(0, 2)]
 

@@ -73,10 +73,10 @@ def waits(bench: Bench, connection: int) -> bool:
 def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
     """Partition.lastOffsetForLeaderEpoch reads under it, in every version that has it."""
     bench = locked(version)
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))]), 3)
-    assert waits(bench, asked)
+    requested = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))]), 3)
+    assert waits(bench, requested)
     bench.session_back()
-    (answer,) = bench.answer(asked, OffsetForLeaderEpochResponse).partitions
+    (answer,) = bench.answer(requested, OffsetForLeaderEpochResponse).partitions
     assert (answer.error, answer.end_offset) == (0, 1)
 
 
@@ -84,11 +84,11 @@ def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
 def test_list_offsets_waits_for_the_lock_from_2_1(version: str, blocked: bool) -> None:
     """Partition.fetchOffsetForTimestamp; before, the log is asked directly."""
     bench = locked(version)
-    asked = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)]))
-    assert waits(bench, asked) is blocked
+    requested = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)]))
+    assert waits(bench, requested) is blocked
     bench.session_back()
     epoch = LeaderEpoch(0) if bench.context.gates.listed_offsets_have_epochs else EPOCH_UNKNOWN
-    assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, Offset(0), epoch)]
+    assert bench.answer(requested, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, Offset(0), epoch)]
 
 
 @pytest.mark.parametrize(("version", "blocked"), [("1.1", False), ("2.0.1", False), ("2.1", True), ("2.6", True)])
@@ -113,9 +113,9 @@ def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> No
     for version, ibp, answered in (("2.6", None, False), ("2.7", "2.6", True), ("1.1", None, True)):
         bench = leader(version, ibp)
         fetch = -1
-        asked = [FetchPartition(*T0, Offset(0)), FetchPartition(*T1, Offset(0))]
+        requested = [FetchPartition(*T0, Offset(0)), FetchPartition(*T1, Offset(0))]
         while not bench.partition.lock.held:
-            fetch = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 60_000, 1, 1000, asked))
+            fetch = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 60_000, 1, 1000, requested))
             bench.advance(100.0)
         produce = bench.ask(ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x", magic=bench.magic))]))
         assert (waits(bench, produce), waits(bench, fetch)) == (not answered, version != "1.1"), version
@@ -128,11 +128,11 @@ def test_a_produce_to_several_partitions_stops_at_the_one_that_is_locked() -> No
     """Earlier partitions of the request are in the log already."""
     bench = locked()
     partitions = [ProducePartition(*topic_partition, batch("x")) for topic_partition in (T1, T0)]
-    asked = bench.ask(ProduceRequest(1, 1500, partitions))
+    requested = bench.ask(ProduceRequest(1, 1500, partitions))
     ends = [bench.broker.replicas.partitions[topic_partition].the_log.log_end for topic_partition in (T1, T0)]
-    assert (waits(bench, asked), ends) == (True, [1, 1])
+    assert (waits(bench, requested), ends) == (True, [1, 1])
     bench.session_back()
-    assert [one.base_offset for one in bench.answer(asked, ProduceResponse).partitions] == [0, 1]
+    assert [one.base_offset for one in bench.answer(requested, ProduceResponse).partitions] == [0, 1]
 
 
 # --- the handlers ---
@@ -212,12 +212,12 @@ def test_orders_of_the_controller_wait_for_their_turn_and_occupy_handlers() -> N
 def test_controlled_shutdown_occupies_a_handler_up_to_0_10_2(version: str, occupies: bool) -> None:
     """From 0.11 the controller has a thread of its own (KAFKA-5028)."""
     bench = Bench(version, num_io_threads=1)
-    asked = bench.ask(ControlledShutdownRequest(BrokerId(1)))
+    requested = bench.ask(ControlledShutdownRequest(BrokerId(1)))
     metadata = bench.ask(MetadataRequest())
     assert waits(bench, metadata) is occupies
     ((_, reply),) = bench.for_controller
     bench.do(lambda: reply(ControlledShutdownResponse()))
-    assert not waits(bench, asked) and not waits(bench, metadata)
+    assert not waits(bench, requested) and not waits(bench, metadata)
 
 
 # --- a long line on one connection ---

@@ -94,8 +94,8 @@ def test_requests_for_the_controller_are_handed_to_it() -> None:
     request = AlterIsrRequest(BrokerId(1), 100, [])
     connection = bench.ask(request)
     bench.send(connection, ControlledShutdownRequest(BrokerId(1)))
-    ((asked, reply),) = bench.for_controller
-    assert asked is request
+    ((requested, reply),) = bench.for_controller
+    assert requested is request
     answer = AlterIsrResponse(0, [])
     bench.do(lambda: reply(answer))
     assert bench.answer(connection, AlterIsrResponse) is answer

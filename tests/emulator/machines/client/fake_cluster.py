@@ -137,13 +137,13 @@ class Partition:
         """Drop whole batches from `to` on."""
         self.entries = [entry for entry in self.entries if read_header(entry).last_offset < to]
 
-    def epoch_end(self, asked: int) -> tuple[int, int]:
+    def epoch_end(self, requested: int) -> tuple[int, int]:
         """(largest epoch <= asked, where it ends), as KIP-279 answers."""
         epochs = [(h.leader_epoch, h.base_offset) for e in self.entries for _, h in iter_headers(e)]
-        held = [epoch for epoch, _ in epochs if epoch <= asked]
+        held = [epoch for epoch, _ in epochs if epoch <= requested]
         if not held:
             return -1, -1
-        after = [base for epoch, base in epochs if epoch > asked]
+        after = [base for epoch, base in epochs if epoch > requested]
         return max(held), min(after) if after else self.log_end
 
 
@@ -383,10 +383,10 @@ class FakeCluster:
                 return InitProducerIdResponse(0, self._next_producer_id, 0)
             case FetchRequest():
                 return FetchResponse([self._read(node, message, index) for index in range(len(message.partitions))])
-            case ListOffsetsRequest(partitions=asked):
+            case ListOffsetsRequest(partitions=requested):
                 listed = []
                 code = self.listing_codes.pop(0) if self.listing_codes else 0
-                for each in asked:
+                for each in requested:
                     partition = self.partitions[each.topic, each.partition]
                     offset = partition.log_end if each.timestamp == -1 else partition.log_start
                     listed.append(
@@ -441,16 +441,16 @@ class FakeCluster:
         )
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
-        asked = request.partitions[index]
-        topic_partition = (asked.topic, asked.partition)
+        requested = request.partitions[index]
+        topic_partition = (requested.topic, requested.partition)
         partition = self.partitions[topic_partition]
         if node != f"broker-{partition.leader}":
             return FetchedPartition(*topic_partition, 6)
-        if asked.current_leader_epoch >= 0 and asked.current_leader_epoch != partition.epoch:
-            return FetchedPartition(*topic_partition, 74 if asked.current_leader_epoch < partition.epoch else 75)
-        if not partition.log_start <= asked.fetch_offset <= partition.log_end:
+        if requested.current_leader_epoch >= 0 and requested.current_leader_epoch != partition.epoch:
+            return FetchedPartition(*topic_partition, 74 if requested.current_leader_epoch < partition.epoch else 75)
+        if not partition.log_start <= requested.fetch_offset <= partition.log_end:
             return FetchedPartition(*topic_partition, 1)
-        held = [e for e in partition.entries if read_header(e).last_offset >= asked.fetch_offset][:FETCH_ENTRIES]
+        held = [e for e in partition.entries if read_header(e).last_offset >= requested.fetch_offset][:FETCH_ENTRIES]
         return FetchedPartition(
             *topic_partition, 0, Offset(partition.log_end), Offset(partition.log_start), None, b"".join(held)
         )

@@ -78,11 +78,11 @@ class Bench:
 
     def answers(self) -> list[Message]:
         """Answers so far; forgotten afterwards."""
-        told, self.cluster.told = self.cluster.told, []
-        for _, send in told:
+        reported, self.cluster.told = self.cluster.told, []
+        for _, send in reported:
             assert send.correlation_id == 7
             assert decode(encode(send.message, 7)[4:]).message == send.message
-        return [send.message for _, send in told]
+        return [send.message for _, send in reported]
 
     def run(self, ms: float) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
@@ -114,13 +114,13 @@ def test_without_a_broker_a_library_finds_the_leader() -> None:
     settings: dict[str, Any] = {"acks": "all", "enable.idempotence": True, "linger.ms": 0}
     bench.ask(ClientProduceRequest("t", 0, [b"a", b"b"], settings=settings))
     bench.run(5000)
-    *told, response = bench.answers()
+    *reported, response = bench.answers()
     assert isinstance(response, ClientProduceResponse)
     assert [(each.value, each.error, each.offset, each.outcome) for each in response.attempts] == [
         (b"a", 0, 0, "ok"),
         (b"b", 0, 1, "ok"),
     ]
-    assert told == [ClientAttempt(each) for each in response.attempts]
+    assert reported == [ClientAttempt(each) for each in response.attempts]
     assert bench.values() == [b"a", b"b"]
     assert bench.cluster.open_connections() == 0, "its producer is closed"
 
@@ -148,10 +148,10 @@ def test_values_may_follow_each_other_at_a_pace() -> None:
     assert bench.values() == [b"a", b"b"]
     assert len(bench.answers()) == 2
     bench.run(1000)
-    told, response = bench.answers()
+    reported, response = bench.answers()
     assert isinstance(response, ClientProduceResponse)
     assert [each.value for each in response.attempts] == [b"a", b"b", b"c"]
-    assert told == ClientAttempt(response.attempts[-1])
+    assert reported == ClientAttempt(response.attempts[-1])
 
 
 def test_a_stop_ends_what_was_to_follow() -> None:
@@ -449,14 +449,14 @@ def test_an_orderly_stop_ends_every_operation_of_the_libraries() -> None:
 def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
     out, now, asker = Outbox(), Now(0, 0), ClientRequests()
     answers: list[Message | Failure] = []
-    told: list[AttemptReport] = []
+    reported: list[AttemptReport] = []
     request = ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0))
     asker.ask(
         out,
         "client-1",
         request,
         lambda now, out, answer: answers.append(answer),
-        lambda now, out, attempt: told.append(attempt),
+        lambda now, out, attempt: reported.append(attempt),
     )
     assert out.take() == [Open(1, "client-1", "client")]
     assert out.route(now, ConnectionOpened(1))
@@ -465,7 +465,7 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
     assert out.route(now, MessageReceived(1, 1, 0, ClientAttempt(one)))
     assert out.route(now, MessageReceived(1, 1, 0, ClientProduceResponse([one])))
     assert out.take() == [Close(1)]
-    assert told == [one]
+    assert reported == [one]
     assert answers == [ClientProduceResponse([one])]
     assert not out.route(now, ConnectionLost(1, "late"))
 

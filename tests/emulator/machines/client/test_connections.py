@@ -107,15 +107,15 @@ def test_a_connection_that_does_not_come_about_is_given_up() -> None:
 
 def setup_timeouts(bench: Bench, start_ms: float, count: int) -> list[float]:
     """Time-out of each of so many unanswered connection attempts, in ms."""
-    now, told = start_ms, []
+    now, reported = start_ms, []
     for _ in range(count):
         assert not bench.connections.ready(at(now), bench.out, "broker-0")
         assert [type(effect) for effect in bench.out.take()] == [Open]
-        told.append(bench.connections.next_at_ms() - now)
-        bench.connections.poll(at(now + told[-1]), bench.out)
+        reported.append(bench.connections.next_at_ms() - now)
+        bench.connections.poll(at(now + reported[-1]), bench.out)
         assert [type(effect) for effect in bench.out.take()] == [Close]
-        now += told[-1] + 10_000
-    return told
+        now += reported[-1] + 10_000
+    return reported
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def setup_timeouts(bench: Bench, start_ms: float, count: int) -> list[float]:
 def test_the_time_for_a_connection_doubles_with_each_that_does_not_come_about(version: str, nominal: list[int]) -> None:
     """Semantics 6, KIP-601; ClusterConnectionStates.updateConnectionSetupTimeout."""
     bench = Bench(consumer_settings(version))
-    told = setup_timeouts(bench, 0, 6)
-    assert all(one * 0.8 <= timeout <= one * 1.2 for timeout, one in zip(told, nominal, strict=True)), told
-    assert (told == nominal) == (version == "2.6"), "where it grows it varies"
+    reported = setup_timeouts(bench, 0, 6)
+    assert all(one * 0.8 <= timeout <= one * 1.2 for timeout, one in zip(reported, nominal, strict=True)), reported
+    assert (reported == nominal) == (version == "2.6"), "where it grows it varies"
     bench.give(1e7, ConnectionLost(bench.connect(1e7), "closed"))
     assert setup_timeouts(bench, 2e7, 1)[0] <= nominal[0] * 1.2, "one that stood, and was lost, is none of them"
 
@@ -188,9 +188,9 @@ def test_pauses_grow_from_1_0_on() -> None:
     In 0.11 every attempt begins with a state of its own, so that none is second.
     """
     for version, nominal in (("0.11", [50, 50, 50]), ("1.0", [50, 100, 200])):
-        told = pauses_of(version)
-        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(told, nominal, strict=True)), (version, told)
-        assert told != nominal, "they vary"
+        reported = pauses_of(version)
+        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(reported, nominal, strict=True)), (version, reported)
+        assert reported != nominal, "they vary"
 
 
 def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
@@ -328,13 +328,13 @@ def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
     """
     bench = MetadataBench()
     bench.metadata.want_topic("t")
-    told = (
+    reported = (
         (0, [UNKNOWN]),
         (200, [PartitionMetadata("t", n, 0, BrokerId(1), LeaderEpoch(5)) for n in (0, 1)]),
         (400, [UNKNOWN]),
     )
     known = []
-    for ms, partitions in told:
+    for ms, partitions in reported:
         bench.metadata.request_update()
         assert bench.poll(ms)
         bench.answer(ms, *partitions)

@@ -59,11 +59,11 @@ class Bench:
     def run(self, ms: float) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
 
-    def told(self, kind: str) -> list[OperationEnded]:
+    def results_of(self, kind: str) -> list[OperationEnded]:
         """Results of operations of that kind."""
         return [event for _, event in self.cluster.ended() if event.kind == kind]
 
-    def asked(self, kind: type) -> int:
+    def requests_of(self, kind: type) -> int:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
 
 
@@ -108,7 +108,7 @@ def test_what_was_committed_is_found_again() -> None:
     assert [error for _, error in bench.ended] == [0]
     (request,) = [m for _, _, m in bench.cluster.requests if isinstance(m, OffsetFetchRequest)][:1]
     assert request == OffsetFetchRequest("g", [GroupPartition(*T0)])
-    assert [(event.outcome, event.offset, event.leader_epoch) for event in bench.told("committed")] == [
+    assert [(event.outcome, event.offset, event.leader_epoch) for event in bench.results_of("committed")] == [
         ("ok", -1, -1), ("ok", 5, 4)
     ]  # fmt: skip
     looks = [event for _, event in bench.cluster.invoked() if event.kind == "committed"]
@@ -142,12 +142,12 @@ def test_what_may_pass_is_tried_again_after_a_pause(code: ErrorCode, looks_again
     bench.cluster.group_codes = [code, code]
     bench.commit(5)
     bench.run(150)
-    assert (bench.ended, bench.asked(OffsetCommitRequest)) == ([], 1)
+    assert (bench.ended, bench.requests_of(OffsetCommitRequest)) == ([], 1)
     bench.run(1000)
     assert [error for _, error in bench.ended] == [0]
     assert bench.ended[0][0] >= 400
-    assert bench.asked(OffsetCommitRequest) == 3
-    assert bench.asked(FindCoordinatorRequest) == (3 if looks_again else 1)
+    assert bench.requests_of(OffsetCommitRequest) == 3
+    assert bench.requests_of(FindCoordinatorRequest) == (3 if looks_again else 1)
     attempts = [event.error for _, event in bench.cluster.events if isinstance(event, AttemptEnded)]
     assert attempts == [code, code, 0]
 
@@ -162,8 +162,8 @@ def test_what_cannot_pass_ends_it(code: ErrorCode) -> None:
     assert [(e.outcome, e.error) for _, e in bench.cluster.ended()] == [("failed", code)]
 
 
-@pytest.mark.parametrize(("version", "asked"), [("0.10.2", 1), ("1.1", 1), ("2.0.0", 2), ("2.8", 2)])
-def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, asked: int) -> None:
+@pytest.mark.parametrize(("version", "requested"), [("0.10.2", 1), ("1.1", 1), ("2.0.0", 2), ("2.8", 2)])
+def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, requested: int) -> None:
     """ConsumerCoordinator.OffsetCommitResponseHandler.
     a KafkaException in 1.1.1, `just retry` from 2.0.0 on.
     """
@@ -172,8 +172,8 @@ def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, asked:
     bench.cluster.group_codes = [code]
     bench.commit(5)
     bench.run(1000)
-    assert [error for _, error in bench.ended] == [code if asked == 1 else 0]
-    assert bench.asked(OffsetCommitRequest) == asked
+    assert [error for _, error in bench.ended] == [code if requested == 1 else 0]
+    assert bench.requests_of(OffsetCommitRequest) == requested
 
 
 def test_a_commit_that_is_tried_once_ends_with_what_it_was_told() -> None:
@@ -218,7 +218,7 @@ def test_its_time_goes_by_while_its_coordinator_does_not_answer() -> None:
     bench.commit(5, 1000.0)
     bench.run(1010)
     assert [error for _, error in bench.ended] == ["TimeoutException"]
-    assert [event.outcome for event in bench.told("commit")] == ["unknown"]
+    assert [event.outcome for event in bench.results_of("commit")] == ["unknown"]
     bench.commit(6)
     bench.cluster.silent = set()
     bench.cluster.lose_connections("broker-0")
@@ -261,8 +261,8 @@ def test_a_coordinator_that_cannot_be_connected_to_is_asked_for_at_a_measured_pa
     bench.commit(5, 10_000.0)
     bench.run(10_100)
     assert [error for _, error in bench.ended] == ["TimeoutException"]
-    assert 5 <= bench.asked(FindCoordinatorRequest) <= 100
-    assert bench.asked(OffsetCommitRequest) == 0
+    assert 5 <= bench.requests_of(FindCoordinatorRequest) <= 100
+    assert bench.requests_of(OffsetCommitRequest) == 0
 
 
 def test_while_there_is_no_coordinator_it_asks_on() -> None:
@@ -272,7 +272,7 @@ def test_while_there_is_no_coordinator_it_asks_on() -> None:
     bench.commit(5, None)
     bench.run(1000)
     assert [error for _, error in bench.ended] == [0]
-    assert bench.asked(FindCoordinatorRequest) == 4
+    assert bench.requests_of(FindCoordinatorRequest) == 4
 
 
 def test_a_group_that_is_not_allowed_is_told() -> None:
@@ -298,5 +298,5 @@ def test_closed_with_a_commit_under_way_that_one_may_have_been_done_and_the_next
     bench.run(100)
     assert bench.ended == []
     assert bench.store.closed
-    assert [(event.offset, event.outcome) for event in bench.told("commit")] == [(4, "unknown"), (5, "failed")]
+    assert [(event.offset, event.outcome) for event in bench.results_of("commit")] == [(4, "unknown"), (5, "failed")]
     assert bench.cluster.open_connections() == 0

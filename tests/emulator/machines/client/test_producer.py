@@ -285,8 +285,8 @@ def test_an_idempotent_producer_writes_once_however_often_it_asks() -> None:
 
 def headers(bench: Bench) -> list[tuple[int, int, int]]:
     """(producer id, epoch, base sequence) of every batch that left, in order."""
-    told = [read_header(each.records) for _, _, message in bench.produce_requests() for each in message.partitions]
-    return [(header.producer_id, header.producer_epoch, header.base_sequence) for header in told]
+    reported = [read_header(each.records) for _, _, message in bench.produce_requests() for each in message.partitions]
+    return [(header.producer_id, header.producer_epoch, header.base_sequence) for header in reported]
 
 
 @pytest.mark.parametrize(("version", "second"), [("1.0", (1002, 0, 0)), ("2.4", (1002, 0, 0)), ("2.5", (1001, 1, 0))])

@@ -182,11 +182,11 @@ def test_somebody_who_makes_it_first_is_no_hindrance() -> None:
     bench = Bench()
     real = bench.service.request
 
-    def request(session: int, asked: SessionRequest) -> object:
-        (op,) = asked.ops
+    def request(session: int, requested: SessionRequest) -> object:
+        (op,) = requested.ops
         if isinstance(op, Create) and op.path == PATH and PATH not in bench.service.znodes:
             bench.service.put(PATH, b"1")
-        return real(session, asked)
+        return real(session, requested)
 
     bench.service.request = request  # type: ignore[method-assign, assignment]
     bench.commit(t0=5)

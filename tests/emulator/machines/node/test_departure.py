@@ -68,12 +68,12 @@ def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, ki
     cluster = played("  - pause: 3\n", version, **settings)
     world = cluster.world
     impose(cluster, f"{kind} broker-1 session")
-    asked_ms = world.now_ms
+    requested_ms = world.now_ms
     world.stop("broker-1")
     cluster.go_on(3 * SESSION_MS)
     at_ms, stopped = end_of(cluster, "broker-1")
     assert (stopped.code, stopped.kind) == (0, ExitKind.ASKED)
-    assert SESSION_MS / 3 < at_ms - asked_ms < SESSION_MS * 2 / 3 + 50.0
+    assert SESSION_MS / 3 < at_ms - requested_ms < SESSION_MS * 2 / 3 + 50.0
     assert session_ends(cluster).count("expired") == 1
     assert world.nodes["broker-1"].files.exists(CLEAN_SHUTDOWN)
 

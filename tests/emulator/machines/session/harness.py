@@ -92,12 +92,12 @@ class ObserverNode:
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         if isinstance(event, Started):
-            self.out.open(self._server, OBSERVE, self._heard)
+            self.out.open(self._server, OBSERVE, self._observed)
         else:
             self.out.route(now, event)
         return self.out.take()
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _observed(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             out.send(event.connection, ObserveRequest(self._prefixes))
         elif isinstance(event, MessageReceived):

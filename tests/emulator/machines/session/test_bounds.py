@@ -79,8 +79,8 @@ def test_the_same_seed_gives_the_same_run() -> None:
 
 def test_roles_and_terms_are_told_as_events() -> None:
     ensemble = Ensemble(3).launch()
-    told = [(node, e.role, e.serving) for _, node, e in ensemble.world.events if isinstance(e, EnsembleChanged)]
-    assert [entry for entry in told if entry[0] == "session-2"] == [
+    reported = [(node, e.role, e.serving) for _, node, e in ensemble.world.events if isinstance(e, EnsembleChanged)]
+    assert [entry for entry in reported if entry[0] == "session-2"] == [
         ("session-2", "looking", False),
         ("session-2", "leading", False),
         ("session-2", "leading", True),

@@ -13,10 +13,10 @@ from protocol.messages.session_messages import (
 from tests.emulator.machines.session.harness import ClientNode, Ensemble
 
 
-@pytest.mark.parametrize(("asked", "negotiated"), [(100, 2000), (6000, 6000), (60_000, 20_000)])
-def test_the_session_time_out_is_negotiated(asked: float, negotiated: float) -> None:
+@pytest.mark.parametrize(("requested", "negotiated"), [(100, 2000), (6000, 6000), (60_000, 20_000)])
+def test_the_session_time_out_is_negotiated(requested: float, negotiated: float) -> None:
     ensemble = Ensemble(1).launch()
-    assert ensemble.add_client("a", timeout_ms=asked).client.session_timeout_ms == negotiated
+    assert ensemble.add_client("a", timeout_ms=requested).client.session_timeout_ms == negotiated
 
 
 def test_a_dead_client_expires_and_its_ephemerals_vanish_in_one_zxid() -> None:
