@@ -25,7 +25,7 @@ def seen(c: Cluster) -> list[tuple[str, str, str, str]]:
     return [(event.added, event.removed, event.bounced, event.live) for event in events]
 
 
-def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live() -> None:
+def test_a_new_broker_receives_all_states_and_the_others_only_live_brokers() -> None:
     """2.2 and later."""
     c = started()
     c.create_topic("t", (0, 1, 2))
@@ -45,7 +45,7 @@ def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live(
 
 
 @pytest.mark.parametrize(("version", "reported"), [("0.8.2", []), ("0.10.2", [UpdateMetadataRequest] * 2)])
-def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, reported: list[type]) -> None:
+def test_0_8_2_sends_no_metadata_about_a_broker_without_replicas(version: str, reported: list[type]) -> None:
     """Neither when it comes nor when it goes."""
     c = started(version)
     c.create_topic("t", (0, 2))
@@ -174,7 +174,7 @@ def test_brokers_seen_says_who_came_and_went() -> None:
     assert seen(c)[-2:] == [("", "0", "", "1,2"), ("0", "", "", "0,1,2")]
 
 
-def test_a_broker_that_moved_is_told_to_everybody() -> None:
+def test_a_moved_broker_is_announced_to_all_brokers() -> None:
     c = started()
     c.forget_requests()
     znode = c.service.znodes["/brokers/ids/1"]

@@ -58,7 +58,7 @@ def test_a_request_whose_connection_is_lost_is_sent_again_after_100_ms() -> None
     assert len(again) > 1, "then what waited behind it"
 
 
-def test_a_broker_that_does_not_answer_in_time_is_asked_again_on_a_new_connection() -> None:
+def test_a_request_without_an_answer_in_time_is_repeated_on_a_new_connection() -> None:
     c = started(request_timeout_ms=5000)
     c.forget_requests()
     c.brokers[0].silent = True

@@ -44,7 +44,7 @@ def test_the_preferred_replica_is_elected_where_it_can_lead(version: str) -> Non
     assert c.state().leader == 0
 
 
-def test_an_unclean_election_takes_whoever_lives_and_only_where_nobody_leads() -> None:
+def test_an_unclean_election_takes_any_live_replica_and_only_of_leaderless_partitions() -> None:
     c = started()
     assert errors(elected(c, T0, strategy=Strategy.UNCLEAN)) == {T0: E.ELECTION_NOT_NEEDED}
     c.die(1)

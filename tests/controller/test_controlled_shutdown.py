@@ -51,7 +51,7 @@ def test_the_broker_hears_that_it_leads_no_more() -> None:
     assert [(p.leader, p.leader_epoch) for p in reported] == [(1, 1)]
 
 
-def test_partitions_that_nobody_else_can_lead_remain() -> None:
+def test_partitions_without_another_possible_leader_remain() -> None:
     c = started()
     c.create_topic("t", (0, 1))
     c.die(1)
@@ -107,7 +107,7 @@ def test_its_return_makes_it_a_candidate_again() -> None:
     assert c.state().leader == 1
 
 
-def test_who_may_not_ask_is_told_why() -> None:
+def test_a_refused_broker_receives_the_reason() -> None:
     c = started()
     assert ask(c, 0, controller=1)[0] == ErrorCode.NOT_CONTROLLER
     (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(7)))
@@ -132,7 +132,7 @@ def test_up_to_2_1_an_earlier_life_may_ask() -> None:
     assert any(isinstance(m, StopReplicaRequest) for m in c.requests(0))
 
 
-def test_a_request_that_waits_when_the_session_expires_is_told_to_look_for_the_controller() -> None:
+def test_a_request_that_waits_when_the_session_expires_fails_with_not_controller() -> None:
     c = started()
     c.create_topic("t", (0, 1, 2))
     c.cut_off(2)

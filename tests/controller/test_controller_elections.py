@@ -82,7 +82,7 @@ def test_after_the_heal_an_expired_controller_resigns_registers_anew_and_loses_t
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_whoever_is_elected_names_the_version_of_the_epoch_that_it_wrote(version: str) -> None:
+def test_an_elected_controller_names_the_version_of_the_epoch_that_it_wrote(version: str) -> None:
     """The version of `/controller_epoch`.
     Its first write is its creation up to 2.0; from 2.1 it is created before.
     """

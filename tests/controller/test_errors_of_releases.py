@@ -123,7 +123,7 @@ def test_a_topic_with_a_partition_that_never_led_is_not_deleted_in_0_8_2_and_1_1
 
 
 @pytest.mark.parametrize("version", LADDER)
-def test_up_to_2_3_the_epoch_that_a_reassignment_writes_is_reported_to_nobody_later(version: str) -> None:
+def test_up_to_2_3_the_epoch_that_a_reassignment_writes_is_reported_to_no_broker_later(version: str) -> None:
     c = started(version)
     c.create_topic("t", (0, 1))
     reassign(c, 1, 0)
@@ -349,7 +349,7 @@ def test_up_to_2_3_a_reassignment_that_fails_is_given_up_half_way(version: str) 
 
 
 @pytest.mark.parametrize("version", LADDER)
-def test_in_0_8_2_nobody_hears_who_lives_before_a_partition_is_led(version: str) -> None:
+def test_in_0_8_2_live_brokers_are_announced_only_once_a_partition_has_a_leader(version: str) -> None:
     c = started(version)
     metadata = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest)]
     assert (metadata == []) is (version == "0.8.2")

@@ -51,7 +51,7 @@ def test_the_controller_of_0_8_2_does_not_look_for_notifications() -> None:
     assert (c.requests(1), len(c.service.children("/isr_change_notification"))) == ([], 1)
 
 
-def test_an_accepted_change_is_written_answered_and_told_by_metadata_only() -> None:
+def test_an_accepted_change_is_written_answered_and_announced_by_metadata_only() -> None:
     c = started()
     (answer,) = c.alter_isr(2, request(c, 0, 2))
     assert answer.error == 0

@@ -47,7 +47,7 @@ def test_a_controller_that_hears_of_another_goes_on_in_0_8_2(version: str, goes_
     assert c.state().leader == (2 if goes_on else 1)
 
 
-def test_a_controller_that_has_heard_of_another_is_elected_again_when_that_one_is_gone() -> None:
+def test_a_controller_that_noticed_another_is_elected_again_when_that_one_is_gone() -> None:
     c = Cluster(version="0.8.2")
     c.start(2, 0)
     c.service.put("/controller", ANOTHER)
@@ -59,7 +59,7 @@ def test_a_controller_that_has_heard_of_another_is_elected_again_when_that_one_i
     assert terms(c, 2) == [(True, 1), (False, 1), (True, 2)]
 
 
-def test_a_controller_that_has_heard_of_another_goes_on_when_a_third_is_elected() -> None:
+def test_a_controller_that_noticed_another_goes_on_when_a_third_is_elected() -> None:
     c = Cluster(version="0.8.2")
     c.start(2, 0, 1)
     c.service.put("/controller", ANOTHER)

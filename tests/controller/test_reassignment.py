@@ -124,7 +124,7 @@ def test_one_that_is_done_leaves_the_others_as_they_are(version: str) -> None:
 
 
 @pytest.mark.parametrize(("version", "moved"), [("1.0", True), ("1.1", False), ("2.8", False)])
-def test_what_is_written_into_the_znode_later_is_heard_of_up_to_1_0(version: str, moved: bool) -> None:
+def test_what_is_written_into_the_znode_later_is_noticed_up_to_1_0(version: str, moved: bool) -> None:
     c = Cluster(5, version)
     c.start(4, 0, 1, 2, 3)
     c.create_topic("t", (0, 1), (0, 1))
@@ -138,7 +138,7 @@ def test_what_is_written_into_the_znode_later_is_heard_of_up_to_1_0(version: str
 
 @pytest.mark.parametrize("deleted", [False, True])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) -> None:
+def test_after_one_was_done_the_next_is_noticed(version: str, deleted: bool) -> None:
     """Also if an operator deleted the znode meanwhile, which stops nothing."""
     c = started(version)
     for target in ((0, 2), (0, 3)):
@@ -151,7 +151,7 @@ def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) ->
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: str) -> None:
+def test_up_to_2_3_removed_replicas_receive_the_last_leader_and_isr(version: str) -> None:
     """moveReassignedPartitionLeaderIfRequired, oldAndNewReplicas.
     From 2.4 on the new replicas alone.
     """
@@ -167,7 +167,7 @@ def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: s
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_told_again(version: str) -> None:
+def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_sent_again(version: str) -> None:
     """onPartitionReassignment, areReplicasInIsr.
     All of the target become OnlineReplica, one by one.
     """
@@ -200,7 +200,7 @@ def test_another_order_waits_up_to_2_3_until_all_are_in_sync(version: str) -> No
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "2.3", "2.4", "2.6", "2.7", "2.8"])
-def test_added_replicas_are_told_at_once_that_they_are_new_from_2_7(version: str) -> None:
+def test_added_replicas_are_flagged_as_new_at_once_from_2_7(version: str) -> None:
     """updateLeaderEpochAndSendRequest, then NewReplica.
     The latter takes the epoch from ZooKeeper up to 1.0, later from the controller's memory, which up to 2.3 does not
     have the one that was just written (KAFKA-9212).

@@ -75,7 +75,7 @@ def many(count: int) -> Procedure[object]:
 EVERYTHING = [*(f"/{number}" for number in range(25)), "/last"]
 
 
-def test_a_pipeline_has_its_results_in_order_whoever_is_answered_first() -> None:
+def test_a_pipeline_has_its_results_in_order_of_calls_not_of_answers() -> None:
     calls = Calls(at_once=False)
     _, outcome = run(many(25), calls)
     while calls.waiting:

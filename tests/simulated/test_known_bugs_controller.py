@@ -108,7 +108,7 @@ def test_the_sound_version_next_to_it_does_not(bug: Bug, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("scenario", "version"), [(s, v) for s, versions in NEVER_MENDED.items() for v in versions])
-def test_what_nobody_mended_loses_records_in_every_version(scenario: str, version: str, seed: int) -> None:
+def test_an_error_never_mended_loses_records_in_every_version(scenario: str, version: str, seed: int) -> None:
     assert_as_expected(scenario, version, seed)
     assert played(scenario, version, seed).verdict.checks["lost-acknowledged"].verdict == "violated"
 

@@ -20,7 +20,7 @@ Also failed directories.
 
 
 @pytest.mark.parametrize("scenario", PLAYED)
-def test_nobody_else_sets_a_partitions_fields(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_code_sets_a_partitions_fields(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Path(doors.__file__).name
     outside: set[tuple[str, str]] = set()
     changed = 0

@@ -84,7 +84,7 @@ def test_versions_are_in_their_order() -> None:
     assert equal_recording(resolved.scenario, "2.6", observations) is None
 
 
-def test_a_run_that_nobody_is_to_judge_is_neither_watched_nor_judged(
+def test_a_run_without_judgement_is_neither_watched_nor_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judged(*args: object, **named: object) -> None:

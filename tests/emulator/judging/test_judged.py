@@ -116,7 +116,7 @@ def test_a_broken_expectation_is_not_valid() -> None:
     assert verdict.expectations[0].seen == {"leader": 0}
 
 
-def test_a_violation_that_nobody_expects_is_not_valid() -> None:
+def test_an_unexpected_violation_is_not_valid() -> None:
     lost = ("cut: az-0", "produce: {broker: 0, values: [x], acks: 1}", "wait: new leader", "heal", "pause: 20")
     verdict = verdict_of(*lost)
     assert verdict.checks["lost-acknowledged"].verdict == "violated"

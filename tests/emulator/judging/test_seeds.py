@@ -124,7 +124,7 @@ def test_a_seed_that_fails_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.seed, result.code, result.error) == (8, 70, "AssertionError: a bug of ours")
 
 
-def test_a_process_that_is_killed_is_told_and_nobody_waits_for_it() -> None:
+def test_a_killed_process_is_reported_and_not_waited_for() -> None:
     """By the kernel, say, when memory runs out."""
     results = play_seeds(SeedsOptions("az-isolated-leader", "2.6"), range(1, 501), processes=2)
     next(results)

@@ -95,7 +95,7 @@ CHANGES = (one_state_more, another_log_end, another_isr_change, a_session_lost, 
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_whatever_is_different_nobody_vouches_for_it(change: Callable[[Observations], object]) -> None:
+def test_a_different_run_is_not_vouched_for(change: Callable[[Observations], object]) -> None:
     resolved, run = played("leader-crash")
     assert vouched(resolved, run, change) == Vouched("", "5 simulated seeds")
 

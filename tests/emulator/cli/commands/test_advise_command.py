@@ -102,7 +102,7 @@ def test_one_fault_alone_is_played(
         (("--fault", "az-0-is-cut-off-load", "--pairs"), "leave out --fault"),
     ],
 )
-def test_a_bound_or_a_cluster_that_is_none_is_told(
+def test_an_invalid_bound_or_cluster_is_reported(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reported: str
 ) -> None:
     assert advise("advise", *words) == UNUSABLE

@@ -40,7 +40,7 @@ def test_without_an_engine_there_is_nothing_to_remove(
     assert capsys.readouterr().out == "no cluster runs\n"
 
 
-def test_what_could_not_be_removed_is_told_and_asked_for_by_the_exit_code(
+def test_leftovers_are_reported_and_shown_by_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine(monkeypatch, DockerFailed("p0 is busy"), NamespaceError("n0 is busy"))

@@ -71,7 +71,7 @@ def test_an_offset_tells_of_every_record_that_ever_lay_there(
     assert any("the record at offset 2 is gone" in line for line in lines)
 
 
-def test_what_nobody_wrote_is_said_so(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_without_a_write_is_reported(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """One clear line, exit code 2: that is no verdict."""
     assert explain_command(runs["one"], "nothing-like-it") == 2
     assert capsys.readouterr().err == (
@@ -94,7 +94,7 @@ def test_the_same_seed_does_not_part(runs: dict[str, Path], capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out) == []
 
 
-def test_other_seeds_part_and_the_earliest_place_is_told(
+def test_other_seeds_diverge_and_the_earliest_place_is_reported(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first line names node, event and time."""
@@ -131,7 +131,7 @@ def two_partitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def test_partitions_are_told_one_after_the_other(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_partitions_are_reported_one_after_the_other(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each with its own watermarks, below its name."""
     assert explain_command(two_partitions, "a") == 0
     first, second = capsys.readouterr().out.split("\n\n")
@@ -142,7 +142,7 @@ def test_partitions_are_told_one_after_the_other(two_partitions: Path, capsys: p
     assert [part.count("is about to write 'a'") for part in (first, second)] == [1, 1]
 
 
-def test_one_partition_can_be_asked_for(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_partition_can_be_requested(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The others are named where it is not there."""
     assert explain_command(two_partitions, "a", "t-1", json=True) == 0
     printed_lines = json.loads(capsys.readouterr().out)
@@ -154,7 +154,7 @@ def test_one_partition_can_be_asked_for(two_partitions: Path, capsys: pytest.Cap
     assert capsys.readouterr().err == "faultline explain: 'a' was never in t-7; it was in t-0, t-1\n"
 
 
-def test_an_offset_is_told_by_partition(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_offset_is_reported_by_partition(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Offset 0 of each: `a` and `x` have nothing to do with each other."""
     assert explain_command(two_partitions, "0") == 0
     first, second = capsys.readouterr().out.split("\n\n")
@@ -207,7 +207,7 @@ steps:
 """
 
 
-def test_what_was_sent_to_no_partition_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_sent_to_no_partition_is_reported_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     prepare(run)
     simulate_into(run, resolve(load_scenario(NEVER_CHOSEN, "never.yaml"), "2.6"), 1)

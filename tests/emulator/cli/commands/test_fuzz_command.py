@@ -46,7 +46,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "belongs to a search with other options" in capsys.readouterr().err
 
 
-def test_a_find_known_already_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_find_known_already_is_reported_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a campaign that has found something: it is not played again."""
     find = {"what": "lost", "rule": "8 (KIP-101): cut", "text": "m is gone", "number": 0, "count": 1, "steps": 5}
     hunt = {"runs": 1, "finds": [{**find, "file": "id: lost-0\n"}], "reached": [], "simulated_s": 60.0}

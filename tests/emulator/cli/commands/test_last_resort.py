@@ -93,7 +93,7 @@ sys.exit(ended("faultline", work))
 """
 
 
-def test_an_interrupt_that_nobody_could_be_told_of_comes_again() -> None:
+def test_a_swallowed_interrupt_is_delivered_again() -> None:
     done = subprocess.run(
         [sys.executable, "-c", UNHEARD], capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         cwd=Path(__file__).parents[4],

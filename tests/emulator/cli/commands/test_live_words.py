@@ -96,7 +96,7 @@ def test_a_move_that_says_not_where_to(
     assert capsys.readouterr().err == f"faultline reassign: {message}\n"
 
 
-def test_moves_are_asked_for_together(sent_requests: list[Ask]) -> None:
+def test_moves_are_requested_together(sent_requests: list[Ask]) -> None:
     assert reassign_command(Asking("reassign"), ["t-0=2,3", "t-1=0"]) == 0
     assert sent_requests == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
@@ -108,7 +108,7 @@ def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixt
     )
 
 
-def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     view: dict[str, Any] = {"leader": -1, "epoch": None, "isr": []}
     partition = {"partition": 0, "replicas": [0, 1], "leader": -1, "leader_epoch": 4, "isr": [1], "views": {}}
     topics = {"t": [{**partition, "views": {"broker-0": view}}], "u": [partition]}
@@ -156,7 +156,7 @@ def test_brokers_that_are_none_are_refused_in_one_line(
         ("power-loss broker-0 --keep 99999999999999999999999", "--keep 99999999999999999999999: from 0 to 1000000"),
     ],
 )
-def test_a_number_out_of_bounds_is_told_with_its_option_before_a_cluster_is_asked(
+def test_a_number_out_of_bounds_is_refused_with_its_option_before_any_request(
     words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code: Any = app(words.split(), result_action="return_value")

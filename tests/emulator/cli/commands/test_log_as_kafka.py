@@ -82,7 +82,7 @@ def test_an_event_of_another_format_is_named(runs: Path, tmp_path: Path, capsys:
     assert "of broker-0.1, isr_change_asked: Expected `int`, got `str` - at `$.zk_version`" in reported
 
 
-def test_a_broker_without_events_is_said_so(runs: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_broker_without_events_is_reported(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     run = tmp_path / "silent"
     shutil.copytree(runs / "leader", run)
     (run / "events" / "broker-0.1.jsonl").unlink()

@@ -66,7 +66,7 @@ def test_a_replica_is_printed_beside_the_others(runs: Path, capsys: Capture) -> 
     ]
 
 
-def test_differences_are_marked_and_the_replica_asked_for_comes_first(runs: Path, capsys: Capture) -> None:
+def test_differences_are_marked_and_the_requested_replica_comes_first(runs: Path, capsys: Capture) -> None:
     """0.10.2: m2 against m3 at offset 1, for ever; records of that time have no epoch."""
     assert log_command("broker-1", "t-0", runs / "diverged", False) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]

@@ -37,7 +37,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_table_has_a_line_per_cell_and_what_is_the_same_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_a_line_per_cell_and_common_parts_once(capsys: pytest.CaptureFixture[str]) -> None:
     """In a pipe no line is broken. The scenario expects its loss, and other settings lose more.
     Neither is judged.
     """
@@ -71,14 +71,14 @@ def test_a_cell_is_one_command_away(swept: Path, tmp_path: Path, capsys: pytest.
     assert from_json(capsys.readouterr().out.encode()).checks["lost-acknowledged"].count == 4
 
 
-def test_a_sweep_that_is_there_is_told_again_without_playing(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_sweep_is_printed_without_playing(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")}
     assert sweep("az-isolated-leader", *FLAGS, "--out", str(swept / "c")) == 0
     assert "8 runs, 8 of them played before, in" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")} == parts
 
 
-def test_what_a_settings_file_says_now_is_not_mixed_with_what_it_said(
+def test_a_changed_settings_file_is_not_mixed_with_the_earlier_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That of the command line and that which a scenario names; comments may come and go."""
@@ -104,7 +104,7 @@ def test_what_a_settings_file_says_now_is_not_mixed_with_what_it_said(
     assert sweep(*words) == 0
 
 
-def test_runs_may_be_drawn_and_then_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draw_of_runs_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("az-isolated-leader", *FLAGS, "--runs", "3") == 0
     assert "3 runs, drawn from 8, in" in capsys.readouterr().out
     assert sweep("az-isolated-leader", *FLAGS, "--runs", "3", "--json") == 0

@@ -26,7 +26,7 @@ def verdict_lines(*, terminal: bool = False, verbose: bool = False, **of: Any) -
     return screen.getvalue()
 
 
-def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
+def test_an_expected_violation_has_a_mark_of_its_own_and_is_reported_once() -> None:
     text = verdict_lines(
         expectations=[{"text": LOST, "held": True, "seen": None}],
         checks={
@@ -57,7 +57,7 @@ def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
     ]
 
 
-def test_what_was_seen_instead_is_said_in_words() -> None:
+def test_a_failed_expectation_shows_its_observation() -> None:
     seen = [{"value": "c", "error": 0}]
     text = verdict_lines(valid=False, expectations=[{"text": "c is refused", "held": False, "seen": seen}])
     assert "  ✗ c is refused  (saw c acknowledged)\n" in text

@@ -58,7 +58,7 @@ def test_what_acks_1_loses_when_the_leaders_az_is_cut_off() -> None:
     assert "producer.acks=all" in advice.remedies["lost-acknowledged", fault]
 
 
-def test_what_acks_0_loses_has_no_offset_that_anybody_was_told() -> None:
+def test_a_loss_with_acks_0_has_no_reported_offset() -> None:
     reason = outcomes_of("2.8", ("producer.acks=0", *FEW), "az-0-is-cut-off-load").reasons["lost-acknowledged"]
     assert "was sent with acks=0 and written at offset" in reason and "broker-1 was elected" in reason
 
@@ -235,7 +235,7 @@ def test_nothing_played_ends_nothing() -> None:
         ("broker", "replica.lag.time.max.ms=100", ":1: replica.fetch.wait.max.ms=500 must not be more than replica"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_its_line_and_rule(
+def test_an_error_in_a_file_is_reported_with_its_line_and_rule(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str, text: str, reported: str
 ) -> None:
     file = tmp_path / f"{whose}.properties"

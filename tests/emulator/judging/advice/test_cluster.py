@@ -146,7 +146,7 @@ def test_what_each_broker_says_in_a_file_of_its_own_is_what_all_say(tmp_path: Pa
     assert '"assignment":[0,1]}' in text
 
 
-def test_what_cannot_be_written_to_is_told_of_files_of_each_broker_too(tmp_path: Path) -> None:
+def test_unwritable_topics_are_reported_for_files_of_each_broker_too(tmp_path: Path) -> None:
     lines = "min.insync.replicas=3\ndefault.replication.factor=2\n"
     with pytest.raises(UnusableSetting, match=r"server-0.properties:2 .*min.insync.replicas=3 must not be more than"):
         base_of(files_of_each(tmp_path, lines, lines, lines), None)

@@ -67,7 +67,7 @@ def test_what_is_drawn_is_always_the_same_and_nothing_twice() -> None:
     assert drawn(runs, 20) == drawn(runs, 20) == drawn(runs, 99)[:20] and sorted(drawn(runs, 99)) == runs
 
 
-def test_what_one_of_the_two_breaks_by_itself_is_not_told_again() -> None:
+def test_a_promise_that_one_fault_breaks_alone_is_not_repeated() -> None:
     alone, fresh = "every-broker-loses-power-load", "broker-1-crashes-2-s-later-broker-2-loses-power-election"
     second = "every-broker-loses-power-2-s-later-client-1-sends-to-broker-0-is-lost-load"
     found = advised("2.8", SAFE, second, fresh, singles=(alone, "broker-2-loses-power-election"))
@@ -90,7 +90,7 @@ def test_kafka_6361_is_found_on_1_1_and_not_on_2_8() -> None:
     assert "KAFKA-6361" in reason and "kept what that one did not have" in reason
 
 
-def test_a_cause_is_told_once_and_its_change_is_tried_in_every_pair() -> None:
+def test_a_cause_is_reported_once_and_its_change_is_tried_in_every_pair() -> None:
     pairs = [f"session-{session}-crashes-2-s-later-every-broker-loses-power-load" for session in range(3)]
     found = advised("2.8", SAFE, *pairs)
     lost = [cause for cause in found.causes if cause.check == "lost-acknowledged"]
@@ -108,7 +108,7 @@ def test_a_bound_leaves_a_sample(limit: int | None, go_on: bool, played: int) ->
     assert (found.played, found.of, len(found.advice.summaries)) == (played, 4, played)
 
 
-def test_who_interrupts_is_told_what_was_played_by_then() -> None:
+def test_an_interrupt_reports_the_runs_played_so_far() -> None:
     pair = "session-0-crashes-at-once-session-1-crashes-load"
     choice, _, base = advice_request("2.8", SAFE, pair)
 

@@ -102,7 +102,7 @@ def killed_at(directory: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> It
                     raise Killed
 
 
-def test_a_kill_loses_the_last_part_and_what_is_asked_again_goes_on(
+def test_a_kill_loses_the_last_part_and_the_same_request_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without loss or repetition."""
@@ -170,7 +170,7 @@ def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch:
                 pass
 
 
-def test_a_campaign_that_was_killed_before_it_said_what_it_is_begins(tmp_path: Path) -> None:
+def test_a_campaign_killed_before_its_header_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "campaign.json").touch()
     with writing(tmp_path, ABOUT) as campaign:
         assert campaign.done == frozenset() and about(tmp_path) == ABOUT

@@ -124,7 +124,7 @@ AXES = (Axis("version", "kafka_version", ("2.6", "2.8")), Axis("setting", "min.i
         ((Axis("version", "kafka_version", ("2.8", "9.9")),), ValueError, "9.9"),
     ],
 )
-def test_impossible_settings_are_told_before_anything_is_played(
+def test_impossible_settings_are_reported_before_anything_is_played(
     axes: tuple[Axis, ...], error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where there are too many cells to look at each."""

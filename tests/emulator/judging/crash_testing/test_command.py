@@ -38,7 +38,7 @@ def test_good_runs_are_summed_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert msgspec.json.decode(capsys.readouterr().out.encode()) == summary
 
 
-def test_a_run_that_failed_is_told_with_what_plays_it_again(
+def test_a_run_that_failed_is_reported_with_what_plays_it_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(plan: object) -> None:

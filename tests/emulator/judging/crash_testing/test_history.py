@@ -85,7 +85,7 @@ def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
         assert history.fetched[TOPIC_PARTITION] == [replace(lasting, until_ms=3.0)]
 
 
-def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
+def test_a_log_shorter_than_reported_has_been_cut() -> None:
     """A step's events are lost with the incarnation that dies in it.
     Its changes on disk are not.
     """
@@ -99,7 +99,7 @@ def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
     assert [one.reason for one in cuts] == ["high-watermark"]
 
 
-def test_a_log_that_is_longer_than_it_was_told_has_what_nobody_saw() -> None:
+def test_a_log_longer_than_reported_has_unobserved_records() -> None:
     """The same, of what its last life wrote: as leader, or from whom it followed."""
     for place_in, leader in (("leader", 1), ("follower", 0)):
         begun = (1.0, "broker-1", role(place_in, leader, 4))
@@ -188,7 +188,7 @@ def test_whom_a_controller_saw_come_and_go() -> None:
     assert history.named == {("broker-3", 0): [1.0], ("broker-3", 2): [1.0, 2.0], ("broker-3", 1): [1.0]}
 
 
-def test_what_clients_were_told() -> None:
+def test_answers_of_clients_are_in_the_history() -> None:
     def ended(outcome: str, acks: int) -> OperationEnded:
         return OperationEnded("w:1", "produce", outcome, 0, *TOPIC_PARTITION, 0, -1, 7, acks)
 

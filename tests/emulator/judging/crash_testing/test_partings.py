@@ -71,7 +71,7 @@ def test_what_is_below_its_own_high_watermark_a_follower_keeps_before_0_11(
 SETTLED = {TOPIC_PARTITION: [Settled(12, 0, 1, 3, -1, False)]}
 
 
-def test_the_event_is_told() -> None:
+def test_the_event_is_reported() -> None:
     own, other = old(OWN), old(OTHER)
     judge = rules("leader-crash", "0.10.2", past(own, other, settled=SETTLED))
     assert judge.allowing(diverged(own, other)).startswith("8 (KIP-101)")
@@ -210,7 +210,7 @@ def test_whose_fetcher_is_left_alone_cuts_nothing(
     assert allowed or found == ""
 
 
-def test_who_died_before_it_told_what_it_wrote_has_written_it() -> None:
+def test_a_broker_that_died_before_reporting_its_write_has_written_it() -> None:
     """As leader; or as follower, what its leader had."""
     unseen = Written(5, 0, 1, 2, 2, UNSEEN)
     for settled, allowed in (([Settled(12, 0, 1, 3, -1, False)], True), ([], False)):
@@ -223,7 +223,7 @@ def test_who_died_before_it_told_what_it_wrote_has_written_it() -> None:
         assert rule("1.1", copied, diverged(Written(4, 0, 1, 2, 2, 9, 1), OTHER)) == "", "its leader had another"
 
 
-def test_a_leader_that_died_before_it_told_what_it_wrote_asks_with_its_epoch_all_the_same() -> None:
+def test_a_leader_that_died_before_reporting_its_write_requests_with_its_epoch() -> None:
     """KAFKA-6361 and KIP-101's appendix: broker-0 has led in epoch 5.
     Its answer is the offset where the epochs above begin.
     """

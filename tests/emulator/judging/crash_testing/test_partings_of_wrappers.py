@@ -119,7 +119,7 @@ def test_who_has_the_second_alone_took_its_log_for_that_of_the_leader_that_has_b
     assert rules("kip101-case2-compressed", "0.10.2", wrapped()).allowing(one_and_both) == "", "it has followed nobody"
 
 
-def test_who_followed_nobody_that_had_the_first_has_no_reason_to_lack_it() -> None:
+def test_a_replica_that_followed_no_holder_of_the_first_has_no_reason_to_lack_it() -> None:
     """Its leader had nothing there."""
     follows = Followed(18, 1, 2, 4, high_watermark=7)
     settled = {TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 1, 2, 7, -1, False)]}

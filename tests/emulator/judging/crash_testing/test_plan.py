@@ -60,7 +60,7 @@ def test_plans_can_be_drawn_of_some_scenarios_and_versions_alone() -> None:
     assert {plan.version for plan in old} == {"0.8.2"} and len({plan.scenario for plan in old}) > 3
 
 
-def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:
+def test_the_command_that_replays_a_seed_requests_the_same_plan() -> None:
     requested = DeathsOptions(("leader-crash",), ("2.8",))
     assert replay_command(requested, 7) == (
         "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --scenario leader-crash --kafka-version 2.8"

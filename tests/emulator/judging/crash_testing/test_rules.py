@@ -236,7 +236,7 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
         assert rule.startswith("8 (KAFKA-7128)") is allowed
 
 
-def test_who_died_before_it_told_what_it_copied_leads_with_it() -> None:
+def test_a_broker_that_died_before_reporting_its_copy_leads_with_it() -> None:
     """KAFKA-7128: broker-1, back, has the record.
     broker-2, that joined behind, is the one that led without it.
     """

@@ -112,7 +112,7 @@ def test_who_is_fenced_in_a_life_that_nobody_saw_waits_for_an_order_that_the_las
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1).startswith(rule)
 
 
-def test_a_new_controller_has_seen_everybody() -> None:
+def test_a_new_controller_has_seen_all_brokers() -> None:
     history = History(lives=BOUNCED, offices=[Office(0.5, "broker-3", 1)], named={("broker-3", 1): [2.0]})
     assert unseen(history, 1)
     assert not unseen(History(lives=BOUNCED, offices=[*history.offices, Office(25.0, "broker-0", 2)]), 1)
@@ -205,7 +205,7 @@ SAME = [Settled(at_ms, 0, 1, 4, 1, True) for at_ms in (10.0, 11.0, 12.0, 13.0, 1
         ("2.3", Led(5, 0, 2, 4), SAME, "settings", False),
     ],
 )
-def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
+def test_an_epoch_unknown_to_its_leader_keeps_a_replica_asking(
     version: str, led: Led, answers: list[Settled], what: str, allowed: bool
 ) -> None:
     """KAFKA-10706."""
@@ -228,7 +228,7 @@ def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
         ("2.0.1", [], False),
     ],
 )
-def test_what_a_controller_of_the_past_decided_nobody_tells(version: str, states: list[Stated], allowed: bool) -> None:
+def test_decisions_of_a_past_controller_are_not_sent(version: str, states: list[Stated], allowed: bool) -> None:
     """KAFKA-6082."""
     history = History(states={TOPIC_PARTITION: states}, offices=[Office(0.5, "broker-1", 1), Office(20, "broker-2", 2)])
     assert decided_behind(history, gates_for(version), TOPIC_PARTITION) == (BEHIND_ITS_SUCCESSOR if allowed else "")

@@ -87,7 +87,7 @@ def test_nothing_allows_an_election_before_it_was_on_or_after(on_ms: float, off_
     assert found.allowing(election).startswith("4.2") is allowed
 
 
-def test_a_history_knows_what_was_said() -> None:
+def test_a_history_has_all_reports() -> None:
     reported = (started(1), topic(2, 1, True), config_read(3, ON))
     history = history_of((node, 1, n, f"cause {n}", at_ms, event) for n, (at_ms, node, event) in enumerate(reported))
     assert history.unclean == settings_from(*reported)

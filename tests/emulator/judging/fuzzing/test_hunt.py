@@ -88,7 +88,7 @@ As the last step ends it has not loaded its log yet.
 """
 
 
-def test_whoever_plays_a_find_again_sees_it() -> None:
+def test_a_find_shows_when_played_again() -> None:
     """A hunt looks on behind the last step, and `faultline run` does not.
     So the file has the time that it takes.
     """

@@ -79,7 +79,7 @@ def test_whoever_has_a_record_does_not_lose_it_by_being_elected(first: int, last
     assert allowed(truth) == word
 
 
-def test_an_election_is_unclean_of_whoever_was_not_in_sync() -> None:
+def test_an_election_of_a_replica_out_of_sync_is_unclean() -> None:
     committed = Committed()
     for state in (
         State(PLACE, 8, leader=0, leader_epoch=0, isr=(0, 1), controller_epoch=1, created=True),
@@ -261,7 +261,7 @@ def test_two_stores_of_one_group_are_not_mixed() -> None:
 # --- unknown outcomes ---
 
 
-def test_what_became_of_writes_whose_outcome_nobody_knew() -> None:
+def test_fates_of_writes_with_unknown_outcome() -> None:
     truth = healthy()
     truth.writes += [write("c", -1, outcome="unknown"), write("x", -1, outcome="unknown")]
     truth.unended = 1

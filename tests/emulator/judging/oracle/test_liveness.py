@@ -26,7 +26,7 @@ def truth(leader: int, isr: tuple[int, ...], from_ms: float, until_ms: float | N
 @pytest.mark.parametrize(
     ("from_ms", "until_ms", "times"), [(40_000.0, None, 1), (40_000.0, 51_000.0, 0), (0.0, 12_000.0, 0), (0.0, None, 1)]
 )
-def test_nobody_leads_for_longer_than_two_sessions(from_ms: float, until_ms: float | None, times: int) -> None:
+def test_leaderless_for_longer_than_two_sessions(from_ms: float, until_ms: float | None, times: int) -> None:
     assert len(found("no-leader", truth(-1, (0, 1, 2), from_ms, until_ms))) == times
 
 
@@ -123,7 +123,7 @@ def test_other_bytes_at_its_offset_are_no_copy() -> None:
 
 
 @pytest.mark.parametrize("why", ["the least it was", "no more are assigned", "short", "nobody leads", "not told"])
-def test_copies_that_nobody_need_have(why: str) -> None:
+def test_copies_that_are_not_required(why: str) -> None:
     reported = _lacks("broker-1", "broker-2")
     assert reported.peace is not None
     match why:

@@ -25,7 +25,7 @@ def truth_of(*operations: tuple[str, str, int]) -> Truth:
     return truth
 
 
-def test_a_record_that_lies_below_what_was_asked_for_earlier() -> None:
+def test_a_record_that_lies_below_an_earlier_requested_one() -> None:
     truth = truth_of(("c.1:1", "a", 2), ("c.1:2", "b", 0), ("c.1:3", "c", 1), ("c.1:4", "d", 3))
     assert found("reordered", truth) == [
         "c.1:2 lies at offset 0, before c.1:1 at 2, which was requested earlier",
@@ -55,7 +55,7 @@ def test_only_what_is_acknowledged_and_held_of_one_partition_has_an_order(change
         assert not found("reordered", truth)
 
 
-def test_nobody_asks_in_what_order_records_lay_that_are_gone() -> None:
+def test_the_order_of_lost_records_is_not_checked() -> None:
     truth = truth_of(("c.1:1", "a", 1), ("c.1:2", "b", 0))
     truth.gone = {"t"}
     assert not found("reordered", truth)

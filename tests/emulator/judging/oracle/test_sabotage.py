@@ -101,7 +101,7 @@ def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest
     assert [text.partition(" ")[2] for text in found] == ["was given offsets 3 to 3 with a high watermark of 3"]
 
 
-def test_a_consumer_that_is_given_what_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_consumer_that_is_given_a_record_no_broker_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct, "read_entries", lambda data, offset: read_entries(altered(data), offset))
     assert texts("phantom-read") == [
         f"what was read at offset {offset} (leader epoch 0; times read: 1) no replica ever had" for offset in range(3)
@@ -155,7 +155,7 @@ def test_a_controller_that_elects_without_a_new_epoch(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("version", ["2.8", "1.1"])
-def test_the_states_of_a_topics_lives_are_told_apart(version: str) -> None:
+def test_the_states_of_a_topics_lives_are_distinguished(version: str) -> None:
     """And every state that a server shows was seen when it was committed."""
     played, probe = watched(small(*RECREATED, "kill: 2", "wait: isr shrunk", version=version))
     states = probe.committed.states

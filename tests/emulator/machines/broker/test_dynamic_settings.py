@@ -58,7 +58,7 @@ def test_another_brokers_are_not_its_own() -> None:
     assert (min_isr(bench), bench.events(BrokerConfigured)) == (1, [])
 
 
-def test_up_to_1_0_nobody_hears_of_it() -> None:
+def test_up_to_1_0_no_broker_learns_of_it() -> None:
     bench = leader("1.0")
     give(bench, EVERY_BROKER, min_insync_replicas="3")
     assert (min_isr(bench), bench.events(BrokerConfigured)) == (1, [])
@@ -155,7 +155,7 @@ def test_a_new_life_begins_with_what_it_was_given() -> None:
 
 
 @pytest.mark.parametrize("of_topic", ["false", ""])
-def test_the_controller_is_told_once_when_unclean_election_is_switched_on(of_topic: str) -> None:
+def test_the_controller_learns_once_that_unclean_election_is_switched_on(of_topic: str) -> None:
     bench = leader()
     if of_topic:
         give(bench, "t", "topics", unclean_leader_election_enable=of_topic)

@@ -119,7 +119,7 @@ def test_a_shrink_tells_how_far_behind_they_are() -> None:
     assert requested.out_of_sync == "1:1 2:0"
 
 
-def test_a_growing_isr_has_nobody_out_of_sync() -> None:
+def test_a_growing_isr_has_no_broker_out_of_sync() -> None:
     bench = Bench()
     bench.lead(0, isr=(0,))
     bench.produce("a")
@@ -190,7 +190,7 @@ def test_the_first_answers_had_no_epoch(end: int, to: int) -> None:
     assert bench.events(EpochAnswered) == [EpochAnswered(*T0, 1, -1, end, -1, 3, to, True)]
 
 
-def test_a_divergence_told_in_a_fetch_is_such_an_answer() -> None:
+def test_a_divergence_reported_in_a_fetch_is_such_an_answer() -> None:
     bench = follower("2.8")
     fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), Offset(2)))
     assert bench.events(EpochAnswered) == [EpochAnswered(*T0, 1, 0, 2, 0, 3, 2, True)]
@@ -207,7 +207,7 @@ def test_a_follower_ahead_of_its_leader_tells_both_ends(unclean: bool, reason: s
 
 
 @pytest.mark.parametrize("start", [0, 40])
-def test_a_follower_told_where_the_leaders_log_starts(start: int) -> None:
+def test_a_follower_that_receives_the_leaders_log_start(start: int) -> None:
     bench = follower("2.8")
     fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
     listed(bench, 50)

@@ -72,7 +72,7 @@ def test_between_high_watermark_and_log_end_a_consumer_gets_nothing_and_no_error
         assert (answer.error, answer.records, answer.high_watermark) == (0, b"", 0)
 
 
-def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_error() -> None:
+def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_receives_an_error() -> None:
     """Semantics 1.9: a maximum below the start of a read fails the read.
     LogSegment.read of 0.8.2.2 throws there.
     """
@@ -188,7 +188,7 @@ def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> Non
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
 
 
-def test_a_follower_that_is_fenced_is_told_so_even_by_a_broker_that_leads_no_more() -> None:
+def test_a_follower_is_fenced_even_by_a_broker_that_leads_no_more() -> None:
     bench = leader(epoch=3)
     bench.follow(leader=1, epoch=4)
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=3)).error == ErrorCode.FENCED_LEADER_EPOCH
@@ -211,7 +211,7 @@ def diverged() -> Bench:
     ("offset", "last_epoch", "diverging"),
     [(3, 0, None), (5, 2, None), (4, 0, (0, 3)), (5, 1, (0, 3)), (3, 1, (0, 3)), (2, 0, None)],
 )
-def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverging: tuple[int, int] | None) -> None:
+def test_a_diverging_follower_receives_the_divergence(offset: int, last_epoch: int, diverging: tuple[int, int] | None) -> None:
     """Semantics 2.1, E4: e < lastFetchedEpoch or end < fetchOffset."""
     bench = diverged()
     answer = bench.fetched(bench.fetch(offset, replica=1, wait_ms=0, last_fetched_epoch=last_epoch))
@@ -227,7 +227,7 @@ def test_a_last_epoch_from_the_future_is_out_of_range() -> None:
     assert diverged().log.end_offset_for_epoch(LeaderEpoch(3)) == (-1, -1)
 
 
-def test_below_the_log_start_it_is_out_of_range_and_not_told_where() -> None:
+def test_below_the_log_start_it_is_out_of_range_without_a_divergence() -> None:
     """Partition.readRecords: whether its epoch diverges or not."""
     bench = diverged()
     bench.log.high_watermark = bench.log.log_end

@@ -94,7 +94,7 @@ def test_before_epochs_it_fetches_from_its_high_watermark_after_cutting_to_it(ve
 
 
 @pytest.mark.parametrize("version", WITH_EPOCHS)
-def test_with_epochs_it_asks_first(version: str) -> None:
+def test_with_epochs_it_sends_an_epoch_request_first(version: str) -> None:
     """The latest cached epoch; from 2.1 with the current leader epoch."""
     bench = follower(version)
     assert question(bench) == (0, 1 if version in ("2.1", "2.3", "2.6") else -1)
@@ -180,7 +180,7 @@ def test_others_are_fetched_between_two_rounds() -> None:
     assert question(bench)[0] == 0, "and then the next round"
 
 
-def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
+def test_a_divergence_reported_in_the_answer_cuts_and_fetches_on() -> None:
     """E4."""
     bench = follower("2.8")
     fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), Offset(2)))
@@ -190,7 +190,7 @@ def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
 # --- fetching ---
 
 
-def test_records_are_appended_and_the_next_fetch_asks_beyond_them() -> None:
+def test_records_are_appended_and_the_next_fetch_starts_beyond_them() -> None:
     bench = follower("2.8")
     fetched(bench, batch("x", "y", base_offset=3, epoch=1), high_watermark=4)
     assert (bench.log.log_end, bench.log.high_watermark, fetch(bench)) == (5, 4, (5, 1, 1))
@@ -239,7 +239,7 @@ def test_fenced_while_asking() -> None:
     assert (changes(bench), cuts(bench)) == (["added", "failed"], [])
 
 
-def test_a_damaged_answer_is_asked_for_again() -> None:
+def test_a_damaged_answer_is_requested_again() -> None:
     bench = follower("2.8")
     good = batch("x", base_offset=3, epoch=1)
     fetched(bench, good[:-1] + b"?")
@@ -442,7 +442,7 @@ def test_what_needs_no_question_is_cut_though_no_answer_comes(version: str) -> N
 
 
 @pytest.mark.parametrize(("version", "ends"), [("2.1", True), ("2.2", False), ("2.3", False), ("2.6", False)])
-def test_a_partition_that_is_removed_while_others_are_asked_about(version: str, ends: bool) -> None:
+def test_a_partition_that_is_removed_while_others_are_in_a_request(version: str, ends: bool) -> None:
     """KAFKA-8012. The thread that has ended is replaced when none of its partitions is left."""
     bench = two_followed(version)
     source = bench.opened("fetcher")[-1]
@@ -458,7 +458,7 @@ def test_a_partition_that_is_removed_while_others_are_asked_about(version: str, 
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.6"])
-def test_a_partition_that_is_removed_while_nothing_is_asked(version: str) -> None:
+def test_a_partition_that_is_removed_while_no_request_is_open(version: str) -> None:
     bench = Bench(version)
     bench.update_metadata()
     bench.leader_and_isr(state(1, 0), state(1, 0, topic_partition=U0))

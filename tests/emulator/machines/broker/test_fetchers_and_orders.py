@@ -48,7 +48,7 @@ def follower_out_of_range(version: str) -> tuple[Bench, int]:
 
 
 @pytest.mark.parametrize("version", ("0.10.2", "1.1", "2.6", "2.8"))
-def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
+def test_an_order_waits_while_a_fetcher_requests_offsets(version: str) -> None:
     """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest).
     Every order takes them all.
     """
@@ -67,7 +67,7 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ("0.10.2", "2.6"))
-def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
+def test_unanswered_offsets_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
     bench, connection = follower_out_of_range(version)
     order = bench.leader_and_isr(state(2, 1, topic_partition=("t", 2)))
     bench.lose(connection)
@@ -94,7 +94,7 @@ def test_nothing_is_fetched_any_more_by_who_stops() -> None:
 
 
 @pytest.mark.parametrize(("version", "expected_requests"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
-def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(version: str, expected_requests: int) -> None:
+def test_a_topics_configuration_is_requested_where_its_log_is_there_up_to_2_5(version: str, expected_requests: int) -> None:
     """getOrCreateReplica up to 2.3, createLog up to 2.5.
     Before they look whether there is a log. Once in each life.
     """

@@ -116,7 +116,7 @@ def test_the_coordinator_is_the_leader_of_the_groups_partition_by_this_brokers_m
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6"])
-def test_the_first_to_ask_has_the_offsets_topic_made_and_is_told_to_come_again(version: str) -> None:
+def test_the_first_request_has_the_offsets_topic_made_and_is_to_be_repeated(version: str) -> None:
     """Semantics 6: it is there when the metadata say so."""
     bench = Bench(version, offsets_topic_num_partitions=4, offsets_topic_replication_factor=2)
     bench.update_metadata()
@@ -220,7 +220,7 @@ def test_a_commit_that_is_not_replicated_in_time_is_7_and_may_count_later() -> N
     assert bench.committed().offset == 5
 
 
-def test_what_an_append_fails_with_is_told_in_the_coordinators_words() -> None:
+def test_an_append_error_is_mapped_to_the_coordinators_error() -> None:
     """Semantics 6: 19 and 20 become 15, 6 becomes 16, 10 becomes 28."""
     bench = Coordinator(min_insync_replicas=3)
     assert bench.commit_error(bench.commit(1)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -244,13 +244,13 @@ def test_a_text_that_is_too_long_is_refused_and_a_short_one_kept() -> None:
         assert bench.committed().metadata == kept
 
 
-def test_required_acks_of_1_waits_for_nobody() -> None:
+def test_required_acks_of_1_waits_for_no_replica() -> None:
     bench = Coordinator(offsets_commit_required_acks=1)
     assert bench.commit_error(bench.commit(5)) == 0
     assert bench.committed().offset == 5
 
 
-def test_nobody_else_writes_to_the_offsets_topic() -> None:
+def test_clients_cannot_write_to_the_offsets_topic() -> None:
     bench = Coordinator(isr=(0,))
     produce = ProduceRequest(1, 1000, [ProducePartition(*OFFSETS, batch("x"))])
     (result,) = bench.answer(bench.ask(produce), ProduceResponse).partitions
@@ -401,7 +401,7 @@ def test_an_answer_that_comes_after_resigning_and_another_election_is_not_mixed_
     assert bench.committed().offset == 5
 
 
-def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_heard_of_first() -> None:
+def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_noticed_first() -> None:
     """Semantics 6: answers to appends may come in another order than the appends."""
     key, cache = OffsetKey("g", *T0), OffsetCache(Offset(0))
     cache.committed(key, CommittedOffset(Offset(7)), at=Offset(2))
@@ -411,7 +411,7 @@ def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_heard_of_firs
     assert cache.get(key) == CommittedOffset(Offset(3))
 
 
-def test_whatever_a_group_has_committed_is_told_without_naming_it() -> None:
+def test_all_commits_of_a_group_are_listed_without_naming_partitions() -> None:
     """OffsetFetch from version 2 on (KIP-88)."""
     bench = Coordinator(isr=(0,))
     bench.commit(5)

@@ -85,7 +85,7 @@ def test_session_time_outs_are_within_the_broker_s_bounds(session_ms: int) -> No
     assert group.joined(group.join(session_ms=session_ms)).error == E.INVALID_SESSION_TIMEOUT
 
 
-def test_who_is_no_member_or_of_another_generation_is_told_so() -> None:
+def test_unknown_members_and_other_generations_receive_their_error() -> None:
     group = Group()
     assert group.joined(group.join("nobody")).error == E.UNKNOWN_MEMBER_ID
     assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
@@ -118,7 +118,7 @@ def test_who_does_not_join_again_in_time_is_out() -> None:
     assert group.heartbeat(other, 1) == E.UNKNOWN_MEMBER_ID
 
 
-def test_who_is_not_heard_of_is_out_and_the_others_share() -> None:
+def test_a_silent_member_is_removed_and_the_others_share() -> None:
     group = Group()
     leader, other = group.stable()
     group.advance(SESSION_MS - 1)
@@ -242,7 +242,7 @@ def test_with_a_generation_the_session_begins_anew_also_of_a_static_member_that_
     assert group.heartbeat(leader.member, 2) == E.REBALANCE_IN_PROGRESS
 
 
-def test_who_is_told_27_while_it_waits_for_its_assignment_falls_silent_later() -> None:
+def test_a_member_that_receives_27_while_it_waits_for_its_assignment_falls_silent_later() -> None:
     """GroupCoordinator.propagateAssignment.
     A session that is over while its member waits ends nothing.
     """
@@ -390,7 +390,7 @@ def test_a_group_that_was_loaded_with_too_many_sheds_some(version: str, first_st
     assert (group.joined(stays).error, len(group.joined(stays).members)) == (E.NONE, 1)
 
 
-def test_who_waits_is_told_when_the_coordinator_is_elsewhere() -> None:
+def test_waiting_members_learn_that_the_coordinator_is_elsewhere() -> None:
     group = Group()
     leader, _ = group.stable()
     waiting = group.join()

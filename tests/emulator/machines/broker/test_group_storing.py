@@ -72,7 +72,7 @@ def test_what_was_under_way_is_lost_and_the_generation_before_it_counts() -> Non
     assert (group.heartbeat(leader, 1), group.heartbeat(other, 1)) == (E.NONE, E.NONE)
 
 
-def test_nobody_is_told_of_an_assignment_before_the_in_sync_replicas_have_it() -> None:
+def test_an_assignment_is_sent_only_once_the_in_sync_replicas_have_it() -> None:
     group = Group(isr=IN_SYNC)
     leader = led(group)
     waiting = assign(group, leader)
@@ -101,7 +101,7 @@ def test_a_coordinator_without_enough_replicas_is_not_available() -> None:
     assert group.synced(assign(group, leader)) == (E.COORDINATOR_NOT_AVAILABLE, b"")
 
 
-def test_an_assignment_that_another_member_has_overtaken_is_told_nobody() -> None:
+def test_an_assignment_that_another_member_has_overtaken_is_not_sent() -> None:
     group = Group(isr=IN_SYNC)
     leader = led(group)
     waiting = assign(group, leader)
@@ -112,7 +112,7 @@ def test_an_assignment_that_another_member_has_overtaken_is_told_nobody() -> Non
     assert group.state() == "PreparingRebalance"
 
 
-def test_whoever_waits_for_its_assignment_is_not_silent() -> None:
+def test_a_member_that_waits_for_its_assignment_is_not_silent() -> None:
     group = Group()
     first, second = group.join(says=b"1"), group.join(says=b"2")
     group.advance(DELAY_MS)
@@ -254,7 +254,7 @@ def test_a_static_member_that_comes_back_while_the_leader_assigns(version: str, 
 
 
 @pytest.mark.parametrize(("version", "left"), [("2.7", "Stable"), ("2.8", "PreparingRebalance")])
-def test_who_never_asks_for_its_assignment_is_out_since_2_8(version: str, left: str) -> None:
+def test_a_member_that_never_requests_its_assignment_is_removed_since_2_8(version: str, left: str) -> None:
     """KAFKA-12890: heartbeats alone kept it."""
     group = Group(version)
     first, second = group.join(says=b"1"), group.join(says=b"2")

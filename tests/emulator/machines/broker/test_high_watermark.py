@@ -125,7 +125,7 @@ def test_a_leader_alone_in_its_isr_advances_at_once() -> None:
     assert bench.log.high_watermark == 1
 
 
-def test_a_follower_clamps_what_it_is_told() -> None:
+def test_a_follower_clamps_the_received_high_watermark() -> None:
     """Semantics 1.5: clamp(high watermark in the answer, log start, log end); it may decrease."""
     bench = Bench("2.6")
     bench.follow(leader=1)
@@ -184,7 +184,7 @@ def test_it_is_the_smallest_log_end_of_those_that_count(actions: list[tuple[str,
         assert bench.log.high_watermark == expected
 
 
-def test_it_is_told_of_only_when_it_moves_and_only_forward() -> None:
+def test_it_is_reported_only_when_it_moves_and_only_forward() -> None:
     bench = leader()
     for offset in (0, 0, 1, 1, 0, 2, 2):
         if offset > bench.log.log_end - 1:

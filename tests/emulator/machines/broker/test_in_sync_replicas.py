@@ -180,7 +180,7 @@ def test_a_silent_follower_in_0_8_2() -> None:
 
 
 @pytest.mark.parametrize(("version", "left"), [("0.8.2", []), ("0.10.2", [("shrink", "0,1", "0")])])
-def test_a_fetch_that_was_refused_counts_as_heard_in_0_8_2(version: str, left: list[tuple[str, str, str]]) -> None:
+def test_a_refused_fetch_counts_as_a_sign_of_life_in_0_8_2(version: str, left: list[tuple[str, str, str]]) -> None:
     """Its log end is set to unknown, and that is a change of it (semantics 1.3)."""
     bench = leader(version, isr=(0, 1))
     for _ in range(3):

@@ -85,7 +85,7 @@ def test_after_a_shrink_a_follower_that_only_stays_level_does_not_move_the_high_
     assert bench.produced(waiting).error == 0
 
 
-def test_an_expansion_counts_from_the_moment_it_is_asked() -> None:
+def test_an_expansion_counts_from_the_moment_it_is_requested() -> None:
     """Maximal ISR = isr + new: the new member holds the high watermark back at once."""
     bench = leader(isr=(0,))
     bench.advance(11_000.0)
@@ -130,7 +130,7 @@ def test_errors_after_which_it_stays_pending(error: ErrorCode) -> None:
 
 
 @pytest.mark.parametrize("version", ["2.7", "2.8"])
-def test_what_is_answered_behind_an_error_that_nobody_expects_is_sent_again(version: str) -> None:
+def test_changes_answered_behind_an_unexpected_error_are_sent_again(version: str) -> None:
     """Partition.handleAlterIsrResponse asks again and finds its own change still queued.
     An exception, which ends the whole answer. 2.7 sends what is left with its task, 2.8 with the next change.
     """
@@ -198,7 +198,7 @@ def test_one_request_is_in_flight_per_broker() -> None:
     assert sent(bench, connection) == 2
 
 
-def test_not_controller_and_lost_connections_ask_again_whoever_is_controller_then() -> None:
+def test_not_controller_and_lost_connections_repeat_the_request_to_the_next_controller() -> None:
     bench = leader()
     bench.advance(1.5 * LAG_MS)
     first = channel(bench)
@@ -305,7 +305,7 @@ def test_a_late_answer_takes_the_change_that_waits_by_then_with_it() -> None:
     assert bench.produced(waiting).error == ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_the_controller_known_first_is_asked_until_it_fails() -> None:
+def test_the_controller_known_first_receives_requests_until_it_fails() -> None:
     """A leader that has heard of a new controller goes on asking the old one."""
     bench = leader()
     bench.update_metadata(state(0), controller=1, controller_epoch=2)

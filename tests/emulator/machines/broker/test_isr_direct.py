@@ -142,7 +142,7 @@ def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() 
 # --- the lock ---
 
 
-def test_out_of_reach_the_write_waits_and_with_it_everybody() -> None:
+def test_out_of_reach_the_write_waits_and_blocks_all_requests() -> None:
     """Semantics 1.6, az-isolated-leader on 2.6.
     Produce, follower fetch and (2.1+) every fetch block behind it.
     """
@@ -163,7 +163,7 @@ def test_out_of_reach_the_write_waits_and_with_it_everybody() -> None:
     assert bench.partition.leader_epoch == 1
 
 
-def test_the_lock_is_told_when_it_is_taken_and_released_with_who_waits() -> None:
+def test_the_lock_is_reported_when_taken_and_released_with_its_waiters() -> None:
     """Semantics 1.6."""
     bench = leader()
     bench.sessions.reachable = False
@@ -220,7 +220,7 @@ def test_an_expansion_holds_up_the_answer_of_the_fetch_that_caused_it() -> None:
 # --- notifications ---
 
 
-def test_the_controller_is_told_after_five_quiet_seconds() -> None:
+def test_the_controller_is_notified_after_five_quiet_seconds() -> None:
     """A look every 2.5 s; told when no change happened for 5 s."""
     bench = leader()
     bench.advance(LAG_MS + 1.0)
@@ -237,7 +237,7 @@ def test_the_controller_is_told_after_five_quiet_seconds() -> None:
     assert len(bench.sessions.created) == 1
 
 
-def test_the_controller_is_told_after_sixty_seconds_in_any_case() -> None:
+def test_the_controller_is_notified_after_sixty_seconds_in_any_case() -> None:
     bench = leader("2.6", isr=(0,))
     reported_ms: list[float] = []
     for round_ in range(70):
@@ -251,7 +251,7 @@ def test_the_controller_is_told_after_sixty_seconds_in_any_case() -> None:
     assert len(reported_ms) == 1 and 60_000.0 < reported_ms[0] <= 63_500.0
 
 
-def test_a_notification_that_failed_is_told_again() -> None:
+def test_a_notification_that_failed_is_repeated() -> None:
     bench = leader()
     bench.advance(1.5 * LAG_MS)
     bench.sessions.reachable = False

@@ -67,7 +67,7 @@ def test_each_partition_has_a_limit_of_its_own_and_there_is_none_for_all() -> No
 
 
 @pytest.mark.parametrize(("version", "ibp", "sent"), [("0.8.2", None, 0), ("2.8", "0.8.2", 0), ("0.10.2", None, 3)])
-def test_a_follower_asks_again_and_again(version: str, ibp: str | None, sent: int) -> None:
+def test_a_follower_repeats_its_fetch_again_and_again(version: str, ibp: str | None, sent: int) -> None:
     bench = Bench(version, ibp=ibp)
     bench.follow(1)
     bench.advance(0.0)

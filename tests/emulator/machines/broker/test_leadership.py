@@ -269,7 +269,7 @@ def test_what_is_parked_at_a_deposed_leader_of_0_8_2_is_looked_at_when_a_followe
 
 
 @pytest.mark.parametrize(("version", "leader"), [("0.8.2", 1), ("0.10.2", -1)])
-def test_whom_0_8_2_follows_is_told_by_the_order_itself(version: str, leader: int) -> None:
+def test_in_0_8_2_the_order_itself_names_the_leader(version: str, leader: int) -> None:
     """Semantics 1.7: later versions follow only leaders that UpdateMetadata has named."""
     bench = Bench(version)
     bench.become(1, 0, (0, 1))
@@ -391,7 +391,7 @@ def test_a_deleted_log_is_told_with_why(reported: int, reason: str) -> None:
     assert [(event.log_end, event.reason) for event in bench.events(LogDeleted)] == [(2, reason)]
 
 
-def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
+def test_an_unknown_replica_is_deleted_from_disk() -> None:
     bench = Bench()
     bench.lead(0)
     again = Bench(files=bench.files)

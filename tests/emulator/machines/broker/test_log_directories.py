@@ -218,7 +218,7 @@ def test_a_checkpoint_finds_it_failed_and_those_of_the_others_are_written(timer_
     assert b"t 1 1\nt 3 1" in bench.files.read(f"d1/{HIGH_WATERMARKS}", 0, 99)
 
 
-def test_the_controllers_next_order_is_told_which_replicas_are_gone() -> None:
+def test_the_answer_to_the_controllers_next_order_names_lost_replicas() -> None:
     bench = broken(leader_of(), "d0")
     produced(bench, T[0])
     same = ordered(bench, *(new(topic_partition, is_new=False) for topic_partition in T))

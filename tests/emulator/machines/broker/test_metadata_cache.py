@@ -21,7 +21,7 @@ def metadata(bench: Bench, *topics: str) -> MetadataResponse:
     return bench.answer(bench.ask(MetadataRequest(list(topics))), MetadataResponse)
 
 
-def test_metadata_says_what_the_controller_said_last() -> None:
+def test_metadata_has_the_controllers_last_update() -> None:
     bench = Bench("2.6")
     assert metadata(bench) == MetadataResponse(NO_BROKER, [], [])
     reported = state(1, 4, (1, 0))
@@ -88,7 +88,7 @@ def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.3", "2.4", "2.5", "2.8"])
-def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
+def test_without_leader_the_epoch_is_reported_from_2_5(version: str) -> None:
     """MetadataCache.getPartitionMetadata.
     And from 2.4 clients may go by what is told (Metadata v9).
     """
@@ -99,7 +99,7 @@ def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
     assert answer.reliable_epochs == (version not in ("2.1", "2.3"))
 
 
-def test_topics_asked_for_by_name() -> None:
+def test_topics_requested_by_name() -> None:
     bench = Bench()
     bench.update_metadata(state(1), state(0, topic_partition=("u", 0)))
     assert [(p.topic, p.error) for p in metadata(bench, "u", "w").partitions] == [("u", 0), ("w", 3)]
@@ -125,7 +125,7 @@ def test_observers_are_told_of_a_topic_that_goes_and_it_is_told_once() -> None:
     assert [event.leader for event in bench.events(MetadataChanged)] == [1, -2]
 
 
-def test_observers_are_told_now_and_at_every_change() -> None:
+def test_observers_are_notified_now_and_at_every_change() -> None:
     bench = Bench()
     watcher = bench.connect("observer", "observe")
     bench.send(watcher, ObserveMetadataRequest())

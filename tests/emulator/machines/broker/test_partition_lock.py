@@ -56,7 +56,7 @@ class LockUsers:
     st.lists(st.sampled_from(("read", "write", "write and wait", "answer", "end of step")), max_size=40),
     st.integers(0, 1000),
 )
-def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed: int) -> None:
+def test_a_writer_is_alone_and_every_thread_gets_a_turn(happens: list[str], seed: int) -> None:
     all_of_them = LockUsers(seed)
     names = []
     for number, what in enumerate(happens):
@@ -79,7 +79,7 @@ def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed:
     assert all_of_them.threads.waiting_tasks() == []
 
 
-def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who_writes() -> None:
+def test_readers_go_on_in_any_order_after_the_first_and_none_passes_a_writer() -> None:
     """The first in line wakes the others, who meet at the log while it appends.
     The line keeps its order.
     """
@@ -98,7 +98,7 @@ def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who
     assert len(orders) == 6
 
 
-def test_whoever_runs_when_it_is_released_may_have_it_first() -> None:
+def test_a_thread_that_runs_at_the_release_may_have_it_first() -> None:
     """Those in line go on at the end of the step.
     a thread that runs before that comes before them.
     """

@@ -164,7 +164,7 @@ def test_up_to_2_3_what_waits_for_a_deleted_replica_waits_until_its_time_is_over
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.3"])
-def test_up_to_2_3_a_deleted_replica_is_told_when_another_of_the_request_makes_somebody_look(version: str) -> None:
+def test_up_to_2_3_a_deleted_replica_is_answered_when_another_of_the_request_is_checked(version: str) -> None:
     """DelayedProduce.tryComplete: no such partition, 3."""
     bench = leader(version)
     bench.leader_and_isr(state(0, isr=(0, 1), topic_partition=("t", 1)))
@@ -206,7 +206,7 @@ def test_a_broker_that_is_no_replica(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.8"])
-def test_who_was_told_nothing_in_this_life_knows_nothing(version: str) -> None:
+def test_a_broker_without_orders_in_this_life_knows_no_partition(version: str) -> None:
     """Logs on disk do not matter.
     ReplicaManager.allPartitions is empty, and so is the metadata cache.
     """

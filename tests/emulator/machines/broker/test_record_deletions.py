@@ -137,7 +137,7 @@ def numbered(value: str, sequence: int) -> bytes:
     return batch(value, producer_id=7, producer_epoch=0, base_sequence=sequence)
 
 
-def test_an_unknown_producer_is_told_where_the_log_begins() -> None:
+def test_an_unknown_producer_receives_the_log_start() -> None:
     """LogAppendInfo.unknownLogAppendInfoWithLogStartOffset, 1.0 on.
     So it knows that nothing of its own was lost.
     """
@@ -226,7 +226,7 @@ def test_a_follower_begins_where_its_leader_does_and_says_so(version: str) -> No
     assert bench.log.log_start == 1, "it only moves forward"
 
 
-def test_with_an_older_protocol_nobody_is_told() -> None:
+def test_with_an_older_protocol_the_log_start_is_not_sent() -> None:
     """FETCH carries it from version 5 on."""
     bench = Bench("2.6", ibp="0.10.2")
     bench.follow()

@@ -108,7 +108,7 @@ def test_a_parked_fetch_that_completes_waits_for_the_lock_from_2_1(version: str,
     assert not waits(bench, parked) and not waits(bench, other)
 
 
-def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> None:
+def test_the_check_of_a_parked_fetch_waits_for_all_its_partitions() -> None:
     """Up to 2.6 before the produce that made it look is answered, then after (KAFKA-8334)."""
     for version, ibp, answered in (("2.6", None, False), ("2.7", "2.6", True), ("1.1", None, True)):
         bench = leader(version, ibp)
@@ -183,7 +183,7 @@ def test_an_isr_that_grows_occupies_the_handler_of_the_fetch() -> None:
     assert (waiting.does, waiting.waits_for) == ("Fetch", "the session service")
 
 
-def test_a_follower_is_told_an_error_where_its_joining_is_cut_short_by_the_session() -> None:
+def test_a_follower_receives_an_error_where_its_joining_is_cut_short_by_the_session() -> None:
     """1.1 on: the exception reaches the handler of the request."""
     bench = Bench("2.6")
     bench.lead(isr=(0,))

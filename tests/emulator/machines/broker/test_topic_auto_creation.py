@@ -32,7 +32,7 @@ def made(bench: Bench, error: E) -> tuple[str, int, int, dict[str, str]]:
         (E.UNKNOWN_SERVER_ERROR, E.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_a_topic_that_is_asked_for_is_made_and_has_no_leader_yet(came_of_it: E, error: E) -> None:
+def test_a_requested_topic_is_made_and_has_no_leader_yet(came_of_it: E, error: E) -> None:
     bench = Bench("2.6", num_partitions=3, default_replication_factor=2)
     connection = metadata_request(bench, "new")
     assert not bench.answers(connection)

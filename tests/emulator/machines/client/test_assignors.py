@@ -102,7 +102,7 @@ def test_cooperative_members_keep_what_they_can_and_come_to_rest_in_balance(
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_what_two_members_say_that_they_have_nobody_keeps() -> None:
+def test_a_partition_claimed_by_two_members_is_kept_by_none() -> None:
     both = (("t", 0), ("t", 1))
     assigned = assign_cooperatively([candidate("a", "t", owned=both), candidate("b", "t", owned=both)], {"t": 2})
     assert assigned == {"a": [("t", 0)], "b": [("t", 1)]}

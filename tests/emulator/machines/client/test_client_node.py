@@ -196,7 +196,7 @@ def test_a_group_consumes_commits_and_is_looked_at() -> None:
     assert bench.cluster.open_connections() == 0
 
 
-def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
+def test_a_group_reads_for_the_requested_time() -> None:
     bench = Bench()
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)], at_least_ms=3000))
     bench.run(2000)
@@ -243,7 +243,7 @@ def test_a_consumers_own_patience_may_be_shorter() -> None:
         assert bench.answers() == [ClientCommitResponse("TimeoutException")]
 
 
-def test_a_group_that_cannot_begin_is_told_why() -> None:
+def test_a_group_that_cannot_begin_reports_the_reason() -> None:
     bench = Bench(version="0.8.2")
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)]))
     bench.ask(ClientCommitRequest("g", "t", 0, Offset(2)))
@@ -470,7 +470,7 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
     assert not out.route(now, ConnectionLost(1, "late"))
 
 
-def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
+def test_a_dead_client_is_reported_and_requests_are_bounded() -> None:
     out, asker = Outbox(), ClientRequests()
     answers: list[Message | Failure] = []
     for _ in range(REQUESTS_MAX):

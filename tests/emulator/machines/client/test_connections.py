@@ -193,7 +193,7 @@ def test_pauses_grow_from_1_0_on() -> None:
         assert reported != nominal, "they vary"
 
 
-def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
+def test_an_unrequested_answer_ends_the_connection() -> None:
     bench = Bench()
     connection = bench.connect()
     bench.ask(0)
@@ -287,7 +287,7 @@ def test_for_metadata_no_connection_is_begun_while_another_is_being_made() -> No
     assert bench.out.take() == [Open(2, "broker-0", "client")]
 
 
-def test_it_asks_for_a_new_topic_and_when_told_but_not_too_often() -> None:
+def test_it_requests_metadata_for_a_new_topic_and_on_demand_but_not_too_often() -> None:
     bench = MetadataBench()
     assert not bench.poll(0), "there is no topic to ask about"
     bench.metadata.want_topic("t")
@@ -362,7 +362,7 @@ def test_a_topic_of_the_same_name_is_believed_once_topics_have_ids(ids: bool) ->
     assert bench.metadata.leader("t", 0) == (Leader(BrokerId(0), "broker-0", LeaderEpoch(0)) if ids else None)
 
 
-def test_a_leader_nobody_knows_the_place_of_is_none() -> None:
+def test_a_leader_without_an_address_is_none() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     bench.poll(0)
@@ -372,7 +372,7 @@ def test_a_leader_nobody_knows_the_place_of_is_none() -> None:
     assert bench.metadata.nodes == ("broker-0", "broker-1")
 
 
-def test_an_answer_without_brokers_is_asked_for_again() -> None:
+def test_an_answer_without_brokers_is_requested_again() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     bench.poll(0)

@@ -120,7 +120,7 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
 
 
 @pytest.mark.parametrize(("version", "sent"), [("0.8.2", 0), ("0.10.2", 12)])
-def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(version: str, sent: int) -> None:
+def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_requests(version: str, sent: int) -> None:
     """ConsumerIterator.makeNext; from 0.10.1 a fetch brings one whole (KIP-74)."""
     out, now = Outbox(), Now(10.0, 0.0)
     problems: list[ReadProblem] = []
@@ -294,7 +294,7 @@ def test_a_cut_log_without_a_policy_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.5"])
-def test_from_2_3_to_2_5_nobody_is_told_of_a_cut_log_without_a_policy(version: str) -> None:
+def test_from_2_3_to_2_5_a_cut_log_without_a_policy_is_not_reported(version: str) -> None:
     """`client_reports_truncation`, AsyncClient.sendAsyncRequest.
     `future.complete` calls the listener that throws, and what is caught is dropped, as the future is done.
     """
@@ -411,7 +411,7 @@ def test_a_damaged_batch_stops_the_partition(version: str, read: list[tuple[int,
     assert bench.problems == [ReadProblem("t", 0, "KafkaException", Offset(len(read)))]
 
 
-def test_an_error_of_a_question_where_to_read_is_asked_again_whatever_it_is() -> None:
+def test_any_error_of_a_list_offsets_request_is_retried() -> None:
     """Fetcher.handleListOffsetResponse (0.10.2.2 to 2.8.2): "unexpected exception.
     {}, retrying".
     """
@@ -424,7 +424,7 @@ def test_an_error_of_a_question_where_to_read_is_asked_again_whatever_it_is() ->
     assert (bench.read, bench.problems) == ([(0, b"a")], [])
 
 
-def test_an_unknown_leader_epoch_asks_for_no_metadata() -> None:
+def test_an_unknown_leader_epoch_requests_no_metadata() -> None:
     """Fetcher.initializeCompletedFetch: "Received unknown leader epoch error in fetch".
     The leader will hear of it.
     """
@@ -441,7 +441,7 @@ def test_an_unknown_leader_epoch_asks_for_no_metadata() -> None:
     assert bench.problems == []
 
 
-def test_an_unknown_error_is_asked_again() -> None:
+def test_an_unknown_error_is_retried() -> None:
     """Fetcher warns of -1 and goes on.
     A broker up to 0.9 sends it to a reader between high watermark and log end.
     """

@@ -67,7 +67,7 @@ class Bench:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
 
 
-def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None:
+def test_any_broker_names_the_coordinator_which_receives_the_commit() -> None:
     now, out = Now(10.0, 0.0), Outbox()
     settings = consumer_settings("2.8", {"group.id": "g", "socket.connection.setup.timeout.max.ms": 10_000})
     store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
@@ -176,7 +176,7 @@ def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, reques
     assert bench.requests_of(OffsetCommitRequest) == requested
 
 
-def test_a_commit_that_is_tried_once_ends_with_what_it_was_told() -> None:
+def test_a_commit_that_is_tried_once_ends_with_its_answer() -> None:
     """An automatic one: there will be another."""
     bench = Bench()
     bench.cluster.group_codes = [ErrorCode.REQUEST_TIMED_OUT]
@@ -254,7 +254,7 @@ def test_a_coordinator_that_is_lost_is_looked_for_again() -> None:
     assert bench.cluster.committed == {("g", *T0): (6, 4)}
 
 
-def test_a_coordinator_that_cannot_be_connected_to_is_asked_for_at_a_measured_pace() -> None:
+def test_an_unreachable_coordinator_is_looked_up_at_a_measured_pace() -> None:
     """As long as brokers name one that is gone, no faster than `retry.backoff.ms`."""
     bench = Bench(retry_backoff_ms=100)
     bench.cluster.down = {"broker-0"}
@@ -265,7 +265,7 @@ def test_a_coordinator_that_cannot_be_connected_to_is_asked_for_at_a_measured_pa
     assert bench.requests_of(OffsetCommitRequest) == 0
 
 
-def test_while_there_is_no_coordinator_it_asks_on() -> None:
+def test_while_there_is_no_coordinator_it_repeats_the_request() -> None:
     """The offsets topic is being made, or its partition has no leader."""
     bench = Bench()
     bench.cluster.finding_codes = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
@@ -275,7 +275,7 @@ def test_while_there_is_no_coordinator_it_asks_on() -> None:
     assert bench.requests_of(FindCoordinatorRequest) == 4
 
 
-def test_a_group_that_is_not_allowed_is_told() -> None:
+def test_a_group_that_is_not_allowed_is_reported() -> None:
     bench = Bench()
     bench.cluster.finding_codes = [ErrorCode.INVALID_GROUP_ID] * 2
     bench.look()

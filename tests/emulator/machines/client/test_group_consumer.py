@@ -109,7 +109,7 @@ def test_a_group_that_has_committed_nothing_begins_by_the_policy() -> None:
     assert bench.consumer.committed(*T0) is None
 
 
-def test_it_goes_on_from_the_committed_offset_and_asks_nothing_else() -> None:
+def test_it_goes_on_from_the_committed_offset_and_requests_nothing_else() -> None:
     bench = Bench("2.2")
     bench.fill(b"a", b"b", b"c")
     bench.cluster.committed["g", "t", 0] = (Offset(2), EPOCH_UNKNOWN)
@@ -127,7 +127,7 @@ def test_without_a_policy_and_without_an_offset_it_reads_nothing() -> None:
     assert [problem.error for problem in bench.problems] == ["NoOffsetForPartitionException"]
 
 
-def test_a_committed_offset_is_checked_by_nobody_before_the_first_fetch() -> None:
+def test_a_committed_offset_is_not_checked_before_the_first_fetch() -> None:
     """Semantics 6: OFFSET_OUT_OF_RANGE, then the policy."""
     bench = Bench("2.2")
     bench.fill(b"a", b"b")
@@ -295,7 +295,7 @@ def test_without_automatic_commits_it_never_commits() -> None:
     assert (bench.left, bench.committed, bench.requests_of(OffsetCommitRequest)) == ([0], None, 0)
 
 
-def test_a_position_that_nobody_knows_is_not_committed() -> None:
+def test_an_unknown_position_is_not_committed() -> None:
     """Of a partition whose offset is still being looked up."""
     bench = Bench(auto_commit_interval_ms=100)
     bench.cluster.group_codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1000

@@ -119,7 +119,7 @@ def test_a_leader_assigns_to_all_by_the_strategy_that_the_coordinator_has_chosen
     assert bench.read == [(1, 0), (1, 1)], "whose subscription cannot be read gets nothing"
 
 
-def test_it_is_heard_of_every_heartbeat_interval_with_its_generation() -> None:
+def test_it_sends_a_heartbeat_every_interval_with_its_generation() -> None:
     bench = Bench(heartbeat_interval_ms=1_000, group_instance_id="i")
     bench.subscribe()
     bench.run(3_500)
@@ -127,7 +127,7 @@ def test_it_is_heard_of_every_heartbeat_interval_with_its_generation() -> None:
     assert bench.requests_of(JoinGroupRequest)[0].instance == "i"
 
 
-def test_told_of_a_rebalance_it_commits_lets_go_and_joins_as_who_it_is() -> None:
+def test_on_a_rebalance_it_commits_lets_go_and_joins_under_its_id() -> None:
     bench = Bench(heartbeat_interval_ms=1_000)
     bench.answer(HeartbeatRequest, HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS))
     bench.subscribe()
@@ -179,7 +179,7 @@ def test_a_commit_that_meets_a_rebalance(version: str, rejoins_as: str) -> None:
 
 
 @pytest.mark.parametrize(("version", "joins"), [("2.5", 3), ("2.6", 2)])
-def test_what_is_told_to_its_former_self(version: str, joins: int) -> None:
+def test_late_answers_to_its_former_membership(version: str, joins: int) -> None:
     """Two heartbeats are under way, and both answers say that the member is unknown.
     In between it has joined again. Up to 2.5 the second answer expels it once more, and it drops the answer to its
     JoinGroup: the group has it twice.
@@ -281,7 +281,7 @@ def test_while_it_waits_for_its_assignment(version: str, received: int) -> None:
 
 
 @pytest.mark.parametrize("error", [16, 15, 14])
-def test_a_join_that_nobody_takes_now_is_tried_again_later(error: int) -> None:
+def test_a_join_without_a_coordinator_is_tried_again_later(error: int) -> None:
     bench = Bench()
     bench.answer(JoinGroupRequest, JoinGroupResponse(error))
     bench.subscribe(90)
@@ -304,7 +304,7 @@ def test_who_is_fenced_gives_up_what_it_has_and_is_never_a_member_again() -> Non
     assert len(bench.requests_of(JoinGroupRequest)) == 1 and bench.consumer.owned() == []
 
 
-def test_no_strategy_in_common_is_told_and_not_tried_again() -> None:
+def test_no_strategy_in_common_is_reported_and_not_tried_again() -> None:
     bench = Bench()
     bench.answer(JoinGroupRequest, JoinGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
     bench.subscribe(60_000)

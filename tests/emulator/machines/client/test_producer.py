@@ -61,7 +61,7 @@ class Bench:
         return [(sent.value, sent.error, sent.offset, sent.outcome) for sent in self.sent]
 
 
-def test_the_first_send_asks_for_metadata_then_writes_to_the_leader() -> None:
+def test_the_first_send_requests_metadata_then_writes_to_the_leader() -> None:
     out, now = Outbox(), Now(50.0, 1_700_000_000_000.0)
     given = producer_settings("2.8", {"socket.connection.setup.timeout.max.ms": 10_000})
     producer = Producer("p", ["broker-7"], OperationLog("client-0", 1), given, Chance(1))
@@ -117,7 +117,7 @@ def test_a_full_batch_does_not_linger() -> None:
     ("error", "outcome"),
     [(10, "failed"), (87, "failed"), (99, "unknown"), (-1, "unknown"), (47, "failed"), (21, "failed")],
 )
-def test_a_fatal_error_is_told_at_once(error: int, outcome: str) -> None:
+def test_a_fatal_error_is_reported_at_once(error: int, outcome: str) -> None:
     bench = Bench([error])
     bench.cluster.add()
     bench.send(b"a")
@@ -267,7 +267,7 @@ def test_with_one_in_flight_a_new_leader_changes_nothing_about_the_order() -> No
     assert log.values == [b"warm up", b"a", b"b"]
 
 
-def test_an_idempotent_producer_writes_once_however_often_it_asks() -> None:
+def test_an_idempotent_producer_writes_once_however_often_it_sends() -> None:
     """Recording retry-idempotent@2.8: one copy, success with the first copy's offset."""
     bench = Bench()
     given = {"enable.idempotence": True, "acks": -1, "request.timeout.ms": 1500, "message.timeout.ms": 60_000}

@@ -177,7 +177,7 @@ def test_after_an_expired_session_it_goes_on_in_a_new_one() -> None:
     assert bench.service.znodes[PATH].data == b"5"
 
 
-def test_somebody_who_makes_it_first_is_no_hindrance() -> None:
+def test_a_znode_made_first_by_another_client_is_no_hindrance() -> None:
     """Another consumer of the group makes the znode between the look and the making."""
     bench = Bench()
     real = bench.service.request

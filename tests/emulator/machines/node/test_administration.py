@@ -156,7 +156,7 @@ def test_a_topics_settings_are_those_of_the_session_service_over_the_brokers() -
         ("2.6", 77, "0", E.INVALID_REQUEST),
     ],
 )
-def test_whose_settings_nobody_can_tell(version: str, kind: int, name: str, error: int) -> None:
+def test_resources_without_settings_are_refused(version: str, kind: int, name: str, error: int) -> None:
     assert Admin(version).describe(kind, name).error == error
 
 
@@ -167,7 +167,7 @@ def test_an_empty_list_of_names_means_none_and_from_2_7_on_all() -> None:
         assert bool(admin.answer(admin.ask(requested, 3), m.DescribeConfigsResponse).resources[0].settings) is some
 
 
-def test_a_change_is_written_whole_and_told() -> None:
+def test_a_change_is_written_whole_and_notified() -> None:
     admin = Admin()
     path = "/config/topics/t"
     assert admin.alter(m.TOPIC_RESOURCE, "t", segment_bytes="100", flush_ms="7") == (E.NONE, "")
@@ -267,7 +267,7 @@ def elect(admin: Admin, *partitions: TopicPartition, timeout_ms: int = 100, elec
     return admin.ask(p.ElectLeadersRequest(named, timeout_ms, election), 2)
 
 
-def test_an_election_is_told_once_its_leader_is_known_here() -> None:
+def test_an_election_is_reported_once_its_leader_is_known_here() -> None:
     admin = Admin()
     admin.controlling.elections = {T0: Elected(leader=BrokerId(1)), ("no", 0): Elected(E.UNKNOWN_TOPIC_OR_PARTITION)}
     requested = elect(admin, T0, ("no", 0), T0)

@@ -198,7 +198,7 @@ def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> Non
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: str) -> None:
+def test_a_stop_tries_as_often_as_configured_and_pauses_after_each(version: str) -> None:
     """The controller cannot be reached, the session service can.
     controlled.shutdown.max.retries attempts in all.
     """
@@ -229,7 +229,7 @@ def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(ve
     assert [event for event in seen(cluster, "broker-0", LogLoaded)] == []
 
 
-def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> None:
+def test_a_broker_waits_for_the_session_service_as_long_as_configured() -> None:
     script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n"
     script += "  - pause: 12\n  - heal\n  - pause: 20\n"
     for timeout_ms, back in ((5_000, False), (60_000, True)):

@@ -136,7 +136,7 @@ def test_it_connects_for_one_time_out_and_waits_for_the_answer_for_another(versi
     assert timer(stopping.hear(TimerFired(LIMIT)), PAUSE) == 5_000
 
 
-def test_each_attempt_asks_who_is_controller_now() -> None:
+def test_each_attempt_looks_up_the_present_controller() -> None:
     stopping = Stopping("2.8")
     stopping.controller(1)
     connection = opened(stopping.begin()).connection

@@ -146,7 +146,7 @@ def test_a_dedicated_controller_says_that_it_is_it() -> None:
 
 
 @pytest.mark.parametrize("node", ["broker-0", "session-0", "client-0"])
-def test_a_machine_can_be_asked_before_its_first_input(node: str) -> None:
+def test_a_machine_has_a_status_before_its_first_input(node: str) -> None:
     cluster = Cluster()
     factory = cluster.world._factory
     machine = factory(three_azs().node(node), cluster.world.nodes[node].files)
@@ -163,7 +163,7 @@ def test_a_status_travels_as_it_is() -> None:
         assert msgspec.json.decode(msgspec.json.encode(status), type=NodeStatus) == status
 
 
-def test_what_waits_is_told_and_for_what() -> None:
+def test_waiting_requests_are_reported_with_their_cause() -> None:
     """A produce that its ISR does not answer is parked.
     a write of the ISR that gets no answer holds a thread.
     """
@@ -182,7 +182,7 @@ def test_what_waits_is_told_and_for_what() -> None:
     assert cut_off.waiting[: len(threads)] == threads, "threads stand first"
 
 
-def test_of_a_controller_that_hangs_the_event_under_way_is_told() -> None:
+def test_a_hanging_controller_reports_its_event_under_way() -> None:
     """It leads, too, and shrinks its ISR: its own controller cannot write that down."""
     script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [2, 0, 1]") + "  - cut: az-2\n  - pause: 14\n"
     cut_off = played(script, "2.8")["broker-2"]

@@ -69,7 +69,7 @@ def test_a_topic_is_there_once_each_partition_has_a_leader_here() -> None:
     assert not admin.broker.metadata.waiting
 
 
-def test_what_has_no_leader_in_time_is_told_so_and_is_made_all_the_same() -> None:
+def test_a_topic_without_a_leader_in_time_fails_and_is_made_all_the_same() -> None:
     admin = Admin()
     requested = admin.create(NewTopic("new", 1, 3), timeout_ms=100)
     admin.advance(100)
@@ -78,7 +78,7 @@ def test_what_has_no_leader_in_time_is_told_so_and_is_made_all_the_same() -> Non
     assert not admin.broker.metadata.waiting
 
 
-def test_numbers_that_nobody_gives_are_the_brokers_own() -> None:
+def test_missing_numbers_are_the_brokers_own() -> None:
     admin = Admin(num_partitions=3, default_replication_factor=2)
     requested = admin.create(NewTopic("new"), timeout_ms=0)
     found = decode_topic("new", admin.calls.service.znodes["/brokers/topics/new"].data)

@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert runs[0] == runs[1]
 
 
-def test_roles_and_terms_are_told_as_events() -> None:
+def test_roles_and_terms_are_reported_as_events() -> None:
     ensemble = Ensemble(3).launch()
     reported = [(node, e.role, e.serving) for _, node, e in ensemble.world.events if isinstance(e, EnsembleChanged)]
     assert [entry for entry in reported if entry[0] == "session-2"] == [

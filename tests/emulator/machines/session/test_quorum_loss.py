@@ -6,7 +6,7 @@ from protocol.messages.session_messages import (
 from tests.emulator.machines.session.harness import Ensemble
 
 
-def test_without_a_quorum_nothing_expires_and_nobody_serves() -> None:
+def test_without_a_quorum_nothing_expires_and_no_server_serves() -> None:
     """Semantics 5.2, 11.14: every AZ isolated; sessions survive the heal."""
     ensemble = Ensemble(3).launch()
     for i in range(3):

@@ -49,7 +49,7 @@ def test_an_idle_client_lives_by_its_pings() -> None:
     assert ensemble.ended() == []
 
 
-def test_a_closed_session_ends_at_once_and_its_client_is_told() -> None:
+def test_a_closed_session_ends_at_once_and_its_client_learns_of_it() -> None:
     ensemble = Ensemble(3).launch()
     client = ensemble.add_client("a")
     ensemble.create("a", "/e", ephemeral=True)

@@ -36,7 +36,7 @@ def test_a_child_watch_fires_when_a_child_comes_or_goes_not_when_its_data_change
     assert _fired(watches, "deleted", "/p/c") == [(-1, "children", "/p")]
 
 
-def test_a_deletion_is_told_once_to_who_watched_data_and_children() -> None:
+def test_a_deletion_is_reported_once_to_a_watcher_of_data_and_children() -> None:
     watches = Watches()
     watches.watch_data(-1, "/p")
     watches.watch_children(-1, "/p")
@@ -44,7 +44,7 @@ def test_a_deletion_is_told_once_to_who_watched_data_and_children() -> None:
     assert _fired(watches, "deleted", "/p") == [(-1, "deleted", "/p"), (-2, "deleted", "/p")]
 
 
-def test_nobody_is_owed_anything_after_leaving() -> None:
+def test_a_session_has_no_watches_after_leaving() -> None:
     watches = Watches()
     watches.watch_data(-1, "/a")
     watches.watch_children(-1, "/a")
