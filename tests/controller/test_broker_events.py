@@ -245,7 +245,9 @@ def test_brokers_are_handled_after_they_are_seen_and_before_anything_is_decided(
     c.brokers[2].events.clear()
     c.die(0)
     c.start(0)
-    reported = [event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)]
+    reported = [
+        event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)
+    ]
     assert reported == [
         BrokersSeen("", "0", "", "1,2"),
         BrokersHandled("failure", "0"),

@@ -75,7 +75,9 @@ def test_a_controller_that_loses_its_session_on_the_way_says_that_it_is_none() -
     node, reported = c.brokers[4], list[object]()
     c.cut_off(4)
     node.controller.alter_reassignments(c.now, node.out, {T0: brokers(2)}, lambda n, o, answer: reported.append(answer))
-    node.controller.elect_leaders(c.now, node.out, [T0], Strategy.PREFERRED, lambda n, o, answer: reported.append(answer))
+    node.controller.elect_leaders(
+        c.now, node.out, [T0], Strategy.PREFERRED, lambda n, o, answer: reported.append(answer)
+    )
     c.settle()
     assert reported == [], "both wait"
     c.expire(4)

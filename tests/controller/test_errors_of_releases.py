@@ -226,7 +226,7 @@ def test_from_2_0_partitions_of_a_topic_that_waits_for_its_deletion_are_taken_ba
     c.create_topic("t", (0, 1), (1,))
     partitions = set(decode_topic("t", c.service.znodes[topic_path("t")].data))
     assert partitions == ({0} if since(version, "2.0.0") else {0, 1})
-    assert state_path("t", 1) not in c.service.znodes, "nobody creates it"
+    assert state_path("t", 1) not in c.service.znodes, "no controller creates it"
     c.start(0)
     assert topic_path("t") not in c.service.znodes, "it goes with the topic"
 

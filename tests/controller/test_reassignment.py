@@ -59,7 +59,7 @@ def test_the_target_comes_first_in_its_order() -> None:
 def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version: str) -> None:
     c = started(version)
     ask(c, 2, 3)
-    assert c.states()[1:] == [(0, 1, [0, 1], 1, 1)], "a new epoch tells everybody of the new replicas"
+    assert c.states()[1:] == [(0, 1, [0, 1], 1, 1)], "a new epoch announces the new replicas to all"
     assert assignment(c).replicas == (2, 3, 0, 1)
     assert assignment(c).being_reassigned == c.gates.topic_znode_keeps_reassignment
     reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]

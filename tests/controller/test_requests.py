@@ -54,7 +54,9 @@ def test_the_last_of_several_changes_is_what_is_sent() -> None:
     assert [entry.leader_epoch for request in metadata for entry in request.partitions] == [4, 4, 4]
 
 
-@pytest.mark.parametrize(("version", "all_reported"), [("0.8.2", True), ("1.1", True), ("2.0.0", False), ("2.8", False)])
+@pytest.mark.parametrize(
+    ("version", "all_reported"), [("0.8.2", True), ("1.1", True), ("2.0.0", False), ("2.8", False)]
+)
 def test_up_to_1_1_every_metadata_update_lists_topics_to_be_deleted(version: str, all_reported: bool) -> None:
     batch, state = filled(version)
     gone = ("gone", 0)

@@ -198,6 +198,8 @@ def test_the_controller_tells_what_becomes_of_a_deletion() -> None:
     c.die(0)
     _delete(c)
     c.start(0)
-    reported = [e for node in c.brokers.values() for e in node.events if isinstance(e, TopicDeletionChanged | TopicRemoved)]
+    reported = [
+        e for node in c.brokers.values() for e in node.events if isinstance(e, TopicDeletionChanged | TopicRemoved)
+    ]
     assert [getattr(e, "change", "removed") for e in reported] == ["asked", "begun", "halted", "begun", "removed"]
     assert {e.topic for e in reported} == {"t"}

@@ -23,7 +23,11 @@ from protocol.versions import Gates, gates_for
 SEEDS = range(1, 6)
 
 LOST, DIVERGED = "lost-acknowledged", "replica-divergence"
-BACKWARDS, EXITS, REPEATS_REQUEST = "offsets go backwards", "a broker exits", "an ISR change is asked for again and again"
+BACKWARDS, EXITS, REPEATS_REQUEST = (
+    "offsets go backwards",
+    "a broker exits",
+    "an ISR change is asked for again and again",
+)
 
 
 class Bug(NamedTuple):

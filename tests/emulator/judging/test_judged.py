@@ -179,7 +179,7 @@ def test_failing_produces_are_unavailability() -> None:
     failing = "produce: {broker: 1, values: [a, b], acks: 1}"
     measures = verdict_of(failing, "pause: 1", "produce: {broker: 0, values: [c], acks: 1}").measures
     assert 1000 < measures["unavailable_ms"]["outside"] < 1500
-    assert measures["unavailable_ms"]["az-0"] is None, "nobody there wrote"
+    assert measures["unavailable_ms"]["az-0"] is None, "no client there wrote"
     written = verdict_of("produce: {broker: 0, values: [c], acks: 1}").measures
     assert written["unavailable_ms"]["outside"] == 0.0, "measured"
 

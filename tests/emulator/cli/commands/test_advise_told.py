@@ -10,7 +10,7 @@ def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsy
     print_advice(told(), 12.3)
     text = capsys.readouterr().out
     assert "1 of 3 single faults break a promise: lost-acknowledged (1), read-then-lost (1)." in text
-    assert "nobody gave producer.acks: it is 1, Kafka's own" in text and "warning: a & b" in text
+    assert "producer.acks not set; using Kafka's default 1" in text and "warning: a & b" in text
     head = next(line for line in text.splitlines() if line.split()[:2] == ["fault", "when"])
     assert "lost" in head and "read, gone" in head and "order" not in head
     assert "–  18.9  –" in text and "–  –  stops" in text, "of az-1 and az-2"

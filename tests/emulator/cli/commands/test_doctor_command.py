@@ -35,7 +35,9 @@ def test_what_only_some_commands_need_is_no_failure() -> None:
 
 
 def test_what_the_demo_needs_is_one() -> None:
-    code, text = doctor_output(msgspec.structs.replace(ALL, java=JavaFacts(problem="Spark needs Java 17, 21 or 25 (none)")))
+    code, text = doctor_output(
+        msgspec.structs.replace(ALL, java=JavaFacts(problem="Spark needs Java 17, 21 or 25 (none)"))
+    )
     assert code == 1
     assert "✗ Java             Spark needs Java 17, 21 or 25 (none)\n" in text
     assert text.endswith("make demo cannot work here; first fix each line marked ✗\n")

@@ -27,7 +27,9 @@ def fuzz(*words: str) -> Any:
         (("--seed", "9223372036854775808"), "--seed 9223372036854775808: from 0 to 9223372036854775807"),
     ],
 )
-def test_what_it_cannot_use_is_one_line(words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_cannot_use_is_one_line(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert fuzz(*words) == UNUSABLE
     reported = capsys.readouterr()
     assert message in reported.err and not reported.out

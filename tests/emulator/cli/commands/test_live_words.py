@@ -179,7 +179,9 @@ def test_every_whole_number_of_a_request_has_bounds() -> None:
 
     request_types = inspect.type_info(AnyAsk)
     assert isinstance(request_types, inspect.UnionType)
-    fields = [(ask.cls, field) for ask in request_types.types if isinstance(ask, inspect.StructType) for field in ask.fields]
+    fields = [
+        (ask.cls, field) for ask in request_types.types if isinstance(ask, inspect.StructType) for field in ask.fields
+    ]
     assert fields
     assert [(cls, one.name) for cls, one in fields if one.name != "settings" and unbounded(one.type)] == []
 

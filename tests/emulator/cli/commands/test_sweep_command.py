@@ -59,7 +59,11 @@ def test_csv_json_page_and_campaign_say_the_same(swept: Path, capsys: pytest.Cap
     assert sweep("az-isolated-leader", *FLAGS, "--json") == 0
     reported = json.loads(capsys.readouterr().out)
     assert [cell["measures"]["lost"]["high"] for cell in reported["cells"]] == [3, 3, 4, 4]
-    assert (reported["runs"], reported["exit_code"], reported["cells"][3]["broken"][0]["check"]) == (8, 0, "lost-acknowledged")
+    assert (reported["runs"], reported["exit_code"], reported["cells"][3]["broken"][0]["check"]) == (
+        8,
+        0,
+        "lost-acknowledged",
+    )
     assert all(row["replay"] in (swept / "s.html").read_text().replace("&#x27;", "'") for row in rows)
     assert sorted((row.kafka_version, row.lost) for row in rows_of(swept / "c")) == [("2.6", 3)] * 4 + [("2.8", 4)] * 4
 

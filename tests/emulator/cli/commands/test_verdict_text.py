@@ -66,7 +66,9 @@ def test_a_failed_expectation_shows_its_observation() -> None:
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_line_is_wrapped_on_a_terminal_alone(terminal: bool) -> None:
     expectation = {"text": "ten words " * 8, "held": True, "seen": None}
-    lines = [line for line in verdict_lines(terminal=terminal, expectations=[expectation]).splitlines() if "words" in line]
+    lines = [
+        line for line in verdict_lines(terminal=terminal, expectations=[expectation]).splitlines() if "words" in line
+    ]
     assert (len(lines) > 1) is terminal
     assert all(line.startswith("    ") for line in lines[1:])
 

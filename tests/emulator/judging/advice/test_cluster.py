@@ -39,7 +39,13 @@ def test_a_replica_is_in_each_az_as_far_as_there_are_brokers() -> None:
         "1 in 1": (0,), "2 in 2": (0, 1), "5 in 2": (0, 1, 2), "six": (0, 1, 2),
     }  # fmt: skip
     assert of_counts(6, 2).holders(5) == (0, 1, 2, 3, 4)
-    assert choice_and_base(of_counts(6, 3), (*ALL, "default.replication.factor=5"))[1].cluster.holders() == (0, 1, 2, 3, 4)
+    assert choice_and_base(of_counts(6, 3), (*ALL, "default.replication.factor=5"))[1].cluster.holders() == (
+        0,
+        1,
+        2,
+        3,
+        4,
+    )
 
 
 @pytest.mark.parametrize("name", CLUSTERS)

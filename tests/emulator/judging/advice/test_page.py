@@ -72,7 +72,7 @@ def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_
     assert "8 of 8 pairs lose acknowledged records, and neither of the two does." in text
     assert "why | record-0 went | replay" in text and "record-1 went" not in text
     assert "change | c=3 | ends 6 of 7 | 6 other pairs do, for the same cause" in text
-    assert "nobody <knows>" in text and "--seed 1 | change | no tried change ends it" in text
+    assert "an <unknown> cause" in text and "--seed 1 | change | no tried change ends it" in text
 
 
 def test_the_head_says_no_more_than_was_seen() -> None:

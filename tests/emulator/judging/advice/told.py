@@ -57,7 +57,7 @@ def sample_pair_advice(count: int = 7) -> Told:
             runs=1,
             told=1,
             untold="",
-            broken=(Broken(LOST, 1, 1, 1, f"record-{place} went" if pair is not last else "nobody <knows>"),),
+            broken=(Broken(LOST, 1, 1, 1, f"record-{place} went" if pair is not last else "an <unknown> cause"),),
             writes=quiet,
             reads=quiet,
         )

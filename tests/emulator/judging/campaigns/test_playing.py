@@ -80,7 +80,7 @@ def test_settings_that_do_not_go_together_are_a_row_of_their_scenario_and_versio
         row = row_of(0, Space(scenario=str(file), axes=impossible, kafka_version=given))
         assert "replica.fetch.wait.max.ms" in row.error and not row.judged
         assert (row.scenario, row.kafka_version) == ("it", found)
-    row = row_of(0, Space(scenario=str(file), parameters=("start=nobody",)))
+    row = row_of(0, Space(scenario=str(file), parameters=("start=unknown",)))
     assert (row.scenario, row.kafka_version, row.judged) == ("it", "2.6", False)
 
 

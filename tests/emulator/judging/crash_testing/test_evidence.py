@@ -52,7 +52,7 @@ def test_a_log_that_is_made_anew_holds_nothing_of_what_was_left() -> None:
     (found,) = recoveries_of(LEFT, [], LOST, second_life(LogCreated(*TOPIC_PARTITION, "")))
     assert (found.held, found.recovered, found.disk) == (HELD, [], True)
     (found,) = recoveries_of(LEFT, [], [], second_life(LogCreated(*TOPIC_PARTITION, "")))
-    assert (found.recovered, found.disk) == ([], False), "and nobody took the disk: it is a broken promise"
+    assert (found.recovered, found.disk) == ([], False), "and no fault took the disk: it is a broken promise"
 
 
 def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> None:

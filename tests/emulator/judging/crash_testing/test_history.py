@@ -79,7 +79,9 @@ def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
     begun = (1.0, "broker-1", FetcherChanged(*TOPIC_PARTITION, "added", 0, 0, "", 3))
     later_order = (2.0, "broker-1", role("follower", 0, 4))
     lasting = Fetched(1.0, 1, 0, 3)
-    assert history_from((0.5, "broker-1", role("follower", 0, 3)), begun, later_order).fetched[TOPIC_PARTITION] == [lasting]
+    assert history_from((0.5, "broker-1", role("follower", 0, 3)), begun, later_order).fetched[TOPIC_PARTITION] == [
+        lasting
+    ]
     for end in (fetcher("removed"), fetcher("failed"), STARTED):
         history = history_from((0.5, "broker-1", role("follower", 0, 3)), begun, (3.0, "broker-1", end))
         assert history.fetched[TOPIC_PARTITION] == [replace(lasting, until_ms=3.0)]
@@ -151,7 +153,9 @@ def ignored(reason: str) -> LeaderAndIsrIgnored:
 def test_an_order_that_a_lost_session_ends_leaves_some_half_way_and_does_not_come_to_others() -> None:
     """KAFKA-9307."""
     role_taken, cut_short = (2.0, "broker-1", role("follower", 0, 3)), (3.0, "broker-1", ignored("half-way"))
-    assert history_from(role_taken, cut_short).stopped == {(TOPIC_PARTITION, 1): Stopped(3.0, "half-way", "", ((0, 3),))}
+    assert history_from(role_taken, cut_short).stopped == {
+        (TOPIC_PARTITION, 1): Stopped(3.0, "half-way", "", ((0, 3),))
+    }
     again = history_from(role_taken, cut_short, (4.0, "broker-1", role("follower", 0, 4)))
     assert again.stopped[TOPIC_PARTITION, 1].roles == ((0, 3), (0, 4))
     for after in (fetcher("added"), role("leader", 1, 4), STARTED):

@@ -122,7 +122,7 @@ def test_other_bytes_at_its_offset_are_no_copy() -> None:
     assert len(found("too-few-copies", reported)) == 1
 
 
-@pytest.mark.parametrize("why", ["the least it was", "no more are assigned", "short", "nobody leads", "not told"])
+@pytest.mark.parametrize("why", ["the least it was", "no more are assigned", "short", "leaderless", "not told"])
 def test_copies_that_are_not_required(why: str) -> None:
     reported = _lacks("broker-1", "broker-2")
     assert reported.peace is not None
@@ -133,7 +133,7 @@ def test_copies_that_are_not_required(why: str) -> None:
             reported.assignments[PLACE] = (0,)
         case "short":
             reported.peace = msgspec.structs.replace(reported.peace, end_ms=16_000.0)
-        case "nobody leads":
+        case "leaderless":
             reported.states[0].leader = -1
         case _:
             reported.beliefs.clear()

@@ -125,7 +125,12 @@ def test_a_growing_isr_has_no_broker_out_of_sync() -> None:
     bench.produce("a")
     bench.fetch(1, replica=1)
     (requested,) = bench.events(IsrChangeRequested)
-    assert (requested.change, requested.high_watermark, requested.log_end, requested.out_of_sync) == ("expand", 1, 1, "")
+    assert (requested.change, requested.high_watermark, requested.log_end, requested.out_of_sync) == (
+        "expand",
+        1,
+        1,
+        "",
+    )
 
 
 # --- orders ---

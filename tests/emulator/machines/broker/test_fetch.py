@@ -105,7 +105,7 @@ def test_a_follower_that_is_not_assigned_is_given_records_when_its_wait_is_over(
     bench = leader()
     parked = bench.fetch(0, replica=9, wait_ms=500)
     bench.produce("another")
-    assert bench.answers(parked) == [], "what is appended wakes nobody who waits for nothing"
+    assert bench.answers(parked) == [], "an append wakes no fetch that waits for nothing"
     bench.advance(500.0)
     assert count(bench.fetched(parked).records) == 4
     assert 9 not in bench.partition.remotes
@@ -211,7 +211,9 @@ def diverged() -> Bench:
     ("offset", "last_epoch", "diverging"),
     [(3, 0, None), (5, 2, None), (4, 0, (0, 3)), (5, 1, (0, 3)), (3, 1, (0, 3)), (2, 0, None)],
 )
-def test_a_diverging_follower_receives_the_divergence(offset: int, last_epoch: int, diverging: tuple[int, int] | None) -> None:
+def test_a_diverging_follower_receives_the_divergence(
+    offset: int, last_epoch: int, diverging: tuple[int, int] | None
+) -> None:
     """Semantics 2.1, E4: e < lastFetchedEpoch or end < fetchOffset."""
     bench = diverged()
     answer = bench.fetched(bench.fetch(offset, replica=1, wait_ms=0, last_fetched_epoch=last_epoch))

@@ -93,8 +93,8 @@ def test_nothing_is_fetched_any_more_by_who_stops() -> None:
     assert (bench.partition.leader, bench.opened("fetcher")) == (1, [])
 
 
-@pytest.mark.parametrize(("version", "expected_requests"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
-def test_a_topics_configuration_is_requested_where_its_log_is_there_up_to_2_5(version: str, expected_requests: int) -> None:
+@pytest.mark.parametrize(("version", "lookups"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
+def test_a_topics_configuration_is_requested_where_its_log_is_there_up_to_2_5(version: str, lookups: int) -> None:
     """getOrCreateReplica up to 2.3, createLog up to 2.5.
     Before they look whether there is a log. Once in each life.
     """
@@ -104,7 +104,7 @@ def test_a_topics_configuration_is_requested_where_its_log_is_there_up_to_2_5(ve
     second.lead()
     second.lead(epoch=1)
     requested = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
-    assert [op.path for op in requested] == ["/config/topics/t"] * expected_requests
+    assert [op.path for op in requested] == ["/config/topics/t"] * lookups
 
 
 # --- who is asked for first, and who is delayed (2.4) ---

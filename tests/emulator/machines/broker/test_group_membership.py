@@ -27,7 +27,7 @@ def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> N
     group.advance(DELAY_MS - 1)
     second = group.join(says=b"2")
     group.advance(1)
-    assert group.waits(first), "somebody came: it waits once more"
+    assert group.waits(first), "a member came: it waits once more"
     group.advance(DELAY_MS)
     leader, other = group.joined(first), group.joined(second)
     assert leader.members == [JoinedMember(leader.member, b"1"), JoinedMember(other.member, b"2")]
@@ -87,10 +87,10 @@ def test_session_time_outs_are_within_the_broker_s_bounds(session_ms: int) -> No
 
 def test_unknown_members_and_other_generations_receive_their_error() -> None:
     group = Group()
-    assert group.joined(group.join("nobody")).error == E.UNKNOWN_MEMBER_ID
-    assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
+    assert group.joined(group.join("stranger")).error == E.UNKNOWN_MEMBER_ID
+    assert group.heartbeat("stranger", 1) == E.UNKNOWN_MEMBER_ID
     leader, _ = group.stable()
-    assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
+    assert group.heartbeat("stranger", 1) == E.UNKNOWN_MEMBER_ID
     assert group.heartbeat(leader, 2) == E.ILLEGAL_GENERATION
     assert group.synced(group.sync(leader, 0)) == (E.ILLEGAL_GENERATION, b"")
     assert group.heartbeat(leader, 1) == E.NONE
@@ -132,7 +132,7 @@ def test_a_silent_member_is_removed_and_the_others_share() -> None:
 def test_the_last_who_leaves_leaves_an_empty_group() -> None:
     group = Group()
     leader, other = group.stable()
-    assert group.leave(LeavingMember(other), LeavingMember("nobody")) == [E.NONE, E.UNKNOWN_MEMBER_ID]
+    assert group.leave(LeavingMember(other), LeavingMember("stranger")) == [E.NONE, E.UNKNOWN_MEMBER_ID]
     assert group.leave(LeavingMember(leader)) == [E.NONE]
     assert group.state() == "Empty"
     listed = group.answer(group.ask(ListGroupsRequest()), ListGroupsResponse).groups
@@ -322,7 +322,7 @@ def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
     group.advance(DELAY_MS)
     joined = group.joined(first)
     assert joined.error == error
-    member = joined.member or "somebody"
+    member = joined.member or "member-0"
     assert group.synced(group.sync(member, 1, "one"))[0] == error
     assert group.heartbeat(member, 1, "one") == error
     assert group.commit(member, 1, "one") == error
@@ -356,7 +356,7 @@ def test_a_commit_while_the_leader_assigns(version: str, stranger: E, of_the_pas
     group.advance(DELAY_MS)
     member = group.joined(first).member
     group.advance(SESSION_MS - DELAY_MS - 1)
-    assert (group.commit("nobody", 7), group.commit(member, 7)) == (stranger, of_the_past)
+    assert (group.commit("stranger", 7), group.commit(member, 7)) == (stranger, of_the_past)
     assert group.commit(member, 1) == E.REBALANCE_IN_PROGRESS
     group.advance(DELAY_MS + 1)
     assert group.state() == "Empty", "a commit is no sign of life"

@@ -278,7 +278,7 @@ def test_a_member_that_is_not_assigned_is_removed_when_it_lags(version: str) -> 
     bench = moved_away(version)
     bench.advance(2.5 * LAG_MS)
     assert ("shrink", "0,1,2", "0") in requested_changes(bench)
-    assert ("shrink", "0,2", "0") in requested_changes(bench), "and so is whoever lags in what comes behind"
+    assert ("shrink", "0,2", "0") in requested_changes(bench), "and so are later partitions with lagging followers"
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.6", "2.8"])

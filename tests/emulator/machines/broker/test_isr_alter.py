@@ -59,7 +59,7 @@ def test_a_shrink_keeps_the_maximal_isr_until_it_is_answered() -> None:
     assert (bench.partition.isr, bench.partition.maximal_isr, bench.log.high_watermark) == ([0, 1], [0, 1], 0)
     bench.respond(connection, done((0,)))
     assert (bench.partition.isr, bench.partition.zk_version, bench.partition.pending) == ([0], 4, None)
-    assert bench.log.high_watermark == 0, "KAFKA-13091: nobody looks at it, until the next append"
+    assert bench.log.high_watermark == 0, "KAFKA-13091: it is not checked until the next append"
     bench.produce("y", acks=1)
     assert bench.log.high_watermark == 3
     assert bench.produced(waiting).error == 0

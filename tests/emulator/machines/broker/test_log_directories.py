@@ -155,7 +155,7 @@ def test_from_1_0_on_a_broker_lives_on_with_what_is_left(version: str) -> None:
     bench.advance(130_000.0)
     bench.do(bench.broker.stop)
     assert not bench.exits
-    assert len(bench.events(LogDirFailed)) == 1, "nobody goes there any more"
+    assert len(bench.events(LogDirFailed)) == 1, "that directory is not used any more"
 
 
 @pytest.mark.parametrize(("version", "ibp"), [("0.8.2", None), ("0.10.2", None), ("0.11", None), ("2.6", "0.11")])
@@ -173,7 +173,7 @@ def test_the_last_one_ends_it_in_every_version() -> None:
         produced(bench, topic_partition)
     assert [one.directory for one in bench.events(LogDirFailed)] == ["d0", "d1"]
     assert [one.code for one in bench.exits] == [1]
-    assert len(bench.sessions.created) == 1, "who is about to die tells nobody"
+    assert len(bench.sessions.created) == 1, "a broker about to die reports to none"
 
 
 def test_a_full_directory_is_a_failed_one() -> None:
@@ -365,7 +365,7 @@ def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty
     assert [(one.topic, one.partition) for one in again.events(LogLoaded)] == [T[1], T[3]]
     errors = ordered(again, *(new(topic_partition, epoch=1, is_new=False) for topic_partition in T))
     assert errors == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
-    assert not again.sessions.created, "the controller asks whoever registers"
+    assert not again.sessions.created, "the controller asks every registered broker"
     again.files.faults.replaced("d0")
     for name in ("t-0", "t-2"):
         for inside in again.files.list(f"d0/{name}"):

@@ -111,7 +111,7 @@ def test_minus_one_is_the_high_watermark_and_above_it_nothing_is_deleted() -> No
 def test_errors_are_kafkas() -> None:
     bench = leader()
     assert at_once(bench, 1, "__consumer_offsets") == (ErrorCode.INVALID_TOPIC_EXCEPTION, UNKNOWN)
-    assert at_once(bench, 1, "nobody's") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN)
+    assert at_once(bench, 1, "unknown") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN)
     waiting = delete(bench, 1)
     bench.follow(leader=1, epoch=1)
     assert at_once(bench, 1) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, UNKNOWN)

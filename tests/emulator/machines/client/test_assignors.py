@@ -87,7 +87,7 @@ def test_cooperative_members_keep_what_they_can_and_come_to_rest_in_balance(
     No member is ever given what another still has, and from the third on nothing moves.
     """
     everything = [("t", number) for number in range(count)]
-    owners = {partition: data.draw(st.sampled_from([*members, "nobody"])) for partition in everything}
+    owners = {partition: data.draw(st.sampled_from([*members, "unowned"])) for partition in everything}
     owned: Assignment = {one: [p for p in everything if owners[p] == one] for one in members}
     for generation in range(3):
         assigned = assign_cooperatively([candidate(one, "t", owned=tuple(owned[one])) for one in members], {"t": count})

@@ -189,7 +189,10 @@ def test_pauses_grow_from_1_0_on() -> None:
     """
     for version, nominal in (("0.11", [50, 50, 50]), ("1.0", [50, 100, 200])):
         reported = pauses_of(version)
-        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(reported, nominal, strict=True)), (version, reported)
+        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(reported, nominal, strict=True)), (
+            version,
+            reported,
+        )
         assert reported != nominal, "they vary"
 
 

@@ -125,8 +125,10 @@ def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_requests(ve
     out, now = Outbox(), Now(10.0, 0.0)
     problems: list[ReadProblem] = []
     settings = old_consumer_settings(version, {"max.partition.fetch.bytes": 100})
-    log, expected_message = OperationLog("client-0", 1), problems.append
-    consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: expected_message(problem))
+    log, report_problem = OperationLog("client-0", 1), problems.append
+    consumer = Consumer(
+        "c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: report_problem(problem)
+    )
     consumer.assign(now, out, {("t", 0): Offset(1)})
     assert out.route(now, ConnectionOpened(1))
     known = MetadataResponse(

@@ -186,14 +186,14 @@ def test_late_answers_to_its_former_membership(version: str, joins: int) -> None
     """
     bench = Bench(version, heartbeat_interval_ms=1_000, enable_auto_commit=False)
     bench.subscribe()
-    protocol_sent = bench.consumer.member._own_identity()
+    identity = bench.consumer.member._own_identity()
     bench.answer(HeartbeatRequest, STRANGER)
     again = JoinGroupResponse(0, 2, "consumer", "range", "other", "m-2")
     bench.answer(JoinGroupRequest, again, again)
     bench.answer(SyncGroupRequest, given_to("m-2", 0))
     while len(bench.requests_of(JoinGroupRequest)) < 2:
         bench.run(0.5)
-    bench.consumer.member._heartbeat_answered(bench.cluster.now, bench.cluster.out, protocol_sent, STRANGER)
+    bench.consumer.member._heartbeat_answered(bench.cluster.now, bench.cluster.out, identity, STRANGER)
     bench.run(500)
     assert len(bench.requests_of(JoinGroupRequest)) == joins
     assert bench.changes[-1][0] == "assigned"
@@ -210,7 +210,7 @@ def test_a_silent_coordinator_is_looked_for_again_and_it_keeps_what_it_has(versi
     # Where the connection was given up, it pauses: the coordinator is looked for once more.
     assert len(bench.requests_of(FindCoordinatorRequest)) == looked + (2 if gives_up else 1)
     assert (connections <= set(bench.cluster.connections)) is not gives_up
-    assert [change for change, *_ in bench.changes] == ["joined", "assigned"], "nobody has told it anything"
+    assert [change for change, *_ in bench.changes] == ["joined", "assigned"], "it has received nothing"
     bench.run(1_000)
     assert bench.requests_of(HeartbeatRequest)[-1] == HeartbeatRequest("g", 1, "m-1")
 
@@ -251,7 +251,9 @@ def test_up_to_2_4_what_was_fetched_before_is_given_when_it_goes_on() -> None:
     bench.cluster.partitions["t", 1].append(encode([b"c"], magic=2, timestamp_ms=0))
     fetches = len(bench.requests_of(FetchRequest))
     bench.run(1_000)
-    assert (bench.read, len(bench.requests_of(FetchRequest))) == ([], fetches), "those under way are answered, that is all"
+    assert (bench.read, len(bench.requests_of(FetchRequest))) == ([], fetches), (
+        "those under way are answered, that is all"
+    )
     bench.cluster.partitions["t", 1].truncate(2)
     bench.cluster.finding_codes.clear()
     bench.run(150)
@@ -358,12 +360,14 @@ def test_a_cooperative_member_keeps_reading_and_lets_go_of_what_it_is_not_given_
 
 
 def test_it_commits_leaves_and_closes_and_a_static_member_does_not_say_so() -> None:
-    for options, protocol_sent in (({}, [LeavingMember("m-1")]), ({"group_instance_id": "i"}, None)):
+    for options, leaving in (({}, [LeavingMember("m-1")]), ({"group_instance_id": "i"}, None)):
         bench = Bench(**options)
         bench.subscribe()
         bench.leave()
         assert bench.left == [0] and len(bench.requests_of(OffsetCommitRequest)) == 1
-        assert [requested.members for requested in bench.requests_of(LeaveGroupRequest)] == ([protocol_sent] if protocol_sent else [])
+        assert [requested.members for requested in bench.requests_of(LeaveGroupRequest)] == (
+            [protocol_sent] if protocol_sent else []
+        )
         assert bench.changes[-1] == ("left", 1, "t-0,t-1", "")
         requests = len(bench.cluster.requests)
         bench.run(60_000)

@@ -136,7 +136,7 @@ def test_numbers_of_a_batch_given_up_by_time_are_in_doubt() -> None:
     fresh = batch(b"z")
     assert made.may_leave(fresh)
     made.number(fresh)
-    assert numbers([fresh]) == [(7, 1, 0)], "nobody knows whether 0 and 1 are taken: a new epoch"
+    assert numbers([fresh]) == [(7, 1, 0)], "unknown whether 0 and 1 are taken: a new epoch"
 
 
 def test_a_late_success_settles_the_doubt() -> None:

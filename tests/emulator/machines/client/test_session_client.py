@@ -243,7 +243,7 @@ def test_a_close_while_connecting_goes_out_when_the_session_stands() -> None:
     driver.submit(Create("/a"))
     assert [answer.error for answer in driver.answers] == [SessionError.SESSION_EXPIRED], "nothing comes behind a close"
     driver.connect()
-    assert driver.sent() == [CloseSessionRequest()] and driver.states == [], "nobody is told that it is connected"
+    assert driver.sent() == [CloseSessionRequest()] and driver.states == [], "no notice that it is connected"
     driver.say(CloseSessionResponse())
     assert driver.states == ["closed"]
 

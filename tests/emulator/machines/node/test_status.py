@@ -55,10 +55,10 @@ def test_asking_changes_nothing(version: str) -> None:
 
 
 def test_a_cluster_at_rest_agrees() -> None:
-    statuses_by_node = played(BEGIN + "  - pause: 2\n")
-    assert {name for name, status in statuses_by_node.items() if status.is_controller} == {"broker-2"}
+    by_node = played(BEGIN + "  - pause: 2\n")
+    assert {name for name, status in by_node.items() if status.is_controller} == {"broker-2"}
     for broker in range(3):
-        status = statuses_by_node[f"broker-{broker}"]
+        status = by_node[f"broker-{broker}"]
         assert (status.controller, status.controller_epoch) == ("broker-2", 1)
         assert status.session is not None and status.session.state == "connected" and status.session.session_id > 0
         replica = status.partitions["t-0"]
@@ -66,23 +66,23 @@ def test_a_cluster_at_rest_agrees() -> None:
         assert (replica.isr, replica.replicas) == ([0, 1, 2], [0, 1, 2])
         assert (replica.high_watermark, replica.log_end, replica.log_start) == (2, 2, 0)
         assert (replica.fetching, replica.waits) == ("" if broker == 0 else "fetching", "")
-    assert statuses_by_node["broker-2"].metrics["ActiveControllerCount"] == 1
-    assert statuses_by_node["broker-2"].metrics["GlobalPartitionCount"] == 1
-    assert statuses_by_node["broker-0"].metrics["GlobalPartitionCount"] == 0, "not the controller"
+    assert by_node["broker-2"].metrics["ActiveControllerCount"] == 1
+    assert by_node["broker-2"].metrics["GlobalPartitionCount"] == 1
+    assert by_node["broker-0"].metrics["GlobalPartitionCount"] == 0, "not the controller"
 
 
 def test_a_leader_that_is_cut_off_goes_on_saying_so() -> None:
-    statuses_by_node = played(CUT)
-    old, new = statuses_by_node["broker-0"].partitions["t-0"], statuses_by_node["broker-1"].partitions["t-0"]
+    by_node = played(CUT)
+    old, new = by_node["broker-0"].partitions["t-0"], by_node["broker-1"].partitions["t-0"]
     assert (old.is_leader, old.leader_epoch, old.log_end, old.high_watermark) == (True, 0, 3, 2)
     assert (new.is_leader, new.leader_epoch, new.isr) == (True, 1, [1, 2])
     assert old.waits == "session", "its shrink waits for the session service"
-    session = statuses_by_node["broker-0"].session
+    session = by_node["broker-0"].session
     assert session is not None
-    assert session.state == "disconnected", "nobody told it that its session has expired"
-    assert statuses_by_node["broker-0"].metrics["ZooKeeperDisconnectsPerSec.Count"] == 1
-    assert statuses_by_node["broker-0"].metrics["IsrShrinksPerSec.Count"] == 0
-    assert statuses_by_node["broker-1"].metrics["UnderReplicatedPartitions"] == 1
+    assert session.state == "disconnected", "it has no notice that its session has expired"
+    assert by_node["broker-0"].metrics["ZooKeeperDisconnectsPerSec.Count"] == 1
+    assert by_node["broker-0"].metrics["IsrShrinksPerSec.Count"] == 0
+    assert by_node["broker-1"].metrics["UnderReplicatedPartitions"] == 1
 
 
 def test_through_the_controller_a_cut_off_leader_waits_for_its_isr() -> None:
@@ -90,19 +90,19 @@ def test_through_the_controller_a_cut_off_leader_waits_for_its_isr() -> None:
 
 
 def test_a_controller_that_is_cut_off_goes_on_saying_so() -> None:
-    statuses_by_node = played(CUT_CONTROLLER)
-    active = {name: status.controller_epoch for name, status in statuses_by_node.items() if status.is_controller}
+    by_node = played(CUT_CONTROLLER)
+    active = {name: status.controller_epoch for name, status in by_node.items() if status.is_controller}
     assert active.pop("broker-2") == 1
     assert list(active.values()) == [2]
-    assert {statuses_by_node["broker-0"].controller, statuses_by_node["broker-1"].controller} == set(active)
-    assert statuses_by_node["broker-2"].controller == "broker-2"
+    assert {by_node["broker-0"].controller, by_node["broker-1"].controller} == set(active)
+    assert by_node["broker-2"].controller == "broker-2"
 
 
 def test_after_the_heal_its_metrics_tell_of_the_expiry() -> None:
-    statuses_by_node = played(CUT_CONTROLLER + "  - heal\n  - wait: isr restored\n")
-    metrics = statuses_by_node["broker-2"].metrics
+    by_node = played(CUT_CONTROLLER + "  - heal\n  - wait: isr restored\n")
+    metrics = by_node["broker-2"].metrics
     assert (metrics["ZooKeeperExpiresPerSec.Count"], metrics["ActiveControllerCount"]) == (1, 0)
-    assert statuses_by_node["broker-0"].metrics["IsrExpandsPerSec.Count"] == 1
+    assert by_node["broker-0"].metrics["IsrExpandsPerSec.Count"] == 1
 
 
 def test_an_unclean_election_is_counted_by_its_controller() -> None:
@@ -118,31 +118,31 @@ def test_an_unclean_election_is_counted_by_its_controller() -> None:
 
 def test_a_partition_without_a_leader_is_offline() -> None:
     script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [0, 1]")
-    statuses_by_node = played(script + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n")
-    assert statuses_by_node["broker-2"].metrics["OfflinePartitionsCount"] == 1
+    by_node = played(script + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n")
+    assert by_node["broker-2"].metrics["OfflinePartitionsCount"] == 1
 
 
 def test_the_ensembles_servers_tell_roles_and_sessions() -> None:
-    statuses_by_node = {name: status.ensemble for name, status in played(CUT).items() if status.ensemble is not None}
-    assert {name: server.role for name, server in statuses_by_node.items()} == {
+    by_node = {name: status.ensemble for name, status in played(CUT).items() if status.ensemble is not None}
+    assert {name: server.role for name, server in by_node.items()} == {
         "session-0": "looking", "session-1": "following", "session-2": "leading"
     }  # fmt: skip
-    assert {name: server.serving for name, server in statuses_by_node.items()} == {
+    assert {name: server.serving for name, server in by_node.items()} == {
         "session-0": False, "session-1": True, "session-2": True
     }  # fmt: skip
-    assert statuses_by_node["session-2"].sessions == 2, "broker-0's has expired"
-    assert statuses_by_node["session-0"].sessions == 3, "which the isolated server does not know"
-    assert statuses_by_node["session-1"].last_zxid == statuses_by_node["session-2"].last_zxid > statuses_by_node["session-0"].last_zxid
+    assert by_node["session-2"].sessions == 2, "broker-0's has expired"
+    assert by_node["session-0"].sessions == 3, "which the isolated server does not know"
+    assert by_node["session-1"].last_zxid == by_node["session-2"].last_zxid > by_node["session-0"].last_zxid
 
 
 def test_a_dedicated_controller_says_that_it_is_it() -> None:
-    statuses_by_node = played(
+    by_node = played(
         BEGIN.replace("  - start: 2\n", "  - start: controller-0\n  - start: 2\n"),
         topology="{brokers: 3, controllers: 1}",
     )
-    assert statuses_by_node["controller-0"].is_controller and statuses_by_node["controller-0"].metrics["ActiveControllerCount"] == 1
-    assert statuses_by_node["broker-0"].controller == "controller-0"
-    assert not statuses_by_node["broker-0"].is_controller
+    assert by_node["controller-0"].is_controller and by_node["controller-0"].metrics["ActiveControllerCount"] == 1
+    assert by_node["broker-0"].controller == "controller-0"
+    assert not by_node["broker-0"].is_controller
 
 
 @pytest.mark.parametrize("node", ["broker-0", "session-0", "client-0"])
@@ -156,8 +156,8 @@ def test_a_machine_has_a_status_before_its_first_input(node: str) -> None:
 
 
 def test_a_status_travels_as_it_is() -> None:
-    statuses_by_node = played(CUT)
-    for status in statuses_by_node.values():
+    by_node = played(CUT)
+    for status in by_node.values():
         frame = decode(encode(StatusResponse(status=status))[4:])
         assert frame.message == StatusResponse(status=status)
         assert msgspec.json.decode(msgspec.json.encode(status), type=NodeStatus) == status

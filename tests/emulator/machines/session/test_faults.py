@@ -116,7 +116,7 @@ class Invariants:
             if transaction.kind == "close" and transaction.session in before:
                 assert deleted == before[transaction.session]
             else:
-                assert not deleted, "nobody deletes in these schedules"
+                assert not deleted, "these schedules have no deletions"
         for name in self.ensemble.alive():
             server = self.ensemble.server(name)
             assert server._replica.tree.snapshot() == tree.snapshot(), f"{name} ended differently"

@@ -7,7 +7,9 @@ from emulator.machines.session.sessions import SessionLimits, SessionTracker, bu
 from protocol.messages.session_messages import SessionError
 
 
-@pytest.mark.parametrize(("requested", "got"), [(1, 2000), (2000, 2000), (6000, 6000), (20_000, 20_000), (99_999, 20_000)])
+@pytest.mark.parametrize(
+    ("requested", "got"), [(1, 2000), (2000, 2000), (6000, 6000), (20_000, 20_000), (99_999, 20_000)]
+)
 def test_a_time_out_is_between_2_and_20_ticks(requested: int, got: int) -> None:
     assert SessionLimits(1000).negotiated_ms(requested) == got
 
