@@ -116,7 +116,7 @@ def test_who_has_the_second_alone_took_its_log_for_that_of_the_leader_that_has_b
             "kip101-case2-compressed", "0.10.2", wrapped(followers={TOPIC_PARTITION: [ORDER, follows]}, settled=settled)
         )
         assert judge.allowing(one_and_both).startswith("8 (KIP-101)") is allowed, (high_watermark, to)
-    assert rules("kip101-case2-compressed", "0.10.2", wrapped()).allowing(one_and_both) == "", "it has followed no leader"
+    assert rules("kip101-case2-compressed", "0.10.2", wrapped()).allowing(one_and_both) == "", "it followed no leader"
 
 
 def test_a_replica_that_followed_no_holder_of_the_first_has_no_reason_to_lack_it() -> None:

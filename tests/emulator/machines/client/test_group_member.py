@@ -366,7 +366,7 @@ def test_it_commits_leaves_and_closes_and_a_static_member_does_not_say_so() -> N
         bench.leave()
         assert bench.left == [0] and len(bench.requests_of(OffsetCommitRequest)) == 1
         assert [requested.members for requested in bench.requests_of(LeaveGroupRequest)] == (
-            [protocol_sent] if protocol_sent else []
+            [leaving] if leaving else []
         )
         assert bench.changes[-1] == ("left", 1, "t-0,t-1", "")
         requests = len(bench.cluster.requests)

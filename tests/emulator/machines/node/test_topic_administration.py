@@ -121,7 +121,7 @@ def test_one_that_exists_one_twice_and_one_that_is_only_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [CreateTopicsRequest([NewTopic("x", 1, 1)], 100), DeleteTopicsRequest(["t"], 100)],
     ids=["create", "delete"],
 )
