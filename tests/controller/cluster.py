@@ -1,5 +1,5 @@
-"""A cluster without brokers: real controllers, a session service that is a dictionary, and brokers that
-only listen.
+"""Cluster without broker machines: real controllers, a dictionary as session service.
+Brokers only listen.
 
 Everything happens at once and in order; time passes only by `advance`. The service can be put out of reach
 of one broker (`cut_off`) and expires sessions when told (`expire`). Brokers record what they were sent and
@@ -93,7 +93,9 @@ class Broker:
     waiting: list[tuple[SessionRequest, Done, bool]] = field(default_factory=list)
     """The last: it ends with its session, in every version."""
     missed: list[WatchFired] = field(default_factory=list)
-    """Watches that fired while the service was out of reach: they fire when it is back, in the same session."""
+    """Watches that fired while the service was out of reach.
+    They fire when it is back, in the same session.
+    """
     timers: dict[TimerKey, float] = field(default_factory=dict)
     connections: dict[int, int] = field(default_factory=dict)
     received: list[tuple[int, Message, int]] = field(default_factory=list)
@@ -217,7 +219,9 @@ class Cluster:
         self.settle()
 
     def deliver_only(self, broker: int, path: str) -> None:
-        """Of all that has fired, `broker` hears of `path` alone; the rest is lost with its connection."""
+        """Deliver only `path` of all fired watches to `broker`.
+        The rest is lost with its connection.
+        """
         node = self.brokers[broker]
         events = [event for session, event in self.service.fired if session == node.session and event.path == path]
         assert events, f"no watch of broker {broker} fired for {path}"
@@ -412,7 +416,7 @@ class Cluster:
         return [b for b, node in self.brokers.items() if node.alive and node.controller.active]
 
     def requests(self, broker: int) -> list[Message]:
-        """What this broker was sent and is not taken yet; takes it."""
+        """Take the requests that this broker received and that no call has taken yet."""
         taken = [message for _, message, _ in self.brokers[broker].received]
         self.brokers[broker].received.clear()
         return taken

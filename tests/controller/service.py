@@ -1,4 +1,6 @@
-"""A session service that is a dictionary: znodes with versions, ephemerals, one-shot watches, atomic multis."""
+"""A session service that is a dictionary.
+Znodes with versions, ephemerals, one-shot watches, atomic multis.
+"""
 
 from dataclasses import dataclass
 

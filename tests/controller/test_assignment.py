@@ -1,4 +1,4 @@
-"""Replica assignment against the expectations of Kafka's own tests (AdminTest, AdminRackAwareTest)."""
+"""Replica assignment against Kafka's own tests (AdminTest, AdminRackAwareTest)."""
 
 import pytest
 from hypothesis import given
@@ -51,7 +51,7 @@ def test_chance_decides_where_it_starts() -> None:
         ([0, 1], 1, 1, {BrokerId(0): "a"}, r"brokers \[1\] have no rack"),
     ],
 )
-def test_what_cannot_be_assigned_is_said(
+def test_an_impossible_assignment_is_refused(
     numbers: list[int], partitions: int, factor: int, racks: dict[BrokerId, str] | None, message: str
 ) -> None:
     with pytest.raises(UnassignableTopic, match=message):

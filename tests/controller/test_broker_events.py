@@ -25,7 +25,7 @@ def seen(c: Cluster) -> list[tuple[str, str, str, str]]:
     return [(event.added, event.removed, event.bounced, event.live) for event in events]
 
 
-def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live() -> None:
+def test_a_new_broker_receives_all_states_and_the_others_only_live_brokers() -> None:
     """2.2 and later."""
     c = started()
     c.create_topic("t", (0, 1, 2))
@@ -44,8 +44,8 @@ def test_a_broker_that_comes_is_told_everything_and_the_others_only_who_is_live(
     assert c.states()[2:] == []
 
 
-@pytest.mark.parametrize(("version", "told"), [("0.8.2", []), ("0.10.2", [UpdateMetadataRequest] * 2)])
-def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, told: list[type]) -> None:
+@pytest.mark.parametrize(("version", "reported"), [("0.8.2", []), ("0.10.2", [UpdateMetadataRequest] * 2)])
+def test_0_8_2_sends_no_metadata_about_a_broker_without_replicas(version: str, reported: list[type]) -> None:
     """Neither when it comes nor when it goes."""
     c = started(version)
     c.create_topic("t", (0, 2))
@@ -54,12 +54,14 @@ def test_of_a_broker_without_replicas_0_8_2_tells_nobody_else(version: str, told
     c.start(1)
     assert [type(message) for message in c.requests(1)] == [UpdateMetadataRequest]
     c.die(1)
-    assert [type(message) for message in c.requests(0)] == told
+    assert [type(message) for message in c.requests(0)] == reported
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
 def test_a_dead_leader_is_replaced_before_its_replica_leaves_the_isr(version: str) -> None:
-    """The election takes it out of the ISR already; the same epoch is sent again and will be ignored."""
+    """The election takes it out of the ISR already.
+    The same epoch is sent again and will be ignored.
+    """
     c = started(version)
     c.create_topic("t", (0, 1, 2))
     c.forget_requests()
@@ -83,16 +85,17 @@ def test_metadata_follows_the_death_of_a_broker_only_where_no_partition_lost_its
     assert not isinstance(sent[-1], UpdateMetadataRequest) or sent[-1].partitions
 
 
-@pytest.mark.parametrize(("version", "told"), [("0.11", True), ("1.0", False), ("2.8", False)])
-def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, told: bool) -> None:
-    """One partition is leaderless since before: from 1.0 the death of somebody else is then told by no
-    metadata of its own."""
+@pytest.mark.parametrize(("version", "reported"), [("0.11", True), ("1.0", False), ("2.8", False)])
+def test_a_partition_without_leader_counts_as_lost_again_from_1_0(version: str, reported: bool) -> None:
+    """One partition is leaderless since before.
+    From 1.0 the death of another broker then sends no metadata of its own.
+    """
     c = started(version, brokers=4)
     c.create_topic("t", (0,))
     c.die(0)
     c.forget_requests()
     c.die(3)
-    assert bool(c.requests(1)) == told
+    assert bool(c.requests(1)) == reported
 
 
 def test_offline_replicas_are_named_in_metadata() -> None:
@@ -142,7 +145,9 @@ def test_up_to_2_1_a_bounce_goes_unnoticed() -> None:
 
 @pytest.mark.parametrize(("version", "leader"), [("2.1", -1), ("2.2", 1)])
 def test_who_bounces_while_it_shuts_down_is_elected_no_more_up_to_2_1(version: str, leader: int) -> None:
-    """KAFKA-7235, semantics 4.2: nobody has seen it go, so it is still taken to shut down."""
+    """KAFKA-7235, semantics 4.2: the controller still takes the broker to shut down.
+    It has not seen the broker go.
+    """
     c = started(version)
     c.create_topic("t", (0, 1))
     c.shut_down(2, ControlledShutdownRequest(BrokerId(1), c.brokers[1].broker_epoch))
@@ -169,7 +174,7 @@ def test_brokers_seen_says_who_came_and_went() -> None:
     assert seen(c)[-2:] == [("", "0", "", "1,2"), ("0", "", "", "0,1,2")]
 
 
-def test_a_broker_that_moved_is_told_to_everybody() -> None:
+def test_a_moved_broker_is_announced_to_all_brokers() -> None:
     c = started()
     c.forget_requests()
     znode = c.service.znodes["/brokers/ids/1"]
@@ -234,14 +239,16 @@ def test_news_of_other_partitions_does_not_bring_a_failed_replica_back() -> None
 
 
 def test_brokers_are_handled_after_they_are_seen_and_before_anything_is_decided() -> None:
-    """What the controller's log says, in its order (semantics 9)."""
+    """Order of the lines in the controller's log (semantics 9)."""
     c = started()
     c.create_topic("t", (0, 1, 2))
     c.brokers[2].events.clear()
     c.die(0)
     c.start(0)
-    told = [event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)]
-    assert told == [
+    reported = [
+        event for event in c.brokers[2].events if isinstance(event, BrokersSeen | BrokersHandled | StateDecided)
+    ]
+    assert reported == [
         BrokersSeen("", "0", "", "1,2"),
         BrokersHandled("failure", "0"),
         StateDecided("t", 0, 1, 1, "1,2", 1, 1, "offline-election"),

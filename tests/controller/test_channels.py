@@ -58,7 +58,7 @@ def test_a_request_whose_connection_is_lost_is_sent_again_after_100_ms() -> None
     assert len(again) > 1, "then what waited behind it"
 
 
-def test_a_broker_that_does_not_answer_in_time_is_asked_again_on_a_new_connection() -> None:
+def test_a_request_without_an_answer_in_time_is_repeated_on_a_new_connection() -> None:
     c = started(request_timeout_ms=5000)
     c.forget_requests()
     c.brokers[0].silent = True
@@ -216,8 +216,9 @@ def test_a_resignation_that_meets_a_second_expiry_is_finished_before_the_next_se
 
 @pytest.mark.parametrize("version", ["1.1", "2.0.1"])
 def test_an_event_that_waits_for_a_sender_is_over_before_there_is_a_new_session(version: str) -> None:
-    """KafkaController.beforeInitializingSession: the Expire event is put behind it, and there is no session before that
-    begins. What it asks after its wait fails."""
+    """KafkaController.beforeInitializingSession.
+    The Expire event is put behind it, and there is no session before that begins. What it asks after its wait fails.
+    """
     c = started(version, request_timeout_ms=30_000)
     c.create_topic("t", (0, 1, 2))
     c.brokers[1].silent = True

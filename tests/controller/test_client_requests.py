@@ -1,4 +1,6 @@
-"""What clients ask of a controller: elections (KIP-460) and reassignments (KIP-455), partition by partition."""
+"""Client requests to a controller, partition by partition.
+Elections (KIP-460) and reassignments (KIP-455).
+"""
 
 import pytest
 
@@ -42,7 +44,7 @@ def test_the_preferred_replica_is_elected_where_it_can_lead(version: str) -> Non
     assert c.state().leader == 0
 
 
-def test_an_unclean_election_takes_whoever_lives_and_only_where_nobody_leads() -> None:
+def test_an_unclean_election_takes_any_live_replica_and_only_of_leaderless_partitions() -> None:
     c = started()
     assert errors(elected(c, T0, strategy=Strategy.UNCLEAN)) == {T0: E.ELECTION_NOT_NEEDED}
     c.die(1)
@@ -70,15 +72,17 @@ def test_what_there_is_not_and_who_is_not_the_controller() -> None:
 def test_a_controller_that_loses_its_session_on_the_way_says_that_it_is_none() -> None:
     c = started()
     c.create_topic("u", (0, 1))
-    node, told = c.brokers[4], list[object]()
+    node, reported = c.brokers[4], list[object]()
     c.cut_off(4)
-    node.controller.alter_reassignments(c.now, node.out, {T0: brokers(2)}, lambda n, o, answer: told.append(answer))
-    node.controller.elect_leaders(c.now, node.out, [T0], Strategy.PREFERRED, lambda n, o, answer: told.append(answer))
+    node.controller.alter_reassignments(c.now, node.out, {T0: brokers(2)}, lambda n, o, answer: reported.append(answer))
+    node.controller.elect_leaders(
+        c.now, node.out, [T0], Strategy.PREFERRED, lambda n, o, answer: reported.append(answer)
+    )
     c.settle()
-    assert told == [], "both wait"
+    assert reported == [], "both wait"
     c.expire(4)
     c.rejoin(4, expired=True)
-    assert told == [Reassignments(E.NOT_CONTROLLER), {T0: Elected(E.NOT_CONTROLLER)}]
+    assert reported == [Reassignments(E.NOT_CONTROLLER), {T0: Elected(E.NOT_CONTROLLER)}]
 
 
 # --- reassignments ---
@@ -96,8 +100,8 @@ def reassigned(c: Cluster, targets: dict[TopicPartition, Target], at: int = 4) -
 def moving(c: Cluster, *partitions: TopicPartition, at: int = 4) -> Reassignments:
     answers: list[Reassignments] = []
     node = c.brokers[at]
-    asked = partitions or None
-    node.controller.list_reassignments(c.now, node.out, asked, lambda n, o, answer: answers.append(answer))
+    requested = partitions or None
+    node.controller.list_reassignments(c.now, node.out, requested, lambda n, o, answer: answers.append(answer))
     c.settle()
     (answer,) = answers
     return answer

@@ -47,11 +47,11 @@ def test_the_broker_hears_that_it_leads_no_more() -> None:
     c.create_topic("t", (0, 1))
     c.forget_requests()
     ask(c)
-    told = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert [(p.leader, p.leader_epoch) for p in told] == [(1, 1)]
+    reported = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.leader_epoch) for p in reported] == [(1, 1)]
 
 
-def test_partitions_that_nobody_else_can_lead_remain() -> None:
+def test_partitions_without_another_possible_leader_remain() -> None:
     c = started()
     c.create_topic("t", (0, 1))
     c.die(1)
@@ -74,8 +74,8 @@ def test_a_topic_that_waits_for_its_deletion_is_left_alone_from_2_1_and_moved_be
     c = Cluster(4, version)
     c.start(3, 0, 1, 2)
     c.create_topic("t", (0, 1), (1, 0))
-    asked = {("t", partition): brokers(0, 1, 2) for partition in (0, 1)}
-    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    requested = {("t", partition): brokers(0, 1, 2) for partition in (0, 1)}
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(requested))
     c.settle()
     c.service.put(delete_topic_path("t"))
     c.settle()
@@ -107,7 +107,7 @@ def test_its_return_makes_it_a_candidate_again() -> None:
     assert c.state().leader == 1
 
 
-def test_who_may_not_ask_is_told_why() -> None:
+def test_a_refused_broker_receives_the_reason() -> None:
     c = started()
     assert ask(c, 0, controller=1)[0] == ErrorCode.NOT_CONTROLLER
     (answer,) = c.shut_down(2, ControlledShutdownRequest(BrokerId(7)))
@@ -119,7 +119,9 @@ def test_who_may_not_ask_is_told_why() -> None:
 
 
 def test_up_to_2_1_an_earlier_life_may_ask() -> None:
-    """Semantics 8, KAFKA-7235: nobody tells the lives of a broker apart; the new one's replicas are stopped."""
+    """Semantics 8, KAFKA-7235: the controller does not distinguish a broker's incarnations.
+    It stops the replicas of the new one.
+    """
     c = Cluster(version="2.1")
     c.start(2, 0, 1)
     c.create_topic("t", (1, 0))
@@ -130,7 +132,7 @@ def test_up_to_2_1_an_earlier_life_may_ask() -> None:
     assert any(isinstance(m, StopReplicaRequest) for m in c.requests(0))
 
 
-def test_a_request_that_waits_when_the_session_expires_is_told_to_look_for_the_controller() -> None:
+def test_a_request_that_waits_when_the_session_expires_fails_with_not_controller() -> None:
     c = started()
     c.create_topic("t", (0, 1, 2))
     c.cut_off(2)

@@ -1,4 +1,4 @@
-"""Who is controller (semantics 4.1)."""
+"""Election of the controller (semantics 4.1)."""
 
 from collections.abc import Callable
 
@@ -82,8 +82,10 @@ def test_after_the_heal_an_expired_controller_resigns_registers_anew_and_loses_t
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_whoever_is_elected_names_the_version_of_the_epoch_that_it_wrote(version: str) -> None:
-    """Of `/controller_epoch`, whose first write is its creation up to 2.0; from 2.1 it is created before."""
+def test_an_elected_controller_names_the_version_of_the_epoch_that_it_wrote(version: str) -> None:
+    """The version of `/controller_epoch`.
+    Its first write is its creation up to 2.0; from 2.1 it is created before.
+    """
     c = Cluster(version=version)
     c.start(2, 0, 1)
     changes = [e for e in c.brokers[2].events if isinstance(e, ControllerChanged)]
@@ -107,7 +109,9 @@ def test_a_reconnection_in_the_same_session_goes_on_where_it_stood() -> None:
 
 
 def _blocked_with_a_dead_broker(version: str) -> Cluster:
-    """The controller noticed that broker 1 died, then lost sight of the service before it could write."""
+    """A controller that noticed broker 1's death, then lost sight of the service.
+    It could not write before.
+    """
     c = Cluster(version=version)
     c.start(2, 0, 1)
     c.create_topic("t", (1, 0, 2))
@@ -235,23 +239,25 @@ def test_a_broker_registers_before_its_controller_starts_from_1_1(version: str, 
 
 
 def _meddle(c: Cluster, path: str, meddle: Callable[[], None]) -> None:
-    """Somebody else acts just before the first write of `path`."""
-    asked = c.service.request
+    """Run a foreign action just before the first write of `path`."""
+    original_request = c.service.request
     done: list[bool] = []
 
     def request(session: int, request: SessionRequest) -> SessionResponse:
         if not done and isinstance(request.ops[-1], SetData) and request.ops[-1].path == path:
             done.append(True)
             meddle()
-        return asked(session, request)
+        return original_request(session, request)
 
     c.service.request = request  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.0.1"])
 def test_up_to_2_0_a_controller_that_cannot_raise_the_epoch_gives_up(version: str) -> None:
-    """It deletes its znode. Its watch was spent on the creation, so from 1.1 it is somebody else who tries next;
-    before, the client found the znode gone when it looked."""
+    """It deletes its znode.
+    Its watch was spent on the creation, so from 1.1 another broker tries next. Before, the client found the znode gone
+    when it looked.
+    """
     c = Cluster(version=version)
     c.start(0)
     c.die(0)

@@ -1,4 +1,6 @@
-"""Errors of the controller that a release brought and a later one mended, on both sides (semantics 8)."""
+"""Controller errors that came and went with releases (semantics 8).
+Each is tested on both sides.
+"""
 
 import pytest
 
@@ -44,7 +46,9 @@ def assigned(c: Cluster, topic: str = "t") -> tuple[int, ...]:
 
 
 def last_leaders(c: Cluster, broker: int) -> dict[tuple[str, int], int]:
-    """What the last UpdateMetadata of each partition says; takes what was sent."""
+    """The leader in the last UpdateMetadata of each partition.
+    Takes what was sent.
+    """
     metadata = [m for m in c.requests(broker) if isinstance(m, UpdateMetadataRequest)]
     return {(p.topic, p.partition): p.leader for m in metadata for p in m.partitions}
 
@@ -91,7 +95,9 @@ def test_partitions_that_the_topic_gets_later_are_not_reported_as_deleted_in_0_8
 
 
 def test_in_0_8_2_a_mark_of_a_topic_that_is_not_there_goes_also_where_deletion_is_off() -> None:
-    """DeleteTopicsListener.handleChildChange deletes it before it asks whether deletion is allowed."""
+    """DeleteTopicsListener.handleChildChange deletes the mark of a missing topic.
+    It does so before it checks whether deletion is allowed.
+    """
     c = started("0.8.2", deletion_is_off())
     delete(c, "nothing")
     assert c.service.children("/admin/delete_topics") == []
@@ -117,7 +123,7 @@ def test_a_topic_with_a_partition_that_never_led_is_not_deleted_in_0_8_2_and_1_1
 
 
 @pytest.mark.parametrize("version", LADDER)
-def test_up_to_2_3_the_epoch_that_a_reassignment_writes_is_reported_to_nobody_later(version: str) -> None:
+def test_up_to_2_3_the_epoch_that_a_reassignment_writes_is_reported_to_no_broker_later(version: str) -> None:
     c = started(version)
     c.create_topic("t", (0, 1))
     reassign(c, 1, 0)
@@ -137,8 +143,8 @@ def test_up_to_2_3_metadata_after_a_reassignment_name_the_epoch_before(version: 
     c.create_topic("t", (0, 1))
     c.forget_requests()
     reassign(c, 1, 0)
-    told = [p.leader_epoch for m in c.requests(2) if isinstance(m, UpdateMetadataRequest) for p in m.partitions]
-    assert told and set(told) == ({1} if since(version, "2.4") else {0})
+    received = [p.leader_epoch for m in c.requests(2) if isinstance(m, UpdateMetadataRequest) for p in m.partitions]
+    assert received and set(received) == ({1} if since(version, "2.4") else {0})
     assert c.state().leader_epoch == 1
 
 
@@ -152,8 +158,8 @@ def test_from_1_1_to_2_0_a_broker_that_goes_down_hears_of_no_successor(version: 
     c.forget_requests()
     c.shut_down(2, ControlledShutdownRequest(BrokerId(0)))
     assert (c.state().leader, c.state().leader_epoch) == (1, 1)
-    told = [p.leader for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told == ([] if version in ("1.1", "2.0.0", "2.0.1") else [1])
+    received = [p.leader for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert received == ([] if version in ("1.1", "2.0.0", "2.0.1") else [1])
     assert [p.leader for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions] == [1]
 
 
@@ -181,7 +187,9 @@ def test_up_to_0_10_2_a_controller_that_is_elected_again_repeats_what_it_was_mov
 
 
 def refused_while_a_replica_goes_offline(version: str) -> Cluster:
-    """Broker 2 is a controller of the past when it takes dead broker 1 out of an ISR, and is elected again later."""
+    """Broker 2 is a controller of the past when it takes dead broker 1 out of an ISR.
+    It is elected again later.
+    """
     c = started(version)
     c.create_topic("t", (0, 1))
     c.kill(1)
@@ -202,8 +210,8 @@ def test_from_2_1_a_refused_batch_blocks_the_replicas_of_a_controller_that_is_el
     assert c.controller_of() == 2
     c.forget_requests()
     c.start(1)
-    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert bool(told) is not since(version, "2.1")
+    received = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert bool(received) is not since(version, "2.1")
 
 
 # --- KAFKA-6612 ---
@@ -218,7 +226,7 @@ def test_from_2_0_partitions_of_a_topic_that_waits_for_its_deletion_are_taken_ba
     c.create_topic("t", (0, 1), (1,))
     partitions = set(decode_topic("t", c.service.znodes[topic_path("t")].data))
     assert partitions == ({0} if since(version, "2.0.0") else {0, 1})
-    assert state_path("t", 1) not in c.service.znodes, "nobody creates it"
+    assert state_path("t", 1) not in c.service.znodes, "no controller creates it"
     c.start(0)
     assert topic_path("t") not in c.service.znodes, "it goes with the topic"
 
@@ -341,7 +349,7 @@ def test_up_to_2_3_a_reassignment_that_fails_is_given_up_half_way(version: str) 
 
 
 @pytest.mark.parametrize("version", LADDER)
-def test_in_0_8_2_nobody_hears_who_lives_before_a_partition_is_led(version: str) -> None:
+def test_in_0_8_2_live_brokers_are_announced_only_once_a_partition_has_a_leader(version: str) -> None:
     c = started(version)
     metadata = [m for m in c.requests(0) if isinstance(m, UpdateMetadataRequest)]
     assert (metadata == []) is (version == "0.8.2")

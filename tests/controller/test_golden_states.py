@@ -1,5 +1,4 @@
-"""Partition states and controllers as real Kafka recorded them, as far as they depend on the controller
-alone.
+"""Recorded partition states and controllers, as far as the controller alone decides them.
 
 The recordings' scripts are played against real controllers and the dictionary service. What brokers do by
 themselves is added by hand: a leader removes a follower that stays away where no controller has done it,
@@ -113,13 +112,13 @@ class Player:
             self.dead = []
 
     def shrink_by_lag(self, follower: int) -> None:
-        """What the leader does when a follower stays away that no controller has removed (KAFKA-3143)."""
+        """Removal of a follower by its leader when no controller has removed it (KAFKA-3143)."""
         state = self.cluster.state()
         if state.leader not in (-1, follower) and follower in state.isr:
             self.cluster.leader_writes_isr(*(member for member in state.isr if member != follower))
 
     def settle_isr(self) -> None:
-        """What the leader does when its followers are back: one by one they join the ISR, at its end."""
+        """Return of followers into the ISR: the leader appends them one by one at its end."""
         c = self.cluster
         if "/brokers/topics/t/partitions/0/state" not in c.service.znodes:
             return

@@ -13,8 +13,10 @@ THERE = {0: ReplicaAssignment(brokers(1, 2)), 1: ReplicaAssignment(brokers(2, 0)
 
 
 def test_placed_from_the_first_partitions_preferred_leader_on_with_as_many_replicas() -> None:
-    """By hand, as AdminUtils.assignReplicasToBrokers with fixedStartIndex 1 and startPartitionId 2: the leaders are
-    (2 + 1) % 3 and so on; the second replica is 1 + 1 * 3 % 2 = 2 further, from partition 3 on 1 + 2 * 3 % 2 = 1."""
+    """By hand, as AdminUtils.assignReplicasToBrokers.
+    With fixedStartIndex 1 and startPartitionId 2 the leaders are (2 + 1) % 3 and so on. The second replica is 1 + 1 *
+    3 % 2 = 2 further, from partition 3 on 1 + 2 * 3 % 2 = 1.
+    """
     assert more_partitions("t", THERE, 5, None, RACKS) == {2: [0, 2], 3: [1, 2], 4: [2, 0]}
 
 

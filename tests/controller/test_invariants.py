@@ -1,4 +1,4 @@
-"""Whatever happens to brokers and sessions, in whatever order: what must hold of states and controllers."""
+"""Invariants of states and controllers under any order of broker and session events."""
 
 import itertools
 
@@ -78,7 +78,7 @@ def check(c: Cluster, unclean: bool) -> None:
         shutting_down = {b for b in range(BROKERS) if b in _shutting_down(c)}
         idle = holder >= 0 and c.brokers[holder].within_reach and not c.brokers[holder].controller.busy_with
         if idle and set(isr) & (registered - shutting_down):
-            assert leader in registered, f"{partition} has nobody although {isr} and {registered} meet: {history}"
+            assert leader in registered, f"{partition} has no leader although {isr} and {registered} meet: {history}"
 
 
 def _shutting_down(c: Cluster) -> set[BrokerId]:

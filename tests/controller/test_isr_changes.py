@@ -20,9 +20,9 @@ def request(c: Cluster, *isr: int, leader_epoch: int = 0, zk_version: int = 0, b
     return AlterIsrRequest(BrokerId(broker), c.brokers[broker].broker_epoch, [change])
 
 
-def errors(c: Cluster, asked: AlterIsrRequest, controller: int = 2) -> list[int]:
+def errors(c: Cluster, requested: AlterIsrRequest, controller: int = 2) -> list[int]:
     """The answer's own error, then those of its partitions."""
-    (answer,) = c.alter_isr(controller, asked)
+    (answer,) = c.alter_isr(controller, requested)
     return [answer.error, *(partition.error for partition in answer.partitions)]
 
 
@@ -37,7 +37,9 @@ def test_a_notification_is_answered_with_metadata_only_and_deleted() -> None:
 
 
 def test_the_controller_of_0_8_2_does_not_look_for_notifications() -> None:
-    """KAFKA-1367: neither the path nor a watch on it is there; a state that a leader wrote is seen by nobody."""
+    """KAFKA-1367: neither the path nor a watch on it is there.
+    No controller sees a state that a leader wrote.
+    """
     c = started("0.8.2")
     assert "/isr_change_notification" not in c.service.znodes
     assert "/log_dir_event_notification" not in c.service.znodes
@@ -49,7 +51,7 @@ def test_the_controller_of_0_8_2_does_not_look_for_notifications() -> None:
     assert (c.requests(1), len(c.service.children("/isr_change_notification"))) == ([], 1)
 
 
-def test_an_accepted_change_is_written_answered_and_told_by_metadata_only() -> None:
+def test_an_accepted_change_is_written_answered_and_announced_by_metadata_only() -> None:
     c = started()
     (answer,) = c.alter_isr(2, request(c, 0, 2))
     assert answer.error == 0
@@ -77,11 +79,11 @@ def test_only_the_controller_answers() -> None:
 
 def test_an_unknown_broker_or_another_of_its_lives_is_refused() -> None:
     c = started()
-    asked = request(c, 0, 2)
-    asked.broker_epoch -= 1
-    assert errors(c, asked) == [ErrorCode.STALE_BROKER_EPOCH]
-    asked.broker = BrokerId(9)
-    assert errors(c, asked) == [ErrorCode.STALE_BROKER_EPOCH]
+    requested = request(c, 0, 2)
+    requested.broker_epoch -= 1
+    assert errors(c, requested) == [ErrorCode.STALE_BROKER_EPOCH]
+    requested.broker = BrokerId(9)
+    assert errors(c, requested) == [ErrorCode.STALE_BROKER_EPOCH]
 
 
 def test_an_older_leader_epoch_is_fenced() -> None:
@@ -105,9 +107,9 @@ def test_what_is_so_already_is_confirmed_without_a_write() -> None:
 
 def test_an_unknown_partition_is_refused() -> None:
     c = started()
-    asked = request(c, 0, 2)
-    asked.partitions[0].partition = 7
-    assert errors(c, asked) == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    requested = request(c, 0, 2)
+    requested.partitions[0].partition = 7
+    assert errors(c, requested) == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_a_request_that_waits_for_the_service_is_answered_with_a_failure_when_the_session_expires() -> None:

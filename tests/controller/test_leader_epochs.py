@@ -81,8 +81,8 @@ def test_two_followers_dead_in_one_event_cost_one_write_and_one_epoch_each_but_o
     c.service.end(c.brokers[2].session)
     c.settle()
     assert c.states()[1:] == [(0, 1, [0, 2], 1, 1), (0, 2, [0], 1, 2)]
-    told = [p.leader_epoch for m in c.requests(0) if m.API_NAME == "LeaderAndIsr" for p in m.partitions]  # type: ignore[attr-defined]
-    assert told == [2]
+    reported = [p.leader_epoch for m in c.requests(0) if m.API_NAME == "LeaderAndIsr" for p in m.partitions]  # type: ignore[attr-defined]
+    assert reported == [2]
 
 
 @pytest.mark.parametrize("unclean", [False, True])
@@ -187,16 +187,18 @@ def test_nothing_changes_when_a_new_controller_finds_everything_in_order(version
 def test_a_write_whose_answer_was_lost_is_recognized_up_to_1_0_and_costs_one_epoch_more_later(
     version: str, added: int
 ) -> None:
-    """ReplicationUtils compares what it finds with what it wrote; KafkaZkClient takes it for a conflict."""
+    """ReplicationUtils compares what it finds with what it wrote.
+    KafkaZkClient takes it for a conflict.
+    """
     c = cluster(version, 0, 1, 2)
-    asked = c.service.request
+    original_request = c.service.request
     lost: list[SessionResponse] = []
 
     def twice(session: int, request: SessionRequest) -> SessionResponse:
         last = request.ops[-1]
         if isinstance(last, SetData) and last.path.endswith("/state") and not lost:
-            lost.append(asked(session, request))
-        return asked(session, request)
+            lost.append(original_request(session, request))
+        return original_request(session, request)
 
     c.service.request = twice  # type: ignore[method-assign]
     c.die(0)

@@ -1,4 +1,4 @@
-"""What a controller of the old client does in a new session, and when it hears of another one (semantics 4.1)."""
+"""The old client's controller in a new session, and with a successor (semantics 4.1)."""
 
 from collections.abc import Callable
 
@@ -47,7 +47,7 @@ def test_a_controller_that_hears_of_another_goes_on_in_0_8_2(version: str, goes_
     assert c.state().leader == (2 if goes_on else 1)
 
 
-def test_a_controller_that_has_heard_of_another_is_elected_again_when_that_one_is_gone() -> None:
+def test_a_controller_that_noticed_another_is_elected_again_when_that_one_is_gone() -> None:
     c = Cluster(version="0.8.2")
     c.start(2, 0)
     c.service.put("/controller", ANOTHER)
@@ -59,7 +59,7 @@ def test_a_controller_that_has_heard_of_another_is_elected_again_when_that_one_i
     assert terms(c, 2) == [(True, 1), (False, 1), (True, 2)]
 
 
-def test_a_controller_that_has_heard_of_another_goes_on_when_a_third_is_elected() -> None:
+def test_a_controller_that_noticed_another_goes_on_when_a_third_is_elected() -> None:
     c = Cluster(version="0.8.2")
     c.start(2, 0, 1)
     c.service.put("/controller", ANOTHER)
@@ -74,8 +74,9 @@ def test_a_controller_that_has_heard_of_another_goes_on_when_a_third_is_elected(
 def test_who_is_elected_in_a_new_session_before_it_hears_of_the_session_resigns_in_0_8_2(
     version: str, active: list[int]
 ) -> None:
-    """KAFKA-4229. It was trying when its session expired, and the client asked again in the new one. Nobody tries after
-    that: `/controller` is there."""
+    """KAFKA-4229: the broker was trying when its session expired.
+    The client sent the request again in the new session. No broker tries after that: `/controller` is there.
+    """
     c = Cluster(version=version)
     c.start(0, 1)
     c.cut_off(1)
@@ -94,7 +95,9 @@ def test_who_is_elected_in_a_new_session_before_it_hears_of_the_session_resigns_
 def test_who_is_no_controller_registers_first_in_a_new_session_of_0_8_2_where_leaders_are_balanced(
     version: str, balanced: bool, elected_first: bool
 ) -> None:
-    """onControllerResignation fails at a scheduler that was not started, and the election behind it is left out."""
+    """onControllerResignation fails at a scheduler that was not started.
+    The election behind it is left out.
+    """
     c = Cluster(version=version, settings=ControllerSettings(auto_leader_rebalance_enable=balanced))
     c.start(0, 1)
     c.cut_off(1)
@@ -109,14 +112,14 @@ def test_who_is_no_controller_registers_first_in_a_new_session_of_0_8_2_where_le
     assert c.active() == [1]
 
 
-def _dies_before_its_election_is_asked(c: Cluster, broker: int) -> None:
-    """Its session ends when it has seen that there is no controller, and before `/controller` is created."""
-    asked = c.service.request
+def _dies_before_its_election_request(c: Cluster, broker: int) -> None:
+    """End the session between the missing controller's detection and `/controller`'s creation."""
+    original_request = c.service.request
     node = c.brokers[broker]
     looked: list[bool] = []
 
     def request(session: int, request: SessionRequest) -> SessionResponse:
-        response = asked(session, request)
+        response = original_request(session, request)
         if session == node.session and isinstance(request.ops[0], GetData) and response.error:
             looked.append(True)
             if len(looked) == 2:  # once for itself, once to be elected
@@ -127,7 +130,7 @@ def _dies_before_its_election_is_asked(c: Cluster, broker: int) -> None:
     c.told_first = broker
     c.service.apply(0, Delete("/controller"))
     c.settle()
-    c.service.request = asked  # type: ignore[method-assign]
+    c.service.request = original_request  # type: ignore[method-assign]
     assert isinstance(node.waiting[0][0].ops[0], Create)
 
 
@@ -135,11 +138,12 @@ def _dies_before_its_election_is_asked(c: Cluster, broker: int) -> None:
 def test_an_election_that_ends_with_its_session_deletes_the_controller_of_others_from_0_10_2_to_1_0(
     version: str, deletes: bool
 ) -> None:
-    """ZKCheckedEphemeral fails, elect() deletes `/controller`, in the next session. In 0.8.2 the create is
-    asked again there, and finds that there is one."""
+    """ZKCheckedEphemeral fails, elect() deletes `/controller`, in the next session.
+    In 0.8.2 the client repeats the create there, and finds that there is a controller.
+    """
     c = Cluster(version=version)
     c.start(2, 0, 1)
-    _dies_before_its_election_is_asked(c, 1)
+    _dies_before_its_election_request(c, 1)
     winner = c.controller_of()
     assert (winner in (0, 2), epoch(c)) == (True, 2)
     c.expire(1)

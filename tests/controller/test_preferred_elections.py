@@ -25,7 +25,7 @@ def test_where_the_preferred_replica_leads_already_only_1_1_to_2_1_give_a_new_ep
     assert c.state().leader == 0
 
 
-def test_it_can_be_asked_again_and_again() -> None:
+def test_it_can_be_requested_again_and_again() -> None:
     c = Cluster()
     c.start(2, 0, 1)
     c.create_topic("t", (0, 1))
@@ -50,7 +50,7 @@ def test_a_preferred_replica_outside_the_isr_is_not_elected() -> None:
     assert PREFERRED_REPLICA_ELECTION not in c.service.znodes
 
 
-def test_an_unreadable_request_asks_for_nothing_and_goes() -> None:
+def test_an_unreadable_request_requests_nothing_and_goes() -> None:
     c = Cluster()
     c.start(2, 0, 1)
     c.service.put(PREFERRED_REPLICA_ELECTION, b"{broken")
@@ -59,7 +59,7 @@ def test_an_unreadable_request_asks_for_nothing_and_goes() -> None:
     assert c.active() == [2]
 
 
-def test_a_new_controller_takes_up_what_was_asked() -> None:
+def test_a_new_controller_takes_up_what_was_requested() -> None:
     c = Cluster(4)
     c.start(3, 0, 1, 2)
     c.create_topic("t", (0, 1))

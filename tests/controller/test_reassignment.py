@@ -59,11 +59,11 @@ def test_the_target_comes_first_in_its_order() -> None:
 def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version: str) -> None:
     c = started(version)
     ask(c, 2, 3)
-    assert c.states()[1:] == [(0, 1, [0, 1], 1, 1)], "a new epoch tells everybody of the new replicas"
+    assert c.states()[1:] == [(0, 1, [0, 1], 1, 1)], "a new epoch announces the new replicas to all"
     assert assignment(c).replicas == (2, 3, 0, 1)
     assert assignment(c).being_reassigned == c.gates.topic_znode_keeps_reassignment
-    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told[0].leader == 0
+    reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert reported[0].leader == 0
     join(c, 0, 1, 2)
     assert c.state().leader == 0
     join(c, 0, 1, 2, 3)
@@ -77,7 +77,7 @@ def test_it_waits_for_the_target_to_be_in_sync_then_moves_and_cleans_up(version:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_to_the_replicas_that_are_there_is_refused_up_to_2_3_and_done_later(version: str) -> None:
-    """2.4: onPartitionReassignment tells everybody, with a new epoch."""
+    """2.4: onPartitionReassignment sends a new epoch to all brokers."""
     c = started(version)
     ask(c, 0, 1)
     assert REASSIGN_PARTITIONS not in c.service.znodes
@@ -105,31 +105,32 @@ def test_a_leader_that_stays_keeps_leading(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_one_that_is_done_leaves_the_others_as_they_are(version: str) -> None:
-    """The controller's own write of what is left begins nothing anew (PartitionReassignmentHandler.handleCreation; up
-    to 1.0 PartitionReassignment.process)."""
+    """The controller's own write of the remaining reassignments begins nothing anew.
+    Source: PartitionReassignmentHandler.handleCreation; up to 1.0 PartitionReassignment.process.
+    """
     c = Cluster(5, version)
     c.start(4, 0, 1, 2, 3)
     c.create_topic("t", (0, 1), (0, 1))
-    asked = {("t", 0): brokers(0, 2), ("t", 1): brokers(0, 3)}
-    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    requested = {("t", 0): brokers(0, 2), ("t", 1): brokers(0, 3)}
+    c.service.put(REASSIGN_PARTITIONS, encode_reassignment(requested))
     c.settle()
     c.forget_requests()
     join(c, 0, 1, 2)
     assert assignment(c) == ReplicaAssignment(brokers(0, 2))
     assert c.service.znodes[REASSIGN_PARTITIONS].data == encode_reassignment({("t", 1): brokers(0, 3)})
     assert c.states(("t", 1))[1:] == [(0, 1, [0, 1], 1, 1)], "one epoch for its new replicas, and no other"
-    told = [p for m in c.requests(3) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told == [], "nor is it told again"
+    reported = [p for m in c.requests(3) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert reported == [], "nor is it told again"
 
 
 @pytest.mark.parametrize(("version", "moved"), [("1.0", True), ("1.1", False), ("2.8", False)])
-def test_what_is_written_into_the_znode_later_is_heard_of_up_to_1_0(version: str, moved: bool) -> None:
+def test_what_is_written_into_the_znode_later_is_noticed_up_to_1_0(version: str, moved: bool) -> None:
     c = Cluster(5, version)
     c.start(4, 0, 1, 2, 3)
     c.create_topic("t", (0, 1), (0, 1))
     first = {("t", 0): brokers(0, 2)}
-    for asked in (first, {**first, ("t", 1): brokers(0, 3)}):
-        c.service.put(REASSIGN_PARTITIONS, encode_reassignment(asked))
+    for requested in (first, {**first, ("t", 1): brokers(0, 3)}):
+        c.service.put(REASSIGN_PARTITIONS, encode_reassignment(requested))
         c.settle()
     assert c.state().leader_epoch == 1
     assert c.state(("t", 1)).leader_epoch == int(moved)
@@ -137,7 +138,7 @@ def test_what_is_written_into_the_znode_later_is_heard_of_up_to_1_0(version: str
 
 @pytest.mark.parametrize("deleted", [False, True])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) -> None:
+def test_after_one_was_done_the_next_is_noticed(version: str, deleted: bool) -> None:
     """Also if an operator deleted the znode meanwhile, which stops nothing."""
     c = started(version)
     for target in ((0, 2), (0, 3)):
@@ -150,36 +151,40 @@ def test_after_one_was_done_the_next_is_heard_of(version: str, deleted: bool) ->
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_up_to_2_3_those_left_out_are_told_by_the_last_leader_and_isr(version: str) -> None:
-    """moveReassignedPartitionLeaderIfRequired, oldAndNewReplicas; from 2.4 on the new replicas alone."""
+def test_up_to_2_3_removed_replicas_receive_the_last_leader_and_isr(version: str) -> None:
+    """moveReassignedPartitionLeaderIfRequired, oldAndNewReplicas.
+    From 2.4 on the new replicas alone.
+    """
     c = Cluster(5, version)
     c.start(4, 0, 1, 2)
     c.create_topic("t", (0, 1, 2))
     c.forget_requests()
     ask(c, 0, 1)
     assert (c.state().leader, c.state().isr) == (0, (0, 1))
-    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    told_up_to_2_3 = [] if c.gates.topic_znode_keeps_reassignment else [(1, [0, 1])]
-    assert [(p.leader_epoch, p.replicas) for p in told] == told_up_to_2_3
+    reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    expected_up_to_2_3 = [] if c.gates.topic_znode_keeps_reassignment else [(1, [0, 1])]
+    assert [(p.leader_epoch, p.replicas) for p in reported] == expected_up_to_2_3
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_told_again(version: str) -> None:
-    """onPartitionReassignment, areReplicasInIsr; all of the target become OnlineReplica, one by one."""
+def test_up_to_2_3_a_target_that_is_in_sync_is_written_once_and_sent_again(version: str) -> None:
+    """onPartitionReassignment, areReplicasInIsr.
+    All of the target become OnlineReplica, one by one.
+    """
     c = Cluster(5, version)
     c.start(4, 0, 1, 2)
     c.create_topic("t", (0, 1, 2))
     c.forget_requests()
     ask(c, 2, 1)
     written = [decode_topic("t", data)[0] for path, data, _ in c.service.history if path == topic_path("t")][1:]
-    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    reported = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
     known, moved = (0, 0, [0, 1, 2]), (2, 1, [2, 1])
     target = ReplicaAssignment(brokers(2, 1))
     if c.gates.topic_znode_keeps_reassignment:
         assert written == [towards(ReplicaAssignment(brokers(0, 1, 2)), brokers(2, 1)), target]
     else:
         assert written == [target]
-        assert [(p.leader, p.leader_epoch, p.replicas) for p in told][:2] == [known, moved]
+        assert [(p.leader, p.leader_epoch, p.replicas) for p in reported][:2] == [known, moved]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -195,14 +200,16 @@ def test_another_order_waits_up_to_2_3_until_all_are_in_sync(version: str) -> No
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "2.3", "2.4", "2.6", "2.7", "2.8"])
-def test_added_replicas_are_told_at_once_that_they_are_new_from_2_7(version: str) -> None:
-    """updateLeaderEpochAndSendRequest, then NewReplica. The latter takes the epoch from ZooKeeper up to 1.0, later from
-    the controller's memory, which up to 2.3 does not have the one that was just written (KAFKA-9212)."""
+def test_added_replicas_are_flagged_as_new_at_once_from_2_7(version: str) -> None:
+    """updateLeaderEpochAndSendRequest, then NewReplica.
+    The latter takes the epoch from ZooKeeper up to 1.0, later from the controller's memory, which up to 2.3 does not
+    have the one that was just written (KAFKA-9212).
+    """
     c = started(version)
     ask(c, 0, 2)
-    told = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    reported = [p for m in c.requests(2) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
     remembered = 0 if version in ("1.1", "2.3") else 1
-    assert [(p.leader_epoch, p.is_new) for p in told] == [(1, version in ("2.7", "2.8")), (remembered, True)]
+    assert [(p.leader_epoch, p.is_new) for p in reported] == [(1, version in ("2.7", "2.8")), (remembered, True)]
 
 
 def test_a_new_controller_goes_on() -> None:

@@ -76,13 +76,13 @@ def test_in_a_new_session_its_own_leftover_is_replaced_from_2_2(version: str, re
 
 def test_a_registration_whose_answer_was_lost_is_recognized() -> None:
     c = Cluster(version="2.8")
-    asked = c.service.request
+    original_request = c.service.request
 
     def twice(session: int, request: SessionRequest) -> object:
         first = request.ops[0]
         if isinstance(first, Create) and first.path == "/brokers/ids/0":
-            asked(session, request)
-        return asked(session, request)
+            original_request(session, request)
+        return original_request(session, request)
 
     c.service.request = twice  # type: ignore[method-assign,assignment]
     c.start(0)
@@ -93,13 +93,13 @@ def test_a_registration_whose_answer_was_lost_is_recognized() -> None:
 @pytest.mark.parametrize("version", ["0.10.2", "2.0.1", "2.1", "2.8"])
 def test_an_election_whose_answer_was_lost_is_recognized(version: str) -> None:
     c = Cluster(version=version)
-    asked = c.service.request
+    original_request = c.service.request
 
     def twice(session: int, request: SessionRequest) -> object:
         first = request.ops[0]
         if isinstance(first, Create) and first.path == "/controller":
-            asked(session, request)
-        return asked(session, request)
+            original_request(session, request)
+        return original_request(session, request)
 
     c.service.request = twice  # type: ignore[method-assign,assignment]
     c.start(0)

@@ -45,8 +45,8 @@ def test_the_last_of_several_changes_is_what_is_sent() -> None:
     state.states[T0] = Leadership(BrokerId(1), LeaderEpoch(4), brokers(1), ControllerEpoch(5), 8)
     batch.add_leader_and_isr([BrokerId(1)], T0, state.states[T0])
     sent = batch.outgoing()
-    told = {o.broker: o.request.partitions[0] for o in sent if isinstance(o.request, LeaderAndIsrRequest)}
-    assert {broker: (entry.leader_epoch, entry.is_new) for broker, entry in told.items()} == {
+    reported = {o.broker: o.request.partitions[0] for o in sent if isinstance(o.request, LeaderAndIsrRequest)}
+    assert {broker: (entry.leader_epoch, entry.is_new) for broker, entry in reported.items()} == {
         0: (3, True),
         1: (4, True),
     }
@@ -54,8 +54,10 @@ def test_the_last_of_several_changes_is_what_is_sent() -> None:
     assert [entry.leader_epoch for request in metadata for entry in request.partitions] == [4, 4, 4]
 
 
-@pytest.mark.parametrize(("version", "all_told"), [("0.8.2", True), ("1.1", True), ("2.0.0", False), ("2.8", False)])
-def test_up_to_1_1_whoever_is_told_anything_is_told_what_is_to_be_deleted(version: str, all_told: bool) -> None:
+@pytest.mark.parametrize(
+    ("version", "all_reported"), [("0.8.2", True), ("1.1", True), ("2.0.0", False), ("2.8", False)]
+)
+def test_up_to_1_1_every_metadata_update_lists_topics_to_be_deleted(version: str, all_reported: bool) -> None:
     batch, state = filled(version)
     gone = ("gone", 0)
     state.assignments[gone] = ReplicaAssignment(brokers(1, 2))
@@ -64,8 +66,8 @@ def test_up_to_1_1_whoever_is_told_anything_is_told_what_is_to_be_deleted(versio
     batch.add_update_metadata([BrokerId(0)], [T0])
     ((_, request, _),) = batch.outgoing()
     assert isinstance(request, UpdateMetadataRequest)
-    told = {(entry.topic, entry.leader) for entry in request.partitions}
-    assert told == ({("gone", -2), ("t", 0)} if all_told else {("t", 0)})
+    reported = {(entry.topic, entry.leader) for entry in request.partitions}
+    assert reported == ({("gone", -2), ("t", 0)} if all_reported else {("t", 0)})
 
 
 def test_a_deletion_once_ordered_stays_one() -> None:
@@ -103,7 +105,9 @@ def test_a_batch_is_empty_after_it_was_sent() -> None:
 
 
 def test_a_state_sent_again_carries_the_epoch_of_the_controller_of_now() -> None:
-    """The new controller changes nothing about a replica outside the ISR that dies, and tells the others again."""
+    """A replica outside the ISR dies: the new controller changes no state of it.
+    It sends the state to the others again.
+    """
     c = Cluster(5)
     c.start(3, 4, 0, 1, 2)
     c.create_topic("t", (0, 1, 2))
@@ -111,6 +115,6 @@ def test_a_state_sent_again_carries_the_epoch_of_the_controller_of_now() -> None
     c.die(3)
     c.forget_requests()
     c.die(2)
-    told = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert [(p.leader_epoch, p.controller_epoch, p.isr) for p in told] == [(0, 2, [0, 1])]
+    reported = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader_epoch, p.controller_epoch, p.isr) for p in reported] == [(0, 2, [0, 1])]
     assert c.state().controller_epoch == 1

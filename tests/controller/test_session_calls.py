@@ -75,7 +75,7 @@ def many(count: int) -> Procedure[object]:
 EVERYTHING = [*(f"/{number}" for number in range(25)), "/last"]
 
 
-def test_a_pipeline_has_its_results_in_order_whoever_is_answered_first() -> None:
+def test_a_pipeline_has_its_results_in_order_of_calls_not_of_answers() -> None:
     calls = Calls(at_once=False)
     _, outcome = run(many(25), calls)
     while calls.waiting:
@@ -111,7 +111,9 @@ def test_expiry_is_raised_where_the_procedure_waits() -> None:
 
 
 def test_what_ends_with_its_session_is_the_procedures_own_to_catch() -> None:
-    """Its runner is not told of a lost session: in the versions that ask so, all else goes on in the next."""
+    """Its runner is not told of a lost session.
+    In the versions that ask so, all else goes on in the next.
+    """
 
     def trying() -> Procedure[object]:
         try:
@@ -146,7 +148,7 @@ def test_an_error_of_the_procedure_goes_to_who_runs_it() -> None:
 
 
 def test_waiting_for_a_sender() -> None:
-    told: list[Callable[[Now, Outbox], None]] = []
+    reported: list[Callable[[Now, Outbox], None]] = []
 
     def procedure() -> Procedure[object]:
         yield SenderEnded(BrokerId(1))
@@ -154,7 +156,7 @@ def test_waiting_for_a_sender() -> None:
         return "ended"
 
     def wait(broker: int, ended: Callable[[Now, Outbox], None]) -> bool:
-        told.append(ended)
+        reported.append(ended)
         return broker == 1
 
     outcome = Outcome()
@@ -162,5 +164,5 @@ def test_waiting_for_a_sender() -> None:
     procedures.task(NOW, Outbox(), "test", "waits", procedure(), outcome.ended, outcome.failed).start()
     assert outcome.results == []
     assert procedures.runner.waiting_tasks() == [Waiting("test", "waits", "the end of the channel to broker-1", 0.0)]
-    told[0](NOW, Outbox())
+    reported[0](NOW, Outbox())
     assert outcome.results == ["ended"]

@@ -25,8 +25,8 @@ def test_a_new_partition_is_led_by_its_first_live_replica_with_all_live_ones_in_
     c.die(0)
     c.create_topic("t", (0, 1, 2))
     assert c.states() == [(1, 0, [1, 2], 1, 0)]
-    told = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert [(p.leader, p.is_new) for p in told] == [(1, c.gates.leader_and_isr_version >= 1)]
+    reported = [p for m in c.requests(1) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.is_new) for p in reported] == [(1, c.gates.leader_and_isr_version >= 1)]
 
 
 def test_a_partition_without_live_replicas_waits_for_one() -> None:
@@ -40,7 +40,9 @@ def test_a_partition_without_live_replicas_waits_for_one() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_controller_takes_over(version: str) -> None:
-    """Semantics 4.2: it was written, and the answer got lost. The controller asks again, and takes it for another's."""
+    """Semantics 4.2: it was written, and the answer got lost.
+    The controller asks again, and takes it for another's.
+    """
     c = started(version)
     c.service.put(
         state_path("t", 0), encode_state(Leadership(BrokerId(0), LeaderEpoch(0), brokers(0, 1), ControllerEpoch(1)))
@@ -50,11 +52,11 @@ def test_a_first_state_that_exists_already_is_told_to_nobody_until_another_contr
     assert not any(isinstance(m, LeaderAndIsrRequest) for broker in (0, 1) for m in c.requests(broker))
     c.die(1)
     c.start(1)
-    told = [p for b in (0, 1) for m in c.requests(b) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert told == [], "tried again, in vain"
+    reported = [p for b in (0, 1) for m in c.requests(b) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert reported == [], "tried again, in vain"
     c.die(2)
-    told = [p for b in (0, 1) for m in c.requests(b) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert {(p.leader, p.leader_epoch) for p in told} == {(0, 0)}
+    reported = [p for b in (0, 1) for m in c.requests(b) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert {(p.leader, p.leader_epoch) for p in reported} == {(0, 0)}
 
 
 def test_an_absent_replica_joins_no_isr_when_it_comes() -> None:
@@ -63,8 +65,8 @@ def test_an_absent_replica_joins_no_isr_when_it_comes() -> None:
     c.create_topic("t", (0, 1))
     c.start(0)
     assert c.states() == [(1, 0, [1], 1, 0)]
-    told = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
-    assert [(p.leader, p.isr) for p in told] == [(1, [1])]
+    reported = [p for m in c.requests(0) if isinstance(m, LeaderAndIsrRequest) for p in m.partitions]
+    assert [(p.leader, p.isr) for p in reported] == [(1, [1])]
 
 
 def test_partitions_are_added_to_a_topic() -> None:
@@ -196,6 +198,8 @@ def test_the_controller_tells_what_becomes_of_a_deletion() -> None:
     c.die(0)
     _delete(c)
     c.start(0)
-    told = [e for node in c.brokers.values() for e in node.events if isinstance(e, TopicDeletionChanged | TopicRemoved)]
-    assert [getattr(e, "change", "removed") for e in told] == ["asked", "begun", "halted", "begun", "removed"]
-    assert {e.topic for e in told} == {"t"}
+    reported = [
+        e for node in c.brokers.values() for e in node.events if isinstance(e, TopicDeletionChanged | TopicRemoved)
+    ]
+    assert [getattr(e, "change", "removed") for e in reported] == ["asked", "begun", "halted", "begun", "removed"]
+    assert {e.topic for e in reported} == {"t"}

@@ -1,4 +1,4 @@
-"""A scenario under other names, and what was seen of it back in the old ones; draws that do not hang on names.
+"""Renamed scenarios, their observations in the old names, and draws independent of names.
 
 The new names are odd on purpose: ids of brokers are large and in another order, one with fewer digits than the next;
 names of topics, AZs and hosts sort otherwise than before. Each is found in no other place (numbers that are no ids are
@@ -32,15 +32,19 @@ NODE_KEYS = frozenset({"node", "az", "between", "opened_by", "to", "source", "cl
 TOPIC_KEYS = frozenset({"topic", "partition", "partitions", "targets"})
 """The same for topics and partitions; `targets` holds both, (partition, replicas) each."""
 NEW_IDS = (917, 702, 83)
-"""Of up to three brokers: neither in this order nor in that of their digits. Below those of dedicated controllers."""
+"""Of up to three brokers: neither in this order nor in that of their digits.
+Below those of dedicated controllers.
+"""
 NEW_IDS_OF_MANY = (917, 702, 813, 283, 611, 409)
 """Of more: no number of a partition is among them."""
 
 
 class Renaming(msgspec.Struct, frozen=True, dict=True):
-    """`brokers`: {old id: new id}, those of dedicated controllers included. `shift` is added to the numbers of session
+    """Old and new names of a scenario.
+    `brokers`: {old id: new id}, those of dedicated controllers included. `shift` is added to the numbers of session
     servers, controllers and clients: a vote goes to the highest server id (semantics 5.3), so their order stays.
-    `azs`: {old number: new}. `topic` and `value` come before the old ones; Kafka's own topic keeps its name."""
+    `azs`: {old number: new}. `topic` and `value` come before the old ones; Kafka's own topic keeps its name.
+    """
 
     brokers: Mapping[int, int] = {}
     shift: int = 0
@@ -108,7 +112,9 @@ class Renaming(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _numbers(self) -> re.Pattern[str]:
-        """Not those of operations (`observer.1:83`) or of a workload's values (`steady.client-0.3213.83`)."""
+        """Numbers of names.
+        Not those of operations (`observer.1:83`) or of a workload's values (`steady.client-0.3213.83`).
+        """
         return re.compile(rf"(?<!\d[:.])\b({'|'.join(self._new) or '(?!)'})\b")
 
     def back(self, text: str) -> str:
@@ -125,7 +131,9 @@ SAME = Renaming()
 
 
 def odd(scenario: Scenario, *, ids_in_order: bool = False) -> Renaming:
-    """Nothing keeps its name. `ids_in_order`: what came before another, broker or AZ, still does."""
+    """A renaming that keeps no name.
+    `ids_in_order`: brokers and AZs keep their order.
+    """
     brokers = sorted(node.number for node in scenario.topology.with_role("broker"))
     azs = sorted(int(az.rpartition("-")[2]) for az in scenario.topology.azs)
     assert len(brokers) <= len(NEW_IDS_OF_MANY), "more brokers than new ids"
@@ -145,8 +153,9 @@ def odd(scenario: Scenario, *, ids_in_order: bool = False) -> Renaming:
 
 
 class DrawsByRole(Draws):
-    """A stream of draws for each pair of nodes, each node, and each node's timers, by their old names: what one of
-    them draws does not hang on who else draws before."""
+    """A stream of draws per pair of nodes, per node, and per node's timers, by old names.
+    The draws of one do not depend on the draws of another.
+    """
 
     __slots__ = ("_back", "_seed", "_streams")
 
@@ -157,7 +166,7 @@ class DrawsByRole(Draws):
         self._streams: dict[tuple[str, ...], Chance] = {}
 
     def _stream(self, *key: str) -> Chance:
-        """What the next draw comes from."""
+        """The stream of the next draw."""
         stream = self._streams.get(key)
         if stream is None:
             name = f"{self._seed}/{'/'.join(map(self._back, key))}"

@@ -14,8 +14,10 @@ CHOICES = tuple(Choice(*values) for values in product(ACKS, MIN_INSYNC, UNCLEAN)
 
 
 def loses_what_it_acknowledged(choice: Choice) -> bool:
-    """acks=1 does, where the leader is cut off; so does acks=0, whose writes count once they are sent. acks=all does if
-    one replica is all, and another may lead uncleanly."""
+    """acks=1 does, where the leader is cut off.
+    So does acks=0, whose writes count once they are sent. acks=all does if one replica is all, and another may lead
+    uncleanly.
+    """
     return choice.acks != "all" or (choice.min_insync == 1 and choice.unclean)
 
 
@@ -45,7 +47,9 @@ def test_the_sweep_counts_what_the_page_names(number: int) -> None:
 
 
 def test_the_choice_of_consistency_refuses_on_both_sides_rather_than_lose() -> None:
-    """acks=all, all three in sync demanded: nobody writes. The page's table, one line of it."""
+    """acks=all with all three replicas in sync required: every write is refused.
+    The page's table, one line of it.
+    """
     outcomes = played(find_scenario("cap-choice"), "2.8", Choice("all", 3, False))
     assert outcomes["isolated-0"] == Outcome(
         minority_writes="REQUEST_TIMED_OUT",

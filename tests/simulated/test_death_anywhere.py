@@ -1,4 +1,4 @@
-"""A broker dies between any two of its storage operations, or loses power there; afterwards all is well.
+"""Death or power loss of a broker between any two of its storage operations.
 
 One broker at a time, acks=all, min.insync.replicas 2, three replicas: what was acknowledged is promised by every
 version of the ladder. The broker returns after its session has expired, recovers, and the replicas settle.
@@ -85,7 +85,7 @@ def test_a_death_during_recovery(version: str) -> None:
 @pytest.mark.parametrize("name", ["broker-0", "broker-1"])
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_power_loss_between_any_two_storage_operations(version: str, name: str) -> None:
-    """Of every file any suffix that was not synced is gone, and any last part of the changed names."""
+    """Any unsynced suffix of each file is lost, and any last part of the changed names."""
     for operation in range(VERSIONS.index(version), OPERATIONS, len(VERSIONS)):
         cluster = play_with_deaths(version, name, operation, power_seed=operation)
         cluster.assert_sound()

@@ -1,4 +1,6 @@
-"""The same seed gives the same bytes; what a run may last; what waits while a node is paused."""
+"""The same seed gives the same bytes; what a run may last.
+What waits while a node is paused.
+"""
 
 import msgspec
 import pytest
@@ -93,7 +95,7 @@ def test_a_run_of_too_many_inputs_says_so() -> None:
 
 
 def test_a_paused_node_does_nothing_and_then_everything_that_waited() -> None:
-    """Semantics 11.15: a paused leader that resumes still answers an acks=1 write before it learns."""
+    """Semantics 11.15: a paused leader that resumes answers an acks=1 write before it learns."""
     cluster = played(PAUSE)
     entries = cluster.world.trace.entries
     (paused_at,) = [e[4] for e in entries if isinstance(e[5], MachineFault) and e[5].what == "pause"]

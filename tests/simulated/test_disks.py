@@ -1,4 +1,4 @@
-"""What a script takes from a disk is gone, and nothing else."""
+"""Disk losses of a script: exactly the named files are gone."""
 
 import pytest
 

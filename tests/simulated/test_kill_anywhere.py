@@ -1,4 +1,4 @@
-"""A node dies anywhere in a catalogue scenario, and afterwards all is well; and what is wrong on purpose is found.
+"""Death of a node anywhere in a catalogue scenario, and machines that are wrong on purpose.
 
 `python -m benchmarks.kill_anywhere` plays thousands."""
 
@@ -37,10 +37,10 @@ LONG = ("isr-flapping", "isr-steady")
 
 @pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_a_death_anywhere(scenario: str) -> None:
-    asked = DeathsOptions((scenario,))
+    requested = DeathsOptions((scenario,))
     for seed in range(1, 2 if scenario in LONG else SEEDS_EACH + 1):
-        result = play_seed(asked.plan(seed))
-        assert result.good, (result.plan.text, result.error, result.failed, replay_command(asked, seed))
+        result = play_seed(requested.plan(seed))
+        assert result.good, (result.plan.text, result.error, result.failed, replay_command(requested, seed))
 
 
 def planned(**changed: Any) -> Plan:
@@ -49,8 +49,8 @@ def planned(**changed: Any) -> Plan:
 
 
 def test_the_same_seed_is_the_same_run() -> None:
-    asked = DeathsOptions()
-    first, second = (play_death(asked.plan(11)) for _ in range(2))
+    requested = DeathsOptions()
+    first, second = (play_death(requested.plan(11)) for _ in range(2))
     assert first.world.trace.shape() == second.world.trace.shape()
     assert (first.world.now_ms, first.world.inputs) == (second.world.now_ms, second.world.inputs)
 
@@ -160,7 +160,7 @@ def test_a_run_names_the_rule_that_allows_what_is_wrong(rule: str, plan: dict[st
 
 
 def test_who_is_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_come() -> None:
-    """KAFKA-7235, semantics 4.2: otherwise nothing allows that nobody leads."""
+    """KAFKA-7235, semantics 4.2: otherwise no rule allows a partition without a leader."""
     died = play_death(Plan(**NAMED[1][1]))
     (one,) = [one for one in died.unsettled if one.what == "leader"]
     history, gates = history_of(died.world.trace.entries), gates_of(died.resolved)
@@ -170,7 +170,9 @@ def test_who_is_taken_to_shut_down_is_elected_once_the_controller_has_seen_it_co
 
 
 def test_who_was_left_behind_a_half_way_order_is_told_once_the_controller_has_seen_it_come() -> None:
-    """KAFKA-9307, semantics 4.2: otherwise nothing allows that a replica's broker does not know it."""
+    """KAFKA-9307, semantics 4.2.
+    Otherwise no rule allows a replica whose broker does not know it.
+    """
     died = play_death(Plan(**NAMED[3][1]))
     (one,) = [one for one in died.unsettled if (one.what, one.topic_partition) == ("role", ("u", 0))]
     history, gates = history_of(died.world.trace.entries), gates_of(died.resolved)
@@ -180,7 +182,9 @@ def test_who_was_left_behind_a_half_way_order_is_told_once_the_controller_has_se
 
 
 def test_a_world_whose_node_is_stalled_does_not_fire_what_was_cancelled() -> None:
-    """A session server dies while a broker makes a hundred logs: its session client pinged nobody."""
+    """A session server dies while a broker makes a hundred logs.
+    Its session client sent no ping.
+    """
     plan = planned(scenario="many-partitions", victim="session-1", step=6, later_ms=2368.0, back_ms=2912.0, seed=5437)
     assert play_seed(plan).error == ""
 

@@ -1,5 +1,6 @@
-"""Kafka's own errors (semantics 8) around controller, session and disk: in the versions that have them, and gone in
-those that mended them. One scenario of the catalogue each, a handful of seeds on both sides.
+"""Kafka's own errors around controller, session and disk (semantics 8).
+Affected versions have them, mended versions do not. One scenario of the catalogue each, a handful of seeds on both
+sides.
 
 A scenario says what each version does; here it is held against the *other* side, too: what the last affected version
 is expected to do must not be what the first mended one does.
@@ -23,8 +24,9 @@ SEEDS = range(1, 5)
 
 
 class Bug(NamedTuple):
-    """`affected`: the last version that has it; `mended`: the first that has not (of one that came with a version: the
-    first that has it, and the last before)."""
+    """`affected`: the last version that has it; `mended`: the first that has not.
+    Of one that came with a version: the first that has it, and the last before.
+    """
 
     scenario: str
     affected: str
@@ -50,7 +52,9 @@ MENDED = (
 NEW_IN_1_1 = Bug("kafka-9307", "1.1", "1.0")
 """From 1.1 on what waits for the session service ends with the session."""
 NEW_IN_2_1 = Bug("unsent-batch", "2.1", "2.0.1")
-"""From 2.1 on a write of a controller of the past is refused, and what it has collected stays unsent."""
+"""From 2.1 on a write of a controller of the past is refused.
+What it has collected stays unsent.
+"""
 
 NEVER_MENDED = {
     "kip-903": ("0.10.2", "1.1", "2.6", "2.8"),
@@ -73,8 +77,8 @@ def assert_as_expected(scenario: str, version: str, seed: int) -> None:
     assert verdict.valid is True, f"{replay(scenario, version, seed)}: {'; '.join(broken_in(verdict))}"
 
 
-def told_of(bug: Bug, version: str) -> set[str]:
-    """What the scenario expects of this one of the two versions alone."""
+def report_of(bug: Bug, version: str) -> set[str]:
+    """Expectations of the scenario for this one of the two versions alone."""
     scenario = find_scenario(bug.scenario)
     other = bug.mended if version == bug.affected else bug.affected
     return {e.text for e in scenario.expectations if version in e.kafka and other not in e.kafka}
@@ -83,35 +87,35 @@ def told_of(bug: Bug, version: str) -> set[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1, NEW_IN_2_1), ids=lambda bug: bug.scenario)
 def test_the_affected_version_next_to_a_sound_one_has_it(bug: Bug, seed: int) -> None:
-    assert told_of(bug, bug.affected)
+    assert report_of(bug, bug.affected)
     assert_as_expected(bug.scenario, bug.affected, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("bug", (*MENDED, NEW_IN_1_1, NEW_IN_2_1), ids=lambda bug: bug.scenario)
 def test_the_sound_version_next_to_it_does_not(bug: Bug, seed: int) -> None:
-    assert told_of(bug, bug.mended)
+    assert report_of(bug, bug.mended)
     assert_as_expected(bug.scenario, bug.mended, seed)
     run = played(bug.scenario, bug.mended, seed)
-    wrong = told_of(bug, bug.affected)
+    wrong = report_of(bug, bug.affected)
     scenario = find_scenario(bug.scenario)
     as_affected = tuple(replace(e, kafka=()) for e in scenario.expectations if e.text in wrong)
-    asked = replace(scenario, expectations=as_affected, expects_violations=())
-    judged = judge(asked, run.observations, to_builtins(run.verdict.checks))
+    requested = replace(scenario, expectations=as_affected, expects_violations=())
+    judged = judge(requested, run.observations, to_builtins(run.verdict.checks))
     held = {one["text"] for one in judged if one["held"] is True}
     assert held < wrong, f"{replay(bug.scenario, bug.mended, seed)}: as in {bug.affected}: {held}"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("scenario", "version"), [(s, v) for s, versions in NEVER_MENDED.items() for v in versions])
-def test_what_nobody_mended_loses_records_in_every_version(scenario: str, version: str, seed: int) -> None:
+def test_an_error_never_mended_loses_records_in_every_version(scenario: str, version: str, seed: int) -> None:
     assert_as_expected(scenario, version, seed)
     assert played(scenario, version, seed).verdict.checks["lost-acknowledged"].verdict == "violated"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_controller_of_the_past_writes_over_its_successor(seed: int) -> None:
-    """KAFKA-6082: a state whose writer's controller epoch is older than the controller that is in office."""
+    """KAFKA-6082: a state with an older controller epoch than that of the present controller."""
     for version, written in (("2.0.1", True), ("2.1", False)):
         observations = played("kafka-6082", version, seed).observations
         elected_at = next(c["t"] for c in observations.controllers if c["epoch"] == 2)
@@ -121,8 +125,9 @@ def test_the_controller_of_the_past_writes_over_its_successor(seed: int) -> None
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_new_life_follows_and_is_stopped_by_what_the_earlier_one_was_to_hear(seed: int) -> None:
-    """KAFKA-7235: both orders were for the earlier life; from 2.2 neither reaches the new one. (In 2.1 the leader may
-    fence the fetcher off before it is stopped: the epoch that it was given is not the last.)"""
+    """KAFKA-7235: both orders were for the earlier life; from 2.2 neither reaches the new one.
+    (In 2.1 the leader may fence the fetcher off before it is stopped: the epoch that it was given is not the last.)
+    """
     for version, changes in (("2.0.1", ["added", "removed"]), ("2.2", ["added"])):
         world = played("kafka-7235-stop-replica", version, seed).played.world
         found = [

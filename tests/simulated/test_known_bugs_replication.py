@@ -1,5 +1,5 @@
-"""Semantics 8: Kafka's own errors around truncation, fetching and the ISR are there in the versions that have them, and
-not in those that mended them.
+"""Kafka's own errors around truncation, fetching and the ISR (semantics 8).
+Affected versions have them, mended versions do not.
 
 One scenario of the catalogue each. Its expectations say what either version does; here the anomaly itself is looked
 for as well, by the oracle and in what was observed, and the gate that the rule names is shown to be what makes the
@@ -23,11 +23,17 @@ from protocol.versions import Gates, gates_for
 SEEDS = range(1, 6)
 
 LOST, DIVERGED = "lost-acknowledged", "replica-divergence"
-BACKWARDS, EXITS, ASKS_AGAIN = "offsets go backwards", "a broker exits", "an ISR change is asked for again and again"
+BACKWARDS, EXITS, REPEATS_REQUEST = (
+    "offsets go backwards",
+    "a broker exits",
+    "an ISR change is asked for again and again",
+)
 
 
 class Bug(NamedTuple):
-    """`affected`: the last version that has it; `mended`: the first that has not. `anomalies`: what shows it."""
+    """`affected`: the last version that has it; `mended`: the first that has not.
+    `anomalies`: its visible effects.
+    """
 
     scenario: str
     affected: str
@@ -46,7 +52,7 @@ BUGS = (
     Bug("kafka-7164", "2.0.0", "2.0.1", frozenset({DIVERGED})),
     Bug("kafka-6880", "2.0.1", "2.1", frozenset({LOST, DIVERGED})),
     Bug("kafka-7128", "2.0.0", "2.0.1", frozenset({LOST})),
-    Bug("kafka-2729", "2.6", "2.7", frozenset({ASKS_AGAIN})),
+    Bug("kafka-2729", "2.6", "2.7", frozenset({REPEATS_REQUEST})),
 )
 
 
@@ -61,7 +67,7 @@ def replay(scenario: str, version: str, seed: int, *settings: str) -> str:
 
 
 def anomalies(run: JudgedRun) -> set[str]:
-    """Which of all of them a run shows."""
+    """Anomalies that a run shows."""
     found = {name for name, check in run.verdict.checks.items() if check.verdict == "violated"}
     if any(backwards(entry["a"]) for entry in run.observations.timeline if entry.get("saw") == "logs"):
         found.add(BACKWARDS)
@@ -69,7 +75,7 @@ def anomalies(run: JudgedRun) -> set[str]:
         found.add(EXITS)
     shrinks = [change for change in run.observations.isr_changes if len(change["now"]) < len(change["was"])]
     if len(shrinks) > 1:
-        found.add(ASKS_AGAIN)
+        found.add(REPEATS_REQUEST)
     return found
 
 
@@ -122,7 +128,9 @@ GATES = {
 """Scenario -> the gate that rule 8 names."""
 
 MENDED_TWICE = ("kafka-3410",)
-"""2.0.1 exits no more; and as its leader knows its epoch even if it holds nothing, a follower does not get that far."""
+"""2.0.1 exits no more.
+As its leader knows its epoch even if it holds nothing, a follower does not get that far.
+"""
 
 GATED = [(bug, GATES[bug.scenario]) for bug in BUGS if bug.scenario in GATES]
 
@@ -149,13 +157,14 @@ def test_the_gate_brings_it_back_to_the_mended_version(monkeypatch: pytest.Monke
         ("kip101-case1", "2.8", "0.10.2", {LOST, DIVERGED}),
         ("kip101-case2", "2.8", "0.10.2", {DIVERGED}),
         ("kafka-6361", "2.0.0", "1.1", {DIVERGED}),
-        ("kafka-2729", "2.7", "2.6", {ASKS_AGAIN}),
+        ("kafka-2729", "2.7", "2.6", {REPEATS_REQUEST}),
         ("kafka-2729", "2.8", "2.6", set()),
     ],
 )
 def test_what_brokers_say_to_each_other_decides(scenario: str, binary: str, protocol: str, shows: set[str]) -> None:
-    """A newer binary with an older inter.broker.protocol.version has these errors as well. 2.8 does not try a write
-    again that was refused (semantics 1.6)."""
+    """A newer binary with an older inter.broker.protocol.version has these errors as well.
+    2.8 does not try a write again that was refused (semantics 1.6).
+    """
     setting = f"inter.broker.protocol.version={protocol}"
     overrides = {"inter.broker.protocol.version": protocol}
     run = play_and_judge(resolve(find_scenario(scenario), binary, overrides), 1, run="1")

@@ -1,5 +1,6 @@
-"""One of two log directories fails at any storage operation (semantics 3, KIP-112). Since 1.0 the broker lives on,
-before it dies; when it has another disk, everything that was acknowledged is there, and all replicas are alike.
+"""Failure of one of two log directories at any storage operation (semantics 3, KIP-112).
+Since 1.0 the broker lives on, before it dies; when it has another disk, everything that was acknowledged is there, and
+all replicas are alike.
 
 acks=all, min.insync.replicas 2, three replicas, the partition in the directory that fails.
 """

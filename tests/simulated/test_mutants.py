@@ -1,4 +1,6 @@
-"""The judge of deaths finds machines that are wrong on purpose; all of them: `python -m benchmarks.judge_mutants`."""
+"""The judge of deaths finds machines that are wrong on purpose; all of them.
+`python -m benchmarks.judge_mutants`.
+"""
 
 import pytest
 from msgspec.structs import replace
@@ -29,10 +31,12 @@ def test_a_mutant_is_found_and_the_same_run_without_it_is_good(mutant: str) -> N
 
 @pytest.mark.parametrize("mutant", ["keeps-its-tail", "stores-another-record"])
 def test_logs_of_old_versions_may_part_by_a_rule_only(mutant: str) -> None:
-    """Semantics 8 (KIP-101): before 0.11 no follower compares logs; yet a new one cuts to its high watermark."""
-    asked = replace(MUTANTS[mutant], versions=("0.10.2",), scenarios=("acks-1-loss",))
-    with applied(asked):
-        found = [play_seed(DeathsOptions(asked.scenarios, asked.versions).plan(seed)) for seed in range(1, 4)]
+    """Semantics 8 (KIP-101): before 0.11 no follower compares logs.
+    Yet a new one cuts to its high watermark.
+    """
+    requested = replace(MUTANTS[mutant], versions=("0.10.2",), scenarios=("acks-1-loss",))
+    with applied(requested):
+        found = [play_seed(DeathsOptions(requested.scenarios, requested.versions).plan(seed)) for seed in range(1, 4)]
     assert any(why.startswith("divergence") for result in found for why in result.failed), found
     for result in found:
         assert play_seed(result.plan).good

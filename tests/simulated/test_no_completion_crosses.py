@@ -1,6 +1,7 @@
-"""What a completion sets going goes on by a queue: no queue is drained inside the draining of another, so that a
-thousand completions are a loop, and never a stack. But for one: a broker's thread that tells its own controller
-something sets that one's thread going, which in Kafka is another thread."""
+"""Completions run by a queue, and no queue is drained inside another's draining.
+So a thousand completions are a loop, and never a stack. One exception: a broker's thread that reports to its own
+controller starts that controller's thread, which in Kafka is another thread.
+"""
 
 import pytest
 
@@ -13,7 +14,9 @@ PLAYED = (
     "az-isolated-leader", "brokers-altered", "kafka-9307", "log-dir-fails", "partitions-move", "rolling-restart",
     "topic-recreated",
 )  # fmt: skip
-"""Between them: elections, ISR changes by both ways, settings, moves, deletions, controlled shutdowns."""
+"""Together they cover elections, both kinds of ISR change, settings, moves, deletions.
+Also controlled shutdowns.
+"""
 
 
 @pytest.mark.parametrize("scenario", PLAYED)

@@ -1,5 +1,6 @@
-"""What is often told otherwise (semantics 10), and that a dead or paused process keeps its session for a while
-(semantics 11.11): whole clusters in the simulated world."""
+"""Facts that are often described wrongly (semantics 10), and sessions of dead processes.
+A dead or paused process keeps its session for a while (semantics 11.11): whole clusters in the simulated world.
+"""
 
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ def seen(cluster: Cluster, kind: type[E]) -> list[tuple[str, float, E]]:
 
 
 def did_ms(cluster: Cluster, verb: str) -> float:
-    """When the script did it, the last time."""
+    """Time of the script's last execution of it, in ms."""
     return 1000.0 * float(max(e["t"] for e in cluster.player.timeline.entries if e.get("do") == verb))
 
 
@@ -38,7 +39,9 @@ def values(cluster: Cluster, broker: str) -> list[str]:
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.6", "2.8"])
 def test_a_new_leader_cuts_nothing_not_even_beyond_its_high_watermark(version: str) -> None:
-    """Semantics 10, 1: c is on broker-1 without being committed there; it leads with c in its log."""
+    """Semantics 10, 1: c is on broker-1 without being committed there.
+    It leads with c in its log.
+    """
     cluster = played(
         "  - cut: {opened_by: 2, to: 0}\n  - produce: {broker: 0, values: [c], acks: 1}\n  - pause: 0.3\n"
         "  - kill: 0\n  - wait: new leader\n  - heal\n  - pause: 12\n",
@@ -96,7 +99,9 @@ def test_a_silent_follower_that_lacks_nothing_stays_from_2_1(version: str, isr: 
 
 @pytest.mark.parametrize(("version", "answered"), [("2.6", False), ("2.8", True)])
 def test_an_isolated_leader_goes_on_until_its_first_isr_write_or_for_ever(version: str, answered: bool) -> None:
-    """Semantics 10, 8: with AlterIsr for ever; before, the write waits for the session service and holds the lock."""
+    """Semantics 10, 8: with AlterIsr for ever.
+    Before, the write waits for the session service and holds the lock.
+    """
     write = "  - produce: {broker: 0, values: [%s], acks: 1, socket_timeout_s: 2}\n"
     cluster = played(f"  - cut: az-0\n{write % 'c'}  - pause: 12\n{write % 'd'}", version)
     assert dict(cluster.attempts())["c"] == 0
@@ -108,7 +113,9 @@ def test_an_isolated_leader_goes_on_until_its_first_isr_write_or_for_ever(versio
 def test_a_session_outlives_its_process_and_expires_a_time_out_after_its_last_sign_of_life(
     verb: str, seed: int
 ) -> None:
-    """Semantics 11.11: 4 s, of which up to 1.33 may have passed since the last ping; rounded up to a tick of 1 s."""
+    """Semantics 11.11: 4 s, of which up to 1.33 may have passed since the last ping.
+    Rounded up to a tick of 1 s.
+    """
     cluster = played(f"  - {verb}: 1\n  - pause: 8\n", "2.6", seed=seed)
     (ended,) = [at for _, at, e in seen(cluster, SessionEnded) if e.owner == "broker-1" and at > did_ms(cluster, verb)]
     assert 4000 - 1400 <= ended - did_ms(cluster, verb) <= 4000 + 1000 + 300

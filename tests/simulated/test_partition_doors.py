@@ -1,4 +1,4 @@
-"""A partition's fields change by its own transitions only: whoever sets one from outside is found."""
+"""A partition's fields change by its own transitions only; another setter is found."""
 
 import sys
 from pathlib import Path
@@ -14,11 +14,13 @@ from emulator.runs.simulated import play
 PLAYED = (
     "az-isolated-leader", "brokers-altered", "kafka-9307", "log-dir-fails", "partitions-move", "topic-recreated",
 )  # fmt: skip
-"""Between them: elections, ISR changes by both ways, settings, moves, deletions, failed directories."""
+"""Together they cover elections, both kinds of ISR change, settings, moves, deletions.
+Also failed directories.
+"""
 
 
 @pytest.mark.parametrize("scenario", PLAYED)
-def test_nobody_else_sets_a_partitions_fields(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_code_sets_a_partitions_fields(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     own = Path(doors.__file__).name
     outside: set[tuple[str, str]] = set()
     changed = 0

@@ -1,6 +1,6 @@
-"""Names carry no meaning: a scenario under other names, with other ids of brokers, gives the same events at the same
-times, but for the names. The whole catalogue is played, each scenario on the newest of its versions in each era of
-truncation (semantics, "Versions").
+"""A renamed scenario gives the same events at the same times, but for the names.
+Ids of brokers are others, too. The whole catalogue is played, each scenario on the newest of its versions in each era
+of truncation (semantics, "Versions").
 
 What an id may decide is what it decides in Kafka. Session servers with equal histories vote for the highest server id
 (semantics 5.3): the order of theirs is kept here. Where the order of brokers' ids counts, `TIES` says by which rule.
@@ -52,7 +52,7 @@ IN_ORDER = [
     for name, version in ERA_PLAYS
 ]
 
-ASKED_FIRST = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
+FIRST_CONTACT = "semantics 6: a client draws whom it asks for the leader, from a list in order of ids"
 PLACED = "semantics 4.4: replicas are placed over racks and brokers in order of their names and ids"
 LEAVE_BY_ID = "semantics 11.4: replicas that leave the ISR together leave one after the other, by id"
 ENDS_BY_NAME = "semantics 11.16: what waits at a link that is healed goes on peer by peer, in order of their names"
@@ -72,28 +72,36 @@ TIES = {
     "topic-recreated-over-stray": LEAVE_BY_ID,
     "topic-deleted-while-replica-down": LEAVE_BY_ID,
     "kafka-6082": "semantics 11.13: who resigns waits for its senders one after the other, by id",
-    "incident-remedies": f"{ASKED_FIRST}; {LEAVE_BY_ID}",
-    "group-coordinator-isolated": ASKED_FIRST,
-    "workload-az-cut": ASKED_FIRST,
-    "rolling-restart": ASKED_FIRST,
-    "retry-duplicates": ASKED_FIRST,
-    "retry-duplicates-idempotent": ASKED_FIRST,
+    "incident-remedies": f"{FIRST_CONTACT}; {LEAVE_BY_ID}",
+    "group-coordinator-isolated": FIRST_CONTACT,
+    "workload-az-cut": FIRST_CONTACT,
+    "rolling-restart": FIRST_CONTACT,
+    "retry-duplicates": FIRST_CONTACT,
+    "retry-duplicates-idempotent": FIRST_CONTACT,
 }
-"""{scenario: the rule by which the order of brokers' ids counts}. These get other ids in the same order."""
+"""{scenario: the rule by which the order of brokers' ids counts}.
+These get other ids in the same order.
+"""
 
 IDS = frozenset({"broker", "controller", "leader", "replica", "source"})
-"""Fields of events that are ids of brokers. One that is missing here shows as a number that is another in each run."""
+"""Fields of events that are ids of brokers.
+One that is missing here shows as a number that is another in each run.
+"""
 IN_ORDER_OF_IDS = re.compile(r'"(live|live_brokers|brokers|added|removed)":("[\d,]*"|\[[\d,]*\])')
 """Lists that go by id, as Kafka's do; which ids are in them is what counts."""
 
 
 NUMBERED = {"digest": "digest", "written_digest": "digest", "session": "session", "producer_id": "producer"}
-"""{field: kind} of values that come from names and times; they are numbered as they first appear."""
+"""{field: kind} of values that come from names and times.
+They are numbered as they first appear.
+"""
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A run in the old names. `events`: one line for each, node by node, with its time. `observed`: what must match a
-    recording. `held`: of each expectation."""
+    """A run in the old names.
+    `events`: one line for each, node by node, with its time. `observed`: what must match a recording. `held`: of each
+    expectation.
+    """
 
     events: dict[str, list[str]]
     observed: Comparable
@@ -115,14 +123,14 @@ def seen(scenario: Scenario, version: str, renaming: Renaming, seed: int = SEED)
         for name, kind in NUMBERED.items():
             if name in fields:
                 fields[name] = numbers.setdefault((kind, fields[name]), len(numbers))
-        told = {name: value if name in IDS else marked(value) for name, value in fields.items()}
-        lines.setdefault(node, []).append(msgspec.json.encode((repr(at_ms), incarnation, event.NAME, told)))
-    old = {node: brought_back(b"\n".join(told).decode(), renaming).split("\n") for node, told in lines.items()}
+        reported = {name: value if name in IDS else marked(value) for name, value in fields.items()}
+        lines.setdefault(node, []).append(msgspec.json.encode((repr(at_ms), incarnation, event.NAME, reported)))
+    old = {node: brought_back(b"\n".join(reported).decode(), renaming).split("\n") for node, reported in lines.items()}
     observations = plain(played.observations)
     judged = judge(resolved.scenario, observations, {})
     text = brought_back(msgspec.json.encode(observations).decode(), renaming)
     return Seen(
-        {renaming.back(node): told for node, told in old.items()},
+        {renaming.back(node): reported for node, reported in old.items()},
         comparable(parse(text, "observations")),
         [one["held"] for one in judged],
     )
@@ -142,7 +150,7 @@ def brought_back(text: str, renaming: Renaming) -> str:
 
 
 def parting(one: Seen, other: Seen) -> str:
-    """Where two runs first part, node by node; "" if nowhere."""
+    """The first difference between two runs, node by node; "" without one."""
     assert one.events.keys() == other.events.keys()
     found = []
     for node in one.events:
@@ -163,8 +171,9 @@ def test_under_other_names_the_same_happens(name: str, version: str) -> None:
 
 
 def test_who_of_two_dead_leaves_the_isr_first_is_all_that_the_order_of_ids_decides() -> None:
-    """Semantics 11.4: one state in between, in the seeds whose controller hears of both deaths in one event. What
-    comes back to anybody is the same."""
+    """Semantics 11.4: one state in between, if the controller sees both deaths in one event.
+    All responses are the same.
+    """
     scenario = CATALOGUE["min-insync"]
     found = []
     for seed in range(1, 11):
@@ -195,7 +204,7 @@ def test_whom_a_client_asks_first_changes_nothing_that_counts(name: str, version
 
 
 def test_a_rule_that_looked_at_ids_would_be_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has the lowest id leads, in the place of the first of the assignment."""
+    """A mutant in which the lowest id leads, in the place of the first of the assignment."""
     offline = elections.offline
 
     def lowest_id(

@@ -1,4 +1,5 @@
-"""A rolling restart of six brokers in three AZs on slow links: every broker registers again (semantics 5.2, 11.10).
+"""A rolling restart of six brokers in three AZs on slow links.
+Every broker registers again (semantics 5.2, 11.10).
 
 An orderly stop closes the broker's session, and waits for the close's answer. A kill does not: the broker's znode stays
 until its session has expired. A start before that fails to register, as Kafka's does; 0.8.2 waits and tries again.
@@ -24,12 +25,16 @@ Way = Literal["stop", "kill"]
 
 
 SESSION_MS = 18_000
-"""zookeeper.session.timeout.ms, as 2.5 has it. A client leaves a third of it to each attempt to connect, which takes
-four ways on slow links and a vote of the ensemble: with the 6 s of older defaults, 500 ms a way are too much."""
+"""zookeeper.session.timeout.ms, as 2.5 has it.
+A client leaves a third of it to each attempt to connect, which takes four ways on slow links and a vote of the
+ensemble: with the 6 s of older defaults, 500 ms a way are too much.
+"""
 
 
 def slow_links(draw: random.Random) -> str:
-    """An AZ's, those between two AZs, or a broker's to the session service: 1 to 500 ms each way."""
+    """An AZ's, those between two AZs, or a broker's to the session service.
+    1 to 500 ms each way.
+    """
     delay_ms = round(draw.uniform(1.0, 500.0), 1)
     jitter_ms = round(draw.choice([0.0, draw.uniform(0.0, 500.0 - delay_ms)]), 1)
     places = [f"az: {draw.randrange(3)}", f"link: [{draw.randrange(6)}, session]", "link: [az-0, az-1]"]
@@ -68,7 +73,7 @@ def rolled(version: str, way: Way, seed: int, session_ms: int = SESSION_MS) -> C
 
 
 def unregistered(cluster: Cluster) -> list[str]:
-    """Ends of brokers that no step asked for, and brokers that are not registered in their present session."""
+    """Unrequested ends of brokers, and brokers unregistered in their present session."""
     wrong = []
     for name, *_, event in cluster.world.trace.entries:
         if isinstance(event, NodeStopped) and event.kind is not ExitKind.ASKED:

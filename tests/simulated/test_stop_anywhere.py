@@ -1,5 +1,5 @@
-"""A broker is stopped in an orderly way between any two steps of a catalogue scenario, and started again: settings in
-force, roles and answers are as Kafka would have them (semantics 3, 4.2, 7).
+"""Orderly stop of a broker between any two steps of a catalogue scenario, and a start.
+Settings in force, roles and answers are as in Kafka (semantics 3, 4.2, 7).
 
 `python -m benchmarks.kill_anywhere --orderly` plays thousands."""
 
@@ -16,9 +16,9 @@ from protocol.events import NodeStopped
 
 @pytest.mark.parametrize("scenario", mortal_scenarios())
 def test_an_orderly_stop_between_any_two_steps(scenario: str) -> None:
-    asked = DeathsOptions((scenario,), orderly=True)
-    result = play_seed(asked.plan(1))
-    assert result.good, (result.plan.text, result.error, result.failed, replay_command(asked, 1))
+    requested = DeathsOptions((scenario,), orderly=True)
+    result = play_seed(requested.plan(1))
+    assert result.good, (result.plan.text, result.error, result.failed, replay_command(requested, 1))
 
 
 def stopped(**changed: Any) -> Plan:

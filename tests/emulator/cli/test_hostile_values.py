@@ -50,7 +50,9 @@ def test_the_message_names_the_option(
 
 
 def test_texts_that_are_no_text_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of options of a command's own; those that live commands share name clusters, and find none."""
+    """Options of a command's own.
+    Those that live commands share name clusters, and find none.
+    """
     for (words, option), value in product([*_options(str), *_options(Path)], TEXTS):
         assert _command([*words, f"{option}={value}"]) == 2, (words, option, value[:10])
         assert capsys.readouterr().err

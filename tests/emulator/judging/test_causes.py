@@ -1,4 +1,6 @@
-"""Seeds by why they came out so: the rarest first, each with its shortest run and what decided it."""
+"""Seeds by the causes of their results: the rarest first.
+Each cause has its shortest run and its deciding event.
+"""
 
 from emulator.judging.event_causes import cause_of, causes_of
 from emulator.judging.seed_runs import SeedResult
@@ -27,8 +29,8 @@ def test_the_rarest_is_first_and_each_has_its_shortest_run() -> None:
         result(4, inputs=90, checks=LOST), result(5, inputs=70, checks=LOST),
         result(6, inputs=10, broken=("no leader",)),
     ]  # fmt: skip
-    told = [(one.cause, one.seeds, one.shortest) for one in causes_of(results)]
-    assert told == [
+    reported = [(one.cause, one.seeds, one.shortest) for one in causes_of(results)]
+    assert reported == [
         ("no leader", [6], 6),
         ("lost-acknowledged violated", [4, 5], 5),
         ("as expected", [1, 2, 3], 2),
@@ -64,7 +66,7 @@ def test_what_decides_a_run_is_listed_once() -> None:
 
 def test_a_long_listing_keeps_its_beginning_and_its_end() -> None:
     events = [happened("broker-0", 1_000.0 * n, MachineFault("kill", f"broker-{n}")) for n in range(LINES_MAX + 5)]
-    told = listing_of(events)
-    assert len(told) == LINES_MAX + 1
-    assert told[LINES_MAX // 2] == "... and 5 more"
-    assert told[-1] == f"{LINES_MAX + 4}.000 s broker-{LINES_MAX + 4}: kill"
+    reported = listing_of(events)
+    assert len(reported) == LINES_MAX + 1
+    assert reported[LINES_MAX // 2] == "... and 5 more"
+    assert reported[-1] == f"{LINES_MAX + 4}.000 s broker-{LINES_MAX + 4}: kill"

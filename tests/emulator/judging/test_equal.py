@@ -1,4 +1,4 @@
-"""Runs held against recordings: what a recording shows is expected of a run that plays and equals it."""
+"""Runs compared with recordings: equal runs meet the recording's expectations."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_the_audit_reads_from_the_run_that_it_equals_its_recording(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("scenario", "version", "said"),
+    ("scenario", "version", "message"),
     [
         ("az-isolated-leader", "2.6", "✓ equals real Kafka: az-isolated-leader@2.6/"),
         ("retry-idempotent", "2.6", "- no recording of real Kafka 2.6 for this scenario, only of 2.8"),
@@ -59,12 +59,12 @@ def test_the_audit_reads_from_the_run_that_it_equals_its_recording(tmp_path: Pat
     ],
 )
 def test_a_run_says_how_it_stands_to_real_kafka(
-    scenario: str, version: str | None, said: str, capsys: pytest.CaptureFixture[str]
+    scenario: str, version: str | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     resolved = resolve(find_scenario(scenario), version)
     run = play_and_judge(resolved, 1, run="1")
     print_verdict(Console(width=200), msgspec.to_builtins(run.verdict), against_kafka(resolved, run.observations))
-    assert f"\n  {said}" in capsys.readouterr().out
+    assert f"\n  {message}" in capsys.readouterr().out
 
 
 def test_with_other_settings_than_recorded_a_run_need_not_equal_a_recording() -> None:
@@ -84,7 +84,7 @@ def test_versions_are_in_their_order() -> None:
     assert equal_recording(resolved.scenario, "2.6", observations) is None
 
 
-def test_a_run_that_nobody_is_to_judge_is_neither_watched_nor_judged(
+def test_a_run_without_judgement_is_neither_watched_nor_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judged(*args: object, **named: object) -> None:

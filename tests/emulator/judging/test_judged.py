@@ -1,4 +1,4 @@
-"""Verdicts of simulated runs: what is valid, what is not, and what nobody can say."""
+"""Verdicts of simulated runs: valid, not valid, and unknown."""
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.Monk
 
 
 def test_a_heal_that_no_traffic_proves_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Something is said between the heal and the end, and nobody sees it arrive."""
+    """A message is sent between the heal and the end, and no node sees it arrive."""
     monkeypatch.setattr(LinkState, "prove", lambda *_: None)
     verdict = verdict_of("cut: {link: [broker-0, broker-1]}", "pause: 1", "heal", "pause: 2")
     assert (verdict.faults[0].healed, verdict.exit_code) == ("unknown", 3)
@@ -116,7 +116,7 @@ def test_a_broken_expectation_is_not_valid() -> None:
     assert verdict.expectations[0].seen == {"leader": 0}
 
 
-def test_a_violation_that_nobody_expects_is_not_valid() -> None:
+def test_an_unexpected_violation_is_not_valid() -> None:
     lost = ("cut: az-0", "produce: {broker: 0, values: [x], acks: 1}", "wait: new leader", "heal", "pause: 20")
     verdict = verdict_of(*lost)
     assert verdict.checks["lost-acknowledged"].verdict == "violated"
@@ -179,7 +179,7 @@ def test_failing_produces_are_unavailability() -> None:
     failing = "produce: {broker: 1, values: [a, b], acks: 1}"
     measures = verdict_of(failing, "pause: 1", "produce: {broker: 0, values: [c], acks: 1}").measures
     assert 1000 < measures["unavailable_ms"]["outside"] < 1500
-    assert measures["unavailable_ms"]["az-0"] is None, "nobody there wrote"
+    assert measures["unavailable_ms"]["az-0"] is None, "no client there wrote"
     written = verdict_of("produce: {broker: 0, values: [c], acks: 1}").measures
     assert written["unavailable_ms"]["outside"] == 0.0, "measured"
 
@@ -200,7 +200,7 @@ def test_a_broker_may_die_of_a_disk_that_was_filled() -> None:
 
 
 def test_a_node_that_dies_by_itself_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that ends with a code, and nobody did anything to it."""
+    """A broker ends with an exit code, without a fault in the script."""
     checkpoint = Replicas.checkpoint_high_watermarks
 
     def broken(replicas: Replicas) -> None:

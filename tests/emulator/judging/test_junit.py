@@ -63,7 +63,7 @@ def test_any_text_is_xml_that_says_it() -> None:
     assert str(case[0].text).endswith("\nmore") and "more" not in str(case[0].get("message"))
 
 
-def test_runs_of_one_scenario_are_told_apart_and_evidence_by_its_partition() -> None:
+def test_runs_of_one_scenario_are_distinguished_and_evidence_by_its_partition() -> None:
     found = msgspec.to_builtins(verdict(check="violated"))
     found["checks"]["a-check"] |= {"count": 3, "evidence": [{"text": "lost <x>", "partition": "t-1"}]}
     root = ElementTree.fromstring(junit_xml(suites_of([found, {**found, "run": "q"}])))

@@ -1,4 +1,6 @@
-"""A verdict as Markdown: what is broken comes first, what others wrote is only text, and it fits into a comment."""
+"""A verdict as Markdown: broken promises first, escaped foreign text.
+It fits into a comment.
+"""
 
 import re
 from typing import Any
@@ -97,7 +99,7 @@ def test_the_verdict_comes_first_then_what_is_broken_with_its_evidence() -> None
     assert "| unavailable_ms | `az-1` not measured, `reads \\| writes` 7.0 |" in text
 
 
-def test_unknown_is_said_with_its_reasons_and_what_is_expected_is_not_broken() -> None:
+def test_unknown_has_its_reasons_and_an_expected_violation_is_not_broken() -> None:
     text = markdown([verdict(reasons=["timers were late", "a fault did nothing"])])
     assert text.startswith("## ❔ unknown: ")
     assert "- ❔ `the run can be trusted`\n  - `timers were late`\n  - `a fault did nothing`" in text

@@ -1,4 +1,4 @@
-"""How a random schedule is judged: each recording by runs of its own script."""
+"""Judgement of a random schedule: each recording by runs of its own script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many seeds: they do something, they equal real Kafka, and one that fails does not take the others along."""
+"""Many seeds: they equal real Kafka, and one that fails does not take the others along."""
 
 import multiprocessing
 import subprocess
@@ -40,7 +40,9 @@ def results_of(scenario: str, version: str, seeds: range) -> list[SeedResult]:
 @pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
 def test_every_seed_equals_real_kafka_and_traces_differ(scenario: str, version: str) -> None:
-    """The rule of `benchmarks.seeds`: at least 190 of 200 traces differ once times and seed are left out."""
+    """The rule of `benchmarks.seeds`.
+    At least 190 of 200 traces differ once times and seed are left out.
+    """
     results = results_of(scenario, version, range(1, SEEDS + 1))
     assert [(result.seed, result.error) for result in results if result.error] == []
     assert [(result.seed, result.differences[:1]) for result in results if not result.recording] == []
@@ -76,9 +78,9 @@ def _other(event: Any) -> Any:
 
 
 def test_all_cores_give_what_one_gives() -> None:
-    asked = SeedsOptions("az-isolated-follower", "2.6")
-    alone = list(play_seeds(asked, range(1, 7), processes=1))
-    together = sorted(play_seeds(asked, range(1, 7), processes=2), key=lambda result: result.seed)
+    requested = SeedsOptions("az-isolated-follower", "2.6")
+    alone = list(play_seeds(requested, range(1, 7), processes=1))
+    together = sorted(play_seeds(requested, range(1, 7), processes=2), key=lambda result: result.seed)
     assert [_timeless(result) for result in together] == [_timeless(result) for result in alone]
 
 
@@ -98,12 +100,12 @@ def test_closing_ends_all_processes() -> None:
 def test_only_a_process_of_one_thread_is_forked() -> None:
     """A fork copies the locks that other threads hold."""
     second_thread = "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()"
-    asked = "from emulator.runs.cores import processes_made_by; print(processes_made_by())"
-    told = [
+    requested = "from emulator.runs.cores import processes_made_by; print(processes_made_by())"
+    reported = [
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.strip()
-        for code in (asked, f"{second_thread}; {asked}")
+        for code in (requested, f"{second_thread}; {requested}")
     ]
-    assert told == ["fork", "spawn"]
+    assert reported == ["fork", "spawn"]
 
 
 def test_every_seed_leaves_observations_and_verdict(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_a_seed_that_fails_is_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.seed, result.code, result.error) == (8, 70, "AssertionError: a bug of ours")
 
 
-def test_a_process_that_is_killed_is_told_and_nobody_waits_for_it() -> None:
+def test_a_killed_process_is_reported_and_not_waited_for() -> None:
     """By the kernel, say, when memory runs out."""
     results = play_seeds(SeedsOptions("az-isolated-leader", "2.6"), range(1, 501), processes=2)
     next(results)

@@ -31,7 +31,7 @@ def test_half_of_the_shortest_time_out_is_the_limit(longest_ms: float, named: bo
     )
 
 
-def test_of_a_run_with_a_scenario_nothing_is_said() -> None:
+def test_a_run_with_a_scenario_has_no_standstill_report() -> None:
     assert standstills([started(), report(30_000.0, 20_000.0)], {}, None) == []
 
 

@@ -1,4 +1,4 @@
-"""Late runs that are vouched for, and those that nobody vouches for, however small what is different."""
+"""Late runs with and without equal recordings, however small the difference."""
 
 import copy
 from collections.abc import Callable
@@ -35,19 +35,19 @@ def played(scenario: str, **overrides: Any) -> tuple[Resolved, JudgedRun]:
     return resolved, play_and_judge(resolved, FRESH, run="late")
 
 
-def told_of(run: JudgedRun, **others: Any) -> Told:
+def report_of(run: JudgedRun, **others: Any) -> Told:
     acknowledged = sum(one.kind == "produce" and one.outcome == "ok" for one in run.played.operations)
     return msgspec.structs.replace(Told.of(run.verdict.checks, run.verdict.expectations, acknowledged), **others)
 
 
 def vouched(
-    resolved: Resolved, run: JudgedRun, change: Callable[[Observations], object] = lambda _: None, **told: Any
+    resolved: Resolved, run: JudgedRun, change: Callable[[Observations], object] = lambda _: None, **reported: Any
 ) -> Vouched:
     """As of a late run that says what this one does, but for a change."""
     observations = copy.deepcopy(run.observations)
     change(observations)
     nodes = msgspec.to_builtins(settings_in_force(resolved))
-    return vouch(resolved.scenario, observations, nodes, told_of(run, **told))
+    return vouch(resolved.scenario, observations, nodes, report_of(run, **reported))
 
 
 def test_a_run_that_equals_a_recording_is_vouched_for_by_it() -> None:
@@ -60,12 +60,14 @@ def test_a_run_that_was_never_recorded_is_vouched_for_by_a_seed() -> None:
 
 
 def test_recordings_with_other_settings_vouch_for_nothing() -> None:
-    """`compare` would call it equal; but that it is equal under these settings nobody has seen."""
+    """`compare` would call it equal; but no recording shows that it is, with these settings."""
     assert vouched(*played(LEADER, replica_fetch_wait_max_ms=400)).by.startswith("seed ")
 
 
 def one_state_more(observations: Observations) -> None:
-    """For 0.2 s somebody was out of the ISR, which a recording could lack (it was sampled)."""
+    """A replica is out of the ISR for 0.2 s.
+    A recording could lack this (it was sampled).
+    """
     states = observations.partition_states
     last = copy.deepcopy(states[-1])
     states[-1] |= {"isr": [2]}
@@ -93,7 +95,7 @@ CHANGES = (one_state_more, another_log_end, another_isr_change, a_session_lost, 
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_whatever_is_different_nobody_vouches_for_it(change: Callable[[Observations], object]) -> None:
+def test_a_different_run_is_not_vouched_for(change: Callable[[Observations], object]) -> None:
     resolved, run = played("leader-crash")
     assert vouched(resolved, run, change) == Vouched("", "5 simulated seeds")
 
@@ -105,12 +107,12 @@ def test_a_state_that_was_too_short_to_be_sampled_is_no_recordings_to_vouch_for(
 
 def test_what_checks_and_expectations_found_has_to_be_the_same() -> None:
     resolved, run = played("leader-crash")
-    checks = told_of(run).checks
+    checks = report_of(run).checks
     violated = checks | {"high-watermark-regression": ("violated", 1)}
-    held = told_of(run).held
+    held = report_of(run).held
     assert vouched(resolved, run, checks=violated).by == ""
     assert vouched(resolved, run, held=(*held[:-1], False)).by == ""
-    assert vouched(resolved, run, acknowledged=told_of(run).acknowledged + 1).by == ""
+    assert vouched(resolved, run, acknowledged=report_of(run).acknowledged + 1).by == ""
 
 
 def test_no_recording_vouches_for_a_scenario_that_expects_times() -> None:
@@ -128,5 +130,5 @@ def test_a_run_whose_settings_are_not_what_its_scenario_gives_is_held_against_no
     resolved, run = played(LEADER)
     nodes = msgspec.to_builtins(settings_in_force(resolved))
     nodes["broker-0"]["replica.lag.time.max.ms"] += 1
-    vouched = vouch(resolved.scenario, run.observations, nodes, told_of(run))
+    vouched = vouch(resolved.scenario, run.observations, nodes, report_of(run))
     assert vouched.by == "" and vouched.compared.startswith("nothing")

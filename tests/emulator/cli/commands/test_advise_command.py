@@ -1,4 +1,4 @@
-"""`faultline advise`: what it prints fits a terminal, and the command that it gives plays the same again."""
+"""`faultline advise`: output that fits a terminal, and a command that replays it."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def one_fault(choice: Choice, version: str | None, cluster: Cluster) -> Base:
     return msgspec.structs.replace(base, faults=tuple(fault for fault in base.faults if fault.name == FAULT))
 
 
-def asked(*words: str) -> int:
+def advise(*words: str) -> int:
     code: Any = app(list(words), result_action="return_value")
     return int(code)
 
@@ -40,17 +40,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_command_that_is_given_breaks_the_same_promise(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert asked("advise", *SAFE, "--seeds", "2", "--json", "--html", str(folder / "a.html")) == BROKEN
+    assert advise("advise", *SAFE, "--seeds", "2", "--json", "--html", str(folder / "a.html")) == BROKEN
     fault = msgspec.json.decode(capsys.readouterr().out)["faults"][0]
     broken = fault["broken"][0]
     assert (broken["check"], broken["change"]) == ("lost-acknowledged", ["log.flush.interval.messages=1"])
     assert broken["replay"] in (folder / "a.html").read_text(encoding="utf-8")
     faultline, *words = shlex.split(broken["replay"])
     assert faultline == "faultline"
-    assert asked(*words, "--json") == BROKEN
+    assert advise(*words, "--json") == BROKEN
     verdict = msgspec.json.decode(capsys.readouterr().out)
     assert verdict["checks"]["lost-acknowledged"]["verdict"] == "violated"
-    asked(*words, "--set", broken["change"][0], "--json")
+    advise(*words, "--set", broken["change"][0], "--json")
     mended = msgspec.json.decode(capsys.readouterr().out)
     assert mended["checks"]["lost-acknowledged"]["verdict"] == "held"
 
@@ -65,14 +65,14 @@ def test_pairs_follow_single_faults_and_the_command_that_is_given_breaks_the_sam
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "base_of", two_faults)
-    assert asked("advise", *SAFE, "--seeds", "1", "--pairs", "--runs", "3", "--json") == BROKEN
-    told = msgspec.json.decode(capsys.readouterr().out)
-    pairs = told["pairs"]
-    assert not any(fault["broken"] for fault in told["faults"])
+    assert advise("advise", *SAFE, "--seeds", "1", "--pairs", "--runs", "3", "--json") == BROKEN
+    reported = msgspec.json.decode(capsys.readouterr().out)
+    pairs = reported["pairs"]
+    assert not any(fault["broken"] for fault in reported["faults"])
     assert (pairs["runs"], pairs["of"], pairs["exhausted"], pairs["known"]) == (3, 5, False, 0)
     lost = next(cause for cause in pairs["causes"] if cause["check"] == "lost-acknowledged")["pairs"]
     assert {one["moment"] for one in lost} == {"election"} and lost[0]["change"] == ["log.flush.interval.messages=1"]
-    asked(*shlex.split(lost[0]["replay"])[1:], "--json")
+    advise(*shlex.split(lost[0]["replay"])[1:], "--json")
     verdict = msgspec.json.decode(capsys.readouterr().out)
     assert verdict["checks"]["lost-acknowledged"]["verdict"] == "violated"
 
@@ -82,14 +82,14 @@ def test_one_fault_alone_is_played(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert asked("advise", *SAFE, "--fault", FAULT, "--seeds", "2", "--json") == BROKEN
-    told = msgspec.json.decode(capsys.readouterr().out)
-    assert [fault["name"] for fault in told["faults"]] == [FAULT] and told["runs"] == 1
-    assert told["exhausted"] == "", "of 71 single faults one was played"
+    assert advise("advise", *SAFE, "--fault", FAULT, "--seeds", "2", "--json") == BROKEN
+    reported = msgspec.json.decode(capsys.readouterr().out)
+    assert [fault["name"] for fault in reported["faults"]] == [FAULT] and reported["runs"] == 1
+    assert reported["exhausted"] == "", "of 71 single faults one was played"
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("--runs", "5"), "--runs and --for: limit --pairs only"),
         (("--pairs", "--runs", "0"), "--runs 0: at least 1"),
@@ -102,20 +102,20 @@ def test_one_fault_alone_is_played(
         (("--fault", "az-0-is-cut-off-load", "--pairs"), "leave out --fault"),
     ],
 )
-def test_a_bound_or_a_cluster_that_is_none_is_told(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], told: str
+def test_an_invalid_bound_or_cluster_is_reported(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], reported: str
 ) -> None:
-    assert asked("advise", *words) == UNUSABLE
-    assert told in capsys.readouterr().err
+    assert advise("advise", *words) == UNUSABLE
+    assert reported in capsys.readouterr().err
 
 
 def test_the_summary_comes_first_then_the_table_then_why(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert asked("advise", *SAFE, "--seeds", "2") == BROKEN
+    assert advise("advise", *SAFE, "--seeds", "2") == BROKEN
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "1 of 1 single faults break a promise: lost-acknowledged (1), read-then-lost (1)."
     assert re.fullmatch(r"Change \d settings? and 2 of 2 findings end \(1 run with the change\):", lines[0])
     assert "Left: no finding." in lines[:11]
     assert any("every broker loses power" in line and "100%" in line for line in lines)
-    told = [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
-    assert [word for word in told if word in ("why", "replay", "change")] == ["why", "replay", "change"] * 2
+    reported = [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
+    assert [word for word in reported if word in ("why", "replay", "change")] == ["why", "replay", "change"] * 2
     assert all(len(line) <= 120 for line in lines if not line.lstrip().startswith("replay"))

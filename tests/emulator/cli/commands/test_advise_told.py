@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.cli.commands.advice_report import OTHERS_MAX, as_json, print_advice
-from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
+from tests.emulator.judging.advice.told import LOST, READ, sample_pair_advice, told
 
 
 def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,7 +20,7 @@ def test_text_has_a_column_of_each_broken_promise_and_who_waits_in_each_az(capsy
 
 
 def test_text_of_pairs_tells_a_cause_once_and_names_a_few_others(capsys: pytest.CaptureFixture[str]) -> None:
-    print_advice(told_of_pairs(), 12.3)
+    print_advice(sample_pair_advice(), 12.3)
     text = capsys.readouterr().out.partition("Pairs of faults, ")[2]
     assert text.startswith("8, drawn at random, of 4680 runs;")
     assert text.count("  why ") == 2 and "record-0 went" in text and "record-1" not in text
@@ -29,12 +29,12 @@ def test_text_of_pairs_tells_a_cause_once_and_names_a_few_others(capsys: pytest.
 
 
 def test_json_has_every_fault_and_every_pair() -> None:
-    told_of = as_json(told_of_pairs())
-    first, second, third = told_of["faults"]
+    report_of = as_json(sample_pair_advice())
+    first, second, third = report_of["faults"]
     assert [broken["check"] for broken in first["broken"]] == [LOST, READ]
     assert first["broken"][0]["change"] == ("a=1", "b=2") and first["broken"][1]["change"] is None
     assert second["reads_stopped"] == {"az-2": 1} and second["refused"] == {"az-1": 4} and third["broken"] == []
-    pairs = told_of["pairs"]
+    pairs = report_of["pairs"]
     assert (pairs["runs"], pairs["of"], pairs["exhausted"], pairs["known"]) == (8, 4680, False, 2)
     assert [len(cause["pairs"]) for cause in pairs["causes"]] == [7, 1]
     assert [one["change"] for one in pairs["causes"][0]["pairs"]] == [("c=3",)] * 6 + [None]

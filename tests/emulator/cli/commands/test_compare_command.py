@@ -63,8 +63,8 @@ def test_a_name_that_no_recording_has(
     given: str, run_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(run_dir.parent)
-    said = unusable(run_dir, [Path(given)], capsys)
-    assert said.startswith(f"{given}: no such file or recording; nearest: az-isolated-leader@2.")
+    message = unusable(run_dir, [Path(given)], capsys)
+    assert message.startswith(f"{given}: no such file or recording; nearest: az-isolated-leader@2.")
 
 
 def test_differs(run_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,9 @@ from emulator.worlds.packet_filter.namespaces import NamespaceError
 
 @pytest.fixture(autouse=True)
 def _nothing_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Scratch folders of commands that were killed on this machine are not ours to find, nor to remove."""
+    """Hide scratch folders of killed commands on this machine.
+    They are not ours to find, nor to remove.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -38,7 +40,7 @@ def test_without_an_engine_there_is_nothing_to_remove(
     assert capsys.readouterr().out == "no cluster runs\n"
 
 
-def test_what_could_not_be_removed_is_told_and_asked_for_by_the_exit_code(
+def test_leftovers_are_reported_and_shown_by_the_exit_code(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine(monkeypatch, DockerFailed("p0 is busy"), NamespaceError("n0 is busy"))
@@ -54,5 +56,5 @@ def test_what_could_not_be_removed_is_told_and_asked_for_by_the_exit_code(
 def test_as_json_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     engine(monkeypatch, DockerFailed("p0 is busy"))
     assert down_command(None, True, json=True) == UNUSABLE
-    told = msgspec.json.decode(capsys.readouterr().out)
-    assert told["left"] == ["containers that were left could not be removed: p0 is busy"]
+    reported = msgspec.json.decode(capsys.readouterr().out)
+    assert reported["left"] == ["containers that were left could not be removed: p0 is busy"]

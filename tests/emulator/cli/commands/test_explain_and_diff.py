@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+def printed_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Lines without their times and causes."""
     return [line.split(" s  ", 1)[1].rsplit("  [", 1)[0] for line in capsys.readouterr().out.splitlines()]
 
@@ -36,9 +36,9 @@ def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_a_lost_record_is_followed_to_its_truncation(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Scenario az-isolated-leader: c was acknowledged by the isolated leader, and cut away after the heal."""
+    """az-isolated-leader: the isolated leader acknowledged c, and cut it after the heal."""
     assert explain_command(runs["one"], "c") == 0
-    assert told(capsys) == [
+    assert printed_lines(capsys) == [
         "observer   is about to write 'c', acks=1",
         "observer   sends attempt 1 to broker-0",
         "broker-0   appends it as leader at offset 2, epoch 0 (t-0)",
@@ -64,14 +64,14 @@ def test_an_offset_tells_of_every_record_that_ever_lay_there(
 ) -> None:
     """Two records lay at offset 2: c with epoch 0, and f with epoch 1, which stayed."""
     assert explain_command(runs["one"], "2") == 0
-    lines = told(capsys)
+    lines = printed_lines(capsys)
     assert sum("appends it as leader at offset 2, epoch 0" in line for line in lines) == 1
     assert sum("appends it as leader at offset 2, epoch 1" in line for line in lines) == 1
     assert sum("copies it from its leader at offset 2, epoch 1" in line for line in lines) == 2
     assert any("the record at offset 2 is gone" in line for line in lines)
 
 
-def test_what_nobody_wrote_is_said_so(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_without_a_write_is_reported(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """One clear line, exit code 2: that is no verdict."""
     assert explain_command(runs["one"], "nothing-like-it") == 2
     assert capsys.readouterr().err == (
@@ -94,7 +94,7 @@ def test_the_same_seed_does_not_part(runs: dict[str, Path], capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out) == []
 
 
-def test_other_seeds_part_and_the_earliest_place_is_told(
+def test_other_seeds_diverge_and_the_earliest_place_is_reported(
     runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The first line names node, event and time."""
@@ -131,7 +131,7 @@ def two_partitions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-def test_partitions_are_told_one_after_the_other(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_partitions_are_reported_one_after_the_other(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each with its own watermarks, below its name."""
     assert explain_command(two_partitions, "a") == 0
     first, second = capsys.readouterr().out.split("\n\n")
@@ -142,19 +142,19 @@ def test_partitions_are_told_one_after_the_other(two_partitions: Path, capsys: p
     assert [part.count("is about to write 'a'") for part in (first, second)] == [1, 1]
 
 
-def test_one_partition_can_be_asked_for(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_partition_can_be_requested(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The others are named where it is not there."""
     assert explain_command(two_partitions, "a", "t-1", json=True) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert {moment["partition"] for moment in told} == {"t-1"}
-    assert told[0]["text"] == "is about to write 'a', acks=all"
+    printed_lines = json.loads(capsys.readouterr().out)
+    assert {moment["partition"] for moment in printed_lines} == {"t-1"}
+    assert printed_lines[0]["text"] == "is about to write 'a', acks=all"
     assert explain_command(two_partitions, "1", "t-1") == 0
     capsys.readouterr()
     assert explain_command(two_partitions, "a", "t-7") == 2
     assert capsys.readouterr().err == "faultline explain: 'a' was never in t-7; it was in t-0, t-1\n"
 
 
-def test_an_offset_is_told_by_partition(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_offset_is_reported_by_partition(two_partitions: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Offset 0 of each: `a` and `x` have nothing to do with each other."""
     assert explain_command(two_partitions, "0") == 0
     first, second = capsys.readouterr().out.split("\n\n")
@@ -184,12 +184,12 @@ def test_a_record_goes_with_its_topic(tmp_path: Path, capsys: pytest.CaptureFixt
     prepare(run)
     simulate_into(run, resolve(load_scenario(DELETED, "deleted.yaml"), "2.6"), 1)
     assert explain_command(run, "a") == 0
-    lines = told(capsys)
+    lines = printed_lines(capsys)
     assert sorted(lines[-3:]) == [
         f"broker-{n}   deletes its log: the record is gone (topic-deleted)" for n in range(3)
     ]
     assert explain_command(run, "b") == 0
-    assert not any("gone" in line for line in told(capsys))
+    assert not any("gone" in line for line in printed_lines(capsys))
 
 
 NEVER_CHOSEN = """
@@ -207,7 +207,7 @@ steps:
 """
 
 
-def test_what_was_sent_to_no_partition_is_told_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_sent_to_no_partition_is_reported_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     prepare(run)
     simulate_into(run, resolve(load_scenario(NEVER_CHOSEN, "never.yaml"), "2.6"), 1)
@@ -244,8 +244,8 @@ def test_a_partition_that_is_in_neither_run_is_no_equality(
 ) -> None:
     for wrong in ("t-9", "u-0", "t"):
         assert diff_command(two_partitions, two_partitions, partition=wrong) == 2
-        said = f"faultline diff: no event of either run is of {wrong}; partitions: t-0, t-1\n"
-        assert capsys.readouterr() == ("", said)
+        message = f"faultline diff: no event of either run is of {wrong}; partitions: t-0, t-1\n"
+        assert capsys.readouterr() == ("", message)
 
 
 def test_lines_that_are_no_events_are_counted_by_file(

@@ -16,7 +16,7 @@ def fuzz(*words: str) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--runs", "0"), "--runs 0: from 1 to"),
         (("--for", "soon"), "--for 'soon': expected a time such as"),
@@ -27,10 +27,12 @@ def fuzz(*words: str) -> Any:
         (("--seed", "9223372036854775808"), "--seed 9223372036854775808: from 0 to 9223372036854775807"),
     ],
 )
-def test_what_it_cannot_use_is_one_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_it_cannot_use_is_one_line(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert fuzz(*words) == UNUSABLE
-    told = capsys.readouterr()
-    assert said in told.err and not told.out
+    reported = capsys.readouterr()
+    assert message in reported.err and not reported.out
 
 
 def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,38 +48,42 @@ def test_it_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "belongs to a search with other options" in capsys.readouterr().err
 
 
-def test_a_find_known_already_is_told_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_find_known_already_is_reported_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a campaign that has found something: it is not played again."""
     find = {"what": "lost", "rule": "8 (KIP-101): cut", "text": "m is gone", "number": 0, "count": 1, "steps": 5}
     hunt = {"runs": 1, "finds": [{**find, "file": "id: lost-0\n"}], "reached": [], "simulated_s": 60.0}
-    asked = {"version": "0.10.2", "seed": 1, "fixed": {}}
-    (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": asked, "hunt": hunt}))
+    requested = {"version": "0.10.2", "seed": 1, "fixed": {}}
+    (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": requested, "hunt": hunt}))
     assert fuzz("--runs", "1", "--kafka-version", "0.10.2", "--out", str(tmp_path)) == BROKEN
-    told = capsys.readouterr().out
-    assert "lost: 8 (KIP-101): cut: 1 of 1 runs" in told
-    assert f"faultline run {tmp_path}/lost-0.yaml --world sim --seed 0" in told.replace("\n", "")
+    reported = capsys.readouterr().out
+    assert "lost: 8 (KIP-101): cut: 1 of 1 runs" in reported
+    assert f"faultline run {tmp_path}/lost-0.yaml --world sim --seed 0" in reported.replace("\n", "")
     assert (tmp_path / "lost-0.yaml").read_text() == "id: lost-0\n"
 
 
 def test_of_what_was_not_made_small_there_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """So no command names one. What was drawn breaks nothing any more, as after a change of faultline."""
+    """No command names a file.
+    What was drawn breaks nothing any more, as after a change of faultline.
+    """
     find = {"what": "lost", "rule": "8 (KIP-101): cut", "text": "m is gone", "number": 0, "drawn": "id: x\n"}
     hunt = {"runs": 1, "finds": [find], "reached": [], "simulated_s": 60.0}
-    asked = {"version": "0.10.2", "seed": 1, "fixed": {}}
-    (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": asked, "hunt": hunt}))
+    requested = {"version": "0.10.2", "seed": 1, "fixed": {}}
+    (tmp_path / "fuzz.json").write_bytes(msgspec.json.encode({"asked": requested, "hunt": hunt}))
     words = ("--runs", "1", "--kafka-version", "0.10.2", "--out", str(tmp_path))
     assert fuzz(*words) == BROKEN
     assert "not shrunk; number 0" in capsys.readouterr().out
     assert fuzz(*words, "--json") == BROKEN
-    (told,) = msgspec.json.decode(capsys.readouterr().out)["finds"]
-    assert (told["number"], told["steps"], told["file"], told["replay"]) == (0, 0, "", "")
+    (reported,) = msgspec.json.decode(capsys.readouterr().out)["finds"]
+    assert (reported["number"], reported["steps"], reported["file"], reported["replay"]) == (0, 0, "", "")
     assert not [*tmp_path.glob("*.yaml")]
 
 
 def test_two_do_not_hunt_into_one_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever ended last would leave the other's runs and finds out, and all of them were played twice."""
+    """The hunt that ended last would drop the other's runs and finds.
+    All of them were played twice.
+    """
     words = ("--runs", "1", "--kafka-version", "2.8", "--out", str(tmp_path / "found"))
     codes: list[int] = []
 

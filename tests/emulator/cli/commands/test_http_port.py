@@ -24,7 +24,7 @@ def test_what_is_no_port(port: int, nowhere: None, capsys: pytest.CaptureFixture
     assert list(Path().iterdir()) == [] and not clusters()
 
 
-def test_a_port_that_somebody_has(nowhere: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_another_process_has(nowhere: None, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert up_command(UpOptions(http=port)) == 2

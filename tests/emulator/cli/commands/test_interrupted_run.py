@@ -1,4 +1,6 @@
-"""An interrupt ends a run where the player waits: what is under way in this process is not torn."""
+"""An interrupt ends a run where the player waits.
+What is under way in this process is not torn.
+"""
 
 from __future__ import annotations
 

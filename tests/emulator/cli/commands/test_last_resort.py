@@ -1,4 +1,4 @@
-"""How a program ends when nothing else has caught what went wrong."""
+"""Top-level exception handling of a program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def raising(error: BaseException) -> int:
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where tracebacks go."""
+    """Directory of tracebacks."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     return tmp_path
 
@@ -93,7 +93,7 @@ sys.exit(ended("faultline", work))
 """
 
 
-def test_an_interrupt_that_nobody_could_be_told_of_comes_again() -> None:
+def test_a_swallowed_interrupt_is_delivered_again() -> None:
     done = subprocess.run(
         [sys.executable, "-c", UNHEARD], capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         cwd=Path(__file__).parents[4],

@@ -1,4 +1,6 @@
-"""Words of live commands before anything is asked of a cluster: standard input, slips, moves."""
+"""Words of live commands before anything is asked of a cluster.
+Standard input, slips, moves.
+"""
 
 import io
 from collections.abc import Sequence
@@ -20,8 +22,8 @@ from tests.ids import brokers
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
-    """What would be asked of a cluster."""
+def sent_requests(monkeypatch: pytest.MonkeyPatch) -> list[Ask]:
+    """Requests that the command would send to a cluster."""
     found: list[Ask] = []
 
     def ask(asking: Asking, what: Ask, *show: Any) -> int:
@@ -37,24 +39,24 @@ def produce(values: Sequence[str]) -> int:
     return produce_command(Asking("produce"), "all", topic="t", values=list(values))
 
 
-def test_values_are_the_lines_of_standard_input(asked: list[Ask], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_the_lines_of_standard_input(sent_requests: list[Ask], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("a\n\nb c\r\nlast"))
     assert produce(["-"]) == 0
-    (ask,) = asked
+    (ask,) = sent_requests
     assert isinstance(ask, Produce) and ask.values == ["a", "", "b c", "last"]
 
 
 def test_a_value_has_its_key_before_the_separator(
-    asked: list[Ask], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    sent_requests: list[Ask], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def keyed(*values: str, separator: str = ":") -> int:
         return produce_command(Asking("produce"), "all", separator, topic="t", values=list(values))
 
     monkeypatch.setattr("sys.stdin", io.StringIO("k:a:b\n:c\n"))
     assert keyed("-") == 0
-    (ask,) = asked
+    (ask,) = sent_requests
     assert isinstance(ask, Produce) and (ask.keys, ask.values) == (["k", ""], ["a:b", "c"])
-    assert keyed("k:a", "b") == keyed("a", separator="") == 2 and len(asked) == 1
+    assert keyed("k:a", "b") == keyed("a", separator="") == 2 and len(sent_requests) == 1
     assert capsys.readouterr().err.splitlines() == [
         "faultline produce: 'b' has no ':'; write KEY:VALUE",
         "faultline produce: --key-separator '': a character or more, such as : for KEY:VALUE",
@@ -70,11 +72,11 @@ def test_a_value_has_its_key_before_the_separator(
     ],
 )
 def test_what_cannot_be_written_is_one_line_and_2(
-    asked: list[Ask], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], values: list[str],
+    sent_requests: list[Ask], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], values: list[str],
     stdin: str, message: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-    assert produce(values) == 2 and asked == []
+    assert produce(values) == 2 and sent_requests == []
     assert capsys.readouterr().err == f"faultline produce: {message}\n"
 
 
@@ -88,15 +90,15 @@ def test_what_cannot_be_written_is_one_line_and_2(
     ],
 )
 def test_a_move_that_says_not_where_to(
-    asked: list[Ask], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
+    sent_requests: list[Ask], capsys: pytest.CaptureFixture[str], moves: list[str], message: str
 ) -> None:
-    assert reassign_command(Asking("reassign"), moves) == 2 and asked == []
+    assert reassign_command(Asking("reassign"), moves) == 2 and sent_requests == []
     assert capsys.readouterr().err == f"faultline reassign: {message}\n"
 
 
-def test_moves_are_asked_for_together(asked: list[Ask]) -> None:
+def test_moves_are_requested_together(sent_requests: list[Ask]) -> None:
     assert reassign_command(Asking("reassign"), ["t-0=2,3", "t-1=0"]) == 0
-    assert asked == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
+    assert sent_requests == [Reassign({"t-0": list(brokers(2, 3)), "t-1": [BrokerId(0)]})]
 
 
 def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,13 +108,13 @@ def test_a_fault_on_no_machine_says_what_may_be_named(capsys: pytest.CaptureFixt
     )
 
 
-def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_marked_for_deletion_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     view: dict[str, Any] = {"leader": -1, "epoch": None, "isr": []}
     partition = {"partition": 0, "replicas": [0, 1], "leader": -1, "leader_epoch": 4, "isr": [1], "views": {}}
     topics = {"t": [{**partition, "views": {"broker-0": view}}], "u": [partition]}
-    told = {"topics": topics, "marked_for_deletion": ["t"]}
-    live_topics._show_list(Console(), told)
-    live_clients.show_topics(Console(), told)
+    reported = {"topics": topics, "marked_for_deletion": ["t"]}
+    live_topics._show_list(Console(), reported)
+    live_clients.show_topics(Console(), reported)
     assert capsys.readouterr().out.splitlines() == [
         "t: 1 partition, 0 led, replicas 2, marked for deletion",
         "u: 1 partition, 0 led, replicas 2",
@@ -125,13 +127,13 @@ def test_a_topic_that_is_marked_for_deletion_is_said_to_be(capsys: pytest.Captur
 
 @pytest.mark.parametrize("brokers_", ["", "x", "0,", "²", "9" * 5_000])
 def test_brokers_that_are_none_are_refused_in_one_line(
-    brokers_: str, asked: list[Ask], capsys: pytest.CaptureFixture[str]
+    brokers_: str, sent_requests: list[Ask], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert create_topic_command(Asking("topic create"), "t", [brokers_], 0, 0, (), ()) == 2
     assert add_partitions_command(Asking("topic add-partitions"), "t", 2, [brokers_]) == 2
     assert reassign_command(Asking("reassign"), [f"t-0={brokers_}"]) == 2
     assert alter_broker_command(Asking("broker alter"), brokers_, ["log.retention.ms=1"], ()) == 2
-    assert asked == [] and len(capsys.readouterr().err.splitlines()) == 4
+    assert sent_requests == [] and len(capsys.readouterr().err.splitlines()) == 4
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_brokers_that_are_none_are_refused_in_one_line(
         ("power-loss broker-0 --keep 99999999999999999999999", "--keep 99999999999999999999999: from 0 to 1000000"),
     ],
 )
-def test_a_number_out_of_bounds_is_told_with_its_option_before_a_cluster_is_asked(
+def test_a_number_out_of_bounds_is_refused_with_its_option_before_any_request(
     words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code: Any = app(words.split(), result_action="return_value")
@@ -163,7 +165,7 @@ def test_a_number_out_of_bounds_is_told_with_its_option_before_a_cluster_is_aske
 
 
 def test_every_whole_number_of_a_request_has_bounds() -> None:
-    """What is beyond 64 bits travels no further than the supervisor."""
+    """Numbers beyond 64 bits travel no further than the supervisor."""
 
     def unbounded(of_type: inspect.Type) -> bool:
         match of_type:
@@ -175,9 +177,11 @@ def test_every_whole_number_of_a_request_has_bounds() -> None:
                 return unbounded(of_type.value_type)
         return isinstance(of_type, inspect.IntType) and None in (of_type.ge, of_type.le)
 
-    asks = inspect.type_info(AnyAsk)
-    assert isinstance(asks, inspect.UnionType)
-    fields = [(ask.cls, field) for ask in asks.types if isinstance(ask, inspect.StructType) for field in ask.fields]
+    request_types = inspect.type_info(AnyAsk)
+    assert isinstance(request_types, inspect.UnionType)
+    fields = [
+        (ask.cls, field) for ask in request_types.types if isinstance(ask, inspect.StructType) for field in ask.fields
+    ]
     assert fields
     assert [(cls, one.name) for cls, one in fields if one.name != "settings" and unbounded(one.type)] == []
 

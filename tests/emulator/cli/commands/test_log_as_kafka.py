@@ -78,11 +78,11 @@ def test_an_event_of_another_format_is_named(runs: Path, tmp_path: Path, capsys:
     events = run / "events" / "broker-0.1.jsonl"
     events.write_text(events.read_text().replace('"zk_version":0', '"zk_version":"none"', 1))
     assert as_kafka_command("broker-0", run, None, False) == 2
-    told = capsys.readouterr().err
-    assert "of broker-0.1, isr_change_asked: Expected `int`, got `str` - at `$.zk_version`" in told
+    reported = capsys.readouterr().err
+    assert "of broker-0.1, isr_change_asked: Expected `int`, got `str` - at `$.zk_version`" in reported
 
 
-def test_a_broker_without_events_is_said_so(runs: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_broker_without_events_is_reported(runs: Path, tmp_path: Path, capsys: Capture) -> None:
     run = tmp_path / "silent"
     shutil.copytree(runs / "leader", run)
     (run / "events" / "broker-0.1.jsonl").unlink()
@@ -120,7 +120,7 @@ def test_by_default_it_is_the_newest_run(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("session-0", "--run", "leader"), "faultline log: no broker 'session-0' in leader; there are: broker-0, "),
         (("broker-9", "--run", "leader"), "faultline log: no broker 'broker-9' in leader; nearest: broker-"),
@@ -130,10 +130,10 @@ def test_by_default_it_is_the_newest_run(
     ],
 )
 def test_what_is_no_use_ends_with_2_and_says_what_would_be(
-    words: tuple[str, ...], told: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    words: tuple[str, ...], reported: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(runs)
     with pytest.raises(SystemExit) as ended:
         main(["log", "--as-kafka", *words])
     assert ended.value.code == 2
-    assert capsys.readouterr().err.startswith(told)
+    assert capsys.readouterr().err.startswith(reported)

@@ -66,7 +66,7 @@ def test_a_replica_is_printed_beside_the_others(runs: Path, capsys: Capture) -> 
     ]
 
 
-def test_differences_are_marked_and_the_replica_asked_for_comes_first(runs: Path, capsys: Capture) -> None:
+def test_differences_are_marked_and_the_requested_replica_comes_first(runs: Path, capsys: Capture) -> None:
     """0.10.2: m2 against m3 at offset 1, for ever; records of that time have no epoch."""
     assert log_command("broker-1", "t-0", runs / "diverged", False) == 0
     lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
@@ -95,7 +95,7 @@ def test_json_has_everything(runs: Path, capsys: Capture) -> None:
 
 
 def test_without_data_the_last_snapshot_is_shown(runs: Path, tmp_path: Path, capsys: Capture) -> None:
-    """What `faultline sim --out` keeps of a seed."""
+    """The part of a seed that `faultline sim --out` keeps."""
     shutil.copy(runs / "equal" / "observations.json", tmp_path)
     assert log_command("broker-2", "t-0", tmp_path, True) == 0
     found = json.loads(capsys.readouterr().out)
@@ -168,7 +168,7 @@ def test_without_any_run_it_says_how_to_name_one(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         (("broker-9", "t-0", "--run", "equal"), "no broker 'broker-9' in equal; nearest: broker-"),
         (("broker-0", "u-0", "--run", "equal"), "no partition 'u-0' in equal; nearest: t-0"),
@@ -181,8 +181,8 @@ def test_without_any_run_it_says_how_to_name_one(
     ],
 )
 def test_what_is_no_use_ends_with_2_and_says_what_would_be(
-    words: tuple[str, ...], told: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    words: tuple[str, ...], reported: str, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.chdir(runs)
     assert exit_code(*words) == 2
-    assert capsys.readouterr().err.startswith(f"faultline log: {told}")
+    assert capsys.readouterr().err.startswith(f"faultline log: {reported}")

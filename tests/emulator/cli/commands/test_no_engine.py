@@ -1,4 +1,6 @@
-"""Without a container engine, or without its image, nothing is made: one line, code 2, and no directory."""
+"""Without a container engine, or without its image, nothing is made.
+One line, code 2, and no directory.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,9 @@ NO_IMAGE = "Error: No such image: faultline:dev"
 
 @pytest.fixture
 def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A docker command that has an engine if there is a file, and no image. We are in an empty folder."""
+    """A docker command that has an engine if there is a file, and no image.
+    We are in an empty folder.
+    """
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("FAULTLINE_IMAGE", raising=False)
     folder, engine = tmp_path / "bin", tmp_path / "engine"

@@ -1,4 +1,4 @@
-"""Where a command is told to write: refused before anything is played."""
+"""Output paths of commands: an unusable one is refused before anything is played."""
 
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,8 @@ def test_a_place_that_cannot_be_written_to_is_refused_at_once(
     (tmp_path / "d").mkdir()
     (tmp_path / "f").touch()
     code: Any = app(words.split(), result_action="return_value")
-    told = capsys.readouterr()
-    assert (code, told.out, told.err) == (2, "", f"faultline {message}\n")
+    reported = capsys.readouterr()
+    assert (code, reported.out, reported.err) == (2, "", f"faultline {message}\n")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["d", "f"], "nothing was made"
 
 

@@ -1,4 +1,4 @@
-"""What a terminal shows while a run is played."""
+"""Progress on a terminal while a run is played."""
 
 import io
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from rich.console import Console
 from emulator.cli.commands.progress import Progress, ScenarioClock
 
 
-def test_the_clock_goes_on_and_a_starting_spark_is_told() -> None:
+def test_the_clock_goes_on_and_a_starting_spark_is_reported() -> None:
     cluster: Any = SimpleNamespace(now_ms=lambda: 1_250.0)
     spark: Any = SimpleNamespace(ready_s=0.0)
     clock = ScenarioClock(cluster, spark)

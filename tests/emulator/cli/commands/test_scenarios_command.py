@@ -1,4 +1,4 @@
-"""`faultline scenarios`: what is typed next is never cut off, and what is wrong begins with its place."""
+"""`faultline scenarios`: names are never cut off, and an error begins with its place."""
 
 import io
 import json
@@ -37,8 +37,8 @@ def test_a_terminal_of_any_width_shows_every_id_and_title_whole(scenarios: list[
     words = " ".join(lines).split()
     for scenario in scenarios:
         assert scenario.id in words
-    told, wanted = iter(words), [word for scenario in scenarios for word in (scenario.id, *scenario.title.split())]
-    assert all(word in told for word in wanted), "in this order"
+    reported, wanted = iter(words), [word for scenario in scenarios for word in (scenario.id, *scenario.title.split())]
+    assert all(word in reported for word in wanted), "in this order"
 
 
 def test_in_a_pipe_it_is_a_line_each(scenarios: list[Scenario]) -> None:

@@ -107,14 +107,14 @@ def test_a_wait_in_vain_is_one_line_for_all_seeds(tmp_path: Path, capsys: pytest
     steps, _ = WRONG.split("expectations:")
     script.write_text(steps.replace("az-isolated-follower", "in-vain") + "  - wait: {until: isr shrunk, limit_s: 2}\n")
     assert sim(str(script), "1..3") == 3
-    told = [line for line in capsys.readouterr().out.splitlines() if ": step 5: " in line]
+    reported = [line for line in capsys.readouterr().out.splitlines() if ": step 5: " in line]
     why = "step 5: wait 'isr shrunk' timed out after 2 s; set may_time_out: true to allow it"
-    assert told == [f"      3 not so: {why}: seeds 1, 2, 3"]
+    assert reported == [f"      3 not met: {why}: seeds 1, 2, 3"]
 
 
 def test_the_replay_command_names_the_version() -> None:
-    asked = SeedsOptions("az-isolated-leader", "2.8")
-    assert replay_command(asked, 3) == "faultline run az-isolated-leader --world sim --seed 3 --kafka-version 2.8"
+    requested = SeedsOptions("az-isolated-leader", "2.8")
+    assert replay_command(requested, 3) == "faultline run az-isolated-leader --world sim --seed 3 --kafka-version 2.8"
 
 
 def test_a_run_that_differs_from_every_recording_ends_with_1(
@@ -209,7 +209,7 @@ def test_a_run_that_is_left_unjudged_has_no_verdict(tmp_path: Path) -> None:
 def test_out_leaves_a_campaign_that_goes_on_where_it_was_cut_short(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is there is not played again, and the summary is of all."""
+    """Existing runs are not played again, and the summary is of all."""
     out = tmp_path / "c"
     assert sim("az-isolated-follower", "1..3", out=out, json=True) == 0
     first = msgspec.json.decode(capsys.readouterr().out)
@@ -228,5 +228,5 @@ def test_out_leaves_a_campaign_that_goes_on_where_it_was_cut_short(
 
 
 def test_a_parameter_is_in_the_replay_command() -> None:
-    asked = SeedsOptions("it", parameters=("create-topic.assignment=[1, 0]",))
-    assert replay_command(asked, 3).endswith("--seed 3 --param 'create-topic.assignment=[1, 0]'")
+    requested = SeedsOptions("it", parameters=("create-topic.assignment=[1, 0]",))
+    assert replay_command(requested, 3).endswith("--seed 3 --param 'create-topic.assignment=[1, 0]'")

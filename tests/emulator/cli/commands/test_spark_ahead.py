@@ -11,7 +11,9 @@ from tests.patience import PATIENCE_S
 
 
 class Java:
-    """A machine that works until it is killed; then whoever asks it something learns so in words of its own."""
+    """A JVM that works until it is killed.
+    Then each call of it raises an error of its own.
+    """
 
     def __init__(self) -> None:
         self.process, self.log_tail = self, lambda: ""
@@ -20,8 +22,8 @@ class Java:
 
     def session(self, *_: object, **__: object) -> None:
         if not self.killed.wait(PATIENCE_S):
-            raise AssertionError("nobody ended it")
-        raise RuntimeError("an answer of nobody")
+            raise AssertionError("the JVM was not killed")
+        raise RuntimeError("no answer: the JVM was killed")
 
     def poll(self) -> int | None:
         return -9 if self.killed.is_set() else None
@@ -43,12 +45,12 @@ def test_what_gets_ready_for_nothing_ends_at_once_whatever_it_says(java: Java, t
     spark.abandon()
     preparing.join(PATIENCE_S)
     assert not preparing.is_alive()
-    assert spark.problem == "an answer of nobody"
+    assert spark.problem == "no answer: the JVM was killed"
 
 
 def test_a_bug_of_ours_is_one_while_it_is_wanted(java: Java, tmp_path: Path) -> None:
     java.kill()
-    with pytest.raises(RuntimeError, match="an answer of nobody"):
+    with pytest.raises(RuntimeError, match="no answer: the JVM was killed"):
         Spark(tmp_path, tmp_path).get_ready()
 
 

@@ -1,4 +1,6 @@
-"""`faultline status`: once, watched on a terminal, watched in a pipe; fed with statuses, without a cluster."""
+"""`faultline status`: once, watched on a terminal, watched in a pipe.
+Fed with statuses, without a cluster.
+"""
 
 import io
 import json

@@ -37,8 +37,10 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_table_has_a_line_per_cell_and_what_is_the_same_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """In a pipe no line is broken. The scenario expects its loss, and other settings lose more: neither is judged."""
+def test_the_table_has_a_line_per_cell_and_common_parts_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """In a pipe no line is broken. The scenario expects its loss, and other settings lose more.
+    Neither is judged.
+    """
     assert sweep("az-isolated-leader", *FLAGS) == 0
     out, err = capsys.readouterr()
     lines = [line.split() for line in out.splitlines() if line.strip()]
@@ -55,9 +57,13 @@ def test_csv_json_page_and_campaign_say_the_same(swept: Path, capsys: pytest.Cap
         ("2.6", "3.0", "1.0"), ("2.6", "3.0", "1.0"), ("2.8", "4.0", "1.0"), ("2.8", "4.0", "1.0")
     ]  # fmt: skip
     assert sweep("az-isolated-leader", *FLAGS, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [cell["measures"]["lost"]["high"] for cell in told["cells"]] == [3, 3, 4, 4]
-    assert (told["runs"], told["exit_code"], told["cells"][3]["broken"][0]["check"]) == (8, 0, "lost-acknowledged")
+    reported = json.loads(capsys.readouterr().out)
+    assert [cell["measures"]["lost"]["high"] for cell in reported["cells"]] == [3, 3, 4, 4]
+    assert (reported["runs"], reported["exit_code"], reported["cells"][3]["broken"][0]["check"]) == (
+        8,
+        0,
+        "lost-acknowledged",
+    )
     assert all(row["replay"] in (swept / "s.html").read_text().replace("&#x27;", "'") for row in rows)
     assert sorted((row.kafka_version, row.lost) for row in rows_of(swept / "c")) == [("2.6", 3)] * 4 + [("2.8", 4)] * 4
 
@@ -69,14 +75,14 @@ def test_a_cell_is_one_command_away(swept: Path, tmp_path: Path, capsys: pytest.
     assert from_json(capsys.readouterr().out.encode()).checks["lost-acknowledged"].count == 4
 
 
-def test_a_sweep_that_is_there_is_told_again_without_playing(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_existing_sweep_is_printed_without_playing(swept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parts = {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")}
     assert sweep("az-isolated-leader", *FLAGS, "--out", str(swept / "c")) == 0
     assert "8 runs, 8 of them played before, in" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in (swept / "c").rglob("*.parquet")} == parts
 
 
-def test_what_a_settings_file_says_now_is_not_mixed_with_what_it_said(
+def test_a_changed_settings_file_is_not_mixed_with_the_earlier_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That of the command line and that which a scenario names; comments may come and go."""
@@ -102,12 +108,12 @@ def test_what_a_settings_file_says_now_is_not_mixed_with_what_it_said(
     assert sweep(*words) == 0
 
 
-def test_runs_may_be_drawn_and_then_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_draw_of_runs_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert sweep("az-isolated-leader", *FLAGS, "--runs", "3") == 0
     assert "3 runs, drawn from 8, in" in capsys.readouterr().out
     assert sweep("az-isolated-leader", *FLAGS, "--runs", "3", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["runs"], told["of"], told["drawn"]) == (3, 8, True)
+    reported = json.loads(capsys.readouterr().out)
+    assert (reported["runs"], reported["of"], reported["drawn"]) == (3, 8, True)
 
 
 def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
@@ -123,7 +129,7 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("cap-choce", "--set", "producer.acks=1,all"), "nearest: cap-choice"),
         (("cap-choice", "--set", "producer.ackz=1,all"), "nearest: producer.acks"),
@@ -141,18 +147,18 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
     ],
 )
 def test_what_cannot_be_swept_is_one_line(
-    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert sweep(*words) == 2
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1) and err.startswith("faultline sweep: ") and said in err
+    assert (out, err.count("\n")) == ("", 1) and err.startswith("faultline sweep: ") and message in err
 
 
 def test_an_interrupt_keeps_what_was_played_and_says_how_to_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(asked: CampaignOptions, numbers: Sequence[int], players: object) -> Iterator[Row]:
-        yield from islice(play_runs(asked, numbers, 1), 3)
+    def interrupted(requested: CampaignOptions, numbers: Sequence[int], players: object) -> Iterator[Row]:
+        yield from islice(play_runs(requested, numbers, 1), 3)
         raise KeyboardInterrupt
 
     out = str(tmp_path / "c")

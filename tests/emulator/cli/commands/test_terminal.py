@@ -1,4 +1,4 @@
-"""Nothing that somebody else wrote does anything to the terminal on which it is shown."""
+"""Foreign text does nothing to the terminal on which it is shown."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def test_what_is_printed_and_what_a_console_prints_are_held_back(capsys: pytest.
         print(ESCAPES, file=sys.stderr)
         Screen(highlight=False, width=200).print(ESCAPES, markup=False)
     out, err = capsys.readouterr()
-    told, by_console = out.splitlines()
-    assert told == HARMLESS
+    reported, by_console = out.splitlines()
+    assert reported == HARMLESS
     assert by_console == HARMLESS.replace("\\u0007", ""), "rich leaves a bell out"
     assert err == f"{HARMLESS}\n"
 
 
 def test_a_consoles_own_colours_arrive() -> None:
-    told = io.StringIO()
-    Screen(file=told, force_terminal=True, color_system="standard", width=80).print("[red]a[/] \x1b[31mb")
-    assert told.getvalue().startswith("\x1b[31ma\x1b[0m \\u001b")
+    reported = io.StringIO()
+    Screen(file=reported, force_terminal=True, color_system="standard", width=80).print("[red]a[/] \x1b[31mb")
+    assert reported.getvalue().startswith("\x1b[31ma\x1b[0m \\u001b")
 
 
 @pytest.mark.parametrize("title", ["[/nope]", "[bold]x[/bold]", r"\e]0;owned\a", "[link=http://x]y"])

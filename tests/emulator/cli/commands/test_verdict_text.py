@@ -1,4 +1,6 @@
-"""A verdict on a terminal and in a pipe: a broken promise that is meant looks like neither good nor bad."""
+"""A verdict on a terminal and in a pipe.
+A broken promise that is meant looks like neither good nor bad.
+"""
 
 import io
 from typing import Any
@@ -16,7 +18,7 @@ def check(verdict: str, *, expected: bool = False, texts: tuple[str, ...] = (), 
     return {"verdict": verdict, "expected": expected, "count": len(texts), "evidence": evidence, "reason": reason}
 
 
-def told(*, terminal: bool = False, verbose: bool = False, **of: Any) -> str:
+def verdict_lines(*, terminal: bool = False, verbose: bool = False, **of: Any) -> str:
     verdict: dict[str, Any] = {"expectations": [], "faults": [], "checks": {}, "valid": True, "measures": {}, **of}
     screen = io.StringIO()
     console = Console(file=screen, width=40, force_terminal=terminal)
@@ -24,8 +26,8 @@ def told(*, terminal: bool = False, verbose: bool = False, **of: Any) -> str:
     return screen.getvalue()
 
 
-def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
-    text = told(
+def test_an_expected_violation_has_a_mark_of_its_own_and_is_reported_once() -> None:
+    text = verdict_lines(
         expectations=[{"text": LOST, "held": True, "seen": None}],
         checks={
             "lost-acknowledged": check("violated", expected=True, texts=("c", "d", "e", "f")),
@@ -55,23 +57,25 @@ def test_an_expected_violation_has_a_mark_of_its_own_and_is_said_once() -> None:
     ]
 
 
-def test_what_was_seen_instead_is_said_in_words() -> None:
+def test_a_failed_expectation_shows_its_observation() -> None:
     seen = [{"value": "c", "error": 0}]
-    text = told(valid=False, expectations=[{"text": "c is refused", "held": False, "seen": seen}])
+    text = verdict_lines(valid=False, expectations=[{"text": "c is refused", "held": False, "seen": seen}])
     assert "  ✗ c is refused  (saw c acknowledged)\n" in text
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_line_is_wrapped_on_a_terminal_alone(terminal: bool) -> None:
     expectation = {"text": "ten words " * 8, "held": True, "seen": None}
-    lines = [line for line in told(terminal=terminal, expectations=[expectation]).splitlines() if "words" in line]
+    lines = [
+        line for line in verdict_lines(terminal=terminal, expectations=[expectation]).splitlines() if "words" in line
+    ]
     assert (len(lines) > 1) is terminal
     assert all(line.startswith("    ") for line in lines[1:])
 
 
 def test_verbose_output_names_each_check() -> None:
     checks = {"duplicate": check("held"), "no-leader": check("skipped", reason="no quiescent period long enough")}
-    lines = told(checks=checks, verbose=True).splitlines()
+    lines = verdict_lines(checks=checks, verbose=True).splitlines()
     assert lines[:4] == [
         "Promises",
         "  ✓ duplicate: held",
@@ -82,4 +86,4 @@ def test_verbose_output_names_each_check() -> None:
 
 def test_a_broken_expectation_comes_before_those_that_held() -> None:
     expectations = [{"text": "a", "held": True, "seen": None}, {"text": "b", "held": False, "seen": None}]
-    assert [line.split()[1] for line in told(expectations=expectations).splitlines()[1:3]] == ["b", "a"]
+    assert [line.split()[1] for line in verdict_lines(expectations=expectations).splitlines()[1:3]] == ["b", "a"]

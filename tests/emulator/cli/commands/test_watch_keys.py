@@ -1,4 +1,4 @@
-"""A person types into `status --watch`: what is asked, what is shown, and a terminal that is as it was afterwards."""
+"""Keys typed into `status --watch`: requests, output, and a restored terminal."""
 
 from __future__ import annotations
 

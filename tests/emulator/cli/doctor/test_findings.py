@@ -1,4 +1,6 @@
-"""Facts judged: each lack says what to do, and only what `make demo` needs makes the machine unusable."""
+"""Findings from facts: each lack has its remedy.
+Only what `make demo` needs makes the machine unusable.
+"""
 
 from typing import Any
 
@@ -106,7 +108,7 @@ def test_what_only_limits(subject: str, changes: dict[str, Any], state: str, see
     assert usable(examine(msgspec.structs.replace(ALL, **changes), 5.0))
 
 
-def test_a_punctual_machine_is_told_so_in_one_sentence() -> None:
+def test_a_punctual_machine_is_reported_in_one_sentence() -> None:
     finding = found("timers", late_ms=(0.1, 8.6))
     assert (finding.state, finding.advice) == ("ok", "")
     assert finding.found.endswith("30 ms are allowed at --speed 5, the default: runs will be punctual")
@@ -116,7 +118,7 @@ def test_what_is_tried_is_as_urgent_as_a_node() -> None:
     assert NICENESS == process.NICENESS
 
 
-def test_from_a_wheel_nothing_is_said_of_make() -> None:
+def test_from_a_wheel_nothing_is_reported_of_make() -> None:
     nothing = msgspec.structs.replace(
         ALL, tree=False, tools=frozenset(), python=(3, 9, 2), packages=(Package("trio", ">=0.35", "", False),)
     )
@@ -127,18 +129,18 @@ def test_from_a_wheel_nothing_is_said_of_make() -> None:
     ]  # fmt: skip
 
 
-def test_without_an_engine_nothing_is_said_of_what_stands_on_it() -> None:
+def test_without_an_engine_nothing_is_reported_of_what_stands_on_it() -> None:
     subjects = [finding.subject for finding in examine(msgspec.structs.replace(ALL, docker=DockerFacts(True)), 5.0)]
     assert "Docker engine" in subjects
     assert not {"Docker compose", "image"} & set(subjects)
 
 
 @pytest.mark.parametrize(("late_ms", "speed"), [(0.0, 10.0), (14.9, 10.0), (25.0, 5.0), (70.0, 2.0), (145.0, 1.0)])
-def test_a_later_machine_is_told_a_lower_speed(late_ms: float, speed: float) -> None:
+def test_a_later_machine_gets_a_lower_speed(late_ms: float, speed: float) -> None:
     assert safe_speed([0.1, late_ms]) == speed
     assert late_ms * speed < SHARE * SHORTEST_TIME_OUT_MS
     assert late_ms <= allowed_ms(speed)
 
 
-def test_a_machine_too_late_for_any_is_told_the_lowest() -> None:
+def test_a_machine_too_late_for_any_speed_gets_the_lowest() -> None:
     assert safe_speed([5_000.0]) == min(SPEEDS)

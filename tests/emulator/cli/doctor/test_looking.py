@@ -1,4 +1,4 @@
-"""Looking at a machine: this one, and parts of others as files and commands that say what theirs would."""
+"""Inspection of a machine: this one, and parts of others as files and commands."""
 
 import socket
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_packages_are_those_that_are_required_with_their_versions() -> None:
     assert packages_of("there-is-no-such-distribution") == ()
 
 
-def test_lateness_is_what_a_nap_takes_more_than_asked() -> None:
+def test_lateness_is_the_excess_of_a_nap_over_its_request() -> None:
     late = lateness_ms(0.05)
     assert NODES_TRIED <= len(late) <= 10 * NODES_TRIED, "each process has tried"
     assert all(one >= 0 for one in late)

@@ -1,5 +1,6 @@
-"""Advice: what is found from settings alone, why, and what ends it. Each test plays a few faults; all of them are
-`faultline advise`."""
+"""Advice: what is found from settings alone, why, and what ends it.
+Each test plays a few faults; all of them are `faultline advise`.
+"""
 
 from pathlib import Path
 
@@ -35,9 +36,9 @@ def advised(version: str, overrides: tuple[str, ...], *names: str, seeds: tuple[
 def outcomes_of(version: str, overrides: tuple[str, ...], name: str) -> Outcome:
     """Of one fault with seed 1."""
     choice = Choice(version, overrides)
-    asked = asked_of(choice, base_of(choice, version), (1,))
-    place = next(place for place, fault in enumerate(asked.faults) if fault.name == name)
-    return AdviceWorker(asked).play(place)[1]
+    requested = asked_of(choice, base_of(choice, version), (1,))
+    place = next(place for place, fault in enumerate(requested.faults) if fault.name == name)
+    return AdviceWorker(requested).play(place)[1]
 
 
 def test_a_follower_that_cuts_to_its_high_watermark_is_found_on_0_10_2_and_a_later_version_ends_it() -> None:
@@ -57,7 +58,7 @@ def test_what_acks_1_loses_when_the_leaders_az_is_cut_off() -> None:
     assert "producer.acks=all" in advice.remedies["lost-acknowledged", fault]
 
 
-def test_what_acks_0_loses_has_no_offset_that_anybody_was_told() -> None:
+def test_a_loss_with_acks_0_has_no_reported_offset() -> None:
     reason = outcomes_of("2.8", ("producer.acks=0", *FEW), "az-0-is-cut-off-load").reasons["lost-acknowledged"]
     assert "was sent with acks=0 and written at offset" in reason and "broker-1 was elected" in reason
 
@@ -84,7 +85,9 @@ def test_flushing_helps_where_every_broker_loses_its_power_writes_and_reads() ->
 
 
 def test_min_insync_does_not_help_the_last_replica_standing_and_flushing_does() -> None:
-    """KIP-966: what all three had answered for is gone with the power of the one that was left in the ISR."""
+    """KIP-966: the last replica in the ISR loses its power.
+    With it goes what all three had acknowledged.
+    """
     fault = "broker-0-loses-power-alone"
     advice = advised("2.8", SAFE, fault)
     lost = next(one for one in advice.summaries[0].broken if one.check == "lost-acknowledged")
@@ -174,11 +177,11 @@ def test_the_scenario_of_a_fault_replays_to_the_same_broken_promise(tmp_path: Pa
 def test_every_fault_is_a_scenario() -> None:
     choice = Choice("2.8")
     base = base_of(choice, "2.8")
-    asked = asked_of(choice, base, (1,))
+    requested = asked_of(choice, base, (1,))
     names = [fault.name for fault in base.faults]
     assert len(set(names)) == len(names)
     for place, name in enumerate(names):
-        assert load_scenario(text_of(asked, 0, place), f"{name}.yaml").id == name
+        assert load_scenario(text_of(requested, 0, place), f"{name}.yaml").id == name
 
 
 def test_a_change_is_the_last_word() -> None:
@@ -221,7 +224,7 @@ def test_nothing_played_ends_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("whose", "text", "told"),
+    ("whose", "text", "reported"),
     [
         ("broker", "broker.id=0\nmin.insync.replica=2", ":2: unknown setting 'min.insync.replica'; nearest: min."),
         ("consumer", "group.id=g\nauto.offset.rest=latest", ":2: unknown setting 'auto.offset.rest'; nearest: auto.of"),
@@ -232,10 +235,10 @@ def test_nothing_played_ends_nothing() -> None:
         ("broker", "replica.lag.time.max.ms=100", ":1: replica.fetch.wait.max.ms=500 must not be more than replica"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_told_with_its_line_and_rule(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str, text: str, told: str
+def test_an_error_in_a_file_is_reported_with_its_line_and_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], whose: str, text: str, reported: str
 ) -> None:
     file = tmp_path / f"{whose}.properties"
     file.write_text(text + "\n", encoding="utf-8")
     assert advise_command(AdviseOptions(files=(f"{whose}:{file}",))) == UNUSABLE
-    assert told in capsys.readouterr().err.replace(f"{whose}.properties", whose)
+    assert reported in capsys.readouterr().err.replace(f"{whose}.properties", whose)

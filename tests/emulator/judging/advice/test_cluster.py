@@ -1,4 +1,6 @@
-"""Advice about a cluster of one's own: a topology as `up` takes it, or so many brokers in so many AZs."""
+"""Advice about a cluster of one's own.
+a topology as `up` takes it, or so many brokers in so many AZs.
+"""
 
 from pathlib import Path
 
@@ -20,13 +22,13 @@ COUNTED = {"1 in 1": of_counts(1, 1), "2 in 2": of_counts(2, 2), "5 in 2": of_co
 CLUSTERS = {**COUNTED, "six": of_file("six-brokers")}
 
 
-def asked(cluster: Cluster, overrides: tuple[str, ...] = ALL) -> tuple[Choice, Base]:
+def choice_and_base(cluster: Cluster, overrides: tuple[str, ...] = ALL) -> tuple[Choice, Base]:
     choice = Choice(cluster.version, overrides)
     return choice, base_of(choice, None, cluster)
 
 
 def outcome_of(cluster: Cluster, name: str) -> Outcome:
-    choice, base = asked(cluster)
+    choice, base = choice_and_base(cluster)
     base = replace(base, faults=tuple(fault for fault in base.faults if fault.name == name))
     assert len(base.faults) == 1
     return AdviceWorker(asked_of(choice, base, (1,))).play(0)[1]
@@ -37,13 +39,19 @@ def test_a_replica_is_in_each_az_as_far_as_there_are_brokers() -> None:
         "1 in 1": (0,), "2 in 2": (0, 1), "5 in 2": (0, 1, 2), "six": (0, 1, 2),
     }  # fmt: skip
     assert of_counts(6, 2).holders(5) == (0, 1, 2, 3, 4)
-    assert asked(of_counts(6, 3), (*ALL, "default.replication.factor=5"))[1].cluster.holders() == (0, 1, 2, 3, 4)
+    assert choice_and_base(of_counts(6, 3), (*ALL, "default.replication.factor=5"))[1].cluster.holders() == (
+        0,
+        1,
+        2,
+        3,
+        4,
+    )
 
 
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_every_fault_of_a_cluster_is_a_scenario_of_it(name: str) -> None:
     cluster = CLUSTERS[name]
-    choice, base = asked(cluster)
+    choice, base = choice_and_base(cluster)
     about = asked_of(choice, base, (1,))
     names = [fault.name for fault in base.faults]
     assert len(set(names)) == len(names)
@@ -57,7 +65,7 @@ def test_every_fault_of_a_cluster_is_a_scenario_of_it(name: str) -> None:
 
 def test_a_file_says_who_is_there_the_version_and_settings_and_the_command_line_has_the_last_word() -> None:
     dedicated = of_file(str(COMPOSE / "dedicated-controllers.yml"))
-    choice, base = asked(dedicated, (*ALL, "min.insync.replicas=2"))
+    choice, base = choice_and_base(dedicated, (*ALL, "min.insync.replicas=2"))
     assert (base.version, base.settings["zookeeper.session.timeout.ms"]) == ("2.6", 6000)
     assert base.settings["min.insync.replicas"] == 2
     assert any(fault.name == "controller-1-crashes-load" for fault in base.faults)
@@ -71,10 +79,10 @@ def test_what_only_one_broker_is_given_stays_its_own(tmp_path: Path) -> None:
     path.write_text(text.replace('KAFKA_MIN_INSYNC_REPLICAS: "1"', 'KAFKA_MIN_INSYNC_REPLICAS: "2"'), encoding="utf-8")
     assert of_file(str(path)).settings["min.insync.replicas"] == 2
     own = replace(THREE_AZS, by_broker={1: {"log.flush.interval.messages": 1}})
-    choice, base = asked(own)
+    choice, base = choice_and_base(own)
     read = load_scenario(text_of(asked_of(choice, base, (1,)), 0, 0), "own.yaml")
     assert read.settings_by_broker == {1: {"log.flush.interval.messages": 1}}
-    choice, base = asked(own, (*ALL, "log.flush.interval.messages=5"))
+    choice, base = choice_and_base(own, (*ALL, "log.flush.interval.messages=5"))
     assert "settings_by_broker" not in text_of(asked_of(choice, base, (1,)), 0, 0), "as with `up`: the last word"
 
 
@@ -92,20 +100,20 @@ def test_the_default_is_three_azs_as_always() -> None:
 
 
 @pytest.mark.parametrize(
-    ("overrides", "told"),
+    ("overrides", "reported"),
     [
         (("default.replication.factor=4",), "--set: default.replication.factor=4 must not be more than the brokers, 3"),
         ((*ALL, "min.insync.replicas=4"), "min.insync.replicas=4 must not be more than the replicas, 3"),
         ((*ALL, "topic.min.insync.replicas=3", "default.replication.factor=2"), "than default.replication.factor=2"),
     ],
 )
-def test_with_what_nothing_could_be_written_there_is_nothing_to_ask(overrides: tuple[str, ...], told: str) -> None:
-    with pytest.raises(UnusableSetting, match=told):
-        asked(THREE_AZS, overrides)
+def test_with_what_nothing_could_be_written_there_is_nothing_to_ask(overrides: tuple[str, ...], reported: str) -> None:
+    with pytest.raises(UnusableSetting, match=reported):
+        choice_and_base(THREE_AZS, overrides)
 
 
 def test_acks_1_do_not_ask_how_many_are_in_sync() -> None:
-    assert asked(THREE_AZS, ("producer.acks=1", "min.insync.replicas=4"))[1].replicas == 3
+    assert choice_and_base(THREE_AZS, ("producer.acks=1", "min.insync.replicas=4"))[1].replicas == 3
 
 
 @pytest.mark.parametrize(("brokers", "azs"), [(0, 1), (3, 0), (2, 3), (31, 3)])
@@ -115,7 +123,9 @@ def test_counts_that_make_no_cluster(brokers: int, azs: int) -> None:
 
 
 def files_of_each(folder: Path, *own: str) -> Choice:
-    """A server.properties for each broker, as they lie on three machines; broker.id says whose each is."""
+    """A server.properties for each broker, as they lie on three machines.
+    broker.id says whose each is.
+    """
     found = []
     for broker, lines in enumerate(own):
         path = folder / f"server-{broker}.properties"
@@ -142,7 +152,7 @@ def test_what_each_broker_says_in_a_file_of_its_own_is_what_all_say(tmp_path: Pa
     assert '"assignment":[0,1]}' in text
 
 
-def test_what_cannot_be_written_to_is_told_of_files_of_each_broker_too(tmp_path: Path) -> None:
+def test_unwritable_topics_are_reported_for_files_of_each_broker_too(tmp_path: Path) -> None:
     lines = "min.insync.replicas=3\ndefault.replication.factor=2\n"
     with pytest.raises(UnusableSetting, match=r"server-0.properties:2 .*min.insync.replicas=3 must not be more than"):
         base_of(files_of_each(tmp_path, lines, lines, lines), None)
@@ -160,5 +170,5 @@ def test_of_brokers_that_differ_one_that_lacks_it_is_enough_for_a_change(tmp_pat
     assert parts >= {"min.insync.replicas=2", "unclean.leader.election.enable=false"}
     assert base.replicas == 3
     (warning,) = base.warnings
-    told = "(broker-0: 2, broker-1: 3, broker-2: 3): the topic has 3 replicas"
-    assert warning == f"brokers differ in default.replication.factor {told}"
+    reported = "(broker-0: 2, broker-1: 3, broker-2: 3): the topic has 3 replicas"
+    assert warning == f"brokers differ in default.replication.factor {reported}"

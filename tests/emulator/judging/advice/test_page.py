@@ -1,4 +1,4 @@
-"""Advice as a page: all that is known, nothing from elsewhere, and every link leads somewhere."""
+"""Advice as a page: complete, without foreign resources, and without dead links."""
 
 import re
 from html.parser import HTMLParser
@@ -8,13 +8,15 @@ from msgspec.structs import replace
 from emulator.judging.advice.advice_page import page_of
 from emulator.judging.advice.advice_text import pairs_verdicts, verdicts
 from emulator.judging.advice.summary import Broken
-from tests.emulator.judging.advice.told import LOST, READ, told, told_of_pairs
+from tests.emulator.judging.advice.told import LOST, READ, sample_pair_advice, told
 
 VOID = {"meta", "br"}
 
 
 class Elements(HTMLParser):
-    """Checks that what is opened is closed, in order; `cells`: the text of each row's cells, by its head."""
+    """Checks that what is opened is closed, in order.
+    `cells`: the text of each row's cells, by its head.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -62,7 +64,7 @@ def test_the_page_has_each_promise_each_fault_and_of_what_breaks_all_that_is_kno
 
 
 def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_named() -> None:
-    page = page_of(told_of_pairs())
+    page = page_of(sample_pair_advice())
     elements = Elements(page)
     assert elements.open == [] and len(set(elements.ids)) == len(elements.ids) == 4
     text = " | ".join(elements.texts)
@@ -70,7 +72,7 @@ def test_a_cause_of_pairs_is_there_once_by_the_first_of_them_and_the_others_are_
     assert "8 of 8 pairs lose acknowledged records, and neither of the two does." in text
     assert "why | record-0 went | replay" in text and "record-1 went" not in text
     assert "change | c=3 | ends 6 of 7 | 6 other pairs do, for the same cause" in text
-    assert "nobody <knows>" in text and "--seed 1 | change | no tried change ends it" in text
+    assert "an <unknown> cause" in text and "--seed 1 | change | no tried change ends it" in text
 
 
 def test_the_head_says_no_more_than_was_seen() -> None:
@@ -78,14 +80,14 @@ def test_the_head_says_no_more_than_was_seen() -> None:
     whole = [replace(one, broken=()) for one in broken.advice.summaries]
     kept = replace(broken, advice=replace(broken.advice, summaries=whole))
     silent = replace(kept, advice=replace(kept.advice, summaries=[replace(one, told=0) for one in whole]))
-    pairs = replace(kept, pairs=told_of_pairs().pairs, replays=told_of_pairs().replays)
+    pairs = replace(kept, pairs=sample_pair_advice().pairs, replays=sample_pair_advice().replays)
     heads = [Elements(page_of(one)).texts[1] for one in (kept, silent, pairs)]
     assert heads[0] == "Every promise was kept" and heads[1].startswith("No promise was broken, and some")
     assert heads[2] == "1 of 8 promises are broken"
 
 
 def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -> None:
-    """Neither in what is said at first, nor in what is left out of the table, nor as promises that were kept."""
+    """Not in the summary, nor in what the table leaves out, nor as kept promises."""
     first, second, third = told().advice.summaries
     silent = replace(third, told=0, untold="a wait was not reached")
     assert verdicts([first, second, silent]) == [
@@ -102,7 +104,7 @@ def test_faults_of_which_no_run_tells_are_not_among_those_that_break_nothing() -
     text = " | ".join(Elements(page).texts)
     assert "break nothing" not in text and "| kept |" not in text and "Nothing breaks" not in text
     assert "no acknowledged record is lost | lost-acknowledged | unknown" in text
-    pairs = told_of_pairs(2).pairs
+    pairs = sample_pair_advice(2).pairs
     assert pairs is not None
     whole = [replace(one, broken=(), told=number) for number, one in enumerate(pairs.advice.summaries)]
     silent_pairs = replace(pairs, advice=replace(pairs.advice, summaries=whole))

@@ -21,7 +21,7 @@ LOADED = 40
 """Of the scenarios, read again; all of them take half a minute."""
 
 
-def asked_about(version: str, overrides: tuple[str, ...], *names: str) -> tuple[Choice, Base, Base]:
+def advice_request(version: str, overrides: tuple[str, ...], *names: str) -> tuple[Choice, Base, Base]:
     """(choice, base of all single faults, base of these pairs)"""
     choice = Choice(version, overrides)
     base = base_of(choice, version)
@@ -33,7 +33,7 @@ def asked_about(version: str, overrides: tuple[str, ...], *names: str) -> tuple[
 def advised(
     version: str, overrides: tuple[str, ...], *names: str, singles: tuple[str, ...] = (), limit: int | None = None
 ) -> PairsAdvice:
-    choice, base, of_pairs = asked_about(version, overrides, *names)
+    choice, base, of_pairs = advice_request(version, overrides, *names)
     alone = msgspec.structs.replace(base, faults=tuple(one for one in base.faults if one.name in singles))
     assert len(alone.faults) == len(singles)
     known = advise(asked_of(choice, alone, (1,)), alone, lambda: None, processes=1).summaries if singles else []
@@ -55,11 +55,11 @@ def test_every_two_faults_of_one_moment_are_a_pair_in_both_orders_unless_they_en
 
 
 def test_pairs_are_scenarios() -> None:
-    choice, _, base = asked_about("2.8", ())
-    asked = asked_of(choice, base, (1,))
-    for _, place, _ in drawn(asked.runs, LOADED):
-        name = asked.faults[place].name
-        assert load_scenario(text_of(asked, 0, place), f"{name}.yaml").id == name
+    choice, _, base = advice_request("2.8", ())
+    requested = asked_of(choice, base, (1,))
+    for _, place, _ in drawn(requested.runs, LOADED):
+        name = requested.faults[place].name
+        assert load_scenario(text_of(requested, 0, place), f"{name}.yaml").id == name
 
 
 def test_what_is_drawn_is_always_the_same_and_nothing_twice() -> None:
@@ -67,7 +67,7 @@ def test_what_is_drawn_is_always_the_same_and_nothing_twice() -> None:
     assert drawn(runs, 20) == drawn(runs, 20) == drawn(runs, 99)[:20] and sorted(drawn(runs, 99)) == runs
 
 
-def test_what_one_of_the_two_breaks_by_itself_is_not_told_again() -> None:
+def test_a_promise_that_one_fault_breaks_alone_is_not_repeated() -> None:
     alone, fresh = "every-broker-loses-power-load", "broker-1-crashes-2-s-later-broker-2-loses-power-election"
     second = "every-broker-loses-power-2-s-later-client-1-sends-to-broker-0-is-lost-load"
     found = advised("2.8", SAFE, second, fresh, singles=(alone, "broker-2-loses-power-election"))
@@ -83,14 +83,14 @@ def test_kafka_6361_is_found_on_1_1_and_not_on_2_8() -> None:
     pair = "az-0-is-cut-off-35-s-later-broker-1-crashes-load"
     found = {}
     for version in ("1.1", "2.8"):
-        choice, _, base = asked_about(version, UNCLEAN, pair)
+        choice, _, base = advice_request(version, UNCLEAN, pair)
         found[version] = AdviceWorker(asked_of(choice, base, (1,))).play(0)[1]
     assert "replica-divergence" in found["1.1"].broken and "replica-divergence" not in found["2.8"].broken
     reason = found["1.1"].reasons["replica-divergence"]
     assert "KAFKA-6361" in reason and "kept what that one did not have" in reason
 
 
-def test_a_cause_is_told_once_and_its_change_is_tried_in_every_pair() -> None:
+def test_a_cause_is_reported_once_and_its_change_is_tried_in_every_pair() -> None:
     pairs = [f"session-{session}-crashes-2-s-later-every-broker-loses-power-load" for session in range(3)]
     found = advised("2.8", SAFE, *pairs)
     lost = [cause for cause in found.causes if cause.check == "lost-acknowledged"]
@@ -102,15 +102,15 @@ def test_a_cause_is_told_once_and_its_change_is_tried_in_every_pair() -> None:
 def test_a_bound_leaves_a_sample(limit: int | None, go_on: bool, played: int) -> None:
     names = [f"session-0-crashes-at-once-session-{other}-crashes-load" for other in (1, 2)]
     names += [f"session-0-crashes-2-s-later-session-{other}-crashes-load" for other in (1, 2)]
-    choice, _, base = asked_about("2.8", SAFE, *names)
-    asked = asked_of(choice, base, (1,))
-    found = advise_pairs(asked, base, [], lambda: go_on, limit, processes=1)
+    choice, _, base = advice_request("2.8", SAFE, *names)
+    requested = asked_of(choice, base, (1,))
+    found = advise_pairs(requested, base, [], lambda: go_on, limit, processes=1)
     assert (found.played, found.of, len(found.advice.summaries)) == (played, 4, played)
 
 
-def test_who_interrupts_is_told_what_was_played_by_then() -> None:
+def test_an_interrupt_reports_the_runs_played_so_far() -> None:
     pair = "session-0-crashes-at-once-session-1-crashes-load"
-    choice, _, base = asked_about("2.8", SAFE, pair)
+    choice, _, base = advice_request("2.8", SAFE, pair)
 
     def interrupted() -> bool:
         raise KeyboardInterrupt
@@ -120,7 +120,7 @@ def test_who_interrupts_is_told_what_was_played_by_then() -> None:
 
 
 def test_a_cause_is_one_however_many_brokers_are_named() -> None:
-    """How large an ISR was, or how many replicas hold one of two batches, is no other cause."""
+    """The size of an ISR, or the replicas of one of two batches, is no other cause."""
     by = "x.1 was acknowledged with acks=all at offset 3 by broker-0, leading in epoch 0; its ISR was {} then; {}"
     cut, late = "broker-2 had cut its log to 4 (KIP-101)", "broker-1 was elected for epoch 1 and did not have it"
     parted = "at offset 39 the replicas hold different batches: {} of epoch 0, {} of epoch 1; broker-1 kept it"

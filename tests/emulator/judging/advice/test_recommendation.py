@@ -1,4 +1,6 @@
-"""The recommendation: the fewest changes that end most findings, and the summary of at most twelve lines."""
+"""The recommendation: the fewest changes that end most findings.
+And the summary of at most twelve lines.
+"""
 
 from __future__ import annotations
 

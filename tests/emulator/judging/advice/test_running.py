@@ -75,7 +75,7 @@ def test_what_is_written_there_and_no_setting_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("running", "topic", "told"),
+    ("running", "topic", "reported"),
     [
         (RUNNING, "u", "--topic u: cluster mine has no such topic; there is t"),
         (
@@ -90,6 +90,6 @@ def test_what_is_written_there_and_no_setting_is_left_alone() -> None:
         (replace(RUNNING, altered={"": {"min.insync.replicas": "x"}}), None, "altered since: min.insync.replicas"),
     ],
 )  # fmt: skip
-def test_of_what_there_is_no_advice(running: Running, topic: str | None, told: str) -> None:
-    with pytest.raises(UnusableSpace, match=told):
+def test_of_what_there_is_no_advice(running: Running, topic: str | None, reported: str) -> None:
+    with pytest.raises(UnusableSpace, match=reported):
         of_running(running, topic)

@@ -1,4 +1,6 @@
-"""Advice as it might be, without anything played: two faults, one of which breaks two promises."""
+"""Advice as it might be, without anything played.
+Two faults, one of which breaks two promises.
+"""
 
 from msgspec.structs import replace
 
@@ -36,13 +38,15 @@ def told() -> Told:
         ),
         FaultSummary(fault=third, runs=3, told=3, untold="", broken=(), writes=quiet, reads=quiet),
     ]
-    asked = asked_of(Choice("2.8"), base, (1, 2, 3))
-    advice = Advice(asked, summaries, {(LOST, first.name): ("a=1", "b=2")}, 40)
+    requested = asked_of(Choice("2.8"), base, (1, 2, 3))
+    advice = Advice(requested, summaries, {(LOST, first.name): ("a=1", "b=2")}, 40)
     return Told(advice, base, {first.name: "faultline run 'x y.yaml'"})
 
 
-def told_of_pairs(count: int = 7) -> Told:
-    """The same, with so many pairs that break one promise for one cause, and one that is ended by nothing."""
+def sample_pair_advice(count: int = 7) -> Told:
+    """The same, with `count` pairs that break one promise for one cause.
+    One more is ended by nothing.
+    """
     single = told()
     pairs = list(pairs_of(single_faults(6_000.0, 30_000.0)))[: count + 1]
     *alike, last = pairs
@@ -53,7 +57,7 @@ def told_of_pairs(count: int = 7) -> Told:
             runs=1,
             told=1,
             untold="",
-            broken=(Broken(LOST, 1, 1, 1, f"record-{place} went" if pair is not last else "nobody <knows>"),),
+            broken=(Broken(LOST, 1, 1, 1, f"record-{place} went" if pair is not last else "an <unknown> cause"),),
             writes=quiet,
             reads=quiet,
         )

@@ -22,20 +22,22 @@ from emulator.judging.campaigns.space import Axis, Space
 
 def row(cell: int, seed: int, lost: int | None = 0, **more: object) -> Row:
     verdict = "violated" if lost else "held"
-    told = {
+    reported = {
         "scenario": "s", "kafka_version": "2.8", "number": 10 * cell + seed, "cell": cell, "seed": seed,
         "settings": {"acks": "all" if cell else "1"}, "parameters": {}, "faults": (), "valid": "true", "code": 0,
         "lost": lost, "acknowledged": 8, "checks": (CheckRow("lost-acknowledged", verdict, True, lost or 0, 8),),
         "replay": f"faultline run s --seed {seed} --set acks={'all' if cell else '1'}", "outcome": f"o{lost}",
     }  # fmt: skip
-    return msgspec.convert({**told, **more}, Row)
+    return msgspec.convert({**reported, **more}, Row)
 
 
 ROWS = [row(1, 1), row(1, 2), row(0, 3, 3), row(0, 2, 1), row(0, 1), row(0, 4, 7, unknown_because=("late",))]
 
 
 def test_a_cell_tells_how_often_and_how_much_and_what_plays_the_first_again() -> None:
-    """Whatever the scenario expects, and in whatever order rows come; what says nothing is left out, and counted."""
+    """Independent of the scenario's expectations and of the order of rows.
+    Empty values are left out, and counted.
+    """
     losing, safe = cells_of(ROWS)
     assert (losing.runs, losing.judged, dict(losing.unknown)) == (4, 3, {"late": 1})
     assert losing.spread("lost") == Spread(3, 2, 0, 1, 3)
@@ -135,7 +137,7 @@ def test_of_one_cell_the_page_has_its_outcomes_the_rarest_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seeds", "only", "told"),
+    ("seeds", "only", "reported"),
     [
         (2, 0, "Kafka 2.8; seeds 1 to 2 of each cell;"),
         (4, 3, "Kafka 2.8; 3 of 8 runs, drawn at random from seeds 1 to 4 of each cell;"),
@@ -143,14 +145,14 @@ def test_of_one_cell_the_page_has_its_outcomes_the_rarest_first() -> None:
         (4, 0, "Kafka 2.8; seeds 1 to 4 of each cell, of which 3 of 8 runs are there;"),
     ],
 )
-def test_a_page_says_which_runs_it_is_of(tmp_path: Path, seeds: int, only: int, told: str) -> None:
+def test_a_page_says_which_runs_it_is_of(tmp_path: Path, seeds: int, only: int, reported: str) -> None:
     """Of a sample, and of a campaign that goes on still, it is not all of them."""
     space = Space(scenario="s", axes=(Axis("setting", "acks", ("1", "all")),), seeds=seeds)
     rows = ROWS[1:5] if seeds == 2 else ROWS[1:4]
     with writing(tmp_path / "c", About(command="sweep", space=space, scenario_digest="1", only=only)) as campaign:
         for one in rows:
             campaign.add(one)
-    assert told in write_report(tmp_path / "c").read_text()
+    assert reported in write_report(tmp_path / "c").read_text()
 
 
 def test_report_of_a_campaign_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

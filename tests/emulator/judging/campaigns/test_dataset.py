@@ -1,5 +1,6 @@
-"""A campaign on disk: what is written is read again, a kill loses the last part alone, and what is no campaign is one
-line."""
+"""A campaign on disk: what is written is read again.
+A kill loses the last part alone, and what is no campaign is one line.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -76,10 +77,10 @@ def test_it_is_partitioned_by_scenario_and_version_and_says_its_format(tmp_path:
 
 
 def test_every_field_is_a_column_in_sql_too() -> None:
-    told = sql_columns()
-    assert all(f"`{name}` " in told for name in Row.__struct_fields__)
-    assert "`unavailable_ms` MAP<STRING, DOUBLE>" in told and "`lost` BIGINT" in told
-    assert "`checks` ARRAY<STRUCT<check: STRING, verdict: STRING" in told
+    reported = sql_columns()
+    assert all(f"`{name}` " in reported for name in Row.__struct_fields__)
+    assert "`unavailable_ms` MAP<STRING, DOUBLE>" in reported and "`lost` BIGINT" in reported
+    assert "`checks` ARRAY<STRUCT<check: STRING, verdict: STRING" in reported
 
 
 class Killed(BaseException):
@@ -87,7 +88,7 @@ class Killed(BaseException):
 
 
 def killed_at(directory: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Which runs were played before."""
+    """Numbers of the runs played before the kill."""
     with monkeypatch.context() as patch:
         patch.setattr(dataset, "PART_ROWS", 3)
         with pytest.raises(Killed), writing(directory, ABOUT) as campaign:
@@ -101,7 +102,7 @@ def killed_at(directory: Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> It
                     raise Killed
 
 
-def test_a_kill_loses_the_last_part_and_what_is_asked_again_goes_on(
+def test_a_kill_loses_the_last_part_and_the_same_request_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without loss or repetition."""
@@ -126,7 +127,7 @@ def test_time_ends_a_part_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
         (About(command="sim", space=ABOUT.space, scenario_digest="1"), "begun by another command"),
         (About(command="sweep", space=Space(scenario="s"), scenario_digest="1"), "is of other runs"),
@@ -135,10 +136,10 @@ def test_time_ends_a_part_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (About(command="sweep", space=ABOUT.space, scenario_digest="1", faultline="9"), "another version"),
     ],
 )
-def test_another_campaign_is_not_mixed_with_it(tmp_path: Path, wanted: About, said: str) -> None:
+def test_another_campaign_is_not_mixed_with_it(tmp_path: Path, wanted: About, message: str) -> None:
     with writing(tmp_path / "c", ABOUT):
         pass
-    with pytest.raises(UnusableCampaign, match=f"{said}.*--out another"), writing(tmp_path / "c", wanted):
+    with pytest.raises(UnusableCampaign, match=f"{message}.*--out another"), writing(tmp_path / "c", wanted):
         pass
 
 
@@ -148,7 +149,9 @@ def test_only_one_writes_at_a_time(tmp_path: Path) -> None:
 
 
 def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither has found a campaign there; whoever is later finds the other's, and does not put its own in its place."""
+    """Neither has found a campaign there.
+    The later one finds the other's, and does not put its own in its place.
+    """
     prepared = prepare
     with ExitStack() as others:
         for before in (True, False):
@@ -167,7 +170,7 @@ def test_of_two_that_begin_at_one_moment_one_writes(tmp_path: Path, monkeypatch:
                 pass
 
 
-def test_a_campaign_that_was_killed_before_it_said_what_it_is_begins(tmp_path: Path) -> None:
+def test_a_campaign_killed_before_its_header_begins_anew(tmp_path: Path) -> None:
     (tmp_path / "campaign.json").touch()
     with writing(tmp_path, ABOUT) as campaign:
         assert campaign.done == frozenset() and about(tmp_path) == ABOUT

@@ -1,4 +1,4 @@
-"""Draws played: a row says what the run was and what came of it, and its command plays it again."""
+"""Draws played: a row has the run and its result, and its command plays it again."""
 
 import shlex
 from pathlib import Path
@@ -80,14 +80,14 @@ def test_settings_that_do_not_go_together_are_a_row_of_their_scenario_and_versio
         row = row_of(0, Space(scenario=str(file), axes=impossible, kafka_version=given))
         assert "replica.fetch.wait.max.ms" in row.error and not row.judged
         assert (row.scenario, row.kafka_version) == ("it", found)
-    row = row_of(0, Space(scenario=str(file), parameters=("start=nobody",)))
+    row = row_of(0, Space(scenario=str(file), parameters=("start=unknown",)))
     assert (row.scenario, row.kafka_version, row.judged) == ("it", "2.6", False)
 
 
 def test_rows_of_all_processes_are_those_of_one() -> None:
-    asked = CampaignOptions(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
-    here = {row.number: row.outcome for row in play_runs(asked, range(4), processes=1)}
-    there = {row.number: row.outcome for row in play_runs(asked, range(4), processes=2)}
+    requested = CampaignOptions(Space(scenario="az-isolated-follower", axes=SPACE.axes, seeds=1))
+    here = {row.number: row.outcome for row in play_runs(requested, range(4), processes=1)}
+    there = {row.number: row.outcome for row in play_runs(requested, range(4), processes=2)}
     assert here == there and len(here) == 4
 
 

@@ -40,7 +40,7 @@ def test_every_choice_is_one_cell_and_has_every_seed(sizes: list[int], seeds: in
 
 
 @pytest.mark.parametrize(
-    ("axes", "said"),
+    ("axes", "message"),
     [
         ((Axis("setting", "a", ("1",)), Axis("setting", "a", ("2",))), "a: duplicate axis"),
         ((Axis("setting", "producer.acks", ("0", "all")),), "producer.acks: duplicate axis"),
@@ -51,8 +51,8 @@ def test_every_choice_is_one_cell_and_has_every_seed(sizes: list[int], seeds: in
         (tuple(Axis("setting", f"a{n}", tuple("abcdefgh")) for n in range(10)), f"at most {RUNS_MAX} runs"),
     ],
 )
-def test_what_no_space_is(axes: tuple[Axis, ...], said: str) -> None:
-    with pytest.raises(UnusableSpace, match=said):
+def test_what_no_space_is(axes: tuple[Axis, ...], message: str) -> None:
+    with pytest.raises(UnusableSpace, match=message):
         checked(Space(scenario="x", axes=axes, overrides=("producer.acks=1",)))
 
 

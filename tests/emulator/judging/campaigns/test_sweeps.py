@@ -49,14 +49,14 @@ def test_one_value_is_no_axis() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [("a", "expected NAME=A,B"), ("=1", "expected NAME=A,B"), ("a=", "expected NAME=A,B"), ("a=1,", "a value is empty"),
      ("a=[1,2", "] is missing"), ('a="1', '" is missing'), ("a=1,1", "has 1 twice")],
 )  # fmt: skip
-def test_what_cannot_be_swept_is_one_line(word: str, said: str) -> None:
+def test_what_cannot_be_swept_is_one_line(word: str, message: str) -> None:
     with pytest.raises(UnusableSpace) as error:
         sweep_of("x", sets=[word], seeds=range(1, 2))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_one_version_in_two_words_is_given_twice() -> None:
@@ -115,7 +115,7 @@ AXES = (Axis("version", "kafka_version", ("2.6", "2.8")), Axis("setting", "min.i
 
 
 @pytest.mark.parametrize(
-    ("axes", "error", "said"),
+    ("axes", "error", "message"),
     [
         (AXES, UnusableSetting, "min.insync.replicas"),
         ((Axis("setting", "producer.ackz", ("1", "all")),), UnusableSetting, "nearest: producer.acks"),
@@ -124,13 +124,13 @@ AXES = (Axis("version", "kafka_version", ("2.6", "2.8")), Axis("setting", "min.i
         ((Axis("version", "kafka_version", ("2.8", "9.9")),), ValueError, "9.9"),
     ],
 )
-def test_impossible_settings_are_told_before_anything_is_played(
-    axes: tuple[Axis, ...], error: type[Exception], said: str, monkeypatch: pytest.MonkeyPatch
+def test_impossible_settings_are_reported_before_anything_is_played(
+    axes: tuple[Axis, ...], error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where there are too many cells to look at each."""
     for most in (100, 0):
         monkeypatch.setattr("emulator.judging.campaigns.campaign_runs.CELLS_CHECKED_MAX", most)
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             check_cells(CampaignOptions(Space(scenario="az-isolated-leader", axes=axes)))
 
 

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.kill_anywhere`: what it refuses, what it sums up, and how a run that failed is told."""
+"""`python -m benchmarks.kill_anywhere`: refusals, summaries, and output of a failed run."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_good_runs_are_summed_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert msgspec.json.decode(capsys.readouterr().out.encode()) == summary
 
 
-def test_a_run_that_failed_is_told_with_what_plays_it_again(
+def test_a_run_that_failed_is_reported_with_what_plays_it_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(plan: object) -> None:
@@ -76,8 +76,8 @@ def test_a_result_tells_what_the_run_was() -> None:
 def test_an_interrupt_sums_up_what_was_played(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(make: object, asked: DeathsOptions, seeds: range) -> Iterator[DeathResult]:
-        yield DeathResult(seed=seeds[0], plan=asked.plan(seeds[0]), deaths=1)
+    def interrupted(make: object, requested: DeathsOptions, seeds: range) -> Iterator[DeathResult]:
+        yield DeathResult(seed=seeds[0], plan=requested.plan(seeds[0]), deaths=1)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(kill_anywhere, "on_all_cores", interrupted)

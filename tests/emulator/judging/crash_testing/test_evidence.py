@@ -1,4 +1,4 @@
-"""What the next life found of what one left, by the events of a run with real processes."""
+"""Losses between two incarnations, from events of a run with real processes."""
 
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +36,9 @@ def looked_at(*modules: ModuleType) -> set[type[Event]]:
 
 
 def test_no_event_that_is_looked_at_is_left_in_the_files() -> None:
-    """What is not read never happened to the judge of a network run, while a simulated one's sees it."""
+    """The judge of a network run lacks events that are not read from its files.
+    A simulated run's judge sees them.
+    """
     assert set(HISTORIC) == looked_at(history_builder, unclean)
     assert set(WANTED) == looked_at(history_builder, unclean, crash_evidence, network_judge)
 
@@ -50,7 +52,7 @@ def test_a_log_that_is_made_anew_holds_nothing_of_what_was_left() -> None:
     (found,) = recoveries_of(LEFT, [], LOST, second_life(LogCreated(*TOPIC_PARTITION, "")))
     assert (found.held, found.recovered, found.disk) == (HELD, [], True)
     (found,) = recoveries_of(LEFT, [], [], second_life(LogCreated(*TOPIC_PARTITION, "")))
-    assert (found.recovered, found.disk) == ([], False), "and nobody took the disk: it is a broken promise"
+    assert (found.recovered, found.disk) == ([], False), "and no fault took the disk: it is a broken promise"
 
 
 def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> None:
@@ -61,7 +63,9 @@ def test_what_was_loaded_counts_though_it_was_deleted_and_made_again_later() -> 
 
 
 def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Semantics 4.5: what was written before it was removed is gone on request; epochs and offsets begin anew."""
+    """Semantics 4.5: what was written before it was removed is gone on request.
+    Epochs and offsets begin anew.
+    """
     monkeypatch.setattr(crash_evidence, "with_files", lambda *_: None)
 
     def wrote(number: int, digest: int) -> tuple[Event, Event]:
@@ -73,8 +77,8 @@ def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tm
         return RoleChanged(*TOPIC_PARTITION, "leader", broker, epoch, -1, 1, 0, 0, "0")
 
     late, ended = wrote(3, 9)
-    told = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
-    events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told)]
+    reported = [leads(0, 5), *wrote(1, 7), late, TopicRemoved("t", 1), ended, leads(0, 0), *wrote(2, 8)]
+    events = [("broker-0", 1, n, "", float(n), event) for n, event in enumerate(reported)]
     truth = truth_left(tmp_path, three_azs(), events)
     former = ("t#1", TOPIC_PARTITION[1])
     written = [(write.topic_partition, write.digest) for write in truth.writes]
@@ -86,7 +90,7 @@ def test_the_lives_of_a_topic_are_told_apart(monkeypatch: pytest.MonkeyPatch, tm
 def test_a_history_has_nothing_of_a_topic_that_was_removed() -> None:
     roles = [RoleChanged(*TOPIC_PARTITION, "leader", 0, epoch, -1, 1, 0, 0, "0") for epoch in (5, 0)]
     batches = [BatchAppended(*TOPIC_PARTITION, 0, 0, epoch, digest, True) for epoch, digest in ((5, 7), (0, 8))]
-    told = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
-    history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(told))
+    reported = [roles[0], batches[0], TopicRemoved("t", 1), roles[1], batches[1]]
+    history = history_of(("broker-0", 1, n, "", float(n), event) for n, event in enumerate(reported))
     assert [led.epoch for led in history.leaders[TOPIC_PARTITION]] == [0]
     assert [written.digest for written in history.written[TOPIC_PARTITION]] == [8]

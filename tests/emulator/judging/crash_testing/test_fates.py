@@ -1,4 +1,4 @@
-"""What became of single records."""
+"""Fates of single records."""
 
 import pytest
 
@@ -11,7 +11,9 @@ from tests.emulator.judging.crash_testing.traces import COPIED, TOPIC_PARTITION,
 
 
 def test_who_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:
-    """Its power took the record; unseen by the controller it is back in the same epoch, and writes another there."""
+    """Its power took the record.
+    Unseen by the controller it is back in the same epoch, and writes another there.
+    """
     tail = LostTail(8.0, 0, TOPIC_PARTITION, 2, 2)
     again = Written(9.0, 0, 0, 2, 2, 8)
     history = committed(
@@ -26,8 +28,10 @@ def test_who_leads_on_in_its_epoch_replaces_what_it_wrote_before() -> None:
 
 
 def fates_of(states: list[Stated], **more: object) -> Fates:
-    """broker-0 leads in epoch 1, broker-1 is elected in epoch 2 and leads, broker-0 is elected again in epoch 3. Later
-    it loses its log."""
+    """Fates of `broker-0`'s records after three elections.
+    broker-0 leads in epoch 1, broker-1 is elected in epoch 2 and leads, broker-0 is elected again in epoch 3. Later it
+    loses its log.
+    """
     history = committed(
         written={TOPIC_PARTITION: [Written(4, 0, 1, 2, 2, 7), Written(15, 0, 1, 3, 3, 8)]},
         copied={},
@@ -42,7 +46,9 @@ ELECTED_AGAIN = [stated(5, 1, 2, (0, 1), 1), stated(10, 0, 3, (0,), 2), stated(2
 
 
 def test_who_is_elected_again_and_does_not_hear_of_it_leads() -> None:
-    """What it wrote in its epoch of the past is what the partition holds; so is what it writes from then on."""
+    """The partition holds what it wrote in its epoch of the past.
+    So it does with what it writes from then on.
+    """
     fates = fates_of(ELECTED_AGAIN)
     for offset, digest in ((2, 7), (3, 8)):
         [fate] = fates.of(TOPIC_PARTITION, offset, digest)

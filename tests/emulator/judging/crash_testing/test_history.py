@@ -1,4 +1,4 @@
-"""What a run's events say of its past: from events written by hand."""
+"""History of a run, from events written by hand."""
 
 from typing import Any
 
@@ -54,14 +54,14 @@ def session(state: str, owner: str = "broker-1") -> SessionChanged:
     return SessionChanged(1, state, owner, "session-0")
 
 
-def told(*events: tuple[float, str, Any] | tuple[float, str, Any, str]) -> History:
+def history_from(*events: tuple[float, str, Any] | tuple[float, str, Any, str]) -> History:
     """(at_ms, node, event) or with its cause; each has its own otherwise."""
     causes = [event[3] if len(event) == 4 else f"cause {n}" for n, event in enumerate(events)]
     return history_of((event[1], 1, n, causes[n], event[0], event[2]) for n, event in enumerate(events))
 
 
 def test_a_role_lasts_until_the_next_role_or_life() -> None:
-    history = told(
+    history = history_from(
         (1.0, "broker-1", role("follower", 0, 0)),
         (2.0, "broker-1", role("follower", 0, 1)),
         (3.0, "broker-1", STARTED),
@@ -75,37 +75,41 @@ def test_a_role_lasts_until_the_next_role_or_life() -> None:
 
 
 def test_a_fetcher_lasts_until_it_is_stopped_or_its_life_ends() -> None:
-    """Whatever role its replica takes over meanwhile."""
+    """A role that its replica takes over meanwhile does not matter."""
     begun = (1.0, "broker-1", FetcherChanged(*TOPIC_PARTITION, "added", 0, 0, "", 3))
-    told_more = (2.0, "broker-1", role("follower", 0, 4))
+    later_order = (2.0, "broker-1", role("follower", 0, 4))
     lasting = Fetched(1.0, 1, 0, 3)
-    assert told((0.5, "broker-1", role("follower", 0, 3)), begun, told_more).fetched[TOPIC_PARTITION] == [lasting]
+    assert history_from((0.5, "broker-1", role("follower", 0, 3)), begun, later_order).fetched[TOPIC_PARTITION] == [
+        lasting
+    ]
     for end in (fetcher("removed"), fetcher("failed"), STARTED):
-        history = told((0.5, "broker-1", role("follower", 0, 3)), begun, (3.0, "broker-1", end))
+        history = history_from((0.5, "broker-1", role("follower", 0, 3)), begun, (3.0, "broker-1", end))
         assert history.fetched[TOPIC_PARTITION] == [replace(lasting, until_ms=3.0)]
 
 
-def test_a_log_that_is_shorter_than_it_was_told_has_been_cut() -> None:
-    """The events of a step are lost with the life that dies in it, and not what it did to its disk."""
+def test_a_log_shorter_than_reported_has_been_cut() -> None:
+    """A step's events are lost with the incarnation that dies in it.
+    Its changes on disk are not.
+    """
     loaded = [LogLoaded(*TOPIC_PARTITION, 0, end, 0, False) for end in (2, 3)]
     appended = (2.0, "broker-1", batch(2, 7, 0, as_leader=False))
-    assert told(appended, (5.0, "broker-1", loaded[0])).cuts == {TOPIC_PARTITION: [Cut(5.0, 1, 2, 3, UNTOLD)]}
-    assert told(appended, (5.0, "broker-1", loaded[1])).cuts == {}
-    assert told(appended, (5.0, "broker-0", loaded[0])).cuts == {}, "another's"
+    assert history_from(appended, (5.0, "broker-1", loaded[0])).cuts == {TOPIC_PARTITION: [Cut(5.0, 1, 2, 3, UNTOLD)]}
+    assert history_from(appended, (5.0, "broker-1", loaded[1])).cuts == {}
+    assert history_from(appended, (5.0, "broker-0", loaded[0])).cuts == {}, "another's"
     cut = (3.0, "broker-1", LogTruncated(*TOPIC_PARTITION, 2, 3, True, 2, "high-watermark"))
-    cuts = told(appended, cut, (5.0, "broker-1", loaded[0])).cuts[TOPIC_PARTITION]
+    cuts = history_from(appended, cut, (5.0, "broker-1", loaded[0])).cuts[TOPIC_PARTITION]
     assert [one.reason for one in cuts] == ["high-watermark"]
 
 
-def test_a_log_that_is_longer_than_it_was_told_has_what_nobody_saw() -> None:
+def test_a_log_longer_than_reported_has_unobserved_records() -> None:
     """The same, of what its last life wrote: as leader, or from whom it followed."""
     for place_in, leader in (("leader", 1), ("follower", 0)):
         begun = (1.0, "broker-1", role(place_in, leader, 4))
         dead, loaded = (2.0, "broker-1", STARTED), (3.0, "broker-1", LogLoaded(*TOPIC_PARTITION, 0, 1, 0, False))
         unseen = Unseen(Written(3.0, 1, 4, 0, 0, UNSEEN), leader)
-        assert told(begun, dead, loaded).unseen == {TOPIC_PARTITION: [unseen]}
+        assert history_from(begun, dead, loaded).unseen == {TOPIC_PARTITION: [unseen]}
         written = (1.5, "broker-1", batch(0, 7, 4, as_leader=place_in == "leader"))
-        assert told(begun, written, dead, loaded).unseen == {}
+        assert history_from(begun, written, dead, loaded).unseen == {}
 
 
 def test_a_follower_goes_by_an_answer_or_by_its_own_high_watermark() -> None:
@@ -113,15 +117,15 @@ def test_a_follower_goes_by_an_answer_or_by_its_own_high_watermark() -> None:
     answered = (2.0, "broker-1", EpochAnswered(*TOPIC_PARTITION, 0, 3, 5, 3, 6, 5, True))
     unknown = (2.0, "broker-1", EpochAnswered(*TOPIC_PARTITION, 0, -1, -1, -1, 6, 2, True))
     unasked = (2.0, "broker-1", LogTruncated(*TOPIC_PARTITION, 2, 6, False, 2, "high-watermark"))
-    assert told(begun, answered).settled == {TOPIC_PARTITION: [Settled(2.0, 1, 0, 5, 3, True)]}
+    assert history_from(begun, answered).settled == {TOPIC_PARTITION: [Settled(2.0, 1, 0, 5, 3, True)]}
     by_itself = {TOPIC_PARTITION: [Settled(2.0, 1, 0, 2, -1, False)]}
-    assert told(begun, unknown).settled == told(begun, unasked).settled == by_itself
+    assert history_from(begun, unknown).settled == history_from(begun, unasked).settled == by_itself
 
 
 def test_a_copy_of_a_later_epoch_is_ahead() -> None:
     """Also before 0.11, where batches have no epoch: it is the one its leader wrote it in."""
     for written_epoch in (2, -1):
-        history = told(
+        history = history_from(
             (1.0, "broker-1", role("follower", 0, 0)),
             (2.0, "broker-0", role("leader", 0, 2)),
             (3.0, "broker-0", batch(4, 7, written_epoch, as_leader=True)),
@@ -133,7 +137,7 @@ def test_a_copy_of_a_later_epoch_is_ahead() -> None:
 
 
 def test_a_copy_of_the_epoch_followed_is_not() -> None:
-    history = told(
+    history = history_from(
         (1.0, "broker-0", role("leader", 0, 0)),
         (1.0, "broker-1", role("follower", 0, 0)),
         (3.0, "broker-0", batch(4, 7, -1, as_leader=True)),
@@ -149,28 +153,30 @@ def ignored(reason: str) -> LeaderAndIsrIgnored:
 def test_an_order_that_a_lost_session_ends_leaves_some_half_way_and_does_not_come_to_others() -> None:
     """KAFKA-9307."""
     role_taken, cut_short = (2.0, "broker-1", role("follower", 0, 3)), (3.0, "broker-1", ignored("half-way"))
-    assert told(role_taken, cut_short).stopped == {(TOPIC_PARTITION, 1): Stopped(3.0, "half-way", "", ((0, 3),))}
-    again = told(role_taken, cut_short, (4.0, "broker-1", role("follower", 0, 4)))
+    assert history_from(role_taken, cut_short).stopped == {
+        (TOPIC_PARTITION, 1): Stopped(3.0, "half-way", "", ((0, 3),))
+    }
+    again = history_from(role_taken, cut_short, (4.0, "broker-1", role("follower", 0, 4)))
     assert again.stopped[TOPIC_PARTITION, 1].roles == ((0, 3), (0, 4))
     for after in (fetcher("added"), role("leader", 1, 4), STARTED):
-        assert told(role_taken, cut_short, (4.0, "broker-1", after)).stopped == {}
-    before = told((3.0, "broker-1", ignored("session expired")))
+        assert history_from(role_taken, cut_short, (4.0, "broker-1", after)).stopped == {}
+    before = history_from((3.0, "broker-1", ignored("session expired")))
     assert (before.stopped, before.cut_short) == ({}, {(TOPIC_PARTITION, 1): [3.0]})
-    assert told((3.0, "broker-1", ignored("leader epoch not newer"))) == told()
+    assert history_from((3.0, "broker-1", ignored("leader epoch not newer"))) == history_from()
 
 
 def test_a_fetcher_that_ended_is_stopped_until_it_begins_again() -> None:
     followed = (1.0, "broker-1", role("follower", 0, 3))
     for change, reason in (("removed", ""), ("failed", "FENCED_LEADER_EPOCH")):
         ended = (2.0, "broker-1", fetcher(change, reason))
-        assert told(followed, ended).stopped == {(TOPIC_PARTITION, 1): Stopped(2.0, change, reason, ((0, 3),))}
-        assert told(followed, ended, (3.0, "broker-1", fetcher("added"))).stopped == {}
-        assert told(followed, ended, (3.0, "broker-1", STARTED)).stopped == {}
-    assert told(followed, (2.0, "broker-1", fetcher("delayed"))).stopped == {}
+        assert history_from(followed, ended).stopped == {(TOPIC_PARTITION, 1): Stopped(2.0, change, reason, ((0, 3),))}
+        assert history_from(followed, ended, (3.0, "broker-1", fetcher("added"))).stopped == {}
+        assert history_from(followed, ended, (3.0, "broker-1", STARTED)).stopped == {}
+    assert history_from(followed, (2.0, "broker-1", fetcher("delayed"))).stopped == {}
 
 
 def test_who_was_away_from_the_session_service_and_when() -> None:
-    history = told(
+    history = history_from(
         (1.0, "broker-1", session("connected")),
         (2.0, "broker-1", session("disconnected")),
         (3.0, "broker-1", session("connected")),
@@ -180,21 +186,21 @@ def test_who_was_away_from_the_session_service_and_when() -> None:
 
 
 def test_whom_a_controller_saw_come_and_go() -> None:
-    history = told(
+    history = history_from(
         (1.0, "broker-3", BrokersSeen("0,2", "1", "", "0,2")), (2.0, "broker-3", BrokersSeen("", "", "2", "0,2"))
     )
     assert history.named == {("broker-3", 0): [1.0], ("broker-3", 2): [1.0, 2.0], ("broker-3", 1): [1.0]}
 
 
-def test_what_clients_were_told() -> None:
+def test_answers_of_clients_are_in_the_history() -> None:
     def ended(outcome: str, acks: int) -> OperationEnded:
         return OperationEnded("w:1", "produce", outcome, 0, *TOPIC_PARTITION, 0, -1, 7, acks)
 
-    history = told(
+    history = history_from(
         (1.0, "client-0", AttemptSent("w:1", 1, 0, 7)),
         (2.0, "client-0", AttemptSent("w:1", 2, 1, 7)),
         (3.0, "client-0", ended("ok", -1)),
     )
     assert history.attempts == {"w:1": 2} and history.acknowledged == {(TOPIC_PARTITION, 7): 3.0}
-    assert told((3.0, "client-0", ended("unknown", -1))).acknowledged == {}
-    assert told((3.0, "client-0", ended("ok", 1))).acknowledged == {}
+    assert history_from((3.0, "client-0", ended("unknown", -1))).acknowledged == {}
+    assert history_from((3.0, "client-0", ended("ok", 1))).acknowledged == {}

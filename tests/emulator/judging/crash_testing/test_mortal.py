@@ -11,13 +11,13 @@ from emulator.storage.disk import DiskFiles
 
 @pytest.fixture
 def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Who was killed: this process lives on."""
+    """The killed processes; this process lives on."""
     pids: list[int] = []
     monkeypatch.setattr(os, "kill", lambda pid, number: pids.append(pid))
     return pids
 
 
-def test_it_dies_before_the_operation_that_it_was_told_and_takes_the_order_along(
+def test_it_dies_before_the_ordered_operation_and_takes_the_order_along(
     tmp_path: Path, killed: list[int]
 ) -> None:
     files, order = DiskFiles(tmp_path / "data"), tmp_path / "death"
@@ -30,7 +30,7 @@ def test_it_dies_before_the_operation_that_it_was_told_and_takes_the_order_along
     assert killed == [os.getpid()] and not order.exists()
 
 
-def test_an_order_that_is_withdrawn_while_it_counts_kills_nobody(tmp_path: Path, killed: list[int]) -> None:
+def test_an_order_withdrawn_while_it_counts_kills_no_process(tmp_path: Path, killed: list[int]) -> None:
     files, order = DiskFiles(tmp_path / "data"), tmp_path / "death"
     watch(files, order)
     tell(order, 1)

@@ -1,4 +1,4 @@
-"""What the judge of network deaths sees of the end of a run."""
+"""The end of a run as the judge of network deaths sees it."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +15,7 @@ from emulator.judging.crash_testing.stuck import UNREGISTERED
 def test_a_broker_that_lives_on_unregistered_is_why_it_does_not_settle(
     version: str, allowed: bool, tmp_path: Any
 ) -> None:
-    """KAFKA-7165: up to 2.1 nobody registers it again; later versions would have."""
+    """KAFKA-7165: up to 2.1 the broker is not registered again; later versions would have."""
     resolved = resolved_for("leader-crash", version)
     waited = [{"until": "everything settled", "saw": "not-reached"}]
     timeline = SimpleNamespace(entries=waited, live_brokers=[{"live": [0, 1, 2]}, {"live": [0, 2]}])

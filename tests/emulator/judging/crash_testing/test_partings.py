@@ -1,4 +1,6 @@
-"""Which event lets two logs differ: from pasts written by hand. Each has divergences that it must reject."""
+"""Events that explain the divergence of two logs, from pasts written by hand.
+Each has divergences that it must reject.
+"""
 
 from typing import Any
 
@@ -9,10 +11,10 @@ from emulator.judging.crash_testing.run_history import UNSEEN, Cut, Followed, Hi
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 OWN = Written(4, 0, 1, 2, 2, 7, 1)
-"""What broker-0 wrote when it led in epoch 1, and holds still."""
+"""Batch that broker-0 wrote when it led in epoch 1, and holds still."""
 OTHER = Written(9, 1, 3, 2, 2, 8, 3)
-"""What broker-1 wrote at the same offset in epoch 3."""
-TOLD = Followed(12, 0, 1, 3, high_watermark=3)
+"""Batch that broker-1 wrote at the same offset in epoch 3."""
+ORDER = Followed(12, 0, 1, 3, high_watermark=3)
 """broker-0 is back, and follows broker-1."""
 
 
@@ -26,7 +28,7 @@ def past(*written: Written, **more: Any) -> History:
     known = {
         "leaders": {TOPIC_PARTITION: leaders},
         "written": {TOPIC_PARTITION: list(written)},
-        "followers": {TOPIC_PARTITION: [TOLD]},
+        "followers": {TOPIC_PARTITION: [ORDER]},
     }
     return History(**{**known, **more})
 
@@ -69,7 +71,7 @@ def test_what_is_below_its_own_high_watermark_a_follower_keeps_before_0_11(
 SETTLED = {TOPIC_PARTITION: [Settled(12, 0, 1, 3, -1, False)]}
 
 
-def test_the_event_is_told() -> None:
+def test_the_event_is_reported() -> None:
     own, other = old(OWN), old(OTHER)
     judge = rules("leader-crash", "0.10.2", past(own, other, settled=SETTLED))
     assert judge.allowing(diverged(own, other)).startswith("8 (KIP-101)")
@@ -81,7 +83,7 @@ def test_the_event_is_told() -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.0.0"])
 def test_the_version_alone_allows_nothing(version: str) -> None:
-    """Nobody wrote, or nobody followed, or nobody was told anything."""
+    """No broker wrote, or no broker followed, or no broker received an order."""
     broken = diverged(OWN, OTHER)
     assert rule(version, History(), broken) == ""
     assert rule(version, past(OWN, OTHER, followers={}, settled=SETTLED), broken) == ""
@@ -149,7 +151,7 @@ def test_what_no_such_event_explains_is_a_divergence_in_old_versions_too(history
 # --- 0.11 to 2.0.0 ---
 
 LATER = Written(5, 0, 5, 3, 3, 6, 5)
-"""What broker-0 wrote behind it, in an epoch of its own."""
+"""Batch that broker-0 wrote behind it, in an epoch of its own."""
 
 
 @pytest.mark.parametrize(
@@ -172,7 +174,9 @@ LATER = Written(5, 0, 5, 3, 3, 6, 5)
 def test_a_follower_keeps_what_it_is_answered_to_be_the_same(
     version: str, own: tuple[Written, ...], settled: list[Settled], named: str
 ) -> None:
-    """KAFKA-6361, KAFKA-7415 and KIP-101's appendix, semantics 2.1 and 8: by the rules of the version."""
+    """KAFKA-6361, KAFKA-7415 and KIP-101's appendix, semantics 2.1 and 8.
+    By the rules of the version.
+    """
     found = rule(version, past(*own, OTHER, settled={TOPIC_PARTITION: settled}), diverged(OWN, OTHER))
     assert named in found
     assert bool(found) is bool(named)
@@ -192,7 +196,9 @@ def test_a_follower_keeps_what_it_is_answered_to_be_the_same(
 def test_whose_fetcher_is_left_alone_cuts_nothing(
     version: str, before: tuple[int, int] | None, leader: int, allowed: bool
 ) -> None:
-    """KAFKA-7164, semantics 8: same leader, newer epoch, and it had lost what broker-0 copied from it."""
+    """KAFKA-7164, semantics 8: same leader, newer epoch.
+    The leader had lost what broker-0 copied from it.
+    """
     history = past(
         Written(4, 1, 1, 2, 2, 7),
         old(OTHER),
@@ -204,7 +210,7 @@ def test_whose_fetcher_is_left_alone_cuts_nothing(
     assert allowed or found == ""
 
 
-def test_who_died_before_it_told_what_it_wrote_has_written_it() -> None:
+def test_a_broker_that_died_before_reporting_its_write_has_written_it() -> None:
     """As leader; or as follower, what its leader had."""
     unseen = Written(5, 0, 1, 2, 2, UNSEEN)
     for settled, allowed in (([Settled(12, 0, 1, 3, -1, False)], True), ([], False)):
@@ -217,8 +223,10 @@ def test_who_died_before_it_told_what_it_wrote_has_written_it() -> None:
         assert rule("1.1", copied, diverged(Written(4, 0, 1, 2, 2, 9, 1), OTHER)) == "", "its leader had another"
 
 
-def test_a_leader_that_died_before_it_told_what_it_wrote_asks_with_its_epoch_all_the_same() -> None:
-    """KAFKA-6361 and KIP-101's appendix: broker-0 has led in epoch 5, and is answered where the epochs above begin."""
+def test_a_leader_that_died_before_reporting_its_write_requests_with_its_epoch() -> None:
+    """KAFKA-6361 and KIP-101's appendix: broker-0 has led in epoch 5.
+    Its answer is the offset where the epochs above begin.
+    """
     settled = {TOPIC_PARTITION: [Settled(13, 0, 1, 3, -1, True)]}
     for unseen, allowed in (
         (Unseen(Written(5, 0, 5, 3, 3, UNSEEN), 0), True),

@@ -1,4 +1,6 @@
-"""Which event lets two old wrappers lie at one offset: from pasts written by hand, and some that it must reject."""
+"""Events that explain two old wrappers at one offset, from pasts written by hand.
+Some of the pasts it must reject.
+"""
 
 from typing import Any
 
@@ -9,11 +11,13 @@ from emulator.judging.crash_testing.run_history import Cut, Followed, History, L
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, rules
 
 X = Written(4, 0, 0, 2, 3, 7)
-"""broker-0 wrote it in epoch 0, and holds it still: broker-1 has lost it with its power, and leads."""
+"""broker-0 wrote it in epoch 0, and holds it still.
+broker-1 has lost it with its power, and leads.
+"""
 Y = Written(9, 1, 3, 2, 6, 8)
 GIVEN = Written(13, 0, 3, 2, 6, 8)
 """It begins where X does, and is given to broker-0 whole, whose log ended at 4."""
-TOLD = Followed(12, 0, 1, 3, high_watermark=4)
+ORDER = Followed(12, 0, 1, 3, high_watermark=4)
 AT_4 = {TOPIC_PARTITION: [Settled(12, 0, 1, 4, -1, False)]}
 KEPT_X = (
     "t-0@2: broker-0 followed broker-1 from 12 ms on, epoch 3, and kept what that one did not have: "
@@ -28,7 +32,7 @@ def past(*written: Written, **more: Any) -> History:
 
 
 def wrapped(**more: Any) -> History:
-    known = {"copied": {TOPIC_PARTITION: [GIVEN]}, "followers": {TOPIC_PARTITION: [TOLD]}, "settled": AT_4}
+    known = {"copied": {TOPIC_PARTITION: [GIVEN]}, "followers": {TOPIC_PARTITION: [ORDER]}, "settled": AT_4}
     return past(X, Y, **{**known, **more})
 
 
@@ -76,7 +80,7 @@ def test_no_other_batch_may_lie_over_one(version: str, more: dict[str, Any], bro
 
 def test_a_leader_writes_nothing_over_what_it_has() -> None:
     """An append that went back would look the same on its disk."""
-    history = past(X, Y, GIVEN, followers={TOPIC_PARTITION: [TOLD]}, settled=AT_4)
+    history = past(X, Y, GIVEN, followers={TOPIC_PARTITION: [ORDER]}, settled=AT_4)
     assert rules("kip101-case2-compressed", "0.10.2", history).allowing(BOTH_AND_ONE) == ""
 
 
@@ -86,14 +90,16 @@ FOLLOWS = Followed(18, 1, 0, 5, high_watermark=2)
 
 
 def test_all_may_have_both_from_who_kept_the_first() -> None:
-    """Nobody holds anything else than the final leader; but at one offset lie two batches."""
+    """No replica holds anything else than the final leader.
+    But at one offset lie two batches.
+    """
     both = lie((0, 7), (0, 8), (1, 7), (1, 8), others=())
     cut = {TOPIC_PARTITION: [Cut(18, 1, 2, 7, "high-watermark")]}
     for roles, settled, allowed in (
-        ([TOLD, FOLLOWS], AT_4, True),
-        ([TOLD, FOLLOWS], {}, False),
+        ([ORDER, FOLLOWS], AT_4, True),
+        ([ORDER, FOLLOWS], {}, False),
         ([FOLLOWS], AT_4, False),
-        ([TOLD, FOLLOWS], {TOPIC_PARTITION: [Settled(12, 0, 1, 2, -1, False)]}, False),
+        ([ORDER, FOLLOWS], {TOPIC_PARTITION: [Settled(12, 0, 1, 2, -1, False)]}, False),
     ):
         history = wrapped(followers={TOPIC_PARTITION: roles}, settled=settled, cuts=cut, **SAME_AGAIN)
         judge = rules("kip101-case2-compressed", "0.10.2", history)
@@ -107,17 +113,17 @@ def test_who_has_the_second_alone_took_its_log_for_that_of_the_leader_that_has_b
         follows = Followed(18, 1, 0, 5, high_watermark=high_watermark)
         settled = {TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 1, 0, to, -1, False)]}
         judge = rules(
-            "kip101-case2-compressed", "0.10.2", wrapped(followers={TOPIC_PARTITION: [TOLD, follows]}, settled=settled)
+            "kip101-case2-compressed", "0.10.2", wrapped(followers={TOPIC_PARTITION: [ORDER, follows]}, settled=settled)
         )
         assert judge.allowing(one_and_both).startswith("8 (KIP-101)") is allowed, (high_watermark, to)
-    assert rules("kip101-case2-compressed", "0.10.2", wrapped()).allowing(one_and_both) == "", "it has followed nobody"
+    assert rules("kip101-case2-compressed", "0.10.2", wrapped()).allowing(one_and_both) == "", "it followed no leader"
 
 
-def test_who_followed_nobody_that_had_the_first_has_no_reason_to_lack_it() -> None:
+def test_a_replica_that_followed_no_holder_of_the_first_has_no_reason_to_lack_it() -> None:
     """Its leader had nothing there."""
     follows = Followed(18, 1, 2, 4, high_watermark=7)
     settled = {TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 1, 2, 7, -1, False)]}
-    history = wrapped(followers={TOPIC_PARTITION: [TOLD, follows]}, settled=settled)
+    history = wrapped(followers={TOPIC_PARTITION: [ORDER, follows]}, settled=settled)
     one_and_both = lie((0, 7), (0, 8), (1, 8), others=(1,))
     assert rules("kip101-case2-compressed", "0.10.2", history).allowing(one_and_both) == ""
 
@@ -150,19 +156,21 @@ def test_who_follows_a_leader_that_has_the_first_has_kept_nothing(given: list[Wr
         leaders={TOPIC_PARTITION: [Led(1, 0, 0, 0), Led(8, 2, 3, 2)]},
         written={TOPIC_PARTITION: [X, BY_2]},
         copied={TOPIC_PARTITION: [*LEADER_HAS_BOTH, *given]},
-        followers={TOPIC_PARTITION: [TOLD]},
+        followers={TOPIC_PARTITION: [ORDER]},
         settled=AT_4,
     )
     assert rules("kip101-case2-compressed", "0.10.2", history).allowing(broken) == ""
 
 
 def test_a_wrapper_that_begins_before_an_offset_is_none_of_those_there() -> None:
-    """broker-0 had two records, and a wrapper over both; at the second's offset the final leader has another."""
+    """broker-0 had two records, and a wrapper over both.
+    At the second's offset the final leader has another.
+    """
     first, second, another = Written(4, 0, 0, 2, 2, 6), Written(4, 0, 0, 3, 3, 7), Written(17, 2, 5, 3, 3, 9)
     history = past(
         first, second, Y, another,
         copied={TOPIC_PARTITION: [GIVEN]},
-        followers={TOPIC_PARTITION: [TOLD, Followed(18, 0, 2, 5, high_watermark=7)]},
+        followers={TOPIC_PARTITION: [ORDER, Followed(18, 0, 2, 5, high_watermark=7)]},
         settled={TOPIC_PARTITION: [*AT_4[TOPIC_PARTITION], Settled(18, 0, 2, 7, -1, False)]},
     )  # fmt: skip
     for digest, allowed in ((7, True), (8, False)):

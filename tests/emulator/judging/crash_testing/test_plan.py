@@ -60,9 +60,9 @@ def test_plans_can_be_drawn_of_some_scenarios_and_versions_alone() -> None:
     assert {plan.version for plan in old} == {"0.8.2"} and len({plan.scenario for plan in old}) > 3
 
 
-def test_the_command_that_replays_a_seed_asks_for_the_same_plan() -> None:
-    asked = DeathsOptions(("leader-crash",), ("2.8",))
-    assert replay_command(asked, 7) == (
+def test_the_command_that_replays_a_seed_requests_the_same_plan() -> None:
+    requested = DeathsOptions(("leader-crash",), ("2.8",))
+    assert replay_command(requested, 7) == (
         "python -m benchmarks.kill_anywhere --runs 1 --first 7 --world sim --scenario leader-crash --kafka-version 2.8"
     )
 
@@ -74,8 +74,8 @@ def test_orderly_stops_are_of_every_scenario_and_broker_and_say_so() -> None:
     for name in mortal_scenarios():
         brokers = {node.name for node in scenario_of(name).topology.with_role("broker")}
         assert {plan.victim for plan in plans if plan.scenario == name} == brokers
-    told = stop_drawn(1, ("leader-crash",), ("2.8",)).text
-    assert told.startswith("leader-crash on 2.8: broker-") and " is stopped when step " in told
+    reported = stop_drawn(1, ("leader-crash",), ("2.8",)).text
+    assert reported.startswith("leader-crash on 2.8: broker-") and " is stopped when step " in reported
 
 
 def test_an_orderly_stop_is_played_again_by_its_own_option() -> None:

@@ -1,4 +1,4 @@
-"""What is a broken promise: from truths written by hand."""
+"""Broken promises, from truths written by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a replica held, and when: from pasts written by hand."""
+"""Contents of a replica over time, from pasts written by hand."""
 
 from math import inf
 from typing import Any

@@ -1,4 +1,6 @@
-"""Which rule allows what was found: from pasts written by hand. Each has one that it must reject."""
+"""Rules that allow a finding, from pasts written by hand.
+Each has one that it must reject.
+"""
 
 import pytest
 
@@ -76,7 +78,9 @@ def test_with_acks_1_the_next_leader_may_be_without_it_and_nothing_else_excuses_
 
 
 def test_with_acks_1_a_power_loss_takes_what_it_took() -> None:
-    """Semantics 3. In the same epoch, too: nobody may have seen it go."""
+    """Semantics 3.
+    In the same epoch, too: the controller may not have seen it go.
+    """
     for tail, allowed in (
         (LostTail(8, 0, TOPIC_PARTITION, 2, 3), True),
         (LostTail(8, 0, TOPIC_PARTITION, 3, 3), False),
@@ -91,7 +95,7 @@ def test_with_acks_1_a_power_loss_takes_what_it_took() -> None:
 
 
 def test_the_leader_that_took_it_away_is_the_first_without_it_behind_the_last_that_had_it() -> None:
-    """What came before that is no excuse, what comes after no cause."""
+    """Earlier events are no excuse, later events no cause."""
     leaders = [Led(1, 0, 0, 0), Led(9, 2, 1, 2), Led(12, 1, 2, 3), Led(15, 0, 3, 2), Led(18, 2, 4, 2)]
     history = committed(leaders={TOPIC_PARTITION: leaders})
     gates = gates_of(resolved_for("leader-crash", "2.8"))
@@ -183,8 +187,9 @@ def test_a_follower_that_died_while_it_cut_its_log_has_cut_it() -> None:
 def test_who_held_another_record_in_its_place_may_lose_it_for_all_where_logs_part_unfound(
     version: str, own: list[Written], led: Led, allowed: bool
 ) -> None:
-    """KIP-101 case 2 and its appendix, semantics 8: logs of equal length are taken for equal, or one question is not
-    enough."""
+    """KIP-101 case 2 and its appendix, semantics 8.
+    Logs of equal length are taken for equal, or one question is not enough.
+    """
     history = committed(leaders={TOPIC_PARTITION: [led]}, copied={TOPIC_PARTITION: own})
     rule = rules("kip101-case2", version, history).allowing(LOST)
     assert rule.endswith("and who held another record in its place led") is allowed
@@ -231,8 +236,10 @@ def test_who_joined_behind_the_leader_epochs_start_may_lose_it_for_all_up_to_2_0
         assert rule.startswith("8 (KAFKA-7128)") is allowed
 
 
-def test_who_died_before_it_told_what_it_copied_leads_with_it() -> None:
-    """KAFKA-7128: broker-1, back, has the record; broker-2, that joined behind, is the one that led without it."""
+def test_a_broker_that_died_before_reporting_its_copy_leads_with_it() -> None:
+    """KAFKA-7128: broker-1, back, has the record.
+    broker-2, that joined behind, is the one that led without it.
+    """
     joined = [stated(6, 1, 1, (1,), 1), stated(7, 1, 1, (1, 2), 2), stated(9, 2, 2, (2,), 3)]
     states = {TOPIC_PARTITION: [stated(1, 0, 0, (0, 1), 0), *joined]}
     unseen = Written(4.4, 1, 0, 2, 2, UNSEEN)
@@ -394,7 +401,7 @@ def test_epochs_out_of_order_in_a_log_are_a_divergence_and_two_leaders_of_one_ep
 
 
 def test_who_is_left_half_way_may_differ_and_nobody_else() -> None:
-    """KAFKA-9307, semantics 8: it cuts nothing, for it follows nobody."""
+    """KAFKA-9307, semantics 8: it cuts nothing, for it follows no leader."""
     history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5, "half-way", "", ((0, 3),))})
     for version, others, allowed in (
         ("2.1", (1,), True),

@@ -1,4 +1,4 @@
-"""Who waits is answered when its time is over at the latest; who is not is found, and named."""
+"""Pending requests are answered within their time-out; others are found, and named."""
 
 from benchmarks.judge_mutants import mutant_named
 from benchmarks.mutants import applied

@@ -1,4 +1,6 @@
-"""Which rule lets something not settle: from pasts written by hand. Each has one that it must reject."""
+"""Rules that allow an unsettled end, from pasts written by hand.
+Each has one that it must reject.
+"""
 
 import pytest
 
@@ -26,7 +28,9 @@ from tests.ids import brokers
 @pytest.mark.parametrize("kind", ["", *ExitKind])
 @pytest.mark.parametrize("version", ["1.0", "2.8"])
 def test_an_end_is_allowed_by_its_kind(version: str, kind: str) -> None:
-    """Whatever was said beside it; a follower that is ahead of its leader ends in old versions only."""
+    """Other texts do not matter.
+    A follower that is ahead of its leader ends in old versions only.
+    """
     rules: dict[str, str] = {
         ExitKind.STILL_REGISTERED: "11.10",
         ExitKind.REGISTRATION_EXPIRED: "11.10",
@@ -59,7 +63,9 @@ def test_an_end_is_allowed_by_its_kind(version: str, kind: str) -> None:
 def test_who_is_left_half_way_follows_nobody_until_an_order_begins_a_fetcher(
     version: str, roles: tuple[tuple[int, int], ...], allowed: bool
 ) -> None:
-    """KAFKA-9307 (semantics 1.7): also a later order leaves the fetcher alone where its era says so."""
+    """KAFKA-9307 (semantics 1.7).
+    Also a later order leaves the fetcher alone where its era says so.
+    """
     history = History(stopped={(TOPIC_PARTITION, 1): Stopped(5.0, "half-way", "", roles)})
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1) == (HALF_WAY if allowed else "")
 
@@ -106,7 +112,7 @@ def test_who_is_fenced_in_a_life_that_nobody_saw_waits_for_an_order_that_the_las
     assert still(history, gates_for(version, version), TOPIC_PARTITION, 1).startswith(rule)
 
 
-def test_a_new_controller_has_seen_everybody() -> None:
+def test_a_new_controller_has_seen_all_brokers() -> None:
     history = History(lives=BOUNCED, offices=[Office(0.5, "broker-3", 1)], named={("broker-3", 1): [2.0]})
     assert unseen(history, 1)
     assert not unseen(History(lives=BOUNCED, offices=[*history.offices, Office(25.0, "broker-0", 2)]), 1)
@@ -199,7 +205,7 @@ SAME = [Settled(at_ms, 0, 1, 4, 1, True) for at_ms in (10.0, 11.0, 12.0, 13.0, 1
         ("2.3", Led(5, 0, 2, 4), SAME, "settings", False),
     ],
 )
-def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
+def test_an_epoch_unknown_to_its_leader_keeps_a_replica_asking(
     version: str, led: Led, answers: list[Settled], what: str, allowed: bool
 ) -> None:
     """KAFKA-10706."""
@@ -222,7 +228,7 @@ def test_an_epoch_of_which_its_leader_never_heard_keeps_a_replica_asking(
         ("2.0.1", [], False),
     ],
 )
-def test_what_a_controller_of_the_past_decided_nobody_tells(version: str, states: list[Stated], allowed: bool) -> None:
+def test_decisions_of_a_past_controller_are_not_sent(version: str, states: list[Stated], allowed: bool) -> None:
     """KAFKA-6082."""
     history = History(states={TOPIC_PARTITION: states}, offices=[Office(0.5, "broker-1", 1), Office(20, "broker-2", 2)])
     assert decided_behind(history, gates_for(version), TOPIC_PARTITION) == (BEHIND_ITS_SUCCESSOR if allowed else "")
@@ -245,5 +251,5 @@ def test_what_a_controller_of_the_past_decided_nobody_tells(version: str, states
 def test_a_controller_that_is_gone_before_anybody_looked_has_no_successor(
     version: str, changes: list[tuple[float, str]], allowed: bool
 ) -> None:
-    told = deleted_unseen(History(controller_znode=changes), gates_for(version))
-    assert told.startswith("4.2") is allowed
+    reported = deleted_unseen(History(controller_znode=changes), gates_for(version))
+    assert reported.startswith("4.2") is allowed

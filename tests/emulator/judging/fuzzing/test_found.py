@@ -1,5 +1,7 @@
-"""Kafka's own errors that fuzzing found unaided, as the files that it made of them (docs/fuzzing.md): each plays again
-to the same broken promise in the version that has the error, and in none that has mended it."""
+"""Kafka's own errors that fuzzing found unaided, as the files of its finds.
+Source: docs/fuzzing.md. Each plays again to the same broken promise in the version that has the error, and in none
+that has mended it.
+"""
 
 import re
 from pathlib import Path
@@ -58,6 +60,6 @@ def test_a_known_error_is_there_where_a_version_has_it_and_nowhere_else(error: s
 
 
 @pytest.mark.parametrize("path", sorted((FOUND.parent / "mistaken").glob("*.yaml")), ids=lambda path: path.stem)
-def test_what_was_told_without_a_rule_by_mistake_is_explained(path: Path) -> None:
+def test_a_finding_without_a_rule_by_mistake_is_explained(path: Path) -> None:
     """And what of ours was mended since: see the commit that brought the file."""
     assert NO_RULE not in rules_broken(path.read_text())

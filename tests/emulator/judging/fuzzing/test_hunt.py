@@ -1,4 +1,6 @@
-"""Finds of a cause are one find, made small; a hunt is the same however many play it, and goes on where it was."""
+"""Finds of a cause are one find, made small.
+a hunt is the same however many play it, and goes on where it was.
+"""
 
 from itertools import islice
 from pathlib import Path
@@ -43,7 +45,9 @@ def test_what_it_shows_is_mended_in_later_versions(exits: Find) -> None:
 
 
 def test_a_bug_of_ours_is_a_find_and_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever finds it can play it again: what a run was drawn out of is not told otherwise."""
+    """Each find can be played again.
+    The origin of a run's draws does not change.
+    """
     scenario = OLD.scenario(0)
 
     def broken(*_: object) -> None:
@@ -79,11 +83,15 @@ steps:
   - power-loss: 1
   - start: 1
 """
-"""KIP-966: broker-1 leads without what it has lost. As the last step ends it has not loaded its log yet."""
+"""KIP-966: broker-1 leads without what it has lost.
+As the last step ends it has not loaded its log yet.
+"""
 
 
-def test_whoever_plays_a_find_again_sees_it() -> None:
-    """A hunt looks on behind the last step, and `faultline run` does not: so the file has the time that it takes."""
+def test_a_find_shows_when_played_again() -> None:
+    """A hunt looks on behind the last step, and `faultline run` does not.
+    So the file has the time that it takes.
+    """
     scenario = read(LOST, "lost-27")
     assert scenario is not None
     (broken,) = (one for one in tried(scenario, 27).broken if one.what == "lost")
@@ -97,9 +105,11 @@ def test_whoever_plays_a_find_again_sees_it() -> None:
 
 @pytest.mark.slow
 def test_a_find_is_not_made_so_small_that_brokers_have_to_be_started_again() -> None:
-    """A hunt does so with those that came back before their sessions had expired, `faultline run` does not."""
-    asked = HuntOptions("2.0.0", seed=3)
-    scenario = asked.scenario(51)
+    """A hunt restarts brokers that came back before their sessions had expired.
+    `faultline run` does not.
+    """
+    requested = HuntOptions("2.0.0", seed=3)
+    scenario = requested.scenario(51)
     (broken,) = (one for one in tried(scenario, 51).broken if one.what == "lost")
     least = small(Find(broken.what, broken.rule, broken.text, 51, readable(scenario)), 120)
     again = read(least.file, least.name)
@@ -146,7 +156,7 @@ def test_what_reaches_something_new_is_kept() -> None:
 
 
 def test_runs_are_drawn_out_of_those_of_earlier_generations_alone() -> None:
-    """So what is played as a number does not depend on what has ended meanwhile, or where a hunt was cut short."""
+    """The run of a number does not depend on the order of ends, or on an interruption."""
     early = [Kept(number, readable(OLD.scenario(number)), kind=True) for number in (3, 40)]
     late = Kept(GENERATION + 5, readable(OLD.scenario(5)), kind=True)
     numbers = range(GENERATION, GENERATION + 30)

@@ -1,4 +1,4 @@
-"""What a schedule takes for broken, and that all of it is mended in the end."""
+"""Faults of a schedule, all of which are mended in the end."""
 
 import random
 
@@ -56,7 +56,7 @@ def test_a_start_that_may_wait_is_beside_what_follows() -> None:
     assert isinstance(s.steps[-1], m.Background)
 
 
-def test_a_slow_disk_is_as_fast_as_before_when_it_is_told_nothing() -> None:
+def test_a_slow_disk_without_a_delay_is_as_fast_as_before() -> None:
     s = schedule()
     s.add(SlowDisk(node="broker-0", fsync_ms=5))
     assert s.slow == ["broker-0"]

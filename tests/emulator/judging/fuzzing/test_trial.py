@@ -1,4 +1,4 @@
-"""What is judged of a drawn run: machines that are wrong on purpose break what right ones keep."""
+"""Judgement of a drawn run: wrong machines break what right ones keep."""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""Rules of the oracle as they are defined: every pair compared. Slow, and the measure of the quick ones."""
+"""Rules of the oracle as they are defined: every pair compared.
+Slow, and the measure of the quick ones.
+"""
 
 from collections.abc import Iterator
 from math import inf

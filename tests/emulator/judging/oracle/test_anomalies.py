@@ -117,7 +117,7 @@ def test_a_log_that_cannot_be_read_leaves_its_checks_unknown() -> None:
     assert judged["duplicate"]["reason"] == "t-0/0.log: damaged"
 
 
-def test_a_partition_that_nobody_led_leaves_its_checks_unknown() -> None:
+def test_a_leaderless_partition_leaves_its_checks_unknown() -> None:
     truth = healthy()
     truth.leaders = []
     assert judge_truth(truth)["lost-acknowledged"]["verdict"] == "unknown"

@@ -1,4 +1,4 @@
-"""What producers, consumers and groups are promised from one leader to the next: truths to reject and to accept."""
+"""Promises to producers, consumers and groups across leaders: good and bad truths."""
 
 import msgspec
 import pytest
@@ -47,7 +47,9 @@ def test_the_leaders_own_word_may_be_lost() -> None:
 
 
 def test_a_reused_sequence_number_is_the_clients_own_loss() -> None:
-    """x was answered with the offset of b, which the same idempotent producer wrote; nothing else is lost."""
+    """x was answered with the offset of b, which the same idempotent producer wrote.
+    Nothing else is lost.
+    """
     truth = healthy()
     truth.writes = [msgspec.structs.replace(one, idempotent=True, operation=f"c.1:{one.value}") for one in truth.writes]
     x = msgspec.structs.replace(write("x", 1), idempotent=True, operation="c.1:9")
@@ -77,7 +79,7 @@ def test_whoever_has_a_record_does_not_lose_it_by_being_elected(first: int, last
     assert allowed(truth) == word
 
 
-def test_an_election_is_unclean_of_whoever_was_not_in_sync() -> None:
+def test_an_election_of_a_replica_out_of_sync_is_unclean() -> None:
     committed = Committed()
     for state in (
         State(PLACE, 8, leader=0, leader_epoch=0, isr=(0, 1), controller_epoch=1, created=True),
@@ -197,7 +199,7 @@ def test_a_batch_within_another_contradicts_it_and_its_own_middle_does_not() -> 
 
 
 @pytest.mark.parametrize(
-    ("asked", "offset", "reason", "count"),
+    ("requested", "offset", "reason", "count"),
     [
         (0, 3, "OffsetOutOfRangeException", 1),
         (-1, 3, "LogTruncationException", 1),
@@ -205,9 +207,9 @@ def test_a_batch_within_another_contradicts_it_and_its_own_middle_does_not() -> 
         (0, 3, "seek", 0),
     ],
 )
-def test_a_position_that_is_left(asked: int, offset: int, reason: str, count: int) -> None:
+def test_a_position_that_is_left(requested: int, offset: int, reason: str, count: int) -> None:
     truth = healthy()
-    truth.lost_positions = [PositionLost(PLACE, "r", asked, offset, reason)]
+    truth.lost_positions = [PositionLost(PLACE, "r", requested, offset, reason)]
     assert len(found("offset-out-of-range", truth)) == count
 
 
@@ -259,7 +261,7 @@ def test_two_stores_of_one_group_are_not_mixed() -> None:
 # --- unknown outcomes ---
 
 
-def test_what_became_of_writes_whose_outcome_nobody_knew() -> None:
+def test_fates_of_writes_with_unknown_outcome() -> None:
     truth = healthy()
     truth.writes += [write("c", -1, outcome="unknown"), write("x", -1, outcome="unknown")]
     truth.unended = 1

@@ -81,12 +81,12 @@ beliefs = some(
         Belief, places, nodes, st.integers(-1, 3), st.integers(1, 3), offsets, numbers,
     ),
     14,
-).map(lambda told: sorted(told, key=lambda one: one.ended))  # fmt: skip
+).map(lambda reported: sorted(reported, key=lambda one: one.ended))  # fmt: skip
 forgotten = some(st.builds(Forgotten, places, nodes, offsets, offsets))
 of_groups = some(
     st.builds(
-        lambda kind, group, place, number, asked, offset, outcome, begun, over, ended, znodes: OfGroup(
-            kind, group, place, f"client.1:{number}", asked, offset, outcome, begun, over, ended, znodes
+        lambda kind, group, place, number, requested, offset, outcome, begun, over, ended, znodes: OfGroup(
+            kind, group, place, f"client.1:{number}", requested, offset, outcome, begun, over, ended, znodes
         ),
         st.sampled_from(["commit", "commit", "committed"]), st.sampled_from("gh"), st.just(("t", 0)), numbers,
         st.integers(0, 4), st.integers(0, 4), st.sampled_from(["ok", "ok", "ok", "unknown", "", "failed"]), numbers,
@@ -167,8 +167,8 @@ def test_allowances(
 
 @settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(some(writes, 14), beliefs)
-def test_acknowledged_below_min_insync(written: list[Write], told: list[Belief]) -> None:
-    truth = Truth(writes=written, beliefs=told)
+def test_acknowledged_below_min_insync(written: list[Write], reported: list[Belief]) -> None:
+    truth = Truth(writes=written, beliefs=reported)
     found: list[Found] = []
     for one in promise_registry.acknowledged_below_min_insync(truth):
         operation, node, in_sync = (one.details[key] for key in ("operation", "node", "in_sync"))
@@ -183,11 +183,11 @@ def test_too_few_copies(
     of_logs: dict[TopicPartition, dict[str, list[Batch]]],
     leaders: list[Office],
     written: list[Write],
-    told: list[Belief],
+    reported: list[Belief],
     committed: list[State],
 ) -> None:
     truth = Truth(
-        logs=of_logs, leaders=leaders, writes=written, beliefs=told, states=committed,
+        logs=of_logs, leaders=leaders, writes=written, beliefs=reported, states=committed,
         assignments={("t", 0): (0, 1, 2), ("t", 1): (2, 0)}, peace=Peace(0.0, 90_000.0, 6_000, 10_000),
     )  # fmt: skip
     found = [

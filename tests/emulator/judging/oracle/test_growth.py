@@ -1,4 +1,4 @@
-"""Each rule of the oracle does work that grows as the events do, in steps of the interpreter, not in seconds."""
+"""Work of each oracle rule grows as the events do, in steps of the interpreter."""
 
 import sys
 from collections import deque
@@ -19,7 +19,7 @@ MOST = 1.5
 
 
 def steps_of(rule: Callable[[Truth], Iterable[object]], truth: Truth) -> int:
-    """How many instructions of Python the rule takes to find all that there is."""
+    """Number of Python instructions that the rule takes to find all violations."""
     steps = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

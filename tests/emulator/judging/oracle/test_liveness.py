@@ -15,18 +15,18 @@ from tests.emulator.judging.oracle.truths import PLACE, batches, found, healthy
 
 def truth(leader: int, isr: tuple[int, ...], from_ms: float, until_ms: float | None) -> Truth:
     """Peace from 1 s to 60 s; sessions of 6 s, lag of 10 s."""
-    told = healthy()
+    reported = healthy()
     state = State(PLACE, 8, leader=leader, leader_epoch=1, isr=isr, controller_epoch=1)
     state.from_ms, state.until_ms = from_ms, until_ms
-    told.states[0].until_ms = from_ms
-    told.states.append(state)
-    return told
+    reported.states[0].until_ms = from_ms
+    reported.states.append(state)
+    return reported
 
 
 @pytest.mark.parametrize(
     ("from_ms", "until_ms", "times"), [(40_000.0, None, 1), (40_000.0, 51_000.0, 0), (0.0, 12_000.0, 0), (0.0, None, 1)]
 )
-def test_nobody_leads_for_longer_than_two_sessions(from_ms: float, until_ms: float | None, times: int) -> None:
+def test_leaderless_for_longer_than_two_sessions(from_ms: float, until_ms: float | None, times: int) -> None:
     assert len(found("no-leader", truth(-1, (0, 1, 2), from_ms, until_ms))) == times
 
 
@@ -40,11 +40,11 @@ def test_a_replica_is_out_of_sync_for_longer_than_lag_and_session(
 
 
 def test_what_may_stall_is_waited_for() -> None:
-    told = truth(1, (0, 1), 40_000.0, None)
-    assert told.peace is not None
-    told.peace = msgspec.structs.replace(told.peace, stalled_ms=30_000)
-    assert not found("under-replicated", told)
-    assert judge_truth(told)["under-replicated"]["verdict"] == "held"
+    reported = truth(1, (0, 1), 40_000.0, None)
+    assert reported.peace is not None
+    reported.peace = msgspec.structs.replace(reported.peace, stalled_ms=30_000)
+    assert not found("under-replicated", reported)
+    assert judge_truth(reported)["under-replicated"]["verdict"] == "held"
 
 
 BOUND_MS = 26_000.0
@@ -64,20 +64,20 @@ BOUND_MS = 26_000.0
     ],
 )
 def test_a_request_that_is_waited_for_in_peace(sent_ms: float, ended_ms: float | None, times: int) -> None:
-    told = healthy()
-    told.waited.append(Waited("client-0.1:9", 2, "client-0", 1, 5_000, sent_ms, ended_ms))
-    texts = found("unanswered-request", told)
+    reported = healthy()
+    reported.waited.append(Waited("client-0.1:9", 2, "client-0", 1, 5_000, sent_ms, ended_ms))
+    texts = found("unanswered-request", reported)
     assert len(texts) == times
     assert all("attempt 2 of client-0.1:9, which client-0 sent to broker-1" in text for text in texts)
 
 
 @pytest.mark.parametrize(("timeout_ms", "times"), [(0, 1), (38_000, 1), (40_000, 0)])
 def test_after_a_cut_it_is_waited_for_as_long_as_its_client_does(timeout_ms: int, times: int) -> None:
-    told = healthy()
-    assert told.peace is not None
-    told.peace = msgspec.structs.replace(told.peace, links_broken=True)
-    told.waited.append(Waited("client-0.1:9", 2, "client-0", 1, timeout_ms, 20_000.0, None))
-    assert len(found("unanswered-request", told)) == times
+    reported = healthy()
+    assert reported.peace is not None
+    reported.peace = msgspec.structs.replace(reported.peace, links_broken=True)
+    reported.waited.append(Waited("client-0.1:9", 2, "client-0", 1, timeout_ms, 20_000.0, None))
+    assert len(found("unanswered-request", reported)) == times
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_how_long_anything_may_stall(version: str, scenario: str, stalled_ms: in
 
 def _lacks(*nodes: str) -> Truth:
     """Those do not hold c."""
-    told = healthy()
+    reported = healthy()
     for node in nodes:
-        told.logs[PLACE][node] = batches("a", "b")
-    return told
+        reported.logs[PLACE][node] = batches("a", "b")
+    return reported
 
 
 def test_a_record_that_fewer_hold_than_must() -> None:
@@ -111,38 +111,38 @@ def test_a_record_that_fewer_hold_than_must() -> None:
 
 
 def test_what_the_leader_lacks_is_lost() -> None:
-    told = _lacks("broker-0", "broker-1")
-    assert len(found("lost-acknowledged", told)) == 1
-    assert not found("too-few-copies", told)
+    reported = _lacks("broker-0", "broker-1")
+    assert len(found("lost-acknowledged", reported)) == 1
+    assert not found("too-few-copies", reported)
 
 
 def test_other_bytes_at_its_offset_are_no_copy() -> None:
-    told = _lacks("broker-1", "broker-2")
-    told.logs[PLACE]["broker-1"] += batches("x", first=2)
-    assert len(found("too-few-copies", told)) == 1
+    reported = _lacks("broker-1", "broker-2")
+    reported.logs[PLACE]["broker-1"] += batches("x", first=2)
+    assert len(found("too-few-copies", reported)) == 1
 
 
-@pytest.mark.parametrize("why", ["the least it was", "no more are assigned", "short", "nobody leads", "not told"])
-def test_copies_that_nobody_need_have(why: str) -> None:
-    told = _lacks("broker-1", "broker-2")
-    assert told.peace is not None
+@pytest.mark.parametrize("why", ["the least it was", "no more are assigned", "short", "leaderless", "not told"])
+def test_copies_that_are_not_required(why: str) -> None:
+    reported = _lacks("broker-1", "broker-2")
+    assert reported.peace is not None
     match why:
         case "the least it was":
-            told.beliefs.append(msgspec.structs.replace(told.beliefs[0], least=1))
+            reported.beliefs.append(msgspec.structs.replace(reported.beliefs[0], least=1))
         case "no more are assigned":
-            told.assignments[PLACE] = (0,)
+            reported.assignments[PLACE] = (0,)
         case "short":
-            told.peace = msgspec.structs.replace(told.peace, end_ms=16_000.0)
-        case "nobody leads":
-            told.states[0].leader = -1
+            reported.peace = msgspec.structs.replace(reported.peace, end_ms=16_000.0)
+        case "leaderless":
+            reported.states[0].leader = -1
         case _:
-            told.beliefs.clear()
-    assert not found("too-few-copies", told)
+            reported.beliefs.clear()
+    assert not found("too-few-copies", reported)
 
 
 def test_without_peace_nothing_is_judged() -> None:
-    told = truth(-1, (0,), 0.0, None)
-    told.peace = None
-    judged = judge_truth(told)
+    reported = truth(-1, (0,), 0.0, None)
+    reported.peace = None
+    judged = judge_truth(reported)
     names = ("no-leader", "under-replicated", "unanswered-request", "too-few-copies")
     assert {judged[name]["verdict"] for name in names} == {"skipped"}

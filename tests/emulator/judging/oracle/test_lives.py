@@ -1,4 +1,4 @@
-"""Whose life of a topic it is that clients wrote and read, when they hear late that another has begun."""
+"""Incarnations of a topic that clients wrote and read, if they learn late of a new one."""
 
 import pytest
 
@@ -10,8 +10,9 @@ from tests.emulator.judging.oracle.truths import digest
 
 
 def seen(*written: tuple[str, int, str]) -> Probe:
-    """t was removed when three operations had begun, one had ended, and r had been given one batch. `written`: values
-    at offsets of lives."""
+    """Truth of a topic `t` that was removed when three operations had begun and one had ended.
+    `r` had been given one batch. `written`: values at offsets of lives.
+    """
     probe = Probe()
     probe.removed, probe.ended_by, probe.read_by = {"t": [3]}, {"t": [1]}, {"t": [{"r": 1}]}
     for life, offset, value in written:

@@ -1,4 +1,6 @@
-"""The probe sees offices begin and end in the brokers' own state, and machines that break a rule."""
+"""Terms of office that the probe sees in the brokers' own state.
+Also machines that break a rule.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -56,16 +58,18 @@ def test_a_broker_that_comes_back_does_not_lead_from_memory() -> None:
 @pytest.mark.parametrize("scenario", FIVE)
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
 def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> None:
-    """State and events are two accounts of one thing; the machines of the catalogue tell the truth."""
+    """State and events are two accounts of one thing.
+    The machines of the catalogue tell the truth.
+    """
     played, probe = watched(resolve(find_scenario(scenario), version), seed=3)
-    said_leaders, said_controllers = [], []
+    reported_leaders, reported_controllers = [], []
     for node, _, _, _, at_ms, event in played.world.trace.entries:
         if isinstance(event, RoleChanged) and event.role == "leader":
-            said_leaders.append((node, event.leader_epoch, round(at_ms, 3)))
+            reported_leaders.append((node, event.leader_epoch, round(at_ms, 3)))
         if isinstance(event, ControllerChanged) and event.active:
-            said_controllers.append((node, event.controller_epoch, round(at_ms, 3)))
-    assert [(o.node, o.epoch, o.from_ms) for o in probe.leaders] == said_leaders
-    assert [(o.node, o.epoch, o.from_ms) for o in probe.controllers] == said_controllers
+            reported_controllers.append((node, event.controller_epoch, round(at_ms, 3)))
+    assert [(o.node, o.epoch, o.from_ms) for o in probe.leaders] == reported_leaders
+    assert [(o.node, o.epoch, o.from_ms) for o in probe.controllers] == reported_controllers
     assert not probe.watermarks_back and not probe.epochs_back
 
 
@@ -74,7 +78,9 @@ def test_offices_begin_when_the_nodes_say_so(scenario: str, version: str) -> Non
 
 @pytest.fixture
 def watermark_that_falls(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A leader whose high watermark goes back by one, once, when it is 3 and a follower comes to fetch."""
+    """A leader whose high watermark goes back by one, once.
+    It does so at 3, when a follower comes to fetch.
+    """
     noted = Partition.follower_fetched
     fell: list[Partition] = []
 
@@ -127,8 +133,9 @@ def test_a_replica_whose_epoch_falls_is_found(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_follower_that_keeps_what_it_should_cut_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that never truncates comes back from its isolation with records that nobody else has; it never catches
-    up, so that the scenario's wait for it is in vain, too."""
+    """A broker that never truncates returns from its isolation with records of its own.
+    It never catches up, so that the scenario's wait for it is in vain, too.
+    """
     monkeypatch.setattr(Partition, "truncate_to", lambda *_: None)
     verdict = verdict_of(resolve(find_scenario("az-isolated-leader"), "2.8"))
     assert verdict.checks["replica-divergence"].verdict == "violated"

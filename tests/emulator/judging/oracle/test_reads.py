@@ -1,4 +1,4 @@
-"""What consumers were given: truths to reject and to accept."""
+"""Reads of consumers: truths to reject and to accept."""
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_what_was_cut_since_is_no_phantom() -> None:
     assert found("read-then-lost", truth)
 
 
-def test_lives_of_a_topic_are_not_told_apart_by_who_reads_late() -> None:
+def test_late_readers_do_not_distinguish_lives_of_a_topic() -> None:
     truth = healthy()
     truth.appended["t#1", 0] = {(0, 3, 3, digest("x"))}
     truth.reads.append(given("x", 3))

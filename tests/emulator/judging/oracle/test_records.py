@@ -1,4 +1,4 @@
-"""What became of records, and what was committed about their partition: truths to reject and to accept."""
+"""Fates of records, and commits of their partition: truths to reject and to accept."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, 
 # --- reordered ---
 
 
-def asked(*operations: tuple[str, str, int]) -> Truth:
+def truth_of(*operations: tuple[str, str, int]) -> Truth:
     """Produces as (operation, value, offset), all kept: the log is made of them."""
     log = [batch for _, value, offset in sorted(operations, key=lambda one: one[2])
            for batch in batches(value, first=offset)]  # fmt: skip
@@ -25,8 +25,8 @@ def asked(*operations: tuple[str, str, int]) -> Truth:
     return truth
 
 
-def test_a_record_that_lies_below_what_was_asked_for_earlier() -> None:
-    truth = asked(("c.1:1", "a", 2), ("c.1:2", "b", 0), ("c.1:3", "c", 1), ("c.1:4", "d", 3))
+def test_a_record_that_lies_below_an_earlier_requested_one() -> None:
+    truth = truth_of(("c.1:1", "a", 2), ("c.1:2", "b", 0), ("c.1:3", "c", 1), ("c.1:4", "d", 3))
     assert found("reordered", truth) == [
         "c.1:2 lies at offset 0, before c.1:1 at 2, which was requested earlier",
         "c.1:3 lies at offset 1, before c.1:1 at 2, which was requested earlier",
@@ -35,12 +35,12 @@ def test_a_record_that_lies_below_what_was_asked_for_earlier() -> None:
 
 @pytest.mark.parametrize(("early", "late"), [("c.1:9", "c.1:10"), ("c.9:2", "c.10:1"), ("c.1:7", "c.2:1")])
 def test_operations_are_in_the_order_of_their_numbers_over_all_lives_of_a_node(early: str, late: str) -> None:
-    assert not found("reordered", asked((late, "b", 1), (early, "a", 0)))
-    assert len(found("reordered", asked((late, "b", 0), (early, "a", 1)))) == 1
+    assert not found("reordered", truth_of((late, "b", 1), (early, "a", 0)))
+    assert len(found("reordered", truth_of((late, "b", 0), (early, "a", 1)))) == 1
 
 
 def test_clients_have_no_order_among_each_other() -> None:
-    assert not found("reordered", asked(("c.1:1", "a", 1), ("d.1:2", "b", 0)))
+    assert not found("reordered", truth_of(("c.1:1", "a", 1), ("d.1:2", "b", 0)))
 
 
 
@@ -50,13 +50,13 @@ def test_clients_have_no_order_among_each_other() -> None:
 )
 def test_only_what_is_acknowledged_and_held_of_one_partition_has_an_order(change: dict[str, Any]) -> None:
     for changed in (0, 1):
-        truth = asked(("c.1:1", "a", 1), ("c.1:2", "b", 0))
+        truth = truth_of(("c.1:1", "a", 1), ("c.1:2", "b", 0))
         truth.writes[changed] = replace(truth.writes[changed], **change)
         assert not found("reordered", truth)
 
 
-def test_nobody_asks_in_what_order_records_lay_that_are_gone() -> None:
-    truth = asked(("c.1:1", "a", 1), ("c.1:2", "b", 0))
+def test_the_order_of_lost_records_is_not_checked() -> None:
+    truth = truth_of(("c.1:1", "a", 1), ("c.1:2", "b", 0))
     truth.gone = {"t"}
     assert not found("reordered", truth)
 
@@ -65,7 +65,7 @@ def test_nobody_asks_in_what_order_records_lay_that_are_gone() -> None:
 
 
 def twice() -> Truth:
-    """d lies in the log two times, and nobody was told of it."""
+    """d lies in the log two times, and no client received an answer."""
     truth = healthy()
     for log in truth.logs[PLACE].values():
         log += batches("d", "d", first=3)

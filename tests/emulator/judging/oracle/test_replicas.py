@@ -1,4 +1,4 @@
-"""As `test_anomalies`: what replicas must keep, which leader may change its ISR, which controller may decide."""
+"""Rules of replicas, ISR changes and controllers, as in `test_anomalies`."""
 
 import pytest
 

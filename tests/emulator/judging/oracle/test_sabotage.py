@@ -92,8 +92,8 @@ def test_a_follower_that_takes_more_for_committed_than_it_has(monkeypatch: pytes
 def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest.MonkeyPatch) -> None:
     one = Reads._one
 
-    def broken(reads: Reads, replica_id: int, *asked: Any, **more: Any) -> Any:
-        return one(reads, BrokerId(1), *asked, **more)
+    def broken(reads: Reads, replica_id: int, *requested: Any, **more: Any) -> Any:
+        return one(reads, BrokerId(1), *requested, **more)
 
     monkeypatch.setattr(Reads, "_one", broken)
     alone = ("pause-node: 1", "pause-node: 2", "produce: {broker: 0, values: [x], acks: 1, timeout_ms: 500}")
@@ -101,7 +101,7 @@ def test_a_leader_that_gives_consumers_what_is_not_committed(monkeypatch: pytest
     assert [text.partition(" ")[2] for text in found] == ["was given offsets 3 to 3 with a high watermark of 3"]
 
 
-def test_a_consumer_that_is_given_what_nobody_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_consumer_that_is_given_a_record_no_broker_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(direct, "read_entries", lambda data, offset: read_entries(altered(data), offset))
     assert texts("phantom-read") == [
         f"what was read at offset {offset} (leader epoch 0; times read: 1) no replica ever had" for offset in range(3)
@@ -155,7 +155,7 @@ def test_a_controller_that_elects_without_a_new_epoch(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("version", ["2.8", "1.1"])
-def test_the_states_of_a_topics_lives_are_told_apart(version: str) -> None:
+def test_the_states_of_a_topics_lives_are_distinguished(version: str) -> None:
     """And every state that a server shows was seen when it was committed."""
     played, probe = watched(small(*RECREATED, "kill: 2", "wait: isr shrunk", version=version))
     states = probe.committed.states
@@ -168,7 +168,9 @@ def test_the_states_of_a_topics_lives_are_told_apart(version: str) -> None:
 
 
 def test_a_history_that_does_not_follow_on_what_was_seen_leaves_states_unknown() -> None:
-    """Ensembles that lose a majority of their disks begin anew; here one that was never seen before has."""
+    """Ensembles that lose a majority of their disks begin anew.
+    Here one that was never seen before has.
+    """
     played, _ = watched(small("delete-topic: t", "wait: {until: {deleted: t}}"))
     server: Any = played.world.nodes["session-2"].machine
     committed = Committed()

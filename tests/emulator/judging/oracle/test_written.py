@@ -1,4 +1,4 @@
-"""What a log has held, however much comes at once."""
+"""Extent of a log over time, also if much comes at once."""
 
 import pytest
 

@@ -45,9 +45,9 @@ def of_group(
     kind: str, offset: int, *, begun: int, over: int | None = None, outcome: str = "ok", number: int = 0
 ) -> OfGroup:
     """One that ends before the next begins, unless it says `over`."""
-    asked = offset if kind == "commit" else -1
+    requested = offset if kind == "commit" else -1
     ended = begun + 1 if over is None else over
-    return OfGroup(kind, "g", PLACE, f"client-0.1:{number or begun}", asked, offset, outcome, begun, ended, begun)
+    return OfGroup(kind, "g", PLACE, f"client-0.1:{number or begun}", requested, offset, outcome, begun, ended, begun)
 
 
 def healthy() -> Truth:

@@ -56,11 +56,11 @@ class Group(Bench):
         protocols: tuple[str, ...] = ("range",), kind: str = "consumer", session_ms: int = SESSION_MS,
         rebalance_ms: int = REBALANCE_MS,
     ) -> int:  # fmt: skip
-        asked = JoinGroupRequest(
+        requested = JoinGroupRequest(
             "g", member, session_ms, rebalance_ms, kind, [GroupProtocol(name, says) for name in protocols], instance,
             "app",
         )  # fmt: skip
-        return self.ask(asked, version)
+        return self.ask(requested, version)
 
     def joined(self, connection: int) -> JoinGroupResponse:
         return self.answer(connection, JoinGroupResponse)
@@ -76,8 +76,8 @@ class Group(Bench):
         return answer.error, answer.assignment
 
     def heartbeat(self, member: str, generation: int, instance: str | None = None) -> int:
-        asked = HeartbeatRequest("g", generation, member, instance)
-        return self.answer(self.ask(asked), HeartbeatResponse).error
+        requested = HeartbeatRequest("g", generation, member, instance)
+        return self.answer(self.ask(requested), HeartbeatResponse).error
 
     def leave(self, *members: LeavingMember) -> list[int]:
         answer = self.answer(self.ask(LeaveGroupRequest("g", list(members))), LeaveGroupResponse)
@@ -85,8 +85,8 @@ class Group(Bench):
         return [one.error for one in answer.members]
 
     def commit(self, member: str, generation: int, instance: str | None = None) -> int:
-        asked = OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5))], generation, member, instance)
-        (result,) = self.answer(self.ask(asked), OffsetCommitResponse).partitions
+        requested = OffsetCommitRequest("g", [OffsetToCommit(*T0, Offset(5))], generation, member, instance)
+        (result,) = self.answer(self.ask(requested), OffsetCommitResponse).partitions
         return result.error
 
     def described(self) -> DescribedGroup:

@@ -146,7 +146,7 @@ class Bench:
         return self._do(lambda: self.out.route(self.context.now, event))
 
     def do(self, what: Callable[[], object]) -> list[Effect]:
-        """Anything else that happens within a step (an answer of the session service, of the controller)."""
+        """Run another action within a step, e.g. an answer of the session service or controller."""
         return self._do(what)
 
     def advance(self, ms: float) -> list[Effect]:
@@ -194,7 +194,9 @@ class Bench:
         return -self._accepted
 
     def send(self, connection: int, message: Message, version: int | None = None) -> list[Effect]:
-        """`version` None: of a fetch the one that is sent by this broker's like, of anything else whatever."""
+        """Send a request.
+        `version` None: of a fetch the one that is sent by this broker's like, of anything else any version.
+        """
         self._correlation += 1
         if version is None and isinstance(message, FetchRequest):
             follower = message.replica_id >= 0
@@ -283,7 +285,7 @@ class Bench:
     # --- clients and followers ---
 
     def fetching(self) -> str:
-        """What the fetcher does with its partition."""
+        """The fetcher's state of its partition."""
         return self.broker.fetchers.activity(T0, self.now_ms)
 
     def produce(self, *values: str, acks: int = 1, timeout_ms: int = 1500, records: bytes | None = None) -> int:
@@ -295,8 +297,8 @@ class Bench:
         return self.answer(connection, ProduceResponse).partitions[0]
 
     def fetch(self, offset: int, replica: int = -1, *, wait_ms: int = 0, min_bytes: int = 1, **more: Any) -> int:
-        asked = FetchPartition(*T0, Offset(offset), **more)
-        return self.ask(FetchRequest(BrokerId(replica), wait_ms, min_bytes, 10_485_760, [asked]))
+        requested = FetchPartition(*T0, Offset(offset), **more)
+        return self.ask(FetchRequest(BrokerId(replica), wait_ms, min_bytes, 10_485_760, [requested]))
 
     def fetched(self, connection: int) -> FetchedPartition:
         return self.answer(connection, FetchResponse).partitions[0]

@@ -58,8 +58,10 @@ def test_only_partitions_that_are_hosted_now_are_in_the_file() -> None:
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "2.6", "2.8"])
-def test_a_broker_that_was_told_of_no_partition_leaves_the_file_as_it_was(version: str) -> None:
-    """ReplicaManager.checkpointHighWatermarks groups replicas by directory, and writes the file of each group."""
+def test_a_broker_without_partition_orders_leaves_the_file_as_it_was(version: str) -> None:
+    """ReplicaManager.checkpointHighWatermarks groups replicas by directory.
+    It writes the file of each group.
+    """
     bench = leader(version)
     bench.do(bench.broker.stop)
     again = Bench(version, files=bench.files)

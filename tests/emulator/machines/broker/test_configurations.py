@@ -42,7 +42,7 @@ def test_what_topics_say_holds_for_logs_that_are_there() -> None:
 
 
 @pytest.mark.parametrize("version", ("0.8.2", "0.10.2", "1.1", "2.8"))
-def test_a_change_is_taken_over_when_it_is_told(version: str) -> None:
+def test_a_change_takes_effect_when_its_notification_arrives(version: str) -> None:
     bench = leader(version)
     change(bench, 0, "t", min_insync_replicas="2", segment_bytes="14")
     bench.do(bench.broker.configurations.changed)
@@ -69,7 +69,7 @@ def test_each_notification_is_read_once_and_the_watch_set_again() -> None:
     assert len(bench.events(TopicConfigured)) == 1
 
 
-def test_what_was_told_while_a_session_was_lost_is_heard_in_the_next() -> None:
+def test_a_change_during_a_lost_session_arrives_in_the_next() -> None:
     bench = leader()
     bench.sessions.reachable = False
     bench.do(bench.broker.configurations.changed)
@@ -81,7 +81,7 @@ def test_what_was_told_while_a_session_was_lost_is_heard_in_the_next() -> None:
     assert min_isr(bench) == 2
 
 
-def test_unclean_election_that_is_switched_on_is_told_to_the_controller() -> None:
+def test_unclean_election_that_is_switched_on_is_reported_to_the_controller() -> None:
     bench = leader()
     change(bench, 0, "t", unclean_leader_election_enable="true")
     change(bench, 1, "u", unclean_leader_election_enable="false")
@@ -145,7 +145,9 @@ def test_a_follower_syncs_too() -> None:
 
 
 def test_the_flusher_syncs_what_has_waited_long_enough() -> None:
-    """Begins after half a minute, then looks every log.flush.scheduler.interval.ms; topics may say flush.ms."""
+    """Begins after half a minute, then looks every log.flush.scheduler.interval.ms.
+    Topics may say flush.ms.
+    """
     bench = Bench(log_flush_scheduler_interval_ms=10_000, log_flush_interval_ms=10_000)
     bench.sessions.znodes["/config/topics/t"] = (encode_config({"flush.ms": "20000"}), 0)
     bench.lead(isr=(0,))

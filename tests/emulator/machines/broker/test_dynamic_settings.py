@@ -1,5 +1,6 @@
-"""Settings that a broker is given while it runs (KIP-226, semantics 7): which come first, when they hold, what is left
-of topics' own."""
+"""Settings that a broker is given while it runs (KIP-226, semantics 7).
+Which come first, when they hold, what is left of topics' own.
+"""
 
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_another_brokers_are_not_its_own() -> None:
     assert (min_isr(bench), bench.events(BrokerConfigured)) == (1, [])
 
 
-def test_up_to_1_0_nobody_hears_of_it() -> None:
+def test_up_to_1_0_no_broker_learns_of_it() -> None:
     bench = leader("1.0")
     give(bench, EVERY_BROKER, min_insync_replicas="3")
     assert (min_isr(bench), bench.events(BrokerConfigured)) == (1, [])
@@ -114,7 +115,9 @@ def test_one_that_a_file_sets_comes_back() -> None:
 
 @pytest.mark.parametrize(("handlers", "now"), [("17", 8), ("16", 16), ("4", 4), ("3", 8), ("0", 8), ("many", 8)])
 def test_handlers_at_most_double_and_at_least_half(handlers: str, now: int) -> None:
-    """DynamicThreadPool.validateReconfiguration; then nothing that was given with it holds, either."""
+    """DynamicThreadPool.validateReconfiguration.
+    Then nothing that was given with it holds, either.
+    """
     bench = leader(num_io_threads=8)
     give(bench, "0", num_io_threads=handlers, min_insync_replicas="2")
     assert bench.context.settings.num_io_threads == now
@@ -127,14 +130,16 @@ def test_requests_that_wait_are_served_by_handlers_that_are_new() -> None:
     bench = leader(num_io_threads=1)
     bench.sessions.reachable = False
     bench.leader_and_isr(state(0, isr=(0,), topic_partition=("u", 0)))
-    asked = bench.produce("a")
-    assert not bench.answers(asked)
+    requested = bench.produce("a")
+    assert not bench.answers(requested)
     bench.do(lambda: bench.broker.dynamic.changed("0", {HANDLERS: "2"}))
-    assert bench.produced(asked).error == 0
+    assert bench.produced(requested).error == 0
 
 
 def test_a_new_life_begins_with_what_it_was_given() -> None:
-    """However often it was given them: as from a file, and nothing of what topics say is forgotten."""
+    """Repeated changes hold as if they came from a file.
+    No setting of topics is forgotten.
+    """
     first = leader("1.1")
     first.produce("a")
     give(first, EVERY_BROKER, min_insync_replicas="4", log_flush_interval_ms="7", num_io_threads="5")
@@ -150,11 +155,11 @@ def test_a_new_life_begins_with_what_it_was_given() -> None:
 
 
 @pytest.mark.parametrize("of_topic", ["false", ""])
-def test_the_controller_is_told_once_when_unclean_election_is_switched_on(of_topic: str) -> None:
+def test_the_controller_learns_once_that_unclean_election_is_switched_on(of_topic: str) -> None:
     bench = leader()
     if of_topic:
         give(bench, "t", "topics", unclean_leader_election_enable=of_topic)
     for value in ("true", "true", "false", "true"):
         give(bench, EVERY_BROKER, unclean_leader_election_enable=value)
-    told = [(settings.unclean_leader_election_enable, on) for settings, on in bench.reconfigured]
-    assert told == [(True, True), (False, False), (True, True)]
+    reported = [(settings.unclean_leader_election_enable, on) for settings, on in bench.reconfigured]
+    assert reported == [(True, True), (False, False), (True, True)]

@@ -1,4 +1,4 @@
-"""What a broker's events say, beyond what it does: all that a line of Kafka's logs has (semantics 9)."""
+"""Contents of a broker's events: all that a line of Kafka's logs has (semantics 9)."""
 
 import pytest
 
@@ -47,7 +47,9 @@ def began(bench: Bench) -> list[tuple[int, int, int, int, int]]:
 
 @pytest.mark.parametrize(("lived_ms", "recovered"), [(0.0, "0,2"), (60_000.0, "2")])
 def test_a_log_that_is_recovered_names_its_segments(lived_ms: float, recovered: str) -> None:
-    """Two segments; after a minute the recovery point, which the second begins with, is checkpointed."""
+    """Two segments.
+    After a minute the recovery point, which the second begins with, is checkpointed.
+    """
     (loaded,) = Bench(files=written(segment_bytes=150, lived_ms=lived_ms)).events(LogLoaded)
     assert (loaded.clean, loaded.recovered, loaded.corrupted) == (False, recovered, -1)
 
@@ -112,18 +114,23 @@ def test_a_shrink_tells_how_far_behind_they_are() -> None:
     bench.fetch(0, replica=2)
     bench.produce("b")
     bench.advance(15_000.0)
-    (asked,) = bench.events(IsrChangeRequested)
-    assert (asked.was, asked.now, asked.high_watermark, asked.log_end) == ("0,1,2", "0", 0, 2)
-    assert asked.out_of_sync == "1:1 2:0"
+    (requested,) = bench.events(IsrChangeRequested)
+    assert (requested.was, requested.now, requested.high_watermark, requested.log_end) == ("0,1,2", "0", 0, 2)
+    assert requested.out_of_sync == "1:1 2:0"
 
 
-def test_a_growing_isr_has_nobody_out_of_sync() -> None:
+def test_a_growing_isr_has_no_broker_out_of_sync() -> None:
     bench = Bench()
     bench.lead(0, isr=(0,))
     bench.produce("a")
     bench.fetch(1, replica=1)
-    (asked,) = bench.events(IsrChangeRequested)
-    assert (asked.change, asked.high_watermark, asked.log_end, asked.out_of_sync) == ("expand", 1, 1, "")
+    (requested,) = bench.events(IsrChangeRequested)
+    assert (requested.change, requested.high_watermark, requested.log_end, requested.out_of_sync) == (
+        "expand",
+        1,
+        1,
+        "",
+    )
 
 
 # --- orders ---
@@ -188,7 +195,7 @@ def test_the_first_answers_had_no_epoch(end: int, to: int) -> None:
     assert bench.events(EpochAnswered) == [EpochAnswered(*T0, 1, -1, end, -1, 3, to, True)]
 
 
-def test_a_divergence_told_in_a_fetch_is_such_an_answer() -> None:
+def test_a_divergence_reported_in_a_fetch_is_such_an_answer() -> None:
     bench = follower("2.8")
     fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), Offset(2)))
     assert bench.events(EpochAnswered) == [EpochAnswered(*T0, 1, 0, 2, 0, 3, 2, True)]
@@ -205,7 +212,7 @@ def test_a_follower_ahead_of_its_leader_tells_both_ends(unclean: bool, reason: s
 
 
 @pytest.mark.parametrize("start", [0, 40])
-def test_a_follower_told_where_the_leaders_log_starts(start: int) -> None:
+def test_a_follower_that_receives_the_leaders_log_start(start: int) -> None:
     bench = follower("2.8")
     fetched(bench, error=ErrorCode.OFFSET_OUT_OF_RANGE, high_watermark=-1)
     listed(bench, 50)

@@ -1,4 +1,6 @@
-"""Fetch, ListOffsets and OffsetForLeaderEpoch, as a leader answers them (semantics 1.9, 2.1, 2.2)."""
+"""Fetch, ListOffsets and OffsetForLeaderEpoch answers of a leader.
+Semantics 1.9, 2.1, 2.2.
+"""
 
 import pytest
 
@@ -70,8 +72,10 @@ def test_between_high_watermark_and_log_end_a_consumer_gets_nothing_and_no_error
         assert (answer.error, answer.records, answer.high_watermark) == (0, b"", 0)
 
 
-def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_error() -> None:
-    """Semantics 1.9: LogSegment.read of 0.8.2.2 throws where a maximum lies below the start of a read."""
+def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_receives_an_error() -> None:
+    """Semantics 1.9: a maximum below the start of a read fails the read.
+    LogSegment.read of 0.8.2.2 throws there.
+    """
     bench = leader("0.8.2")
     bench.fetch(1, replica=1)
     assert bench.log.high_watermark == 1
@@ -87,10 +91,12 @@ def test_up_to_0_9_a_consumer_between_high_watermark_and_log_end_is_told_an_erro
     ("version", "errors"), [("0.8.2", [-1, -1]), ("0.11", [-1, -1]), ("1.0", [0, 3]), ("2.8", [0, 3])]
 )
 def test_a_follower_that_is_not_assigned(version: str, errors: list[int]) -> None:
-    """Semantics 1.2: NotAssignedReplicaException fails the whole fetch; from 1.0 the partition comes empty."""
+    """Semantics 1.2: NotAssignedReplicaException fails the whole fetch.
+    From 1.0 the partition comes empty.
+    """
     bench = leader(version)
-    asked = [FetchPartition("t", 0, Offset(0)), FetchPartition("strange", 0, Offset(0))]
-    results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, asked)), FetchResponse).partitions
+    requested = [FetchPartition("t", 0, Offset(0)), FetchPartition("strange", 0, Offset(0))]
+    results = bench.answer(bench.ask(FetchRequest(BrokerId(9), 0, 1, 1_048_576, requested)), FetchResponse).partitions
     assert [(result.error, result.records) for result in results] == [(error, b"") for error in errors]
 
 
@@ -99,7 +105,7 @@ def test_a_follower_that_is_not_assigned_is_given_records_when_its_wait_is_over(
     bench = leader()
     parked = bench.fetch(0, replica=9, wait_ms=500)
     bench.produce("another")
-    assert bench.answers(parked) == [], "what is appended wakes nobody who waits for nothing"
+    assert bench.answers(parked) == [], "an append wakes no fetch that waits for nothing"
     bench.advance(500.0)
     assert count(bench.fetched(parked).records) == 4
     assert 9 not in bench.partition.remotes
@@ -176,13 +182,13 @@ def test_max_bytes_bounds_the_answer_but_never_starves_it() -> None:
 def test_the_leader_epoch_of_a_request_is_checked(epoch: int, error: int) -> None:
     bench = leader(epoch=3)
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=epoch)).error == error
-    asked = ListOffsetsRequest(BrokerId(1), [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].error == error
+    requested = ListOffsetsRequest(BrokerId(1), [ListOffsetsPartition(*T0, -1, LeaderEpoch(epoch))])
+    assert bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0].error == error
     question = OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(3), LeaderEpoch(epoch))])
     assert bench.answer(bench.ask(question), OffsetForLeaderEpochResponse).partitions[0].error == error
 
 
-def test_a_follower_that_is_fenced_is_told_so_even_by_a_broker_that_leads_no_more() -> None:
+def test_a_follower_is_fenced_even_by_a_broker_that_leads_no_more() -> None:
     bench = leader(epoch=3)
     bench.follow(leader=1, epoch=4)
     assert bench.fetched(bench.fetch(0, replica=1, current_leader_epoch=3)).error == ErrorCode.FENCED_LEADER_EPOCH
@@ -205,12 +211,14 @@ def diverged() -> Bench:
     ("offset", "last_epoch", "diverging"),
     [(3, 0, None), (5, 2, None), (4, 0, (0, 3)), (5, 1, (0, 3)), (3, 1, (0, 3)), (2, 0, None)],
 )
-def test_a_diverging_follower_is_told_where(offset: int, last_epoch: int, diverging: tuple[int, int] | None) -> None:
+def test_a_diverging_follower_receives_the_divergence(
+    offset: int, last_epoch: int, diverging: tuple[int, int] | None
+) -> None:
     """Semantics 2.1, E4: e < lastFetchedEpoch or end < fetchOffset."""
     bench = diverged()
     answer = bench.fetched(bench.fetch(offset, replica=1, wait_ms=0, last_fetched_epoch=last_epoch))
-    told = answer.diverging_epoch
-    assert (told and (told.epoch, told.end_offset)) == diverging
+    reported = answer.diverging_epoch
+    assert (reported and (reported.epoch, reported.end_offset)) == diverging
     assert answer.error == 0
     if diverging:
         assert answer.records == b""
@@ -221,13 +229,13 @@ def test_a_last_epoch_from_the_future_is_out_of_range() -> None:
     assert diverged().log.end_offset_for_epoch(LeaderEpoch(3)) == (-1, -1)
 
 
-def test_below_the_log_start_it_is_out_of_range_and_not_told_where() -> None:
+def test_below_the_log_start_it_is_out_of_range_without_a_divergence() -> None:
     """Partition.readRecords: whether its epoch diverges or not."""
     bench = diverged()
     bench.log.high_watermark = bench.log.log_end
     bench.log.increment_log_start(Offset(1))
-    told = bench.fetched(bench.fetch(0, replica=1, last_fetched_epoch=1))
-    assert (told.error, told.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
+    reported = bench.fetched(bench.fetch(0, replica=1, last_fetched_epoch=1))
+    assert (reported.error, reported.diverging_epoch) == (ErrorCode.OFFSET_OUT_OF_RANGE, None)
     bench = diverged()
     answer = bench.fetched(bench.fetch(5, replica=1, last_fetched_epoch=3))
     assert answer.error == ErrorCode.OFFSET_OUT_OF_RANGE
@@ -245,8 +253,8 @@ def test_where_epochs_end(version: str, below_first: tuple[int, int]) -> None:
 
     def ends(epoch: int) -> tuple[int, int]:
         question = OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(epoch))])
-        asked = bench.ask(question, bench.gates.epoch_request_version)
-        answer = bench.answer(asked, OffsetForLeaderEpochResponse)
+        requested = bench.ask(question, bench.gates.epoch_request_version)
+        answer = bench.answer(requested, OffsetForLeaderEpochResponse)
         (one,) = answer.partitions
         assert isinstance(one, EpochEnd)
         return one.leader_epoch, one.end_offset
@@ -272,8 +280,8 @@ def test_log_start_and_ends() -> None:
     bench.fetch(1, replica=1)
 
     def listed(timestamp: int, replica: int) -> ListedOffset:
-        asked = ListOffsetsRequest(BrokerId(replica), [ListOffsetsPartition(*T0, timestamp)])
-        return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+        requested = ListOffsetsRequest(BrokerId(replica), [ListOffsetsPartition(*T0, timestamp)])
+        return bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0]
 
     assert (listed(-1, 1).offset, listed(-1, -1).offset, listed(-2, 1).offset) == (3, 1, 0)
 
@@ -283,12 +291,12 @@ def test_latest_while_the_high_watermark_is_behind_the_election(version: str, er
     """Semantics 1.9."""
     bench = leader(version)
     bench.lead(1, isr=(0, 1))
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)])
-    assert bench.answer(bench.ask(asked, 5), ListOffsetsResponse).partitions[0].error == error
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -1)])
+    assert bench.answer(bench.ask(requested, 5), ListOffsetsResponse).partitions[0].error == error
     older = ErrorCode.LEADER_NOT_AVAILABLE if error else ErrorCode.NONE
-    assert bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].error == older
+    assert bench.answer(bench.ask(requested, 4), ListOffsetsResponse).partitions[0].error == older
     bench.fetch(3, replica=1)
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 3
+    assert bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0].offset == 3
 
 
 def test_a_time_that_is_below_the_high_watermark_is_found_meanwhile() -> None:
@@ -302,8 +310,8 @@ def test_a_time_that_is_below_the_high_watermark_is_found_meanwhile() -> None:
     bench.lead(1, isr=(0, 1))
 
     def listed(time_ms: int) -> ListedOffset:
-        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
-        return bench.answer(bench.ask(asked, 5), ListOffsetsResponse).partitions[0]
+        requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
+        return bench.answer(bench.ask(requested, 5), ListOffsetsResponse).partitions[0]
 
     assert [(one.error, one.offset) for one in map(listed, (5, 11))] == [(0, 0), (ErrorCode.OFFSET_NOT_AVAILABLE, -1)]
     bench.fetch(2, replica=1)
@@ -319,8 +327,8 @@ def test_epochs_of_listed_offsets(version: str, epochs: tuple[int, int, int]) ->
     bench.lead(7, isr=(0,))
 
     def listed(timestamp: int) -> int:
-        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, timestamp)])
-        return bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].leader_epoch
+        requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, timestamp)])
+        return bench.answer(bench.ask(requested, 4), ListOffsetsResponse).partitions[0].leader_epoch
 
     assert tuple(map(listed, (-2, -1, 0))) == epochs
 
@@ -331,8 +339,8 @@ def test_records_older_than_the_first_epoch_have_none() -> None:
     bench.lead(3, isr=(0,))
     bench.produce("a")
     bench.log.epochs.entries = [(LeaderEpoch(3), Offset(1))]
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)])
-    assert bench.answer(bench.ask(asked, 4), ListOffsetsResponse).partitions[0].leader_epoch == -1
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)])
+    assert bench.answer(bench.ask(requested, 4), ListOffsetsResponse).partitions[0].leader_epoch == -1
 
 
 def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
@@ -345,8 +353,8 @@ def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
     bench.fetch(6, replica=1)
 
     def listed(time_ms: int) -> ListedOffset:
-        asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
-        return bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+        requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, time_ms)])
+        return bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0]
 
     assert [(found.offset, found.timestamp_ms) for found in map(listed, (0, 10, 11, 30))] == [
         (0, 10), (0, 10), (2, 30), (2, 30),
@@ -355,9 +363,9 @@ def test_the_first_record_of_a_time_or_later_below_the_high_watermark() -> None:
 
 
 def test_messages_without_a_timestamp_are_not_found_by_it() -> None:
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, 5)])
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, 5)])
     bench = leader("0.8.2")
-    found = bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0]
+    found = bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0]
     assert found.error == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
@@ -367,7 +375,7 @@ def test_a_partition_that_is_listed_twice_is_no_question(version: str) -> None:
     bench = Bench(version)
     bench.lead(isr=(0,))
     bench.produce("a")
-    asked = [ListOffsetsPartition("t", number, LATEST_TIMESTAMP) for number in (0, 1, 0)]
-    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, asked)), ListOffsetsResponse)
+    requested = [ListOffsetsPartition("t", number, LATEST_TIMESTAMP) for number in (0, 1, 0)]
+    answer = bench.answer(bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, requested)), ListOffsetsResponse)
     unknown, twice = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_REQUEST
     assert [one.error for one in answer.partitions] == [twice, unknown, twice]

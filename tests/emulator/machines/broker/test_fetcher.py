@@ -1,4 +1,4 @@
-"""The replica fetcher: where it starts, how it cuts, what it does with errors (semantics 1.7, 2)."""
+"""The replica fetcher: start offset, truncation, errors (semantics 1.7, 2)."""
 
 import pytest
 
@@ -38,20 +38,20 @@ def follower(version: str, records: int = 3, high_watermark: int = 1, epoch: int
     return bench
 
 
-def asked(bench: Bench) -> Message:
+def epoch_request(bench: Bench) -> Message:
     return bench.last_sent(bench.opened("fetcher")[-1]).message
 
 
 def fetch(bench: Bench) -> tuple[int, int, int]:
     """(offset, current leader epoch, last fetched epoch) of the fetch under way."""
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, FetchRequest), message
     (one,) = message.partitions
     return one.fetch_offset, one.current_leader_epoch, one.last_fetched_epoch
 
 
 def question(bench: Bench) -> tuple[int, int]:
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, OffsetForLeaderEpochRequest), message
     (one,) = message.partitions
     return one.leader_epoch, one.current_leader_epoch
@@ -94,11 +94,11 @@ def test_before_epochs_it_fetches_from_its_high_watermark_after_cutting_to_it(ve
 
 
 @pytest.mark.parametrize("version", WITH_EPOCHS)
-def test_with_epochs_it_asks_first(version: str) -> None:
+def test_with_epochs_it_sends_an_epoch_request_first(version: str) -> None:
     """The latest cached epoch; from 2.1 with the current leader epoch."""
     bench = follower(version)
     assert question(bench) == (0, 1 if version in ("2.1", "2.3", "2.6") else -1)
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, OffsetForLeaderEpochRequest)
     assert message.replica_id == (0 if version in ("2.3", "2.6") else -2)
     epoch_ends(bench, -1 if version == "0.11" else 0, 2)
@@ -112,14 +112,14 @@ def test_truncation_on_fetch_starts_at_the_log_end_and_says_its_last_epoch(versi
     assert (fetch(bench), cuts(bench)) == ((3, 1, 0), [])
 
 
-@pytest.mark.parametrize(("version", "asks"), [("0.11", True), ("2.6", False), ("2.8", False)])
-def test_without_any_epoch(version: str, asks: bool) -> None:
+@pytest.mark.parametrize(("version", "expects_request"), [("0.11", True), ("2.6", False), ("2.8", False)])
+def test_without_any_epoch(version: str, expects_request: bool) -> None:
     """E1 asks about -1 all the same; later ones cut to the high watermark without asking."""
     bench = Bench(version)
     bench.follow(leader=1)
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[0])
-    assert isinstance(asked(bench), OffsetForLeaderEpochRequest) is asks
+    assert isinstance(epoch_request(bench), OffsetForLeaderEpochRequest) is expects_request
 
 
 # --- truncation rounds (2.1) ---
@@ -135,7 +135,9 @@ def test_an_undefined_answer_cuts_to_the_high_watermark(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["2.0.1", "2.6"])
 def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
-    """KIP-279: cut to our end of what is older than the answer, ask again with the new latest epoch."""
+    """KIP-279: cut to our end of what is older than the answer.
+    Then ask again with the new latest epoch.
+    """
     bench = Bench(version)
     for epoch, count in ((0, 2), (3, 2)):
         bench.lead(epoch, isr=(0, 1))
@@ -158,7 +160,9 @@ def test_an_epoch_that_is_not_ours_takes_another_round(version: str) -> None:
 
 
 def test_others_are_fetched_between_two_rounds() -> None:
-    """doWork: maybeTruncate, maybeFetch. One that is never done (KAFKA-10706) holds nobody else up."""
+    """doWork: maybeTruncate, maybeFetch.
+    A partition that is never done (KAFKA-10706) delays no other.
+    """
     bench = Bench("2.3")
     for epoch, count in ((0, 2), (3, 2)):
         bench.lead(epoch, isr=(0, 1))
@@ -170,13 +174,13 @@ def test_others_are_fetched_between_two_rounds() -> None:
     bench.establish(bench.opened("fetcher")[0])
     assert question(bench)[0] == 3
     epoch_ends(bench, 2, 6)
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, FetchRequest) and [one.partition for one in message.partitions] == [1]
     answer(bench, FetchResponse([FetchedPartition("t", 1, 0, Offset(0), Offset(0), None, b"")]))
     assert question(bench)[0] == 0, "and then the next round"
 
 
-def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
+def test_a_divergence_reported_in_the_answer_cuts_and_fetches_on() -> None:
     """E4."""
     bench = follower("2.8")
     fetched(bench, diverging=DivergingEpoch(LeaderEpoch(0), Offset(2)))
@@ -186,7 +190,7 @@ def test_a_divergence_told_in_the_answer_cuts_and_fetches_on() -> None:
 # --- fetching ---
 
 
-def test_records_are_appended_and_the_next_fetch_asks_beyond_them() -> None:
+def test_records_are_appended_and_the_next_fetch_starts_beyond_them() -> None:
     bench = follower("2.8")
     fetched(bench, batch("x", "y", base_offset=3, epoch=1), high_watermark=4)
     assert (bench.log.log_end, bench.log.high_watermark, fetch(bench)) == (5, 4, (5, 1, 1))
@@ -235,7 +239,7 @@ def test_fenced_while_asking() -> None:
     assert (changes(bench), cuts(bench)) == (["added", "failed"], [])
 
 
-def test_a_damaged_answer_is_asked_for_again() -> None:
+def test_a_damaged_answer_is_requested_again() -> None:
     bench = follower("2.8")
     good = batch("x", base_offset=3, epoch=1)
     fetched(bench, good[:-1] + b"?")
@@ -247,7 +251,9 @@ def test_a_damaged_answer_is_asked_for_again() -> None:
 
 @pytest.mark.parametrize(("version", "goes_on"), [("0.8.2", False), ("0.10.2", True)])
 def test_a_damaged_answer_ends_the_fetcher_in_0_8_2(version: str, goes_on: bool) -> None:
-    """Its next offset is taken for fetched, and the log does not end there: "Offset mismatch", and the thread dies."""
+    """Its next offset is taken for fetched, and the log does not end there.
+    "Offset mismatch", and the thread dies.
+    """
     bench = follower(version, high_watermark=3)
     good = batch("x", base_offset=3, magic=bench.magic)
     fetched(bench, good[:-1] + b"?")
@@ -258,7 +264,9 @@ def test_a_damaged_answer_ends_the_fetcher_in_0_8_2(version: str, goes_on: bool)
 
 @pytest.mark.parametrize(("version", "revived"), [("2.2", False), ("2.3", True), ("2.8", True)])
 def test_an_append_that_fails_unexpectedly(version: str, revived: bool) -> None:
-    """Up to 2.2 it kills the thread, which a new order does not revive; from 2.3 only the partition waits (2.4)."""
+    """Up to 2.2 it kills the thread, which a new order does not revive.
+    From 2.3 only the partition waits (2.4).
+    """
     bench = follower(version)
     if version != "2.8":
         epoch_ends(bench, 0, 3)
@@ -277,7 +285,7 @@ def test_an_append_that_fails_unexpectedly(version: str, revived: bool) -> None:
 
 
 def listed(bench: Bench, offset: int) -> int:
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, ListOffsetsRequest), message
     timestamp = message.partitions[0].timestamp
     answer(bench, ListOffsetsResponse([ListedOffset(*T0, 0, Offset(offset))]))
@@ -287,7 +295,9 @@ def listed(bench: Bench, offset: int) -> int:
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.0.0", "2.0.1", "2.6"])
 @pytest.mark.parametrize("unclean", [True, False])
 def test_ahead_of_its_leader(version: str, unclean: bool) -> None:
-    """Up to 2.0.0 with unclean election off the process exits; otherwise it cuts to the leader's log end."""
+    """Up to 2.0.0 with unclean election off the process exits.
+    Otherwise it cuts to the leader's log end.
+    """
     bench = follower(version, high_watermark=3, unclean_leader_election_enable=unclean)
     if bench.gates.epoch_request_version >= 0:
         epoch_ends(bench, 0, 3)
@@ -326,16 +336,16 @@ def test_out_of_range_for_no_reason_throws_the_log_away_in_0_8_2(version: str, b
 
 
 @pytest.mark.parametrize(
-    ("version", "ibp", "asks"),
+    ("version", "ibp", "expects_request"),
     [("0.11", None, True), ("1.1", None, True), ("2.0.1", None, True), ("2.1", None, False), ("2.6", "1.1", False)],
 )
-def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, asks: bool) -> None:
+def test_who_knows_no_epoch_asks_up_to_2_0(version: str, ibp: str | None, expects_request: bool) -> None:
     """By the binary, whatever it speaks (semantics 2.1)."""
     bench = Bench(version, ibp=ibp)
     bench.follow(leader=1, epoch=1)
     bench.advance(0.0)
     bench.establish(bench.opened("fetcher")[-1])
-    if asks:
+    if expects_request:
         assert question(bench)[0] == -1
         assert cuts(bench) == []
         epoch_ends(bench, -1, -1)
@@ -379,7 +389,9 @@ def test_one_connection_per_source_and_none_without_partitions() -> None:
 
 
 def test_old_wrappers_may_overlap() -> None:
-    """KIP-101 case 2, compressed (semantics 11.9): the whole wrapper that holds offset 4 is taken."""
+    """KIP-101 case 2, compressed (semantics 11.9).
+    The whole wrapper that holds offset 4 is taken.
+    """
     bench = Bench("0.10.2")
     bench.follow(leader=1)
     bench.advance(0.0)
@@ -417,7 +429,7 @@ def test_what_needs_no_question_is_cut_after_the_answer_about_the_others(version
     assert (question(bench), cuts_of(bench, "u")) == ((0, 1), [])
     epoch_ends(bench, 0, 1)
     assert cuts_of(bench, "u") == [0]
-    message = asked(bench)
+    message = epoch_request(bench)
     assert isinstance(message, FetchRequest)
     assert {(one.topic, one.fetch_offset) for one in message.partitions} == {("t", 1), ("u", 0)}
 
@@ -430,7 +442,7 @@ def test_what_needs_no_question_is_cut_though_no_answer_comes(version: str) -> N
 
 
 @pytest.mark.parametrize(("version", "ends"), [("2.1", True), ("2.2", False), ("2.3", False), ("2.6", False)])
-def test_a_partition_that_is_removed_while_others_are_asked_about(version: str, ends: bool) -> None:
+def test_a_partition_that_is_removed_while_others_are_in_a_request(version: str, ends: bool) -> None:
     """KAFKA-8012. The thread that has ended is replaced when none of its partitions is left."""
     bench = two_followed(version)
     source = bench.opened("fetcher")[-1]
@@ -446,7 +458,7 @@ def test_a_partition_that_is_removed_while_others_are_asked_about(version: str, 
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.6"])
-def test_a_partition_that_is_removed_while_nothing_is_asked(version: str) -> None:
+def test_a_partition_that_is_removed_while_no_request_is_open(version: str) -> None:
     bench = Bench(version)
     bench.update_metadata()
     bench.leader_and_isr(state(1, 0), state(1, 0, topic_partition=U0))

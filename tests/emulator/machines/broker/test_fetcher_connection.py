@@ -1,4 +1,4 @@
-"""How long a replica fetcher waits for its leader (semantics 2.4)."""
+"""Time that a replica fetcher waits for its leader (semantics 2.4)."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_connecting_is_bounded_by_the_socket_timeout(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_answer_is_waited_for_as_long_as_any_request(version: str) -> None:
-    """replica.socket.timeout.ms says nothing about a leader that is silent on a connection that stands."""
+    """replica.socket.timeout.ms does not apply to a silent leader on an open connection."""
     bench = Bench(version, replica_socket_timeout_ms=2_000, request_timeout_ms=30_000)
     bench.follow()
     bench.advance(0.0)
@@ -91,19 +91,19 @@ def test_a_partition_that_is_added_ends_the_pause_but_not_the_delay() -> None:
 
 @pytest.mark.parametrize("version", ("0.10.2", "1.0"))
 def test_an_order_waits_for_the_fetcher_that_it_ends(version: str) -> None:
-    """KAFKA-6051: a leader that is gone holds up the orders of the controller for request.timeout.ms."""
+    """KAFKA-6051: a missing leader delays controller orders for request.timeout.ms."""
     bench = Bench(version, request_timeout_ms=30_000)
     bench.follow(leader=1, epoch=0)
     bench.advance(0.0)
     (connection,) = bench.opened("fetcher")
     bench.establish(connection)
     order = bench.leader_and_isr(state(0, epoch=1))
-    told = bench.update_metadata(state(0, epoch=1), live=(0, 2))
+    reported = bench.update_metadata(state(0, epoch=1), live=(0, 2))
     assert bench.partition.leads
     bench.advance(29_999.0)
-    assert not bench.answers(order) and not bench.answers(told)
+    assert not bench.answers(order) and not bench.answers(reported)
     bench.advance(1.0)
-    assert bench.answers(order) and bench.answers(told)
+    assert bench.answers(order) and bench.answers(reported)
 
 
 def test_a_fetcher_ends_at_once_since_its_connection_is_closed_under_it() -> None:

@@ -1,4 +1,4 @@
-"""What an order of the controller waits for at the fetchers, and whether what follows it is fetched (semantics 1.7)."""
+"""Controller orders and fetchers: waits, and fetches of what follows (semantics 1.7)."""
 
 import pytest
 
@@ -24,8 +24,10 @@ from tests.emulator.machines.broker.harness import T0, Bench, batch, state
 T1 = ("t", 1)
 
 
-def asks_for_offsets(version: str) -> tuple[Bench, int]:
-    """Follows broker-1 in t-0 and t-1, is told that it is out of range in t-0, and asks where the leader's log ends."""
+def follower_out_of_range(version: str) -> tuple[Bench, int]:
+    """A follower of broker-1 in t-0 and t-1 that asks for the leader's log end of t-0.
+    It received OFFSET_OUT_OF_RANGE in t-0.
+    """
     bench = Bench(version)
     bench.update_metadata()
     bench.leader_and_isr(state(1), state(1, topic_partition=T1))
@@ -46,9 +48,11 @@ def asks_for_offsets(version: str) -> tuple[Bench, int]:
 
 
 @pytest.mark.parametrize("version", ("0.10.2", "1.1", "2.6", "2.8"))
-def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
-    """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest); every order takes them all."""
-    bench, connection = asks_for_offsets(version)
+def test_an_order_waits_while_a_fetcher_requests_offsets(version: str) -> None:
+    """Kafka's fetcher holds its map of partitions meanwhile (processFetchRequest).
+    Every order takes them all.
+    """
+    bench, connection = follower_out_of_range(version)
     order = bench.leader_and_isr(state(0, 1, topic_partition=T1))
     other = bench.update_metadata()
     assert bench.answers(order) == [] and bench.answers(other) == []
@@ -63,8 +67,8 @@ def test_an_order_waits_while_a_fetcher_asks_for_offsets(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", ("0.10.2", "2.6"))
-def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
-    bench, connection = asks_for_offsets(version)
+def test_unanswered_offsets_end_the_wait_and_delay_that_partition_alone(version: str) -> None:
+    bench, connection = follower_out_of_range(version)
     order = bench.leader_and_isr(state(2, 1, topic_partition=("t", 2)))
     bench.lose(connection)
     assert bench.answers(order)
@@ -78,8 +82,9 @@ def test_offsets_that_nobody_tells_end_the_wait_and_delay_that_partition_alone(v
 
 
 def test_nothing_is_fetched_any_more_by_who_stops() -> None:
-    """makeFollowers: "Skipped the adding-fetcher step ... since it is shutting down"; whoever leads must not find it in
-    sync again while it waits for its leave."""
+    """makeFollowers: "Skipped the adding-fetcher step ... since it is shutting down".
+    No leader may find it in sync again while it waits for its leave.
+    """
     bench = Bench("2.6")
     bench.lead(isr=(0, 1))
     bench.context.stopping = True
@@ -88,16 +93,18 @@ def test_nothing_is_fetched_any_more_by_who_stops() -> None:
     assert (bench.partition.leader, bench.opened("fetcher")) == (1, [])
 
 
-@pytest.mark.parametrize(("version", "asks"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
-def test_a_topics_configuration_is_asked_for_where_its_log_is_there_up_to_2_5(version: str, asks: int) -> None:
-    """getOrCreateReplica up to 2.3, createLog up to 2.5: before they look whether there is a log. Once in each life."""
+@pytest.mark.parametrize(("version", "lookups"), [("0.10.2", 2), ("1.1", 2), ("2.5", 2), ("2.6", 1), ("2.8", 1)])
+def test_a_topics_configuration_is_requested_where_its_log_is_there_up_to_2_5(version: str, lookups: int) -> None:
+    """getOrCreateReplica up to 2.3, createLog up to 2.5.
+    Before they look whether there is a log. Once in each life.
+    """
     first = Bench(version)
     first.lead()
     second = Bench(version, files=first.files)
     second.lead()
     second.lead(epoch=1)
-    asked = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
-    assert [op.path for op in asked] == ["/config/topics/t"] * asks
+    requested = [op for bench in (first, second) for op in bench.sessions.asked if isinstance(op, GetData)]
+    assert [op.path for op in requested] == ["/config/topics/t"] * lookups
 
 
 # --- who is asked for first, and who is delayed (2.4) ---
@@ -125,7 +132,9 @@ def in_order(bench: Bench, connection: int) -> list[int]:
 
 @pytest.mark.parametrize("version", ("0.8.2", "0.10.2", "1.1", "2.6", "2.8"))
 def test_who_brought_something_or_is_delayed_comes_last_in_the_next_request(version: str) -> None:
-    """PartitionStates.updateAndMoveToEnd, from 0.10.1: nobody starves where an answer does not hold all."""
+    """PartitionStates.updateAndMoveToEnd, from 0.10.1.
+    No partition starves where an answer does not hold all.
+    """
     bench, connection = follows_three(version)
     assert in_order(bench, connection) == [0, 1, 2]
     records = batch("a", magic=bench.magic, epoch=0)
@@ -142,7 +151,9 @@ def test_who_brought_something_or_is_delayed_comes_last_in_the_next_request(vers
 
 @pytest.mark.parametrize("version", ("0.11", "1.1", "2.6"))
 def test_a_question_without_an_answer_delays_those_it_was_about(version: str) -> None:
-    """fetchEpochEndOffsets makes an error of it for each; the turn goes on with the others (doWork)."""
+    """fetchEpochEndOffsets makes an error of it for each.
+    The turn goes on with the others (doWork).
+    """
     bench, connection = follows_three(version)
     bench.lead(1)  # leads t-0 once, so that there is an epoch to ask about
     bench.produce("a")
@@ -164,8 +175,9 @@ def test_a_question_without_an_answer_delays_those_it_was_about(version: str) ->
 
 @pytest.mark.parametrize("version", ("0.8.2", "1.0", "2.2", "2.8"))
 def test_a_stop_replica_ends_a_fetcher_without_partitions(version: str) -> None:
-    """KafkaApis.handleStopReplicaRequest, when the controller has been told. So a fetcher that died (up to 2.2) is
-    another one when a partition comes back."""
+    """KafkaApis.handleStopReplicaRequest, when the controller has been told.
+    So a fetcher that died (up to 2.2) is another one when a partition comes back.
+    """
     bench, connection = follows_three(version)
     stopped = [StoppedPartition("t", number, False) for number in range(3)]
     order = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stopped))

@@ -1,4 +1,6 @@
-"""The group coordinator: offsets committed to a replicated topic (semantics 6, "Committed offsets")."""
+"""The group coordinator: offsets committed to a replicated topic.
+Semantics 6, "Committed offsets".
+"""
 
 from typing import Any
 
@@ -84,8 +86,8 @@ class Coordinator(Bench):
 
     def replicate(self, offset: int) -> None:
         """broker-1 holds everything below."""
-        asked = FetchPartition(*OFFSETS, Offset(offset))
-        self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [asked]))
+        requested = FetchPartition(*OFFSETS, Offset(offset))
+        self.ask(FetchRequest(BrokerId(1), 0, 1, 1_000_000, [requested]))
 
     def records(self) -> list[tuple[OffsetKey | GroupKey, CommittedOffset]]:
         log = self.broker.replicas.partitions[OFFSETS].the_log
@@ -114,17 +116,17 @@ def test_the_coordinator_is_the_leader_of_the_groups_partition_by_this_brokers_m
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6"])
-def test_the_first_to_ask_has_the_offsets_topic_made_and_is_told_to_come_again(version: str) -> None:
+def test_the_first_request_has_the_offsets_topic_made_and_is_to_be_repeated(version: str) -> None:
     """Semantics 6: it is there when the metadata say so."""
     bench = Bench(version, offsets_topic_num_partitions=4, offsets_topic_replication_factor=2)
     bench.update_metadata()
-    asked = bench.ask(FindCoordinatorRequest("g"))
+    requested = bench.ask(FindCoordinatorRequest("g"))
     (made,) = bench.created
     assert made[:3] == (OFFSETS_TOPIC, 4, 2)
     assert made[3] == {"cleanup.policy": "compact", "segment.bytes": "104857600", "compression.type": "producer"}
-    assert bench.answers(asked) == []
+    assert bench.answers(requested) == []
     bench.do(made[4])
-    assert bench.answer(asked, FindCoordinatorResponse).error == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert bench.answer(requested, FindCoordinatorResponse).error == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 def test_fewer_brokers_than_replicas_make_no_offsets_topic_from_0_11() -> None:
@@ -132,9 +134,9 @@ def test_fewer_brokers_than_replicas_make_no_offsets_topic_from_0_11() -> None:
     for version, replicas in (("0.10.2", [2]), ("0.11", [])):
         bench = Bench(version, offsets_topic_replication_factor=3)
         bench.update_metadata(live=(0, 1))
-        asked = bench.ask(FindCoordinatorRequest("g"))
+        requested = bench.ask(FindCoordinatorRequest("g"))
         assert [made[2] for made in bench.created] == replicas
-        assert bool(bench.answers(asked)) == (not replicas)
+        assert bool(bench.answers(requested)) == (not replicas)
     bench = Bench("0.10.2")
     assert found(bench).error == ErrorCode.COORDINATOR_NOT_AVAILABLE  # it knows of no broker at all
     assert bench.created == []
@@ -163,7 +165,9 @@ def test_a_commit_is_answered_and_counts_when_the_in_sync_replicas_have_it() -> 
 
 
 def test_its_record_is_kafkas() -> None:
-    """Semantics 6: value version 1 until 2.0, with the end of its life; 3 from 2.1, with the leader epoch."""
+    """Semantics 6: value version 1 until 2.0, with the end of its life.
+    3 from 2.1, with the leader epoch.
+    """
     bench = Coordinator("2.8", isr=(0,))
     bench.commit(5, epoch=2)
     assert bench.records() == [(OffsetKey("g", *T0), CommittedOffset(Offset(5), LeaderEpoch(2), "", WALL_MS))]
@@ -199,7 +203,9 @@ def test_a_commit_of_several_partitions_is_one_batch() -> None:
 
 
 def test_a_commit_that_is_not_replicated_in_time_is_7_and_may_count_later() -> None:
-    """Semantics 6: `offsets.commit.timeout.ms`; the record stays, and whoever loads the log next has it."""
+    """Semantics 6: `offsets.commit.timeout.ms`.
+    The record stays, and the next coordinator that loads the log has it.
+    """
     bench = Coordinator(offsets_commit_timeout_ms=5000)
     connection = bench.commit(5)
     bench.advance(4999)
@@ -214,7 +220,7 @@ def test_a_commit_that_is_not_replicated_in_time_is_7_and_may_count_later() -> N
     assert bench.committed().offset == 5
 
 
-def test_what_an_append_fails_with_is_told_in_the_coordinators_words() -> None:
+def test_an_append_error_is_mapped_to_the_coordinators_error() -> None:
     """Semantics 6: 19 and 20 become 15, 6 becomes 16, 10 becomes 28."""
     bench = Coordinator(min_insync_replicas=3)
     assert bench.commit_error(bench.commit(1)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -238,13 +244,13 @@ def test_a_text_that_is_too_long_is_refused_and_a_short_one_kept() -> None:
         assert bench.committed().metadata == kept
 
 
-def test_required_acks_of_1_waits_for_nobody() -> None:
+def test_required_acks_of_1_waits_for_no_replica() -> None:
     bench = Coordinator(offsets_commit_required_acks=1)
     assert bench.commit_error(bench.commit(5)) == 0
     assert bench.committed().offset == 5
 
 
-def test_nobody_else_writes_to_the_offsets_topic() -> None:
+def test_clients_cannot_write_to_the_offsets_topic() -> None:
     bench = Coordinator(isr=(0,))
     produce = ProduceRequest(1, 1000, [ProducePartition(*OFFSETS, batch("x"))])
     (result,) = bench.answer(bench.ask(produce), ProduceResponse).partitions
@@ -275,7 +281,9 @@ def test_another_broker_is_not_the_coordinator() -> None:
 
 
 def test_a_new_coordinator_has_what_is_in_its_replica_and_the_last_of_a_key_counts() -> None:
-    """Semantics 6: also after a restart, and in pieces of the log; without a value an offset is forgotten."""
+    """Semantics 6: also after a restart, and in pieces of the log.
+    Without a value an offset is forgotten.
+    """
     first = Coordinator(isr=(0,), load=True)
     for offset in (1, 2, 3):
         first.commit(offset)
@@ -295,8 +303,9 @@ def test_a_new_coordinator_has_what_is_in_its_replica_and_the_last_of_a_key_coun
 
 @pytest.mark.parametrize(("version", "offset"), [("0.10.2", -1), ("0.11", 5), ("2.8", 5)])
 def test_up_to_0_10_it_is_read_to_the_high_watermark_only(version: str, offset: int) -> None:
-    """`offsets_loaded_to_log_end`: a follower that leads before it heard of the high watermark lacks what was
-    acknowledged, until it is elected again."""
+    """`offsets_loaded_to_log_end`: a follower may lead before it knows the high watermark.
+    It lacks what was acknowledged, until it is elected again.
+    """
     bench = Bench(version)
     bench.update_metadata(state(1, topic_partition=OFFSETS), state(0))
     value = encode_value(CommittedOffset(Offset(5)), bench.gates.offset_commit_value_version)
@@ -317,7 +326,9 @@ COMMITS = st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 2), st.intege
 def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
     commits: list[tuple[str, int, int]], version: str, lives: int
 ) -> None:
-    """Semantics 6: whoever was coordinator, and however often it changed; segments roll meanwhile."""
+    """Semantics 6: with any coordinator, and however often it changed.
+    Segments roll meanwhile.
+    """
     settings: dict[str, Any] = {"isr": (0,), "log_segment_bytes": 300}
     bench = Coordinator(version, **settings)
     expected: dict[tuple[str, int], int] = {}
@@ -337,7 +348,9 @@ def test_what_is_read_from_the_log_is_what_was_kept_in_memory(
 
 
 def test_who_resigns_drops_what_was_loaded() -> None:
-    """Semantics 6: by following another leader, or because the replica is deleted; while it was being loaded too."""
+    """Semantics 6: by following another leader, or because the replica is deleted.
+    While it was being loaded too.
+    """
     bench = Coordinator(isr=(0,))
     bench.commit(5)
     bench.elect(1, leader=1)
@@ -354,7 +367,9 @@ def test_who_resigns_drops_what_was_loaded() -> None:
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.8"])
 def test_what_is_committed_of_a_deleted_topic_goes_and_stays_gone(version: str) -> None:
-    """Semantics 6, `forgets_offsets_of_deleted_topics`: of all groups, and for whoever reads the log later."""
+    """Semantics 6, `forgets_offsets_of_deleted_topics`.
+    Of all groups, and for each coordinator that reads the log later.
+    """
     bench = Coordinator(version, isr=(0,))
     bench.commit(5)
     bench.commit(6, group="h")
@@ -376,7 +391,7 @@ def test_a_new_epoch_for_the_same_leader_keeps_what_was_loaded() -> None:
 
 
 def test_an_answer_that_comes_after_resigning_and_another_election_is_not_mixed_in() -> None:
-    """What was appended before lies in the log that is read."""
+    """The log that is read holds what was appended before."""
     bench = Coordinator()
     connection = bench.commit(5)
     bench.elect(1, leader=1)
@@ -386,7 +401,7 @@ def test_an_answer_that_comes_after_resigning_and_another_election_is_not_mixed_
     assert bench.committed().offset == 5
 
 
-def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_heard_of_first() -> None:
+def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_noticed_first() -> None:
     """Semantics 6: answers to appends may come in another order than the appends."""
     key, cache = OffsetKey("g", *T0), OffsetCache(Offset(0))
     cache.committed(key, CommittedOffset(Offset(7)), at=Offset(2))
@@ -396,7 +411,7 @@ def test_of_two_records_of_a_key_the_later_one_counts_whichever_is_heard_of_firs
     assert cache.get(key) == CommittedOffset(Offset(3))
 
 
-def test_whatever_a_group_has_committed_is_told_without_naming_it() -> None:
+def test_all_commits_of_a_group_are_listed_without_naming_partitions() -> None:
     """OffsetFetch from version 2 on (KIP-88)."""
     bench = Coordinator(isr=(0,))
     bench.commit(5)

@@ -1,4 +1,6 @@
-"""Members of a group, as its coordinator has them (Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394)."""
+"""Members of a group, as its coordinator has them.
+Kafka's GroupCoordinator; KIP-134, KIP-345, KIP-394.
+"""
 
 import msgspec
 import pytest
@@ -25,7 +27,7 @@ def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> N
     group.advance(DELAY_MS - 1)
     second = group.join(says=b"2")
     group.advance(1)
-    assert group.waits(first), "somebody came: it waits once more"
+    assert group.waits(first), "a member came: it waits once more"
     group.advance(DELAY_MS)
     leader, other = group.joined(first), group.joined(second)
     assert leader.members == [JoinedMember(leader.member, b"1"), JoinedMember(other.member, b"2")]
@@ -35,7 +37,9 @@ def test_the_first_rebalance_waits_for_others_and_the_leader_hears_of_all() -> N
 
 @pytest.mark.parametrize("version", ["0.11", "2.1", "2.8"])
 def test_a_group_that_has_had_generations_waits_once(version: str) -> None:
-    """GroupCoordinator.addMemberAndRebalance: newMemberAdded is set only while generationId is 0."""
+    """GroupCoordinator.addMemberAndRebalance.
+    newMemberAdded is set only while generationId is 0.
+    """
     group = Group(version)
     leader, other = group.stable()
     group.leave(LeavingMember(leader), LeavingMember(other))
@@ -81,12 +85,12 @@ def test_session_time_outs_are_within_the_broker_s_bounds(session_ms: int) -> No
     assert group.joined(group.join(session_ms=session_ms)).error == E.INVALID_SESSION_TIMEOUT
 
 
-def test_who_is_no_member_or_of_another_generation_is_told_so() -> None:
+def test_unknown_members_and_other_generations_receive_their_error() -> None:
     group = Group()
-    assert group.joined(group.join("nobody")).error == E.UNKNOWN_MEMBER_ID
-    assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
+    assert group.joined(group.join("stranger")).error == E.UNKNOWN_MEMBER_ID
+    assert group.heartbeat("stranger", 1) == E.UNKNOWN_MEMBER_ID
     leader, _ = group.stable()
-    assert group.heartbeat("nobody", 1) == E.UNKNOWN_MEMBER_ID
+    assert group.heartbeat("stranger", 1) == E.UNKNOWN_MEMBER_ID
     assert group.heartbeat(leader, 2) == E.ILLEGAL_GENERATION
     assert group.synced(group.sync(leader, 0)) == (E.ILLEGAL_GENERATION, b"")
     assert group.heartbeat(leader, 1) == E.NONE
@@ -114,7 +118,7 @@ def test_who_does_not_join_again_in_time_is_out() -> None:
     assert group.heartbeat(other, 1) == E.UNKNOWN_MEMBER_ID
 
 
-def test_who_is_not_heard_of_is_out_and_the_others_share() -> None:
+def test_a_silent_member_is_removed_and_the_others_share() -> None:
     group = Group()
     leader, other = group.stable()
     group.advance(SESSION_MS - 1)
@@ -128,7 +132,7 @@ def test_who_is_not_heard_of_is_out_and_the_others_share() -> None:
 def test_the_last_who_leaves_leaves_an_empty_group() -> None:
     group = Group()
     leader, other = group.stable()
-    assert group.leave(LeavingMember(other), LeavingMember("nobody")) == [E.NONE, E.UNKNOWN_MEMBER_ID]
+    assert group.leave(LeavingMember(other), LeavingMember("stranger")) == [E.NONE, E.UNKNOWN_MEMBER_ID]
     assert group.leave(LeavingMember(leader)) == [E.NONE]
     assert group.state() == "Empty"
     listed = group.answer(group.ask(ListGroupsRequest()), ListGroupsResponse).groups
@@ -141,10 +145,10 @@ def test_what_members_say_and_have_is_described_of_a_stable_group_alone() -> Non
     leader, other = group.stable()
     assert [(one.metadata, one.assignment) for one in group.described().members] == [(b"1", b"p0"), (b"2", b"p1")]
     group.join()
-    told = group.described()
-    assert (told.state, told.protocol, len(told.members)) == ("PreparingRebalance", "", 3)
-    assert {(one.metadata, one.assignment) for one in told.members} == {(b"", b"")}
-    assert {leader, other} < {one.member for one in told.members}
+    described = group.described()
+    assert (described.state, described.protocol, len(described.members)) == ("PreparingRebalance", "", 3)
+    assert {(one.metadata, one.assignment) for one in described.members} == {(b"", b"")}
+    assert {leader, other} < {one.member for one in described.members}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +170,9 @@ def test_while_the_leader_assigns_the_group_has_the_name_of_its_version(version:
 
 
 def test_who_has_committed_and_never_had_members_is_an_empty_group() -> None:
-    """GroupCoordinator.handleCommitOffsets makes one of it; so does loading, GroupMetadataManager."""
+    """GroupCoordinator.handleCommitOffsets makes one of it.
+    So does loading, GroupMetadataManager.
+    """
     group = Group()
     assert group.state() == "Dead"
     assert group.commit("", -1) == E.NONE
@@ -215,7 +221,9 @@ def test_a_static_member_returns_to_its_assignment_and_its_old_self_is_fenced() 
 
 
 def test_with_a_generation_the_session_begins_anew_also_of_a_static_member_that_did_not_join_again() -> None:
-    """GroupCoordinator.onCompleteJoin: completeAndScheduleNextHeartbeatExpiration of every member."""
+    """GroupCoordinator.onCompleteJoin.
+    It calls completeAndScheduleNextHeartbeatExpiration for every member.
+    """
     session_ms = 90_000
     group = Group("2.6")
     first = group.join(instance="one", version=5, session_ms=session_ms)
@@ -234,8 +242,10 @@ def test_with_a_generation_the_session_begins_anew_also_of_a_static_member_that_
     assert group.heartbeat(leader.member, 2) == E.REBALANCE_IN_PROGRESS
 
 
-def test_who_is_told_27_while_it_waits_for_its_assignment_falls_silent_later() -> None:
-    """GroupCoordinator.propagateAssignment. A session that is over while its member waits ends nothing."""
+def test_a_member_that_receives_27_while_it_waits_for_its_assignment_falls_silent_later() -> None:
+    """GroupCoordinator.propagateAssignment.
+    A session that is over while its member waits ends nothing.
+    """
     group = Group("2.6")
     first = group.join(instance="one", version=5, session_ms=REBALANCE_MS)
     second = group.join(instance="two", version=5)
@@ -253,7 +263,9 @@ def test_who_is_told_27_while_it_waits_for_its_assignment_falls_silent_later() -
 
 
 def test_to_join_again_as_before_is_no_sign_of_life() -> None:
-    """GroupCoordinator.doJoinGroup: a follower is told the generation that there is, and its session goes on."""
+    """GroupCoordinator.doJoinGroup: a follower receives the present generation.
+    Its session goes on.
+    """
     group = Group()
     leader, other = group.stable()
     group.advance(SESSION_MS - 1)
@@ -264,7 +276,9 @@ def test_to_join_again_as_before_is_no_sign_of_life() -> None:
 
 
 def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
-    """MemberMetadata.sessionTimeoutMs is a val; GroupMetadata.updateMember takes the protocols alone."""
+    """MemberMetadata.sessionTimeoutMs is a val.
+    GroupMetadata.updateMember takes the protocols alone.
+    """
     group = Group("2.6")
     first = group.join(instance="one", version=5)
     group.advance(DELAY_MS)
@@ -277,7 +291,9 @@ def test_who_comes_back_keeps_the_time_outs_that_it_first_came_with() -> None:
 
 @pytest.mark.parametrize(("version", "gives_up"), [("2.0", False), ("2.1", True), ("2.8", True)])
 def test_a_new_member_waits_for_others_for_five_minutes(version: str, gives_up: bool) -> None:
-    """NewMemberJoinTimeoutMs. Others are waited for as long as the longest rebalance time-out says."""
+    """NewMemberJoinTimeoutMs.
+    The longest rebalance time-out limits the wait for others.
+    """
     group = Group(version)
     rebalance_ms = 900_000
     first = group.join(rebalance_ms=rebalance_ms)
@@ -298,13 +314,15 @@ def test_a_new_member_waits_for_others_for_five_minutes(version: str, gives_up: 
 
 @pytest.mark.parametrize(("ibp", "error"), [("2.2", E.UNSUPPORTED_VERSION), ("2.3", E.NONE)])
 def test_static_members_need_the_protocol_of_2_3(ibp: str, error: E) -> None:
-    """KafkaApis: groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0, before anything else."""
+    """KafkaApis checks groupInstanceId and interBrokerProtocolVersion before anything else.
+    groupInstanceId != null && interBrokerProtocolVersion < KAFKA_2_3_IV0.
+    """
     group = Group("2.6", ibp=ibp)
     first = group.join(instance="one", version=5)
     group.advance(DELAY_MS)
     joined = group.joined(first)
     assert joined.error == error
-    member = joined.member or "somebody"
+    member = joined.member or "member-0"
     assert group.synced(group.sync(member, 1, "one"))[0] == error
     assert group.heartbeat(member, 1, "one") == error
     assert group.commit(member, 1, "one") == error
@@ -330,13 +348,15 @@ def test_members_commit_in_their_generation_and_strangers_only_to_an_empty_group
     ],
 )
 def test_a_commit_while_the_leader_assigns(version: str, stranger: E, of_the_past: E) -> None:
-    """GroupCoordinator.doCommitOffsets: CompletingRebalance is looked at before the member up to 2.3.1."""
+    """GroupCoordinator.doCommitOffsets.
+    Up to 2.3.1 it checks CompletingRebalance before the member.
+    """
     group = Group(version)
     first = group.join(version=1)
     group.advance(DELAY_MS)
     member = group.joined(first).member
     group.advance(SESSION_MS - DELAY_MS - 1)
-    assert (group.commit("nobody", 7), group.commit(member, 7)) == (stranger, of_the_past)
+    assert (group.commit("stranger", 7), group.commit(member, 7)) == (stranger, of_the_past)
     assert group.commit(member, 1) == E.REBALANCE_IN_PROGRESS
     group.advance(DELAY_MS + 1)
     assert group.state() == "Empty", "a commit is no sign of life"
@@ -370,7 +390,7 @@ def test_a_group_that_was_loaded_with_too_many_sheds_some(version: str, first_st
     assert (group.joined(stays).error, len(group.joined(stays).members)) == (E.NONE, 1)
 
 
-def test_who_waits_is_told_when_the_coordinator_is_elsewhere() -> None:
+def test_waiting_members_learn_that_the_coordinator_is_elsewhere() -> None:
     group = Group()
     leader, _ = group.stable()
     waiting = group.join()

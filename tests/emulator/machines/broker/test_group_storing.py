@@ -1,4 +1,6 @@
-"""A group outlives its coordinator: what the offsets topic says of its members (semantics 6, "Members of a group")."""
+"""Groups outlive their coordinator: members in the offsets topic.
+Semantics 6, "Members of a group".
+"""
 
 import msgspec
 import pytest
@@ -22,7 +24,7 @@ COMMIT_MS = 5000
 
 
 def stored(group: Group) -> list[StoredGroup | None]:
-    """Whatever the log says of the group; None: it is forgotten."""
+    """The log's latest value of the group; None: it is forgotten."""
     log = group.broker.replicas.partitions[OFFSETS].the_log
     data = log.read(log.log_start, log.log_end, 1_000_000)
     records = [record for position, _ in iter_headers(data) for record in read_records(data, position)]
@@ -70,7 +72,7 @@ def test_what_was_under_way_is_lost_and_the_generation_before_it_counts() -> Non
     assert (group.heartbeat(leader, 1), group.heartbeat(other, 1)) == (E.NONE, E.NONE)
 
 
-def test_nobody_is_told_of_an_assignment_before_the_in_sync_replicas_have_it() -> None:
+def test_an_assignment_is_sent_only_once_the_in_sync_replicas_have_it() -> None:
     group = Group(isr=IN_SYNC)
     leader = led(group)
     waiting = assign(group, leader)
@@ -99,7 +101,7 @@ def test_a_coordinator_without_enough_replicas_is_not_available() -> None:
     assert group.synced(assign(group, leader)) == (E.COORDINATOR_NOT_AVAILABLE, b"")
 
 
-def test_an_assignment_that_another_member_has_overtaken_is_told_nobody() -> None:
+def test_an_assignment_that_another_member_has_overtaken_is_not_sent() -> None:
     group = Group(isr=IN_SYNC)
     leader = led(group)
     waiting = assign(group, leader)
@@ -110,7 +112,7 @@ def test_an_assignment_that_another_member_has_overtaken_is_told_nobody() -> Non
     assert group.state() == "PreparingRebalance"
 
 
-def test_whoever_waits_for_its_assignment_is_not_silent() -> None:
+def test_a_member_that_waits_for_its_assignment_is_not_silent() -> None:
     group = Group()
     first, second = group.join(says=b"1"), group.join(says=b"2")
     group.advance(DELAY_MS)
@@ -233,7 +235,9 @@ def test_more_members_than_there_may_be_are_rebalanced_when_they_are_loaded() ->
 
 @pytest.mark.parametrize(("version", "rebalances"), [("2.4", False), ("2.5", True)])
 def test_a_static_member_that_comes_back_while_the_leader_assigns(version: str, rebalances: bool) -> None:
-    """KAFKA-9801: from 2.5 on the group is prepared again; before, the leader assigns to its old self."""
+    """KAFKA-9801: from 2.5 on the group is prepared again.
+    Before, the leader assigns to its old self.
+    """
     group = Group(version)
     first, second = group.join(instance="one", version=5), group.join(instance="two", version=5)
     group.advance(DELAY_MS)
@@ -250,7 +254,7 @@ def test_a_static_member_that_comes_back_while_the_leader_assigns(version: str, 
 
 
 @pytest.mark.parametrize(("version", "left"), [("2.7", "Stable"), ("2.8", "PreparingRebalance")])
-def test_who_never_asks_for_its_assignment_is_out_since_2_8(version: str, left: str) -> None:
+def test_a_member_that_never_requests_its_assignment_is_removed_since_2_8(version: str, left: str) -> None:
     """KAFKA-12890: heartbeats alone kept it."""
     group = Group(version)
     first, second = group.join(says=b"1"), group.join(says=b"2")

@@ -1,4 +1,6 @@
-"""A check of the ISR that waited for the session service for long, and what follows it at once (semantics 1.6)."""
+"""An ISR check that waited long for the session service, and its successor.
+Semantics 1.6.
+"""
 
 import pytest
 
@@ -25,7 +27,9 @@ class _Always(Chance):
 
 
 def held_up(version: str, drawn: int) -> tuple[Bench, int]:
-    """Leads [0, 1, 2]; 2 is silent, and the write that removes it waits 4 s. 1 fetches just after it began to wait."""
+    """Leads [0, 1, 2]; 2 is silent, and the write that removes it waits 4 s.
+    1 fetches just after it began to wait.
+    """
     bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
     bench.context.chance = _Always(drawn)
     bench.sessions.znodes[STATE] = (

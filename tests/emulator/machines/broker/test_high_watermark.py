@@ -1,4 +1,6 @@
-"""The high watermark (semantics 1.5), and the two rounds that it takes (scenario two-round-high-watermark)."""
+"""The high watermark (semantics 1.5), and the two rounds that it takes.
+Scenario two-round-high-watermark.
+"""
 
 import pytest
 from hypothesis import given
@@ -63,7 +65,9 @@ def test_a_fetch_parked_before_the_records_came_brings_the_new_high_watermark(ve
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_idle_follower_learns_it_within_the_fetch_wait(version: str) -> None:
-    """It parks for replica.fetch.wait.max.ms and returns empty with the high watermark of that moment."""
+    """Its fetch parks for replica.fetch.wait.max.ms.
+    It returns empty with the high watermark of that moment.
+    """
     bench = leader(version)
     bench.produce("a")
     bench.fetch(0, replica=1)
@@ -121,16 +125,16 @@ def test_a_leader_alone_in_its_isr_advances_at_once() -> None:
     assert bench.log.high_watermark == 1
 
 
-def test_a_follower_clamps_what_it_is_told() -> None:
+def test_a_follower_clamps_the_received_high_watermark() -> None:
     """Semantics 1.5: clamp(high watermark in the answer, log start, log end); it may decrease."""
     bench = Bench("2.6")
     bench.follow(leader=1)
-    for told, held in ((5, 0), (-1, 0)):
-        bench.do(lambda told=told: bench.partition.follow_high_watermark(told))  # type: ignore[misc]
+    for reported, held in ((5, 0), (-1, 0)):
+        bench.do(lambda reported=reported: bench.partition.follow_high_watermark(reported))  # type: ignore[misc]
         assert bench.log.high_watermark == held
     bench.log.log_end = Offset(4)
-    for told, held in ((5, 4), (3, 3), (0, 0)):
-        bench.do(lambda told=told: bench.partition.follow_high_watermark(told))  # type: ignore[misc]
+    for reported, held in ((5, 4), (3, 3), (0, 0)):
+        bench.do(lambda reported=reported: bench.partition.follow_high_watermark(reported))  # type: ignore[misc]
         assert bench.log.high_watermark == held
     moved = [(event.previous, event.high_watermark) for event in bench.events(HighWatermarkMoved)]
     assert moved == [(0, 4), (4, 3), (3, 0)]
@@ -145,7 +149,9 @@ action = st.one_of(
 
 @given(st.lists(action, max_size=40))
 def test_it_is_the_smallest_log_end_of_those_that_count(actions: list[tuple[str, int]]) -> None:
-    """Against a naive model: min over own log end, ISR members and the recently caught up; never backwards."""
+    """Against a naive model: min over own log end, ISR members and the recently caught up.
+    Never backwards.
+    """
     bench = leader("2.8", isr=(0, 1), replica_lag_time_max_ms=10_000)
     log_ends = {1: -1, 2: -1}
     caught_up_ms = {1: 0.0, 2: -1e15}
@@ -178,7 +184,7 @@ def test_it_is_the_smallest_log_end_of_those_that_count(actions: list[tuple[str,
         assert bench.log.high_watermark == expected
 
 
-def test_it_is_told_of_only_when_it_moves_and_only_forward() -> None:
+def test_it_is_reported_only_when_it_moves_and_only_forward() -> None:
     bench = leader()
     for offset in (0, 0, 1, 1, 0, 2, 2):
         if offset > bench.log.log_end - 1:

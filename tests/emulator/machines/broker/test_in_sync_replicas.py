@@ -1,4 +1,6 @@
-"""Who is in sync: followers' fetches, leaving and joining the ISR (semantics 1.2 to 1.4)."""
+"""In-sync replicas: followers' fetches, leaving and joining the ISR.
+Semantics 1.2 to 1.4.
+"""
 
 from typing import Any
 
@@ -29,7 +31,7 @@ def leader(version: str, *, isr: tuple[int, ...] = (0, 1, 2), records: int = 2, 
     return bench
 
 
-def asked(bench: Bench) -> list[tuple[str, str, str]]:
+def requested_changes(bench: Bench) -> list[tuple[str, str, str]]:
     return [(event.change, event.was, event.now) for event in bench.events(IsrChangeRequested)]
 
 
@@ -113,22 +115,24 @@ def test_a_silent_follower_leaves_after_one_to_one_and_a_half_times_the_lag(vers
     bench.produce("more")
     bench.fetch(3, replica=2)
     fetched_at_ms = bench.now_ms
-    while not asked(bench):
+    while not requested_changes(bench):
         assert bench.now_ms - fetched_at_ms <= 1.5 * LAG_MS
         bench.advance(500.0)
         if bench.now_ms < 10_500.0:
             bench.fetch(3, replica=2)
-    assert asked(bench)[0] == ("shrink", "0,1,2", "0,2")
+    assert requested_changes(bench)[0] == ("shrink", "0,1,2", "0,2")
     assert bench.now_ms > LAG_MS
     assert bench.partition.isr == [0, 2]
 
 
 @pytest.mark.parametrize(("version", "shrinks"), [("2.0.1", True), ("2.1", False), ("2.3", False), ("2.8", False)])
 def test_an_idle_partition_with_equal_log_ends(version: str, shrinks: bool) -> None:
-    """From 2.1 a follower at the leader's log end never leaves by time, even if it is unreachable."""
+    """From 2.1 a follower at the leader's log end never leaves by time.
+    Not even if it is unreachable.
+    """
     bench = leader(version)
     bench.advance(4 * LAG_MS)
-    assert bool(asked(bench)) is shrinks
+    assert bool(requested_changes(bench)) is shrinks
     assert bench.partition.isr == ([0] if shrinks else [0, 1, 2])
 
 
@@ -137,7 +141,7 @@ def test_the_leader_never_leaves_its_own_isr(version: str) -> None:
     bench = leader(version, isr=(1, 0))
     bench.produce("more")
     bench.advance(4 * LAG_MS)
-    assert asked(bench) == [("shrink", "1,0", "0")]
+    assert requested_changes(bench) == [("shrink", "1,0", "0")]
     assert bench.partition.isr == [0]
 
 
@@ -146,39 +150,43 @@ def test_several_leave_in_one_change_and_the_order_stays() -> None:
     bench = leader("2.6", isr=(2, 0, 1))
     bench.produce("more")
     bench.advance(2 * LAG_MS)
-    assert asked(bench) == [("shrink", "2,0,1", "0")]
+    assert requested_changes(bench) == [("shrink", "2,0,1", "0")]
 
 
 def test_by_messages_in_0_8_2() -> None:
-    """A burst of more than replica.lag.max.messages throws a healthy follower out at the instant of the check."""
+    """A burst of more than replica.lag.max.messages removes a healthy follower.
+    The instant is that of the check.
+    """
     bench = leader("0.8.2", isr=(0, 1), replica_lag_max_messages=4)
     bench.advance(9_000.0)
     for number in range(5):
         bench.produce(f"burst{number}")
     bench.advance(1_000.0)
-    assert asked(bench) == [("shrink", "0,1", "0")]
+    assert requested_changes(bench) == [("shrink", "0,1", "0")]
     bench.fetch(7, replica=1)
-    assert asked(bench)[1:] == [("expand", "0", "0,1")]
+    assert requested_changes(bench)[1:] == [("expand", "0", "0,1")]
 
 
 def test_a_silent_follower_in_0_8_2() -> None:
-    """Its log end was not refreshed for replica.lag.time.max.ms, counted from the election at first."""
+    """Its log end was not refreshed for replica.lag.time.max.ms.
+    At first the time counts from the election.
+    """
     bench = leader("0.8.2", isr=(0, 1), records=0)
     bench.produce("a")
     bench.advance(LAG_MS - 1.0)
-    assert asked(bench) == []
+    assert requested_changes(bench) == []
     bench.advance(LAG_MS + 1.0)
-    assert asked(bench) == [("shrink", "0,1", "0")]
+    assert requested_changes(bench) == [("shrink", "0,1", "0")]
 
 
 @pytest.mark.parametrize(("version", "left"), [("0.8.2", []), ("0.10.2", [("shrink", "0,1", "0")])])
-def test_a_fetch_that_was_refused_counts_as_heard_in_0_8_2(version: str, left: list[tuple[str, str, str]]) -> None:
+def test_a_refused_fetch_counts_as_a_sign_of_life_in_0_8_2(version: str, left: list[tuple[str, str, str]]) -> None:
     """Its log end is set to unknown, and that is a change of it (semantics 1.3)."""
     bench = leader(version, isr=(0, 1))
     for _ in range(3):
         bench.advance(LAG_MS / 2)
         bench.fetch(77, replica=1)
-    assert asked(bench) == left
+    assert requested_changes(bench) == left
 
 
 def test_by_messages_no_longer() -> None:
@@ -187,7 +195,7 @@ def test_by_messages_no_longer() -> None:
     for number in range(50):
         bench.produce(f"burst{number}")
     bench.advance(1_000.0)
-    assert asked(bench) == []
+    assert requested_changes(bench) == []
 
 
 # --- joining (1.4) ---
@@ -199,12 +207,12 @@ def test_a_follower_at_the_high_watermark_joins_at_the_end_of_the_isr(version: s
     bench = leader(version, isr=(2, 0))
     assert bench.log.high_watermark == 2
     bench.fetch(1, replica=1)
-    assert asked(bench) == []
+    assert requested_changes(bench) == []
     bench.fetch(2, replica=1)
-    assert asked(bench) == [("expand", "2,0", "2,0,1")]
+    assert requested_changes(bench) == [("expand", "2,0", "2,0,1")]
     assert bench.partition.isr == [2, 0, 1]
     bench.fetch(2, replica=1)
-    assert len(asked(bench)) == 1
+    assert len(requested_changes(bench)) == 1
 
 
 @pytest.mark.parametrize(("version", "joins"), [("2.0.0", True), ("2.0.1", False), ("2.6", False)])
@@ -220,7 +228,7 @@ def test_below_the_leader_epochs_start(version: str, joins: bool) -> None:
     bench.become(1, 2, (1, 2), 0)
     assert (bench.partition.epoch_start, bench.log.high_watermark) == (10, 5)
     bench.fetch(5, replica=0)
-    assert bool(asked(bench)) is joins
+    assert bool(requested_changes(bench)) is joins
 
 
 def test_only_replicas_join() -> None:
@@ -228,7 +236,7 @@ def test_only_replicas_join() -> None:
     bench = leader("2.6", isr=(0,))
     stranger = bench.fetch(2, replica=9)
     assert bench.fetched(stranger).error == ErrorCode.NONE, "it is told nothing of it (semantics 1.2)"
-    assert asked(bench) == []
+    assert requested_changes(bench) == []
 
 
 def test_no_second_change_while_one_is_in_flight() -> None:
@@ -238,7 +246,7 @@ def test_no_second_change_while_one_is_in_flight() -> None:
     bench.fetch(2, replica=1)
     bench.fetch(2, replica=2)
     bench.advance(LAG_MS)
-    assert asked(bench) == [("expand", "0", "0,1")]
+    assert requested_changes(bench) == [("expand", "0", "0,1")]
     (connection,) = bench.opened("to-controller")
     bench.establish(connection)
     request = bench.last_sent(connection).message
@@ -250,7 +258,9 @@ def test_no_second_change_while_one_is_in_flight() -> None:
 
 
 def moved_away(version: str) -> Bench:
-    """t-0 and u-0 have a record each; broker 1 of the ISR of t-0 is assigned no more, and nobody fetches."""
+    """t-0 and u-0 have a record each, and no follower fetches.
+    Broker 1 of the ISR of t-0 is assigned no more.
+    """
     bench = leader(version, isr=(0, 1), records=0)
     bench.sessions.znodes["/brokers/topics/u/partitions/0/state"] = (b"{}", 0)
     bench.leader_and_isr(
@@ -267,15 +277,15 @@ def moved_away(version: str) -> Bench:
 def test_a_member_that_is_not_assigned_is_removed_when_it_lags(version: str) -> None:
     bench = moved_away(version)
     bench.advance(2.5 * LAG_MS)
-    assert ("shrink", "0,1,2", "0") in asked(bench)
-    assert ("shrink", "0,2", "0") in asked(bench), "and so is whoever lags in what comes behind"
+    assert ("shrink", "0,1,2", "0") in requested_changes(bench)
+    assert ("shrink", "0,2", "0") in requested_changes(bench), "and so are later partitions with lagging followers"
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.6", "2.8"])
 def test_a_member_that_is_not_assigned_ends_each_run(version: str) -> None:
     bench = moved_away(version)
     bench.advance(5 * LAG_MS)
-    assert asked(bench) == []
+    assert requested_changes(bench) == []
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.4", "2.8"])
@@ -283,7 +293,7 @@ def test_runs_go_on_once_the_isr_is_assigned_again(version: str) -> None:
     bench = moved_away(version)
     bench.leader_and_isr(state(0, 2, (0, 2), replicas=(0, 2)))
     bench.advance(2.5 * LAG_MS)
-    assert [(change, now) for change, _, now in asked(bench)] == [("shrink", "0"), ("shrink", "0")]
+    assert [(change, now) for change, _, now in requested_changes(bench)] == [("shrink", "0"), ("shrink", "0")]
 
 
 def test_a_member_that_is_not_assigned_does_not_hold_the_high_watermark() -> None:

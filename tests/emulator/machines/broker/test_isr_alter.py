@@ -59,14 +59,16 @@ def test_a_shrink_keeps_the_maximal_isr_until_it_is_answered() -> None:
     assert (bench.partition.isr, bench.partition.maximal_isr, bench.log.high_watermark) == ([0, 1], [0, 1], 0)
     bench.respond(connection, done((0,)))
     assert (bench.partition.isr, bench.partition.zk_version, bench.partition.pending) == ([0], 4, None)
-    assert bench.log.high_watermark == 0, "KAFKA-13091: nobody looks at it, until the next append"
+    assert bench.log.high_watermark == 0, "KAFKA-13091: it is not checked until the next append"
     bench.produce("y", acks=1)
     assert bench.log.high_watermark == 3
     assert bench.produced(waiting).error == 0
 
 
 def test_after_a_shrink_a_follower_that_only_stays_level_does_not_move_the_high_watermark() -> None:
-    """KAFKA-13091 (recorded on 2.8): an acks=-1 write times out though the ISR has shrunk to those that have it."""
+    """KAFKA-13091 (recorded on 2.8): an acks=-1 write times out.
+    The ISR has shrunk to those that have it all the same.
+    """
     bench = leader(isr=(0, 1, 2))
     bench.fetch(1, replica=2)
     waiting = bench.produce("x", acks=-1, timeout_ms=60_000)
@@ -83,7 +85,7 @@ def test_after_a_shrink_a_follower_that_only_stays_level_does_not_move_the_high_
     assert bench.produced(waiting).error == 0
 
 
-def test_an_expansion_counts_from_the_moment_it_is_asked() -> None:
+def test_an_expansion_counts_from_the_moment_it_is_requested() -> None:
     """Maximal ISR = isr + new: the new member holds the high watermark back at once."""
     bench = leader(isr=(0,))
     bench.advance(11_000.0)
@@ -128,9 +130,10 @@ def test_errors_after_which_it_stays_pending(error: ErrorCode) -> None:
 
 
 @pytest.mark.parametrize("version", ["2.7", "2.8"])
-def test_what_is_answered_behind_an_error_that_nobody_expects_is_sent_again(version: str) -> None:
-    """Partition.handleAlterIsrResponse asks again and finds its own change still queued: an exception, which ends the
-    whole answer. 2.7 sends what is left with its task, 2.8 with the next change."""
+def test_changes_answered_behind_an_unexpected_error_are_sent_again(version: str) -> None:
+    """Partition.handleAlterIsrResponse asks again and finds its own change still queued.
+    An exception, which ends the whole answer. 2.7 sends what is left with its task, 2.8 with the next change.
+    """
     bench = Bench(version, replica_lag_time_max_ms=LAG_MS)
     others = [("t", 1), ("t", 2)]
     bench.update_metadata(state(0), *(state(0, topic_partition=one) for one in others))
@@ -150,8 +153,8 @@ def test_what_is_answered_behind_an_error_that_nobody_expects_is_sent_again(vers
     if version == "2.8":
         assert sent(bench, connection) == 2
         bench.ask(FetchRequest(BrokerId(1), 0, 1, 1_000, [FetchPartition(*others[1], Offset(0))]))
-    asked = [change.partition for change in request(bench, connection).partitions]
-    assert (sent(bench, connection), asked) == (3, [1, 2] if version == "2.8" else [1])
+    requested = [change.partition for change in request(bench, connection).partitions]
+    assert (sent(bench, connection), requested) == (3, [1, 2] if version == "2.8" else [1])
 
 
 def test_2_7_sends_with_a_task_that_runs_every_50_ms() -> None:
@@ -195,7 +198,7 @@ def test_one_request_is_in_flight_per_broker() -> None:
     assert sent(bench, connection) == 2
 
 
-def test_not_controller_and_lost_connections_ask_again_whoever_is_controller_then() -> None:
+def test_not_controller_and_lost_connections_repeat_the_request_to_the_next_controller() -> None:
     bench = leader()
     bench.advance(1.5 * LAG_MS)
     first = channel(bench)
@@ -228,7 +231,9 @@ def test_a_request_that_is_not_answered_in_time_is_sent_again() -> None:
 
 @pytest.mark.parametrize(("request_timeout_ms", "noticed_ms"), [(30_000, 30_000), (4_000, 12_000)])
 def test_connecting_is_given_up_when_its_thread_wakes(request_timeout_ms: int, noticed_ms: int) -> None:
-    """socket.connection.setup.timeout.ms is 10 s, and nobody wakes for it (ClusterConnectionStates.connectionDelay)."""
+    """socket.connection.setup.timeout.ms is 10 s, and it does not wake the thread.
+    Source: ClusterConnectionStates.connectionDelay.
+    """
     bench = leader(request_timeout_ms=request_timeout_ms)
     bench.advance(1.5 * LAG_MS)
     (first,) = bench.opened("to-controller")
@@ -281,8 +286,10 @@ def test_a_former_leader_sends_no_change_it_still_had() -> None:
 
 
 def test_a_late_answer_takes_the_change_that_waits_by_then_with_it() -> None:
-    """Found in recordings of 2.8: asked of an isolated controller, refused much later; the expansion that was queued
-    meanwhile is never sent, stays pending and holds back acks=-1 until the next LeaderAndIsr."""
+    """Found in recordings of 2.8: asked of an isolated controller, refused much later.
+    The expansion that was queued meanwhile is never sent, stays pending and holds back acks=-1 until the next
+    LeaderAndIsr.
+    """
     bench = leader()
     bench.advance(1.5 * LAG_MS)
     connection = channel(bench)
@@ -298,7 +305,7 @@ def test_a_late_answer_takes_the_change_that_waits_by_then_with_it() -> None:
     assert bench.produced(waiting).error == ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_the_controller_known_first_is_asked_until_it_fails() -> None:
+def test_the_controller_known_first_receives_requests_until_it_fails() -> None:
     """A leader that has heard of a new controller goes on asking the old one."""
     bench = leader()
     bench.update_metadata(state(0), controller=1, controller_epoch=2)

@@ -57,7 +57,9 @@ def test_the_stored_controller_epoch_is_that_of_the_last_decision() -> None:
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.6"])
 def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
-    """KAFKA-2729: the controller wrote v+1, its LeaderAndIsr never came; the dead member pins the high watermark."""
+    """KAFKA-2729: the controller wrote v+1, its LeaderAndIsr never came.
+    The dead member pins the high watermark.
+    """
     bench = leader(version)
     bench.sessions.znodes[STATE] = (
         encode_state(Leadership(BrokerId(0), LeaderEpoch(1), brokers(0, 1), ControllerEpoch(2))),
@@ -73,7 +75,9 @@ def test_a_stuck_zk_version_fails_every_cycle_for_ever(version: str) -> None:
 
 
 def test_2_8_with_an_older_protocol_tries_once_and_stays_pending() -> None:
-    """Semantics 1.6: INVALID_UPDATE_VERSION, no further attempt until a LeaderAndIsr with a higher epoch."""
+    """Semantics 1.6: INVALID_UPDATE_VERSION.
+    No further attempt until a LeaderAndIsr with a higher epoch.
+    """
     bench = leader("2.8", ibp="2.6")
     bench.sessions.znodes[STATE] = (
         encode_state(Leadership(BrokerId(0), LeaderEpoch(1), brokers(0, 1), ControllerEpoch(2))),
@@ -100,7 +104,9 @@ def test_a_lost_answer_of_our_own_write_is_success() -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])
 def test_an_expired_session_gives_the_change_up_until_the_next_check(version: str) -> None:
-    """2.8 does not: what is pending stays so until a newer leader epoch (ZkIsrManager.submit throws)."""
+    """2.8 does not: a pending change stays so until a newer leader epoch.
+    ZkIsrManager.submit throws.
+    """
     bench = leader(version, ibp=None if version != "2.8" else "2.6")
     bench.sessions.reachable = False
     bench.advance(1.5 * LAG_MS)
@@ -136,8 +142,10 @@ def test_a_run_over_many_partitions_goes_on_when_each_answer_is_there_at_once() 
 # --- the lock ---
 
 
-def test_out_of_reach_the_write_waits_and_with_it_everybody() -> None:
-    """Semantics 1.6, az-isolated-leader on 2.6: produce, follower fetch and (2.1+) every fetch block behind it."""
+def test_out_of_reach_the_write_waits_and_blocks_all_requests() -> None:
+    """Semantics 1.6, az-isolated-leader on 2.6.
+    Produce, follower fetch and (2.1+) every fetch block behind it.
+    """
     bench = leader()
     bench.advance(LAG_MS - 1.0)
     bench.sessions.reachable = False
@@ -155,7 +163,7 @@ def test_out_of_reach_the_write_waits_and_with_it_everybody() -> None:
     assert bench.partition.leader_epoch == 1
 
 
-def test_the_lock_is_told_when_it_is_taken_and_released_with_who_waits() -> None:
+def test_the_lock_is_reported_when_taken_and_released_with_its_waiters() -> None:
     """Semantics 1.6."""
     bench = leader()
     bench.sessions.reachable = False
@@ -212,7 +220,7 @@ def test_an_expansion_holds_up_the_answer_of_the_fetch_that_caused_it() -> None:
 # --- notifications ---
 
 
-def test_the_controller_is_told_after_five_quiet_seconds() -> None:
+def test_the_controller_is_notified_after_five_quiet_seconds() -> None:
     """A look every 2.5 s; told when no change happened for 5 s."""
     bench = leader()
     bench.advance(LAG_MS + 1.0)
@@ -229,21 +237,21 @@ def test_the_controller_is_told_after_five_quiet_seconds() -> None:
     assert len(bench.sessions.created) == 1
 
 
-def test_the_controller_is_told_after_sixty_seconds_in_any_case() -> None:
+def test_the_controller_is_notified_after_sixty_seconds_in_any_case() -> None:
     bench = leader("2.6", isr=(0,))
-    told_ms: list[float] = []
+    reported_ms: list[float] = []
     for round_ in range(70):
         # A change a second: 1 joins, and is thrown out by a new epoch's ISR.
         bench.fetch(1, replica=1)
         _, version = bench.sessions.znodes[STATE]
         bench.lead(round_ + 1, isr=(0,), zk_version=version)
         bench.advance(1_000.0)
-        if len(bench.sessions.created) > len(told_ms):
-            told_ms.append(bench.now_ms)
-    assert len(told_ms) == 1 and 60_000.0 < told_ms[0] <= 63_500.0
+        if len(bench.sessions.created) > len(reported_ms):
+            reported_ms.append(bench.now_ms)
+    assert len(reported_ms) == 1 and 60_000.0 < reported_ms[0] <= 63_500.0
 
 
-def test_a_notification_that_failed_is_told_again() -> None:
+def test_a_notification_that_failed_is_repeated() -> None:
     bench = leader()
     bench.advance(1.5 * LAG_MS)
     bench.sessions.reachable = False

@@ -1,4 +1,6 @@
-"""A record that is larger than a fetch may bring: up to FETCH version 2 nobody gets past it (KIP-74, semantics 1.9)."""
+"""A record larger than a fetch: up to FETCH version 2 no reader gets past it.
+KIP-74, semantics 1.9.
+"""
 
 import pytest
 
@@ -27,7 +29,7 @@ def leader(version: str = "0.8.2", ibp: str | None = None) -> Bench:
     return bench
 
 
-def asked(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica: int = -1) -> FetchedPartition:
+def fetched(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica: int = -1) -> FetchedPartition:
     fetch = FetchRequest(BrokerId(replica), 500, 1, 10_485_760, [FetchPartition(*T0, Offset(offset), max_bytes)])
     return bench.fetched(bench.ask(fetch, version))
 
@@ -37,17 +39,17 @@ def asked(bench: Bench, version: int, offset: int, max_bytes: int = 400, replica
 def test_the_version_of_the_request_says_whether_there_is_progress(version: int, replica: int) -> None:
     """And the answer to it comes at once: in Kafka a part of the record is there."""
     bench = leader("2.8")
-    got = asked(bench, version, 1, replica=replica)
+    got = fetched(bench, version, 1, replica=replica)
     assert got.error == 0 and got.high_watermark == 3
     assert (bool(got.records), got.incomplete) == ((False, True) if version < 3 else (True, False))
 
 
 def test_what_fits_is_read_up_to_what_does_not() -> None:
     bench = leader()
-    got = asked(bench, 0, 0)
+    got = fetched(bench, 0, 0)
     assert got.records == batch("a", magic=0) and not got.incomplete
-    assert not asked(bench, 0, 2).incomplete, "c fits"
-    assert not asked(bench, 0, 1, max_bytes=1_000).incomplete
+    assert not fetched(bench, 0, 2).incomplete, "c fits"
+    assert not fetched(bench, 0, 1, max_bytes=1_000).incomplete
     nothing = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 10_485_760, [FetchPartition(*T0, Offset(3), 400)]), 0)
     assert bench.answers(nothing) == [], "at the end there is nothing, and it waits"
 
@@ -65,7 +67,7 @@ def test_each_partition_has_a_limit_of_its_own_and_there_is_none_for_all() -> No
 
 
 @pytest.mark.parametrize(("version", "ibp", "sent"), [("0.8.2", None, 0), ("2.8", "0.8.2", 0), ("0.10.2", None, 3)])
-def test_a_follower_asks_again_and_again(version: str, ibp: str | None, sent: int) -> None:
+def test_a_follower_repeats_its_fetch_again_and_again(version: str, ibp: str | None, sent: int) -> None:
     bench = Bench(version, ibp=ibp)
     bench.follow(1)
     bench.advance(0.0)

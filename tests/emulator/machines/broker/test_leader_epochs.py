@@ -153,7 +153,9 @@ step = st.one_of(
 def test_the_cache_agrees_with_a_log_that_remembers_each_offset(
     steps: list[tuple[str, int, int]], question: int
 ) -> None:
-    """Appends of growing epochs and cuts: the same answers as counting (semantics 2.1, 2.0.1 and later)."""
+    """Appends of growing epochs and cuts.
+    The same answers as counting (semantics 2.1, 2.0.1 and later).
+    """
     files = MemoryFiles()
     held, naive, epoch = cache("2.8", files=files), Naive(), 0
     for kind, number, count in steps:

@@ -1,4 +1,6 @@
-"""LeaderAndIsr and StopReplica (semantics 1.7, 11.5); what a broker tells of them is in test_metadata_cache."""
+"""LeaderAndIsr and StopReplica (semantics 1.7, 11.5).
+What a broker tells of them is in test_metadata_cache.
+"""
 
 import pytest
 
@@ -51,7 +53,9 @@ def test_an_order_for_an_earlier_life_is_refused_first() -> None:
     ("version", "error"), [("2.1", 0), ("2.2", -1), ("2.3", -1), ("2.4", -1), ("2.5", 0), ("2.8", 0)]
 )
 def test_an_order_for_a_registration_that_is_not_known_yet(version: str, error: int) -> None:
-    """KAFKA-9839: all three orders fail alike; what they say is not taken over, the controller's epoch neither."""
+    """KAFKA-9839: all three orders fail alike.
+    What they say is not taken over, the controller's epoch neither.
+    """
     bench = Bench(version)
     order = bench.leader_and_isr(state(0), controller_epoch=5, broker_epoch=101)
     assert bench.answer(order, LeaderAndIsrResponse).error == error
@@ -67,7 +71,9 @@ def test_an_order_for_a_registration_that_is_not_known_yet(version: str, error: 
 
 
 def test_before_the_first_registration_every_order_is_for_this_life() -> None:
-    """Kafka handles no request before it is registered, so there is no epoch that could be newer."""
+    """Kafka handles no request before it is registered.
+    So there is no epoch that could be newer.
+    """
     bench = Bench("2.3")
     bench.context.broker_epoch = -1
     order = bench.leader_and_isr(state(0), broker_epoch=100)
@@ -219,7 +225,9 @@ def test_a_follower_keeps_an_empty_isr() -> None:
 def test_when_the_same_leader_restarts_the_fetcher(
     version: str, same_epoch_plus_1: bool, same_epoch_plus_2: bool
 ) -> None:
-    """KAFKA-7164 and after: leader id alone, then epoch jumps, then any new epoch. Another leader always does."""
+    """KAFKA-7164 and after: leader id alone, then epoch jumps, then any new epoch.
+    Another leader always does.
+    """
     for jump, restarts in ((1, same_epoch_plus_1), (2, same_epoch_plus_2)):
         bench = Bench(version)
         bench.follow(leader=1, epoch=0)
@@ -261,8 +269,8 @@ def test_what_is_parked_at_a_deposed_leader_of_0_8_2_is_looked_at_when_a_followe
 
 
 @pytest.mark.parametrize(("version", "leader"), [("0.8.2", 1), ("0.10.2", -1)])
-def test_whom_0_8_2_follows_is_told_by_the_order_itself(version: str, leader: int) -> None:
-    """Semantics 1.7: later versions follow nobody of whom UpdateMetadata has not told them."""
+def test_in_0_8_2_the_order_itself_names_the_leader(version: str, leader: int) -> None:
+    """Semantics 1.7: later versions follow only leaders that UpdateMetadata has named."""
     bench = Bench(version)
     bench.become(1, 0, (0, 1))
     assert bench.partition.leader == leader
@@ -372,18 +380,18 @@ def test_a_log_that_was_renamed_to_be_deleted_is_gone_at_the_next_start() -> Non
     assert (again.broker.replicas.logs, [name for name in bench.files.list("") if "t-0" in name]) == ({}, [])
 
 
-@pytest.mark.parametrize(("told", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
-def test_a_deleted_log_is_told_with_why(told: int, reason: str) -> None:
-    """Semantics 4.5: what the topic is to this broker's metadata says whether it was moved or deleted."""
+@pytest.mark.parametrize(("reported", "reason"), [(-2, "topic-deleted"), (1, "replica-moved")])
+def test_a_deleted_log_is_told_with_why(reported: int, reason: str) -> None:
+    """Semantics 4.5: this broker's metadata of the topic tell a move from a deletion."""
     bench = Bench()
     bench.lead(0)
     bench.produce("a", "b")
-    bench.update_metadata(state(told))
+    bench.update_metadata(state(reported))
     bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), [StoppedPartition(*T0, True, EPOCH_DURING_DELETE)]))
     assert [(event.log_end, event.reason) for event in bench.events(LogDeleted)] == [(2, reason)]
 
 
-def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
+def test_an_unknown_replica_is_deleted_from_disk() -> None:
     bench = Bench()
     bench.lead(0)
     again = Bench(files=bench.files)
@@ -396,7 +404,9 @@ def test_a_replica_never_heard_of_is_deleted_from_disk() -> None:
 
 @pytest.mark.parametrize("version", ["1.1", "2.0.1", "2.2", "2.4", "2.6"])
 def test_an_order_that_a_lost_session_ends_half_way_is_not_repaired_by_the_same_order(version: str) -> None:
-    """What came before the partition whose configuration is missing has its new leader and epoch, and no fetcher."""
+    """Earlier partitions of the order have their new leader and epoch, and no fetcher.
+    They come before the partition whose configuration is missing.
+    """
     bench = Bench(version)
     bench.lead(0, isr=(0, 1))
     bench.update_metadata()
@@ -487,8 +497,8 @@ def deleted(version: str, topic: str, log_dirs: str = "") -> tuple[Bench, list[i
     placed = [(topic, 0), ("u", 0)]
     bench.leader_and_isr(*(state(0, topic_partition=one) for one in placed))
     stops = [StoppedPartition(*one, True, EPOCH_DURING_DELETE) for one in placed]
-    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
-    answers = [answer for answer in bench.answers(asked) if isinstance(answer, StopReplicaResponse)]
+    requested = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    answers = [answer for answer in bench.answers(requested) if isinstance(answer, StopReplicaResponse)]
     return bench, [one.error for answer in answers for one in answer.partitions]
 
 
@@ -507,8 +517,9 @@ def test_a_long_name_can_be_deleted_where_it_is_cut_off_or_not_changed(version: 
 
 @pytest.mark.parametrize("version", ["0.10.2", "0.11"])
 def test_a_long_name_fails_the_whole_order(version: str) -> None:
-    """What stands behind it in the order is not deleted; asked again, there is nothing that it knows of. The log lies
-    there, and is that of the next topic of this name."""
+    """Later partitions of the order are not deleted.
+    Repeated, the order finds nothing that it knows of. The log lies there, and is that of the next topic of this name.
+    """
     bench, errors = deleted(version, LONG)
     assert errors == [-1, -1]
     assert list(bench.broker.replicas.logs) == [("u", 0)]

@@ -52,7 +52,9 @@ def test_a_follower_takes_offsets_and_epochs_from_its_leader() -> None:
 
 
 def test_a_followers_batch_must_not_begin_before_its_log_end() -> None:
-    """Semantics 2: on append the offset must continue the log; nothing of such an answer is kept."""
+    """Semantics 2: on append the offset must continue the log.
+    Nothing of such an answer is kept.
+    """
     log = new_log()
     log.append_as_follower(batch("a", "b", base_offset=0, epoch=0))
     with pytest.raises(OffsetsOutOfOrder, match="batch at 1 after log end 2"):
@@ -63,7 +65,9 @@ def test_a_followers_batch_must_not_begin_before_its_log_end() -> None:
 
 
 def test_a_follower_takes_no_more_at_once_than_a_segment_holds() -> None:
-    """Log.append looks at segment.bytes for followers, too: it was smaller than the leader's segment is."""
+    """Log.append looks at segment.bytes for followers, too.
+    It was smaller than the leader's segment is.
+    """
     log = new_log()
     data = batch("a", base_offset=0, epoch=0) + batch("b", base_offset=1, epoch=0)
     log.settings = LogSettings(len(data) - 1)
@@ -77,8 +81,9 @@ def test_a_follower_takes_no_more_at_once_than_a_segment_holds() -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "1.1", "2.5", "2.6", "2.8"])
 def test_a_follower_refuses_a_large_batch_up_to_2_5(version: str) -> None:
-    """Log.analyzeAndValidateRecords (KAFKA-9617): its max.message.bytes was smaller than the leader's is. Size is
-    looked at before the checksum."""
+    """Log.analyzeAndValidateRecords (KAFKA-9617).
+    Its max.message.bytes was smaller than the leader's is. Size is looked at before the checksum.
+    """
     log = new_log(version)
     magic = log._gates.record_magic
     data = batch("a", magic=magic, base_offset=0, epoch=0)
@@ -95,7 +100,9 @@ def test_a_follower_refuses_a_large_batch_up_to_2_5(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2"])
 def test_a_message_set_goes_into_one_segment(version: str) -> None:
-    """Log.append: a segment is rolled for all messages that came together, and they are synced together."""
+    """Log.append: a segment is rolled for all messages that came together.
+    They are synced together.
+    """
     log = new_log(version)
     one = batch("a", magic=log._gates.record_magic)
     log.settings = LogSettings(3 * len(one), flush_messages=3)
@@ -116,7 +123,9 @@ def test_what_a_follower_takes_at_once_is_synced_at_once() -> None:
 
 
 def test_what_the_recovery_point_says_is_synced_is_not_synced_again() -> None:
-    """Log.flush: so what a start after an unclean stop has found (1.0 to 2.7) no orderly stop syncs."""
+    """Log.flush.
+    So no orderly stop syncs what a start after an unclean stop has found (1.0 to 2.7).
+    """
     files = MemoryFiles()
     log = new_log(files=files)
     log.append_as_leader(batch("a"), LeaderEpoch(0))
@@ -179,7 +188,9 @@ def test_a_full_segment_is_flushed_and_a_new_one_begun() -> None:
 
 
 def test_cutting_removes_segments_epochs_and_clamps_the_rest() -> None:
-    """Semantics 1.1, 2.1: a real cut drops epochs that start there and lowers recovery point and high watermark."""
+    """Semantics 1.1, 2.1: a real cut drops epochs that start there.
+    It lowers recovery point and high watermark.
+    """
     files = MemoryFiles()
     log = new_log(files=files, segment_bytes=2 * len(batch("a")))
     for epoch, text in enumerate("abcde"):
@@ -194,7 +205,9 @@ def test_cutting_removes_segments_epochs_and_clamps_the_rest() -> None:
 
 
 def test_cutting_inside_a_batch_removes_the_whole_batch() -> None:
-    """Kafka cuts files, and files hold batches: the follower refetches from the target it was given."""
+    """Kafka cuts files, and files hold batches.
+    The follower refetches from the target it was given.
+    """
     log = new_log()
     log.append_as_leader(batch("a", "b", "c"), LeaderEpoch(0))
     assert log.truncate_to(Offset(1)) is True
@@ -203,7 +216,9 @@ def test_cutting_inside_a_batch_removes_the_whole_batch() -> None:
 
 @pytest.mark.parametrize(("version", "left"), [("2.5", [(0, 0), (3, 1)]), ("2.6", [(0, 0)])])
 def test_epochs_beyond_the_end_of_a_log_that_is_not_cut(version: str, left: list[tuple[int, int]]) -> None:
-    """Semantics 2.1: from 2.6 entries at or beyond the log end are dropped even when nothing is cut."""
+    """Semantics 2.1: from 2.6 entries at or beyond the log end are dropped.
+    Even when nothing is cut.
+    """
     log = new_log(version)
     log.append_as_leader(batch("a"), LeaderEpoch(0))
     log.epochs.assign(LeaderEpoch(3), Offset(1))
@@ -246,7 +261,9 @@ def test_an_old_wrapper_is_read_whole_by_its_last_offset() -> None:
 
 
 def test_offsets_may_go_backwards_inside_old_wrappers() -> None:
-    """KIP-101 case 2, compressed: the append check uses the wrapper's last offset (semantics 11.9)."""
+    """KIP-101 case 2, compressed.
+    The append check uses the wrapper's last offset (semantics 11.9).
+    """
 
     def wrapper(count: int, base: int) -> bytes:
         return encode([b"v"] * count, magic=1, timestamp_ms=0, base_offset=Offset(base), compression="gzip")
@@ -262,7 +279,9 @@ def test_offsets_may_go_backwards_inside_old_wrappers() -> None:
 
 @given(st.lists(st.one_of(st.integers(1, 5), st.integers(-40, -1)), max_size=25), st.integers(80, 400))
 def test_a_log_is_the_list_of_its_records(steps: list[int], segment_bytes: int) -> None:
-    """Appends of n one-record batches and cuts to |n|, whatever the segments' size: reading gives what was kept."""
+    """Appends of n one-record batches and cuts to |n|, whatever the segments' size.
+    Reading gives what was kept.
+    """
     log, kept, written = new_log(segment_bytes=segment_bytes), [], 0
     for number in steps:
         if number > 0:

@@ -1,5 +1,6 @@
-"""Several log directories (`log.dirs`): where logs go, what each keeps, and what is left when one fails (semantics 3,
-KIP-112)."""
+"""Several log directories (`log.dirs`).
+Where logs go, what each keeps, and what is left when one fails (semantics 3, KIP-112).
+"""
 
 import pytest
 
@@ -116,7 +117,9 @@ def test_each_directory_has_the_checkpoints_of_what_is_in_it() -> None:
 
 
 def test_the_checkpoint_of_a_directory_in_which_this_life_has_no_partition_stays() -> None:
-    """ReplicaManager.checkpointHighWatermarks, of every version: replicas are grouped by directory."""
+    """ReplicaManager.checkpointHighWatermarks, of every version.
+    Replicas are grouped by directory.
+    """
     bench = leader_of()
     bench.do(bench.broker.stop)
     again = Bench(files=bench.files, log_dirs=TWO)
@@ -127,7 +130,7 @@ def test_the_checkpoint_of_a_directory_in_which_this_life_has_no_partition_stays
 
 
 def test_each_directory_has_a_marker_of_its_own() -> None:
-    """What was closed cleanly is not recovered because another directory was not."""
+    """A cleanly closed directory is not recovered because another one was not."""
     bench = leader_of()
     bench.do(bench.broker.stop)
     assert bench.files.exists(f"d0/{CLEAN_SHUTDOWN}")
@@ -152,7 +155,7 @@ def test_from_1_0_on_a_broker_lives_on_with_what_is_left(version: str) -> None:
     bench.advance(130_000.0)
     bench.do(bench.broker.stop)
     assert not bench.exits
-    assert len(bench.events(LogDirFailed)) == 1, "nobody goes there any more"
+    assert len(bench.events(LogDirFailed)) == 1, "that directory is not used any more"
 
 
 @pytest.mark.parametrize(("version", "ibp"), [("0.8.2", None), ("0.10.2", None), ("0.11", None), ("2.6", "0.11")])
@@ -170,7 +173,7 @@ def test_the_last_one_ends_it_in_every_version() -> None:
         produced(bench, topic_partition)
     assert [one.directory for one in bench.events(LogDirFailed)] == ["d0", "d1"]
     assert [one.code for one in bench.exits] == [1]
-    assert len(bench.sessions.created) == 1, "who is about to die tells nobody"
+    assert len(bench.sessions.created) == 1, "a broker about to die reports to none"
 
 
 def test_a_full_directory_is_a_failed_one() -> None:
@@ -193,8 +196,8 @@ def test_every_question_about_an_offline_partition_gets_a_storage_error() -> Non
     assert (first.error, second.error, bool(second.records)) == (ErrorCode.KAFKA_STORAGE_ERROR, 0, True)
     listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T[2], -1)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T[2], LeaderEpoch(0))]))
-    assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
+    requested = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T[2], LeaderEpoch(0))]))
+    assert bench.answer(requested, OffsetForLeaderEpochResponse).partitions[0].error == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def test_a_read_finds_the_directory_failed_too() -> None:
@@ -215,7 +218,7 @@ def test_a_checkpoint_finds_it_failed_and_those_of_the_others_are_written(timer_
     assert b"t 1 1\nt 3 1" in bench.files.read(f"d1/{HIGH_WATERMARKS}", 0, 99)
 
 
-def test_the_controllers_next_order_is_told_which_replicas_are_gone() -> None:
+def test_the_answer_to_the_controllers_next_order_names_lost_replicas() -> None:
     bench = broken(leader_of(), "d0")
     produced(bench, T[0])
     same = ordered(bench, *(new(topic_partition, is_new=False) for topic_partition in T))
@@ -246,7 +249,9 @@ def partitions_on_live(bench: Bench) -> list[str]:
 def test_an_order_that_finds_a_directory_failed_is_carried_out_for_the_others(
     version: str, first: int, leader: int
 ) -> None:
-    """From 2.4 also for the partition that found it: its log is made in the next directory (KAFKA-8526)."""
+    """From 2.4 also for the partition that found it.
+    Its log is made in the next directory (KAFKA-8526).
+    """
     bench = Bench(version, log_dirs=TWO)
     bench.update_metadata()
     assert set(ordered(bench, *map(new, T)).values()) == {0}
@@ -280,7 +285,9 @@ def test_a_new_log_for_which_no_directory_is_left_ends_the_broker() -> None:
 
 @pytest.mark.parametrize("version", ["2.3", "2.4", "2.8"])
 def test_a_folder_that_can_be_made_is_kept_though_nothing_can_be_written_there(version: str) -> None:
-    """Only the folder is tried elsewhere (LogManager.createLogDirectory); a full disk takes that and no segment."""
+    """Only the folder is tried elsewhere (LogManager.createLogDirectory).
+    a full disk takes that and no segment.
+    """
     bench = Bench(version, log_dirs=TWO)
     bench.update_metadata()
     bench.files.faults.full.add("d0")
@@ -320,8 +327,8 @@ def test_a_produce_that_waits_is_not_looked_at_again() -> None:
 def to_be_deleted(bench: Bench, *topic_partitions: TopicPartition) -> list[int]:
     """The errors of the order."""
     stops = [StoppedPartition(*topic_partition, True, EPOCH_DURING_DELETE) for topic_partition in topic_partitions]
-    asked = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
-    return [one.error for one in bench.answer(asked, StopReplicaResponse).partitions]
+    requested = bench.ask(StopReplicaRequest(BrokerId(2), ControllerEpoch(1), stops))
+    return [one.error for one in bench.answer(requested, StopReplicaResponse).partitions]
 
 
 @pytest.mark.parametrize(
@@ -329,8 +336,10 @@ def to_be_deleted(bench: Bench, *topic_partitions: TopicPartition) -> list[int]:
     [("1.0", 56), ("1.1", 0), ("2.0.0", 0), ("2.0.1", 0), ("2.1", 56), ("2.4", 56), ("2.6", 56), ("2.8", 56)],
 )
 def test_a_replica_that_is_offline_cannot_be_deleted(version: str, second: int) -> None:
-    """In 1.1 and 2.0 not at the first order (KAFKA-7313). One that this life was not told of is nowhere, whatever may
-    lie in the directory that failed (ReplicaManager.stopReplica)."""
+    """In 1.1 and 2.0 not at the first order (KAFKA-7313).
+    One that this life was not told of is nowhere, whatever may lie in the directory that failed
+    (ReplicaManager.stopReplica).
+    """
     bench = broken(leader_of(version), "d0")
     produced(bench, T[0])
     assert to_be_deleted(bench, T[0], T[1], ("unheard", 0)) == [ErrorCode.KAFKA_STORAGE_ERROR, 0, 0]
@@ -340,7 +349,7 @@ def test_a_replica_that_is_offline_cannot_be_deleted(version: str, second: int) 
 
 
 def test_a_replica_that_was_forgotten_is_offline_again_when_it_is_ordered() -> None:
-    """It has no log that anybody can look for, unless it is new (LogManager.getOrCreateLog)."""
+    """It has no log that can be searched, unless it is new (LogManager.getOrCreateLog)."""
     bench = broken(leader_of("2.0.1"), "d0")
     produced(bench, T[0])
     assert to_be_deleted(bench, T[0]) == [56]
@@ -356,7 +365,7 @@ def test_a_broker_starts_without_the_directory_that_fails_and_gets_it_back_empty
     assert [(one.topic, one.partition) for one in again.events(LogLoaded)] == [T[1], T[3]]
     errors = ordered(again, *(new(topic_partition, epoch=1, is_new=False) for topic_partition in T))
     assert errors == {T[0]: 56, T[1]: 0, T[2]: 56, T[3]: 0}
-    assert not again.sessions.created, "the controller asks whoever registers"
+    assert not again.sessions.created, "the controller asks every registered broker"
     again.files.faults.replaced("d0")
     for name in ("t-0", "t-2"):
         for inside in again.files.list(f"d0/{name}"):
@@ -377,8 +386,9 @@ def test_an_error_that_names_no_log_directory_is_a_bug_of_ours() -> None:
     ("version", "ends"), [("0.11", True), ("1.0", True), ("1.1", True), ("2.0.0", False), ("2.8", False)],
 )
 def test_a_start_on_a_disk_that_fails(version: str, ends: bool) -> None:
-    """KAFKA-6697: 1.0 and 1.1 ask for the canonical path of every log directory, which fails with the disk; 0.11 knows
-    no broker that lives on without one of its own."""
+    """KAFKA-6697: 1.0 and 1.1 need the canonical path of every log directory.
+    It fails with the disk. 0.11 knows no broker that lives on without one of its own.
+    """
     bench = leader_of(version)
     bench.do(bench.broker.stop)
     again = Bench(version, files=broken(bench, "d0").files, log_dirs=TWO)

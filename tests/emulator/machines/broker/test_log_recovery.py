@@ -1,4 +1,4 @@
-"""What a log is after a stop, clean or not (semantics 3)."""
+"""A log after a stop, clean or not (semantics 3)."""
 
 import pytest
 
@@ -41,8 +41,9 @@ def damage(files: MemoryFiles, path: str, position: int) -> None:
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("version", ["0.10.2", "0.11", "1.0", "2.6", "2.7", "2.8"])
 def test_a_whole_log_is_found_again(version: str, clean: bool) -> None:
-    """After a clean stop the recovery point is the log end; after another it is what was checkpointed, from 1.0 to 2.7
-    the log end, too (Log.recoverLog)."""
+    """After a clean stop the recovery point is the log end.
+    After another it is what was checkpointed, from 1.0 to 2.7 the log end, too (Log.recoverLog).
+    """
     moves = clean or version in ("1.0", "2.6", "2.7")
     log = load(written(version), version, clean=clean, recovery_point=2)
     assert values(log) == [(0, "a"), (1, "b"), (2, "c")]
@@ -162,8 +163,9 @@ def test_sequences_are_rebuilt_from_batches(version: str) -> None:
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "2.8"])
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_message_larger_than_allowed_ends_an_old_log(version: str, clean: bool) -> None:
-    """LogSegment.recover: it and all behind it are taken for damage, when max.message.bytes was made smaller. Offset
-    and size do not count."""
+    """LogSegment.recover takes it and all behind it for damage.
+    max.message.bytes was made smaller. Offset and size do not count.
+    """
     files = written(version)
     size = len(batch("a", magic=gates_for(version).record_magic))
     for smaller, log_end in ((12, 3), (13, 0)):

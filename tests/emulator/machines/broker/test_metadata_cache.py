@@ -1,4 +1,4 @@
-"""What a broker tells clients of the cluster (semantics 1.7, 11.12)."""
+"""A broker's metadata answers to clients (semantics 1.7, 11.12)."""
 
 import pytest
 
@@ -21,12 +21,12 @@ def metadata(bench: Bench, *topics: str) -> MetadataResponse:
     return bench.answer(bench.ask(MetadataRequest(list(topics))), MetadataResponse)
 
 
-def test_metadata_says_what_the_controller_said_last() -> None:
+def test_metadata_has_the_controllers_last_update() -> None:
     bench = Bench("2.6")
     assert metadata(bench) == MetadataResponse(NO_BROKER, [], [])
-    told = state(1, 4, (1, 0))
-    told.offline_replicas = [BrokerId(2)]
-    bench.update_metadata(told, live=(0, 1))
+    reported = state(1, 4, (1, 0))
+    reported.offline_replicas = [BrokerId(2)]
+    bench.update_metadata(reported, live=(0, 1))
     answer = metadata(bench)
     (p,) = answer.partitions
     assert (answer.controller, [b.node for b in answer.brokers]) == (2, ["broker-0", "broker-1"])
@@ -43,9 +43,9 @@ def test_metadata_says_what_the_controller_said_last() -> None:
 def test_a_replica_in_a_failed_log_directory_is_offline_though_its_broker_lives() -> None:
     """MetadataCache.getPartitionMetadata: the controller's list."""
     bench = Bench("2.6")
-    told = state(0, 1, (0, 2))
-    told.offline_replicas = [BrokerId(1)]
-    bench.update_metadata(told)
+    reported = state(0, 1, (0, 2))
+    reported.offline_replicas = [BrokerId(1)]
+    bench.update_metadata(reported)
     assert metadata(bench).partitions[0].offline_replicas == [1]
     bench.update_metadata(state(0, 1, (0, 2)), live=(0, 2))
     assert metadata(bench).partitions[0].offline_replicas == []
@@ -71,7 +71,9 @@ def test_without_leader(version: str, isr: list[int]) -> None:
 
 @pytest.mark.parametrize(("version", "isr"), [("0.10.2", []), ("2.8", [0, 1])])
 def test_a_leader_that_is_not_alive_is_not_available(version: str, isr: list[int]) -> None:
-    """And is not named either, whatever the controller called it (recorded while an order held up the next)."""
+    """It is not named either, whatever the controller called it.
+    Recorded while an order delayed the next.
+    """
     bench = Bench(version)
     bench.update_metadata(state(1), live=(0, 2))
     (p,) = metadata(bench).partitions
@@ -86,8 +88,10 @@ def test_leader_epochs_in_metadata(version: str, epoch: int) -> None:
 
 
 @pytest.mark.parametrize("version", ["2.1", "2.3", "2.4", "2.5", "2.8"])
-def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
-    """MetadataCache.getPartitionMetadata; and from 2.4 clients may go by what is told (Metadata v9)."""
+def test_without_leader_the_epoch_is_reported_from_2_5(version: str) -> None:
+    """MetadataCache.getPartitionMetadata.
+    And from 2.4 clients may go by what is told (Metadata v9).
+    """
     bench = Bench(version)
     bench.update_metadata(state(-1, 2, (0,)), state(1, 3, topic_partition=("t", 1)))
     answer = metadata(bench)
@@ -95,7 +99,7 @@ def test_without_leader_the_epoch_is_told_from_2_5(version: str) -> None:
     assert answer.reliable_epochs == (version not in ("2.1", "2.3"))
 
 
-def test_topics_asked_for_by_name() -> None:
+def test_topics_requested_by_name() -> None:
     bench = Bench()
     bench.update_metadata(state(1), state(0, topic_partition=("u", 0)))
     assert [(p.topic, p.error) for p in metadata(bench, "u", "w").partitions] == [("u", 0), ("w", 3)]
@@ -117,11 +121,11 @@ def test_observers_are_told_of_a_topic_that_goes_and_it_is_told_once() -> None:
     bench.update_metadata(state(-2))
     bench.update_metadata(state(-2))
     seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
-    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], []]
+    assert [[p.leader for p in reported.partitions] for reported in seen] == [[], [1], []]
     assert [event.leader for event in bench.events(MetadataChanged)] == [1, -2]
 
 
-def test_observers_are_told_now_and_at_every_change() -> None:
+def test_observers_are_notified_now_and_at_every_change() -> None:
     bench = Bench()
     watcher = bench.connect("observer", "observe")
     bench.send(watcher, ObserveMetadataRequest())
@@ -129,7 +133,7 @@ def test_observers_are_told_now_and_at_every_change() -> None:
     bench.update_metadata(state(1))
     bench.update_metadata(state(0, 1))
     seen = [m.metadata for m in bench.answers(watcher) if isinstance(m, MetadataObserved)]
-    assert [[p.leader for p in told.partitions] for told in seen] == [[], [1], [0]]
+    assert [[p.leader for p in reported.partitions] for reported in seen] == [[], [1], [0]]
     bench.lose(watcher)
     bench.update_metadata(state(2, 2))
     assert len(bench.answers(watcher)) == 3

@@ -1,4 +1,4 @@
-"""A partition's lock: nobody reads or writes while somebody writes, and everybody gets a turn (semantics 1.6)."""
+"""A partition's lock: a writer is alone, and every thread gets a turn (semantics 1.6)."""
 
 import pytest
 from hypothesis import given
@@ -9,8 +9,10 @@ from protocol.chance import Chance
 from protocol.work import Runner, Until, Work
 
 
-class Everybody:
-    """Threads that take the lock and write down who has it. A writer that waits is waited for until `answer`."""
+class LockUsers:
+    """Threads that take the lock and write down who has it.
+    A writer that waits is waited for until `answer`.
+    """
 
     def __init__(self, seed: int = 0) -> None:
         self.threads = Runner(lambda: 0.0)
@@ -43,7 +45,7 @@ class Everybody:
         self.threads.start(name, "write", work())
 
     def answer(self) -> None:
-        """What somebody who writes waits for is there."""
+        """Give a waiting writer its answer."""
         if self.answers:
             answer = self.answers.pop(0)
             assert callable(answer)
@@ -54,8 +56,8 @@ class Everybody:
     st.lists(st.sampled_from(("read", "write", "write and wait", "answer", "end of step")), max_size=40),
     st.integers(0, 1000),
 )
-def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed: int) -> None:
-    all_of_them = Everybody(seed)
+def test_a_writer_is_alone_and_every_thread_gets_a_turn(happens: list[str], seed: int) -> None:
+    all_of_them = LockUsers(seed)
     names = []
     for number, what in enumerate(happens):
         if what == "answer":
@@ -77,11 +79,13 @@ def test_who_writes_is_alone_and_everybody_gets_a_turn(happens: list[str], seed:
     assert all_of_them.threads.waiting_tasks() == []
 
 
-def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who_writes() -> None:
-    """The first in line wakes the others, who meet at the log while it appends; the line keeps its order."""
+def test_readers_go_on_in_any_order_after_the_first_and_none_passes_a_writer() -> None:
+    """The first in line wakes the others, who meet at the log while it appends.
+    The line keeps its order.
+    """
     orders = set()
     for seed in range(40):
-        all_of_them = Everybody(seed)
+        all_of_them = LockUsers(seed)
         all_of_them.write("first", waits=True)
         for name in "abcd":
             all_of_them.read(name)
@@ -94,9 +98,11 @@ def test_those_who_read_go_on_in_any_order_after_the_first_and_nobody_passes_who
     assert len(orders) == 6
 
 
-def test_whoever_runs_when_it_is_released_may_have_it_first() -> None:
-    """Those in line go on at the end of the step; a thread that runs before that comes before them."""
-    all_of_them = Everybody()
+def test_a_thread_that_runs_at_the_release_may_have_it_first() -> None:
+    """Those in line go on at the end of the step.
+    a thread that runs before that comes before them.
+    """
+    all_of_them = LockUsers()
     all_of_them.write("first", waits=True)
     all_of_them.write("second", waits=False)
     all_of_them.read("a")

@@ -1,5 +1,6 @@
-"""Five hundred requests of a kind behind one that is parked: answered when it is, in order, and not one inside the
-other (semantics 1.8, 1.9)."""
+"""Five hundred requests of a kind behind one that is parked.
+Answered when it is, in order, and not one inside the other (semantics 1.8, 1.9).
+"""
 
 import inspect
 import sys
@@ -42,7 +43,9 @@ from protocol.messages.replication_messages import (
 from tests.emulator.machines.broker.harness import T0, Bench, batch
 
 DEEP = 120
-"""Frames of Python's stack that one request may take; five hundred inside each other take thousands."""
+"""Frames of Python's stack that one request may take.
+Five hundred inside each other take thousands.
+"""
 
 KINDS: dict[str, Callable[[], Message]] = {
     "produce acks=1": lambda: ProduceRequest(1, 1500, [ProducePartition(*T0, batch("a"))]),

@@ -134,7 +134,9 @@ def deleted(bench: Bench) -> None:
 
 @pytest.mark.parametrize("version", ["2.4", "2.6", "2.8"])
 def test_a_deleted_replica_answers_what_waits(version: str) -> None:
-    """KAFKA-9198: 6 where it has moved away, 3 where metadata have lost it (ReplicaManager.getPartitionOrError)."""
+    """KAFKA-9198: 6 where it has moved away, 3 where metadata have lost it.
+    Source: ReplicaManager.getPartitionOrError.
+    """
     bench = leader(version)
     bench.update_metadata(state(0))
     produce, fetch = bench.produce("a", acks=-1), bench.fetch(0, wait_ms=60_000)
@@ -162,7 +164,7 @@ def test_up_to_2_3_what_waits_for_a_deleted_replica_waits_until_its_time_is_over
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.3"])
-def test_up_to_2_3_a_deleted_replica_is_told_when_another_of_the_request_makes_somebody_look(version: str) -> None:
+def test_up_to_2_3_a_deleted_replica_is_answered_when_another_of_the_request_is_checked(version: str) -> None:
     """DelayedProduce.tryComplete: no such partition, 3."""
     bench = leader(version)
     bench.leader_and_isr(state(0, isr=(0, 1), topic_partition=("t", 1)))
@@ -185,7 +187,9 @@ def test_strangers() -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.0.0", "2.1", "2.8"])
 def test_a_broker_that_is_no_replica(version: str) -> None:
-    """ReplicaManager: 3 up to 1.1, then 6 (getPartitionAndLeaderReplicaIfLocal); to who asks for epochs from 2.1 on."""
+    """ReplicaManager: 3 up to 1.1, then 6 (getPartitionAndLeaderReplicaIfLocal).
+    To who asks for epochs from 2.1 on.
+    """
     old, older = (version in versions for versions in (("0.8.2", "1.1"), ("0.8.2", "1.1", "2.0.0")))
     bench = Bench(version)
     bench.update_metadata(state(1, replicas=(1, 2), isr=(1, 2)))
@@ -196,14 +200,16 @@ def test_a_broker_that_is_no_replica(version: str) -> None:
     listed = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)]))
     assert bench.answer(listed, ListOffsetsResponse).partitions[0].error == expected
     if version != "0.8.2":
-        asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))], BrokerId(2)))
+        requested = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))], BrokerId(2)))
         of_epochs = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if older else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert bench.answer(asked, OffsetForLeaderEpochResponse).partitions[0].error == of_epochs
+        assert bench.answer(requested, OffsetForLeaderEpochResponse).partitions[0].error == of_epochs
 
 
 @pytest.mark.parametrize("version", ["0.8.2", "1.1", "2.8"])
-def test_who_was_told_nothing_in_this_life_knows_nothing(version: str) -> None:
-    """Whatever logs it has (ReplicaManager.allPartitions is empty, and so is the metadata cache)."""
+def test_a_broker_without_orders_in_this_life_knows_no_partition(version: str) -> None:
+    """Logs on disk do not matter.
+    ReplicaManager.allPartitions is empty, and so is the metadata cache.
+    """
     bench = leader(version, isr=(0,))
     bench.produce("a")
     again = Bench(version, files=bench.files)
@@ -222,7 +228,7 @@ def test_damaged_batches() -> None:
 
 @pytest.mark.parametrize(("version", "named"), [("1.1", ErrorCode.CORRUPT_MESSAGE), ("2.8", ErrorCode.INVALID_RECORD)])
 def test_what_validation_refused_is_answered_in_kafkas_order(version: str, named: ErrorCode) -> None:
-    """Leadership and replicas first, then what a request's version refuses, size, checksum, LogValidator."""
+    """Leadership and replicas, then refusals by version, size, checksum, LogValidator."""
     bench = leader(version, isr=(0,), message_max_bytes=200)
 
     def answered(records: bytes, fault: int, acks: int = 1) -> tuple[int, int]:
@@ -284,7 +290,9 @@ def test_what_was_sent_is_looked_at_before_who_sent_it(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.3", "2.8"])
 def test_an_answer_as_duplicate_names_what_was_sent_and_what_is_there(version: str) -> None:
-    """ProducerStateManager compares sequence numbers alone, so other records under used numbers pass for a retry."""
+    """ProducerStateManager compares sequence numbers alone.
+    Other records under used numbers pass for a retry.
+    """
     bench = leader(version, isr=(0,))
     first = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
     sent, other = batch("a", "b", **first), batch("c", "d", **first)
@@ -300,7 +308,9 @@ def test_an_answer_as_duplicate_names_what_was_sent_and_what_is_there(version: s
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.0.0", "2.0.1", "2.8"])
 def test_a_refused_produce_notes_its_epoch(version: str) -> None:
-    """Log.append assigns epochs before it looks at producers; from 2.0.1 the leader has noted its own by then."""
+    """Log.append assigns epochs before it looks at producers.
+    From 2.0.1 the leader has noted its own by then.
+    """
     bench = leader(version, isr=(0,))
     bench.lead(3, isr=(0,), zk_version=1)
     ahead = batch("b", producer_id=7, producer_epoch=0, base_sequence=5)
@@ -312,7 +322,9 @@ def test_a_refused_produce_notes_its_epoch(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.11", "2.3", "2.4", "2.8"])
 def test_a_refused_produce_rolls_a_full_segment_from_2_4(version: str) -> None:
-    """Log.append: maybeRoll, then analyzeAndValidateProducerState; up to 2.3 the other way round."""
+    """Log.append: maybeRoll, then analyzeAndValidateProducerState.
+    Up to 2.3 the other way round.
+    """
     bench = leader(version, isr=(0,))
     sent = batch("a", producer_id=7, producer_epoch=0, base_sequence=0)
     bench.produce(records=sent)
@@ -334,7 +346,9 @@ def test_a_refused_produce_rolls_a_full_segment_from_2_4(version: str) -> None:
     ],
 )
 def test_a_compacted_topic_wants_keys(version: str, error: int) -> None:
-    """LogValidator.validateKey, 0.9 on; nothing of what holds one record without a key is written."""
+    """LogValidator.validateKey, 0.9 on.
+    Nothing of what holds one record without a key is written.
+    """
     bench = leader(version, isr=(0,))
     bench.broker.replicas.configure("t", {"cleanup.policy": "delete, compact"})
     both = encode([(b"k", b"a", ()), (None, b"b", ())], magic=bench.magic, timestamp_ms=0)

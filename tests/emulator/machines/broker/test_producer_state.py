@@ -49,7 +49,9 @@ def test_an_exact_match_is_a_duplicate_with_the_first_offsets(version: str) -> N
 
 @pytest.mark.parametrize(("version", "remembered"), [("0.11", 1), ("1.0", 5), ("2.8", 5)])
 def test_as_many_batches_are_remembered_as_may_be_in_flight(version: str, remembered: int) -> None:
-    """Semantics 6: one batch in 0.11, five from 1.0. An older duplicate is out of order, in every version's log."""
+    """Semantics 6: one batch in 0.11, five from 1.0.
+    An older duplicate is out of order, in every version's log.
+    """
     held = remembering(version, *(header(number, offset=number) for number in range(8)))
     duplicates = [number for number in range(8) if held.check(header(number))[1] is not None]
     assert duplicates == list(range(8 - remembered, 8))
@@ -75,7 +77,9 @@ def test_an_unknown_producer_that_does_not_begin_at_zero(version: str, error: Er
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_producer_epochs_fence(version: str) -> None:
-    """Semantics 6: an older one is refused; a newer one begins at zero and forgets the old one's batches."""
+    """Semantics 6: an older one is refused.
+    a newer one begins at zero and forgets the old one's batches.
+    """
     held = remembering(version, header(0, epoch=2))
     assert held.check(header(1, epoch=1))[0] == ErrorCode.INVALID_PRODUCER_EPOCH
     assert held.check(header(1, epoch=3))[0] == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

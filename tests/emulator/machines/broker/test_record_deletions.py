@@ -111,7 +111,7 @@ def test_minus_one_is_the_high_watermark_and_above_it_nothing_is_deleted() -> No
 def test_errors_are_kafkas() -> None:
     bench = leader()
     assert at_once(bench, 1, "__consumer_offsets") == (ErrorCode.INVALID_TOPIC_EXCEPTION, UNKNOWN)
-    assert at_once(bench, 1, "nobody's") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN)
+    assert at_once(bench, 1, "unknown") == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN)
     waiting = delete(bench, 1)
     bench.follow(leader=1, epoch=1)
     assert at_once(bench, 1) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, UNKNOWN)
@@ -137,14 +137,16 @@ def numbered(value: str, sequence: int) -> bytes:
     return batch(value, producer_id=7, producer_epoch=0, base_sequence=sequence)
 
 
-def test_an_unknown_producer_is_told_where_the_log_begins() -> None:
-    """LogAppendInfo.unknownLogAppendInfoWithLogStartOffset, 1.0 on: so it knows that nothing of its own was lost."""
+def test_an_unknown_producer_receives_the_log_start() -> None:
+    """LogAppendInfo.unknownLogAppendInfoWithLogStartOffset, 1.0 on.
+    So it knows that nothing of its own was lost.
+    """
     bench = leader("2.3", records=0)
     bench.produce(records=numbered("a", 0))
     bench.fetch(1, replica=1)
     delete(bench, 1)
-    told = bench.produced(bench.produce(records=numbered("b", 1)))
-    assert (told.error, told.base_offset, told.log_start) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 1)
+    reported = bench.produced(bench.produce(records=numbered("b", 1)))
+    assert (reported.error, reported.base_offset, reported.log_start) == (ErrorCode.UNKNOWN_PRODUCER_ID, -1, 1)
 
 
 def test_so_is_whose_records_were_written_and_whom_too_few_are_in_sync_for() -> None:
@@ -155,8 +157,8 @@ def test_so_is_whose_records_were_written_and_whom_too_few_are_in_sync_for() -> 
     again = bench.produced(bench.produce(records=numbered("a", 0)))
     assert (again.base_offset, again.log_start) == (first.base_offset, first.log_start) == (6, 3)
     bench.partition.configured(with_topic_overrides(bench.context.settings, {"min.insync.replicas": "3"}))
-    told = bench.produced(bench.produce("y", acks=-1))
-    assert (told.error, told.log_start) == (ErrorCode.NOT_ENOUGH_REPLICAS, 3)
+    reported = bench.produced(bench.produce("y", acks=-1))
+    assert (reported.error, reported.log_start) == (ErrorCode.NOT_ENOUGH_REPLICAS, 3)
 
 
 def test_usual_errors_come_without() -> None:
@@ -181,8 +183,8 @@ def test_the_earliest_offset_is_where_the_log_begins_within_a_batch_too() -> Non
     bench.produce("a", "b", "c")
     bench.fetch(3, replica=1)
     delete(bench, 2)
-    asked = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)])
-    assert bench.answer(bench.ask(asked), ListOffsetsResponse).partitions[0].offset == 2
+    requested = ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, EARLIEST_TIMESTAMP)])
+    assert bench.answer(bench.ask(requested), ListOffsetsResponse).partitions[0].offset == 2
     assert bench.fetched(bench.fetch(2)).records, "the whole batch comes, as Kafka's does"
     assert bench.log.epochs.entries == [(0, 2)]
 
@@ -224,7 +226,7 @@ def test_a_follower_begins_where_its_leader_does_and_says_so(version: str) -> No
     assert bench.log.log_start == 1, "it only moves forward"
 
 
-def test_with_an_older_protocol_nobody_is_told() -> None:
+def test_with_an_older_protocol_the_log_start_is_not_sent() -> None:
     """FETCH carries it from version 5 on."""
     bench = Bench("2.6", ibp="0.10.2")
     bench.follow()
@@ -237,7 +239,9 @@ def test_with_an_older_protocol_nobody_is_told() -> None:
 
 
 def test_a_start_above_its_high_watermark_fails_the_partition() -> None:
-    """ReplicaFetcherThread.processPartitionData: an OffsetOutOfRangeException that it does not expect."""
+    """ReplicaFetcherThread.processPartitionData.
+    An OffsetOutOfRangeException that it does not expect.
+    """
     bench, connection = follower()
     bench.respond(connection, fetched(3, 2, batch("a", epoch=0)))
     assert bench.log.log_start == 0
@@ -246,8 +250,9 @@ def test_a_start_above_its_high_watermark_fails_the_partition() -> None:
 
 @pytest.mark.parametrize("version", ["0.11", "1.0", "2.3", "2.8"])
 def test_an_empty_log_begins_with_the_batch_in_whose_midst_its_leaders_does(version: str) -> None:
-    """Partition.appendRecordsToFollower (KAFKA-6975). Before 1.0 the follower stops for good: what it is sent begins
-    before its log."""
+    """Partition.appendRecordsToFollower (KAFKA-6975). Before 1.0 the follower stops for good.
+    What it is sent begins before its log.
+    """
     bench, connection = follower(version)
     if isinstance(bench.last_sent(connection).message, OffsetForLeaderEpochRequest):
         bench.respond(connection, OffsetForLeaderEpochResponse([EpochEnd(*T0)]))
@@ -269,7 +274,9 @@ def test_an_empty_log_begins_with_the_batch_in_whose_midst_its_leaders_does(vers
 
 
 def test_a_start_that_is_checkpointed_survives_a_kill_and_another_one_does_not() -> None:
-    """Every log.flush.start.offset.checkpoint.interval.ms, first after 30 s: what was deleted since is there again."""
+    """Every log.flush.start.offset.checkpoint.interval.ms, first after 30 s.
+    What was deleted since is there again.
+    """
     bench = leader()
     delete(bench, 2)
     bench.advance(29_999.0)
@@ -296,7 +303,7 @@ def test_an_orderly_stop_writes_it() -> None:
 
 
 def test_the_tasks_go_on_after_a_restart() -> None:
-    """Whose log begins within a segment has something to do for both."""
+    """Both tasks have work if a log begins within a segment."""
     bench = leader(log_segment_bytes=100)
     delete(bench, 1)
     bench.do(bench.broker.stop)
@@ -355,9 +362,10 @@ def test_a_cut_below_the_start_of_a_log_takes_the_start_along() -> None:
 
 @pytest.mark.parametrize("version", KIP_107)
 def test_a_topic_made_anew_does_not_begin_where_the_deleted_one_did(version: str) -> None:
-    """LogManager.asyncDelete: the starts of its directory are written, so what is acknowledged since is found again.
-    Up to 2.6 only where the directory holds another log (LogManager.logsByDir): else the old start is taken for the
-    new log's, and what lies below it is gone."""
+    """LogManager.asyncDelete writes the starts of its directory.
+    What is acknowledged since is found again. Up to 2.6 only where the directory holds another log
+    (LogManager.logsByDir): else the old start is taken for the new log's, and what lies below it is gone.
+    """
     for another in (True, False):
         bench = leader(version)
         if another:

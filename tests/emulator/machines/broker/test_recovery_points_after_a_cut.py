@@ -1,4 +1,4 @@
-"""What is written when a log is cut: recovery points (semantics 2.1), where, and what the next start makes of it."""
+"""Recovery points written when a log is cut (semantics 2.1), and the next start."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,9 @@ BOTH = {"d0": "0\n1\nt 0 1\n", "d1": "0\n1\nt 1 2\n"}
 
 
 def two_directories(version: str) -> Bench:
-    """It leads t-0 in d0 and t-1 in d1, with two records each, all synced, no recovery point written."""
+    """It leads t-0 in d0 and t-1 in d1, with two synced records each.
+    No recovery point is written.
+    """
     bench = Bench(version, log_dirs="d0,d1")
     bench.leader_and_isr(state(0, isr=(0,)), state(0, isr=(0,), topic_partition=OTHER))
     for topic_partition in (T0, OTHER):
@@ -44,7 +46,9 @@ def cut(bench: Bench, offset: int) -> None:
 
 @pytest.mark.parametrize("version", LADDER)
 def test_a_cut_writes_recovery_points(version: str) -> None:
-    """LogManager.truncateTo: up to 2.1 of all directories, from 2.2 of the one that holds the log."""
+    """LogManager.truncateTo.
+    Up to 2.1 it writes those of all directories, from 2.2 of the one that holds the log.
+    """
     bench = two_directories(version)
     cut(bench, 1)
     everywhere = LADDER.index(version) < LADDER.index("2.2")
@@ -73,7 +77,9 @@ def test_a_log_that_is_thrown_away_writes_them(version: str) -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2"])
 def test_an_order_to_follow_writes_them_once(version: str) -> None:
-    """E0: a LeaderAndIsr cuts all its partitions, then writes once (ReplicaManager.makeFollowers)."""
+    """E0: a LeaderAndIsr cuts all its partitions, then writes once.
+    Source: ReplicaManager.makeFollowers.
+    """
     files = Counting()
     bench = Bench(version, files=files)
     bench.leader_and_isr(state(0, isr=(0,)), state(0, isr=(0,), topic_partition=OTHER))
@@ -96,8 +102,10 @@ class Counting(MemoryFiles):
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.11", "1.0", "2.2", "2.8"])
 def test_what_is_written_after_a_cut_is_looked_at_by_the_next_start(version: str) -> None:
-    """A recovery point of 3 is on disk; the log is cut to 1 and goes on in new segments. A start after a crash begins
-    where the cut was, and finds what was damaged there; by the old recovery point it would begin after it."""
+    """A recovery point of 3 is on disk; the log is cut to 1 and goes on in new segments.
+    A start after a crash begins where the cut was, and finds what was damaged there; by the old recovery point it
+    would begin after it.
+    """
     segment_bytes = 40 if version == "0.8.2" else 100
     bench = Bench(version, log_segment_bytes=segment_bytes)
     bench.lead(isr=(0,))
@@ -152,7 +160,9 @@ def test_a_disk_that_cannot_take_them_fails(version: str, how: str) -> None:
 
 @pytest.mark.parametrize("version", LADDER)
 def test_a_log_that_is_deleted_writes_them_in_its_directory(version: str) -> None:
-    """LogManager.asyncDelete, from 1.1; up to 2.6 where it holds another log (LogManager.logsByDir)."""
+    """LogManager.asyncDelete, from 1.1.
+    Up to 2.6 where it holds another log (LogManager.logsByDir).
+    """
     bench = two_directories(version)
     third = ("t", 2)
     bench.leader_and_isr(state(0, isr=(0,), topic_partition=third))

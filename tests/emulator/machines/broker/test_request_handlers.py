@@ -1,4 +1,4 @@
-"""Request handlers: who occupies one, and what happens when all are occupied (semantics 1.6)."""
+"""Request handlers: their occupation, and requests when all are occupied (semantics 1.6)."""
 
 import pytest
 
@@ -73,10 +73,10 @@ def waits(bench: Bench, connection: int) -> bool:
 def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
     """Partition.lastOffsetForLeaderEpoch reads under it, in every version that has it."""
     bench = locked(version)
-    asked = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))]), 3)
-    assert waits(bench, asked)
+    requested = bench.ask(OffsetForLeaderEpochRequest([EpochRequest(*T0, LeaderEpoch(0))]), 3)
+    assert waits(bench, requested)
     bench.session_back()
-    (answer,) = bench.answer(asked, OffsetForLeaderEpochResponse).partitions
+    (answer,) = bench.answer(requested, OffsetForLeaderEpochResponse).partitions
     assert (answer.error, answer.end_offset) == (0, 1)
 
 
@@ -84,16 +84,18 @@ def test_a_question_about_epochs_waits_for_the_lock(version: str) -> None:
 def test_list_offsets_waits_for_the_lock_from_2_1(version: str, blocked: bool) -> None:
     """Partition.fetchOffsetForTimestamp; before, the log is asked directly."""
     bench = locked(version)
-    asked = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)]))
-    assert waits(bench, asked) is blocked
+    requested = bench.ask(ListOffsetsRequest(CONSUMER_REPLICA_ID, [ListOffsetsPartition(*T0, -2)]))
+    assert waits(bench, requested) is blocked
     bench.session_back()
     epoch = LeaderEpoch(0) if bench.context.gates.listed_offsets_have_epochs else EPOCH_UNKNOWN
-    assert bench.answer(asked, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, Offset(0), epoch)]
+    assert bench.answer(requested, ListOffsetsResponse).partitions == [ListedOffset(*T0, 0, Offset(0), epoch)]
 
 
 @pytest.mark.parametrize(("version", "blocked"), [("1.1", False), ("2.0.1", False), ("2.1", True), ("2.6", True)])
 def test_a_parked_fetch_that_completes_waits_for_the_lock_from_2_1(version: str, blocked: bool) -> None:
-    """DelayedFetch.onComplete reads again. There is one thread for all that expire: others wait behind."""
+    """DelayedFetch.onComplete reads again. There is one thread for all that expire.
+    Others wait behind.
+    """
     bench = leader(version)
     parked = other = -1
     while not bench.partition.lock.held:
@@ -106,14 +108,14 @@ def test_a_parked_fetch_that_completes_waits_for_the_lock_from_2_1(version: str,
     assert not waits(bench, parked) and not waits(bench, other)
 
 
-def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> None:
+def test_the_check_of_a_parked_fetch_waits_for_all_its_partitions() -> None:
     """Up to 2.6 before the produce that made it look is answered, then after (KAFKA-8334)."""
     for version, ibp, answered in (("2.6", None, False), ("2.7", "2.6", True), ("1.1", None, True)):
         bench = leader(version, ibp)
         fetch = -1
-        asked = [FetchPartition(*T0, Offset(0)), FetchPartition(*T1, Offset(0))]
+        requested = [FetchPartition(*T0, Offset(0)), FetchPartition(*T1, Offset(0))]
         while not bench.partition.lock.held:
-            fetch = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 60_000, 1, 1000, asked))
+            fetch = bench.ask(FetchRequest(CONSUMER_REPLICA_ID, 60_000, 1, 1000, requested))
             bench.advance(100.0)
         produce = bench.ask(ProduceRequest(1, 1500, [ProducePartition(*T1, batch("x", magic=bench.magic))]))
         assert (waits(bench, produce), waits(bench, fetch)) == (not answered, version != "1.1"), version
@@ -123,21 +125,21 @@ def test_whoever_looks_after_a_parked_fetch_waits_for_all_its_partitions() -> No
 
 
 def test_a_produce_to_several_partitions_stops_at_the_one_that_is_locked() -> None:
-    """What comes before it is in the log already."""
+    """Earlier partitions of the request are in the log already."""
     bench = locked()
     partitions = [ProducePartition(*topic_partition, batch("x")) for topic_partition in (T1, T0)]
-    asked = bench.ask(ProduceRequest(1, 1500, partitions))
+    requested = bench.ask(ProduceRequest(1, 1500, partitions))
     ends = [bench.broker.replicas.partitions[topic_partition].the_log.log_end for topic_partition in (T1, T0)]
-    assert (waits(bench, asked), ends) == (True, [1, 1])
+    assert (waits(bench, requested), ends) == (True, [1, 1])
     bench.session_back()
-    assert [one.base_offset for one in bench.answer(asked, ProduceResponse).partitions] == [0, 1]
+    assert [one.base_offset for one in bench.answer(requested, ProduceResponse).partitions] == [0, 1]
 
 
 # --- the handlers ---
 
 
 def test_requests_that_wait_for_a_lock_use_up_the_handlers() -> None:
-    """Then nobody is answered, whatever he asks for (num.io.threads)."""
+    """Then no request of any kind is answered (num.io.threads)."""
     bench = locked(num_io_threads=3)
     writes = [bench.produce(value) for value in "xy"]
     assert not waits(bench, bench.ask(MetadataRequest()))
@@ -181,8 +183,8 @@ def test_an_isr_that_grows_occupies_the_handler_of_the_fetch() -> None:
     assert (waiting.does, waiting.waits_for) == ("Fetch", "the session service")
 
 
-def test_a_follower_is_told_an_error_where_its_joining_is_cut_short_by_the_session() -> None:
-    """1.1 on: the exception reaches whoever handles the request."""
+def test_a_follower_receives_an_error_where_its_joining_is_cut_short_by_the_session() -> None:
+    """1.1 on: the exception reaches the handler of the request."""
     bench = Bench("2.6")
     bench.lead(isr=(0,))
     bench.sessions.reachable = False
@@ -210,12 +212,12 @@ def test_orders_of_the_controller_wait_for_their_turn_and_occupy_handlers() -> N
 def test_controlled_shutdown_occupies_a_handler_up_to_0_10_2(version: str, occupies: bool) -> None:
     """From 0.11 the controller has a thread of its own (KAFKA-5028)."""
     bench = Bench(version, num_io_threads=1)
-    asked = bench.ask(ControlledShutdownRequest(BrokerId(1)))
+    requested = bench.ask(ControlledShutdownRequest(BrokerId(1)))
     metadata = bench.ask(MetadataRequest())
     assert waits(bench, metadata) is occupies
     ((_, reply),) = bench.for_controller
     bench.do(lambda: reply(ControlledShutdownResponse()))
-    assert not waits(bench, asked) and not waits(bench, metadata)
+    assert not waits(bench, requested) and not waits(bench, metadata)
 
 
 # --- a long line on one connection ---

@@ -1,4 +1,6 @@
-"""How requests come in: one at a time per connection, in order, bounded (semantics 1.8, 1.9)."""
+"""Incoming requests: one at a time per connection, in order, bounded.
+Semantics 1.8, 1.9.
+"""
 
 from emulator.machines.broker.request_channel import PIPELINED_MAX
 from protocol.ids import BrokerId, Offset
@@ -92,8 +94,8 @@ def test_requests_for_the_controller_are_handed_to_it() -> None:
     request = AlterIsrRequest(BrokerId(1), 100, [])
     connection = bench.ask(request)
     bench.send(connection, ControlledShutdownRequest(BrokerId(1)))
-    ((asked, reply),) = bench.for_controller
-    assert asked is request
+    ((requested, reply),) = bench.for_controller
+    assert requested is request
     answer = AlterIsrResponse(0, [])
     bench.do(lambda: reply(answer))
     assert bench.answer(connection, AlterIsrResponse) is answer

@@ -1,4 +1,5 @@
-"""What a replica remembers of its log: an index every few kilobytes and the newest batches; the file has the rest.
+"""A replica's memory of its log: a sparse index and the newest batches.
+The index has an entry every few kilobytes; the file has the rest.
 
 The log must not show which of its batches are in memory. So memory is made tiny here, and the log is compared with a
 plain list of batches."""
@@ -29,7 +30,9 @@ STEPS = st.lists(st.one_of(SIZES.map(lambda size: ("append", size)), st.integers
 
 @pytest.fixture(autouse=True, scope="module")
 def small_memory() -> Iterator[None]:
-    """Two to three recent batches, an entry of the index every 200 bytes, windows of less than a batch."""
+    """Two to three recent batches, an index entry every 200 bytes.
+    Windows of less than a batch.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment, "RECENT_MIN", 2)
         patch.setattr(segment, "RECENT_MAX", 4)
@@ -49,7 +52,9 @@ class Model:
         self._sequences: dict[int, int] = {}
 
     def do(self, what: str, number: int) -> None:
-        """Append records of that size, cut to so many batches, or load it again (cleanly stopped or not)."""
+        """Append records of that size, cut to so many batches, or load it again.
+        It was cleanly stopped or not.
+        """
         if what == "append":
             producer = number % 3
             sequence = self._sequences.get(producer, 0)
@@ -132,7 +137,9 @@ def test_memory_holds_a_few_batches_and_an_index() -> None:
 
 
 def test_a_reader_far_behind_reads_no_more_of_the_file_than_it_gets() -> None:
-    """But for the way from the index to its offset, and windows too small for a batch; never the whole of it."""
+    """But for the way from the index to its offset, and windows too small for a batch.
+    Never the whole of it.
+    """
     model = Model()
     for _ in range(200):
         model.do("append", 7)

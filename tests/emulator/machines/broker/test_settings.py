@@ -1,4 +1,6 @@
-"""What a broker reads of its settings: Kafka's names, 2.6's defaults; a topic's own values come before them."""
+"""A broker's settings: Kafka's names, 2.6's defaults.
+A topic's own values come before them.
+"""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Topics that are made because somebody asked for their metadata (semantics 4.4)."""
+"""Topics created by a metadata request (semantics 4.4)."""
 
 import pytest
 
@@ -7,17 +7,17 @@ from protocol.messages.leadership_messages import MetadataRequest, MetadataRespo
 from tests.emulator.machines.broker.harness import Bench, state
 
 
-def asked(bench: Bench, *topics: str, allow: bool = True) -> int:
+def metadata_request(bench: Bench, *topics: str, allow: bool = True) -> int:
     return bench.ask(MetadataRequest(list(topics), allow))
 
 
-def told(bench: Bench, connection: int) -> dict[str, int]:
+def metadata_errors(bench: Bench, connection: int) -> dict[str, int]:
     """{topic: error of its one entry}"""
     return {one.topic: one.error for one in bench.answer(connection, MetadataResponse).partitions}
 
 
 def made(bench: Bench, error: E) -> tuple[str, int, int, dict[str, str]]:
-    """What the broker has the session service make, which ends with `error`."""
+    """Creations that the broker sends to the session service, which end with `error`."""
     topic, partitions, factor, configs, over = bench.created.pop(0)
     bench._do(lambda: over(error))
     return topic, partitions, factor, configs
@@ -32,20 +32,20 @@ def made(bench: Bench, error: E) -> tuple[str, int, int, dict[str, str]]:
         (E.UNKNOWN_SERVER_ERROR, E.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_a_topic_that_is_asked_for_is_made_and_has_no_leader_yet(came_of_it: E, error: E) -> None:
+def test_a_requested_topic_is_made_and_has_no_leader_yet(came_of_it: E, error: E) -> None:
     bench = Bench("2.6", num_partitions=3, default_replication_factor=2)
-    connection = asked(bench, "new")
+    connection = metadata_request(bench, "new")
     assert not bench.answers(connection)
     assert made(bench, came_of_it) == ("new", 3, 2, {})
-    assert told(bench, connection) == {"new": error}
+    assert metadata_errors(bench, connection) == {"new": error}
 
 
 def test_several_are_made_one_after_the_other_and_what_is_no_name_is_not() -> None:
     bench = Bench("2.6")
     bench.update_metadata(state(0, topic_partition=("there", 0)))
-    connection = asked(bench, "one", "no/name", "there", "two", "one")
+    connection = metadata_request(bench, "one", "no/name", "there", "two", "one")
     assert [made(bench, E.NONE)[0], made(bench, E.NONE)[0]] == ["one", "two"]
-    assert told(bench, connection) == {
+    assert metadata_errors(bench, connection) == {
         "there": E.NONE,
         "one": E.LEADER_NOT_AVAILABLE,
         "no/name": E.INVALID_TOPIC_EXCEPTION,
@@ -57,15 +57,15 @@ def test_several_are_made_one_after_the_other_and_what_is_no_name_is_not() -> No
 @pytest.mark.parametrize(("enabled", "allow", "topics"), [(False, True, ["x"]), (True, False, ["x"]), (True, True, [])])
 def test_nothing_is_made_unasked(enabled: bool, allow: bool, topics: list[str]) -> None:
     bench = Bench("2.6", auto_create_topics_enable=enabled)
-    connection = asked(bench, *topics, allow=allow)
+    connection = metadata_request(bench, *topics, allow=allow)
     assert bench.created == []
-    assert told(bench, connection) == dict.fromkeys(topics, E.UNKNOWN_TOPIC_OR_PARTITION)
+    assert metadata_errors(bench, connection) == dict.fromkeys(topics, E.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def test_what_came_meanwhile_is_answered_as_it_is() -> None:
     """The controller was faster than the answer."""
     bench = Bench("2.6")
-    connection = asked(bench, "new")
+    connection = metadata_request(bench, "new")
     bench.update_metadata(state(0, topic_partition=("new", 0)))
     made(bench, E.NONE)
-    assert told(bench, connection) == {"new": E.NONE}
+    assert metadata_errors(bench, connection) == {"new": E.NONE}

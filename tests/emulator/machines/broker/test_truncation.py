@@ -1,4 +1,4 @@
-"""Where a follower cuts (semantics 2.1, the follower's action)."""
+"""Truncation offset of a follower (semantics 2.1, the follower's action)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A leader and a follower, round by round: what each knows after each fetch (scenario two-round-high-watermark).
+"""A leader and a follower, round by round (scenario two-round-high-watermark).
 
 Both are real brokers; the test carries the frames between them, one at a time. What is compared is the whole of it:
 (leader's log end, leader's high watermark, follower's log end, follower's high watermark, the follower's log end as
@@ -20,7 +20,7 @@ ROUNDS_MAX = 10
 WAIT_MS = 500.0
 
 AT_ONCE = ("2.4", "2.5")
-"""Those that answer an idle fetch at once when the follower was told an older high watermark."""
+"""Versions that answer an idle fetch at once to a follower with an older high watermark."""
 
 versions = st.sampled_from(LADDER)
 counts = st.integers(1, 6)
@@ -52,7 +52,9 @@ class Pair:
         self._settle_epochs()
 
     def _settle_epochs(self) -> None:
-        """Where the version asks for the end of an epoch first: nothing is there, nothing is cut."""
+        """Answer the epoch request of versions that send one first.
+        Nothing is there, nothing is cut.
+        """
         for _ in range(ROUNDS_MAX):
             if isinstance(self.follower.last_sent(self.link).message, FetchRequest):
                 return
@@ -122,8 +124,10 @@ def test_the_two_rounds(version: str, n: int, m: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(version=versions, n=counts, m=counts)
 def test_a_second_round_that_was_parked_brings_the_new_high_watermark(version: str, n: int, m: int) -> None:
-    """It came before the m records, and is read again when they do: so one round less is needed, in every version. In
-    2.4 and 2.5 it is read again at once, for it has moved the high watermark."""
+    """It came before the m records, and is read again when they do.
+    So one round less is needed, in every version. In 2.4 and 2.5 it is read again at once, for it has moved the high
+    watermark.
+    """
     pair = Pair(version)
     pair.write(n)
     assert pair.round()
@@ -146,7 +150,9 @@ def test_a_second_round_that_was_parked_brings_the_new_high_watermark(version: s
 @settings(max_examples=40, deadline=None)
 @given(version=versions, writes=st.lists(st.integers(0, 3), max_size=8))
 def test_no_high_watermark_runs_ahead_and_both_arrive(version: str, writes: list[int]) -> None:
-    """Whatever is written between the rounds: follower's at most leader's at most both log ends; at rest all alike."""
+    """With any writes between the rounds: follower's at most leader's at most both log ends.
+    At rest all are alike.
+    """
     pair = Pair(version)
     for count in writes:
         pair.write(count)

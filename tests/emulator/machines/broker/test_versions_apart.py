@@ -1,4 +1,6 @@
-"""Requests of a broker whose inter.broker.protocol.version this binary does not know yet (semantics 4.6)."""
+"""Requests of a broker with a newer inter.broker.protocol.version than this binary's.
+Semantics 4.6.
+"""
 
 import pytest
 
@@ -32,8 +34,8 @@ def test_a_request_too_new_costs_the_connection(binary: str, request_: Message, 
         connection = bench.connect("broker-1", purpose)
         bench.send(connection, request_, version)
         assert (Close(connection) in bench.effects) == (version > newest)
-    (told,) = bench.events(RequestNotUnderstood)
-    assert (told.peer, told.api, told.request_version) == ("broker-1", request_.API_NAME, newest + 1)
+    (reported,) = bench.events(RequestNotUnderstood)
+    assert (reported.peer, reported.api, reported.request_version) == ("broker-1", request_.API_NAME, newest + 1)
 
 
 def test_clients_find_out_what_a_broker_knows() -> None:

@@ -1,4 +1,4 @@
-"""A cluster for client tests: virtual time, brokers that obey a script, and a log per partition.
+"""A cluster for client tests: virtual time, scripted brokers, a log per partition.
 
 Not Kafka: it appends what a leader would append, remembers idempotent batches, and does to each produce
 request what the script says. Every message takes LATENCY_MS. Connections are streams: behind a lost request
@@ -84,12 +84,14 @@ FETCH_ENTRIES = 5
 """Batches per fetch answer."""
 
 Fate = Literal["ok", "request lost", "answer lost", "reset", "append and reset"] | int
-"""What happens to a produce request; a code answers with that error (7 and 20 append, as in Kafka)."""
+"""Fate of a produce request.
+A code answers with that error (7 and 20 append, as in Kafka).
+"""
 
 
 class Partition:
-    """A log and who leads it. `remembered`: per producer id its epoch and last batches (first, last, base
-    offset).
+    """A log and its leader.
+    `remembered`: per producer id its epoch and last batches (first, last, base offset).
     """
 
     def __init__(self, leader: int = 0, epoch: int = 0) -> None:
@@ -108,8 +110,8 @@ class Partition:
         return [record.value or b"" for entry in self.entries for record in read_records(entry)]
 
     def append(self, data: bytes) -> tuple[int, int]:
-        """(error, base offset), by the rules for idempotent batches of 2.5: an unknown producer may begin
-        anywhere.
+        """(error, base offset), by the rules for idempotent batches of 2.5.
+        An unknown producer may begin anywhere.
         """
         header = read_header(data)
         base = self.log_end
@@ -135,13 +137,13 @@ class Partition:
         """Drop whole batches from `to` on."""
         self.entries = [entry for entry in self.entries if read_header(entry).last_offset < to]
 
-    def epoch_end(self, asked: int) -> tuple[int, int]:
+    def epoch_end(self, requested: int) -> tuple[int, int]:
         """(largest epoch <= asked, where it ends), as KIP-279 answers."""
         epochs = [(h.leader_epoch, h.base_offset) for e in self.entries for _, h in iter_headers(e)]
-        held = [epoch for epoch, _ in epochs if epoch <= asked]
+        held = [epoch for epoch, _ in epochs if epoch <= requested]
         if not held:
             return -1, -1
-        after = [base for epoch, base in epochs if epoch > asked]
+        after = [base for epoch, base in epochs if epoch > requested]
         return max(held), min(after) if after else self.log_end
 
 
@@ -168,13 +170,15 @@ class FakeCluster:
         self.committed: dict[tuple[str, str, int], tuple[Offset, LeaderEpoch]] = {}
         """{(group, topic, partition): (offset, leader epoch)}"""
         self.group_codes: list[int] = []
-        """What the next commits and questions about them are answered with; then 0."""
+        """Answers to the next commits and questions about them; then 0."""
         self.finding_codes: list[int] = []
         """The same for questions for the coordinator."""
         self.listing_codes: list[int] = []
-        """What the next questions where a log begins or ends are answered with; then 0."""
+        """Answers to the next questions for the begin or end of a log; then 0."""
         self.member_answers: dict[type[Message], list[Message | None]] = {}
-        """What the next JoinGroup, ... are answered with; None: not at all. Then: as to the only member."""
+        """Answers to the next JoinGroup, ...; None: no answer.
+        Then: as to the only member.
+        """
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._seq = 0
         self._ms = 0.0
@@ -225,7 +229,7 @@ class FakeCluster:
         assert self.out.route(self.now, event), event
 
     def do(self, effects: list[Effect]) -> None:
-        """What was ordered."""
+        """Apply the ordered effects."""
         for effect in effects:
             match effect:
                 case Send(connection=connection) if connection < 0:
@@ -259,7 +263,9 @@ class FakeCluster:
                     self.events.append((self._ms, event))
 
     def wake(self) -> None:
-        """No broker is silent any more. Connections come about after all (TCP asks again), requests are lost."""
+        """End the silence of all brokers.
+        Connections come about after all (TCP tries again), requests are lost.
+        """
         self.silent = set()
         for connection in self._unopened:
             self._deliver(ConnectionOpened(connection), connection)
@@ -377,10 +383,10 @@ class FakeCluster:
                 return InitProducerIdResponse(0, self._next_producer_id, 0)
             case FetchRequest():
                 return FetchResponse([self._read(node, message, index) for index in range(len(message.partitions))])
-            case ListOffsetsRequest(partitions=asked):
+            case ListOffsetsRequest(partitions=requested):
                 listed = []
                 code = self.listing_codes.pop(0) if self.listing_codes else 0
-                for each in asked:
+                for each in requested:
                     partition = self.partitions[each.topic, each.partition]
                     offset = partition.log_end if each.timestamp == -1 else partition.log_start
                     listed.append(
@@ -435,16 +441,16 @@ class FakeCluster:
         )
 
     def _read(self, node: str, request: FetchRequest, index: int) -> FetchedPartition:
-        asked = request.partitions[index]
-        topic_partition = (asked.topic, asked.partition)
+        requested = request.partitions[index]
+        topic_partition = (requested.topic, requested.partition)
         partition = self.partitions[topic_partition]
         if node != f"broker-{partition.leader}":
             return FetchedPartition(*topic_partition, 6)
-        if asked.current_leader_epoch >= 0 and asked.current_leader_epoch != partition.epoch:
-            return FetchedPartition(*topic_partition, 74 if asked.current_leader_epoch < partition.epoch else 75)
-        if not partition.log_start <= asked.fetch_offset <= partition.log_end:
+        if requested.current_leader_epoch >= 0 and requested.current_leader_epoch != partition.epoch:
+            return FetchedPartition(*topic_partition, 74 if requested.current_leader_epoch < partition.epoch else 75)
+        if not partition.log_start <= requested.fetch_offset <= partition.log_end:
             return FetchedPartition(*topic_partition, 1)
-        held = [e for e in partition.entries if read_header(e).last_offset >= asked.fetch_offset][:FETCH_ENTRIES]
+        held = [e for e in partition.entries if read_header(e).last_offset >= requested.fetch_offset][:FETCH_ENTRIES]
         return FetchedPartition(
             *topic_partition, 0, Offset(partition.log_end), Offset(partition.log_start), None, b"".join(held)
         )

@@ -1,4 +1,4 @@
-"""Who reads which partitions."""
+"""Assignment of partitions to readers."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -32,7 +32,7 @@ def candidate(
 
 
 def theirs(assignor: Any, candidates: list[Candidate], counts: dict[str, int]) -> Assignment:
-    """What kafka-python's leader would say."""
+    """The assignment of kafka-python's leader."""
     cluster = SimpleNamespace(
         partitions_for_topic=lambda topic: set(range(counts[topic])) if counts.get(topic) else None
     )
@@ -83,10 +83,11 @@ def test_range_gives_the_first_members_one_more_of_each_topic_and_static_ones_co
 def test_cooperative_members_keep_what_they_can_and_come_to_rest_in_balance(
     count: int, members: list[str], data: st.DataObject
 ) -> None:
-    """Generation after generation, each with what it was given before: nobody is ever given what another still has, and
-    from the third on nothing moves."""
+    """Generation after generation, each with its partitions of before.
+    No member is ever given what another still has, and from the third on nothing moves.
+    """
     everything = [("t", number) for number in range(count)]
-    owners = {partition: data.draw(st.sampled_from([*members, "nobody"])) for partition in everything}
+    owners = {partition: data.draw(st.sampled_from([*members, "unowned"])) for partition in everything}
     owned: Assignment = {one: [p for p in everything if owners[p] == one] for one in members}
     for generation in range(3):
         assigned = assign_cooperatively([candidate(one, "t", owned=tuple(owned[one])) for one in members], {"t": count})
@@ -101,7 +102,7 @@ def test_cooperative_members_keep_what_they_can_and_come_to_rest_in_balance(
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_what_two_members_say_that_they_have_nobody_keeps() -> None:
+def test_a_partition_claimed_by_two_members_is_kept_by_none() -> None:
     both = (("t", 0), ("t", 1))
     assigned = assign_cooperatively([candidate("a", "t", owned=both), candidate("b", "t", owned=both)], {"t": 2})
     assert assigned == {"a": [("t", 0)], "b": [("t", 1)]}

@@ -77,12 +77,12 @@ class Bench:
         self.cluster.give(MessageReceived(self.connection, 7, 0, frame.message))
 
     def answers(self) -> list[Message]:
-        """What was told so far; forgotten afterwards."""
-        told, self.cluster.told = self.cluster.told, []
-        for _, send in told:
+        """Answers so far; forgotten afterwards."""
+        reported, self.cluster.told = self.cluster.told, []
+        for _, send in reported:
             assert send.correlation_id == 7
             assert decode(encode(send.message, 7)[4:]).message == send.message
-        return [send.message for _, send in told]
+        return [send.message for _, send in reported]
 
     def run(self, ms: float) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
@@ -114,13 +114,13 @@ def test_without_a_broker_a_library_finds_the_leader() -> None:
     settings: dict[str, Any] = {"acks": "all", "enable.idempotence": True, "linger.ms": 0}
     bench.ask(ClientProduceRequest("t", 0, [b"a", b"b"], settings=settings))
     bench.run(5000)
-    *told, response = bench.answers()
+    *reported, response = bench.answers()
     assert isinstance(response, ClientProduceResponse)
     assert [(each.value, each.error, each.offset, each.outcome) for each in response.attempts] == [
         (b"a", 0, 0, "ok"),
         (b"b", 0, 1, "ok"),
     ]
-    assert told == [ClientAttempt(each) for each in response.attempts]
+    assert reported == [ClientAttempt(each) for each in response.attempts]
     assert bench.values() == [b"a", b"b"]
     assert bench.cluster.open_connections() == 0, "its producer is closed"
 
@@ -137,7 +137,9 @@ def test_librdkafka_is_a_library_too() -> None:
 
 
 def test_values_may_follow_each_other_at_a_pace() -> None:
-    """Whatever became of those before; the answer comes when all have ended."""
+    """Results of earlier values do not matter.
+    The answer comes when all have ended.
+    """
     bench = Bench()
     bench.ask(ClientProduceRequest("t", 0, [b"a", b"b", b"c"], every_ms=1000))
     bench.run(900)
@@ -146,10 +148,10 @@ def test_values_may_follow_each_other_at_a_pace() -> None:
     assert bench.values() == [b"a", b"b"]
     assert len(bench.answers()) == 2
     bench.run(1000)
-    told, response = bench.answers()
+    reported, response = bench.answers()
     assert isinstance(response, ClientProduceResponse)
     assert [each.value for each in response.attempts] == [b"a", b"b", b"c"]
-    assert told == ClientAttempt(response.attempts[-1])
+    assert reported == ClientAttempt(response.attempts[-1])
 
 
 def test_a_stop_ends_what_was_to_follow() -> None:
@@ -194,7 +196,7 @@ def test_a_group_consumes_commits_and_is_looked_at() -> None:
     assert bench.cluster.open_connections() == 0
 
 
-def test_a_group_reads_for_as_long_as_it_was_told_to() -> None:
+def test_a_group_reads_for_the_requested_time() -> None:
     bench = Bench()
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)], at_least_ms=3000))
     bench.run(2000)
@@ -227,7 +229,9 @@ def test_an_errand_of_a_group_ends_when_its_time_is_over() -> None:
 
 
 def test_a_consumers_own_patience_may_be_shorter() -> None:
-    """default.api.timeout.ms, from 2.0; before, whoever asks has all the patience."""
+    """default.api.timeout.ms, from 2.0.
+    Before, the caller's time-out alone counts.
+    """
     own: dict[str, Any] = {"default.api.timeout.ms": 1000}
     for version, settings, ends_ms in (("2.0.0", own, 1000), ("2.0.0", {}, 2000), ("1.1", {}, 2000)):
         bench = Bench(version=version)
@@ -239,7 +243,7 @@ def test_a_consumers_own_patience_may_be_shorter() -> None:
         assert bench.answers() == [ClientCommitResponse("TimeoutException")]
 
 
-def test_a_group_that_cannot_begin_is_told_why() -> None:
+def test_a_group_that_cannot_begin_reports_the_reason() -> None:
     bench = Bench(version="0.8.2")
     bench.ask(ClientConsumeRequest("g", [GroupPartition("t", 0)]))
     bench.ask(ClientCommitRequest("g", "t", 0, Offset(2)))
@@ -445,14 +449,14 @@ def test_an_orderly_stop_ends_every_operation_of_the_libraries() -> None:
 def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
     out, now, asker = Outbox(), Now(0, 0), ClientRequests()
     answers: list[Message | Failure] = []
-    told: list[AttemptReport] = []
+    reported: list[AttemptReport] = []
     request = ClientProduceRequest("t", 0, [b"a"], broker=BrokerId(0))
     asker.ask(
         out,
         "client-1",
         request,
         lambda now, out, answer: answers.append(answer),
-        lambda now, out, attempt: told.append(attempt),
+        lambda now, out, attempt: reported.append(attempt),
     )
     assert out.take() == [Open(1, "client-1", "client")]
     assert out.route(now, ConnectionOpened(1))
@@ -461,12 +465,12 @@ def test_asking_opens_a_connection_and_closes_it_with_the_answer() -> None:
     assert out.route(now, MessageReceived(1, 1, 0, ClientAttempt(one)))
     assert out.route(now, MessageReceived(1, 1, 0, ClientProduceResponse([one])))
     assert out.take() == [Close(1)]
-    assert told == [one]
+    assert reported == [one]
     assert answers == [ClientProduceResponse([one])]
     assert not out.route(now, ConnectionLost(1, "late"))
 
 
-def test_a_client_that_dies_is_told_and_asking_is_bounded() -> None:
+def test_a_dead_client_is_reported_and_requests_are_bounded() -> None:
     out, asker = Outbox(), ClientRequests()
     answers: list[Message | Failure] = []
     for _ in range(REQUESTS_MAX):

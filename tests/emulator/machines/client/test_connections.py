@@ -106,16 +106,16 @@ def test_a_connection_that_does_not_come_about_is_given_up() -> None:
 
 
 def setup_timeouts(bench: Bench, start_ms: float, count: int) -> list[float]:
-    """How long each attempt may take of so many that nobody answers."""
-    now, told = start_ms, []
+    """Time-out of each of so many unanswered connection attempts, in ms."""
+    now, reported = start_ms, []
     for _ in range(count):
         assert not bench.connections.ready(at(now), bench.out, "broker-0")
         assert [type(effect) for effect in bench.out.take()] == [Open]
-        told.append(bench.connections.next_at_ms() - now)
-        bench.connections.poll(at(now + told[-1]), bench.out)
+        reported.append(bench.connections.next_at_ms() - now)
+        bench.connections.poll(at(now + reported[-1]), bench.out)
         assert [type(effect) for effect in bench.out.take()] == [Close]
-        now += told[-1] + 10_000
-    return told
+        now += reported[-1] + 10_000
+    return reported
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def setup_timeouts(bench: Bench, start_ms: float, count: int) -> list[float]:
 def test_the_time_for_a_connection_doubles_with_each_that_does_not_come_about(version: str, nominal: list[int]) -> None:
     """Semantics 6, KIP-601; ClusterConnectionStates.updateConnectionSetupTimeout."""
     bench = Bench(consumer_settings(version))
-    told = setup_timeouts(bench, 0, 6)
-    assert all(one * 0.8 <= timeout <= one * 1.2 for timeout, one in zip(told, nominal, strict=True)), told
-    assert (told == nominal) == (version == "2.6"), "where it grows it varies"
+    reported = setup_timeouts(bench, 0, 6)
+    assert all(one * 0.8 <= timeout <= one * 1.2 for timeout, one in zip(reported, nominal, strict=True)), reported
+    assert (reported == nominal) == (version == "2.6"), "where it grows it varies"
     bench.give(1e7, ConnectionLost(bench.connect(1e7), "closed"))
     assert setup_timeouts(bench, 2e7, 1)[0] <= nominal[0] * 1.2, "one that stood, and was lost, is none of them"
 
@@ -174,8 +174,9 @@ def pauses_of(version: str, given: dict[str, object] | None = None) -> list[floa
 
 
 def test_a_pause_that_cannot_grow_does_not_vary_either() -> None:
-    """Semantics 6: set alone it is the longest too; before 0.11 it is all there is; in 0.8.2 it counts from the attempt
-    (`client_pause_counts_from_attempt`)."""
+    """Semantics 6: set alone it is the longest too; before 0.11 it is all there is.
+    In 0.8.2 it counts from the attempt (`client_pause_counts_from_attempt`).
+    """
     assert pauses_of("2.8", {"reconnect.backoff.ms": 80}) == [80, 80, 80]
     assert pauses_of("2.8", {"reconnect.backoff.ms": 80, "reconnect.backoff.max.ms": 20}) == [80, 80, 80]
     assert pauses_of("0.10.2") == [50, 50, 50]
@@ -183,14 +184,19 @@ def test_a_pause_that_cannot_grow_does_not_vary_either() -> None:
 
 
 def test_pauses_grow_from_1_0_on() -> None:
-    """`client_pauses_grow`: in 0.11 every attempt begins with a state of its own, so that none is second."""
+    """`client_pauses_grow`.
+    In 0.11 every attempt begins with a state of its own, so that none is second.
+    """
     for version, nominal in (("0.11", [50, 50, 50]), ("1.0", [50, 100, 200])):
-        told = pauses_of(version)
-        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(told, nominal, strict=True)), (version, told)
-        assert told != nominal, "they vary"
+        reported = pauses_of(version)
+        assert all(one * 0.8 <= pause <= one * 1.2 for pause, one in zip(reported, nominal, strict=True)), (
+            version,
+            reported,
+        )
+        assert reported != nominal, "they vary"
 
 
-def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
+def test_an_unrequested_answer_ends_the_connection() -> None:
     bench = Bench()
     connection = bench.connect()
     bench.ask(0)
@@ -284,7 +290,7 @@ def test_for_metadata_no_connection_is_begun_while_another_is_being_made() -> No
     assert bench.out.take() == [Open(2, "broker-0", "client")]
 
 
-def test_it_asks_for_a_new_topic_and_when_told_but_not_too_often() -> None:
+def test_it_requests_metadata_for_a_new_topic_and_on_demand_but_not_too_often() -> None:
     bench = MetadataBench()
     assert not bench.poll(0), "there is no topic to ask about"
     bench.metadata.want_topic("t")
@@ -320,16 +326,18 @@ UNKNOWN = PartitionMetadata("t", -1, 3)
 
 
 def test_a_topic_that_nobody_knows_any_more_has_no_partitions() -> None:
-    """Semantics 6: whoever waits for it waits on; that it was unknown before it was made changes nothing."""
+    """Semantics 6: a waiting caller waits on.
+    That it was unknown before it was made changes nothing.
+    """
     bench = MetadataBench()
     bench.metadata.want_topic("t")
-    told = (
+    reported = (
         (0, [UNKNOWN]),
         (200, [PartitionMetadata("t", n, 0, BrokerId(1), LeaderEpoch(5)) for n in (0, 1)]),
         (400, [UNKNOWN]),
     )
     known = []
-    for ms, partitions in told:
+    for ms, partitions in reported:
         bench.metadata.request_update()
         assert bench.poll(ms)
         bench.answer(ms, *partitions)
@@ -357,7 +365,7 @@ def test_a_topic_of_the_same_name_is_believed_once_topics_have_ids(ids: bool) ->
     assert bench.metadata.leader("t", 0) == (Leader(BrokerId(0), "broker-0", LeaderEpoch(0)) if ids else None)
 
 
-def test_a_leader_nobody_knows_the_place_of_is_none() -> None:
+def test_a_leader_without_an_address_is_none() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     bench.poll(0)
@@ -367,7 +375,7 @@ def test_a_leader_nobody_knows_the_place_of_is_none() -> None:
     assert bench.metadata.nodes == ("broker-0", "broker-1")
 
 
-def test_an_answer_without_brokers_is_asked_for_again() -> None:
+def test_an_answer_without_brokers_is_requested_again() -> None:
     bench = MetadataBench()
     bench.metadata.want_topic("t")
     bench.poll(0)

@@ -70,7 +70,7 @@ class Bench:
     def left(self) -> list[PositionLeft]:
         return [event for _, event in self.cluster.events if isinstance(event, PositionLeft)]
 
-    def asked(self, kind: type) -> int:
+    def requests_of(self, kind: type) -> int:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
 
     @property
@@ -120,13 +120,15 @@ def test_it_finds_the_leader_and_reads_from_the_offset_it_was_given() -> None:
 
 
 @pytest.mark.parametrize(("version", "sent"), [("0.8.2", 0), ("0.10.2", 12)])
-def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_asks_for(version: str, sent: int) -> None:
+def test_the_old_consumer_of_0_8_2_stops_at_a_message_larger_than_it_requests(version: str, sent: int) -> None:
     """ConsumerIterator.makeNext; from 0.10.1 a fetch brings one whole (KIP-74)."""
     out, now = Outbox(), Now(10.0, 0.0)
     problems: list[ReadProblem] = []
     settings = old_consumer_settings(version, {"max.partition.fetch.bytes": 100})
-    log, said = OperationLog("client-0", 1), problems.append
-    consumer = Consumer("c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: said(problem))
+    log, report_problem = OperationLog("client-0", 1), problems.append
+    consumer = Consumer(
+        "c", ["b"], log, settings, Chance(1), lambda *_: None, lambda now, out, problem: report_problem(problem)
+    )
     consumer.assign(now, out, {("t", 0): Offset(1)})
     assert out.route(now, ConnectionOpened(1))
     known = MetadataResponse(
@@ -174,7 +176,7 @@ def test_out_of_range_goes_to_the_policy(version: str) -> None:
     bench.assign(7)
     bench.run()
     assert bench.read == [(0, b"a")]
-    assert bench.asked(ListOffsetsRequest) == 1
+    assert bench.requests_of(ListOffsetsRequest) == 1
     left = PositionLeft("client-0.1:1", "t", 0, 7, "OffsetOutOfRangeException", False, -1)
     assert bench.left() == [left]
 
@@ -197,7 +199,9 @@ def test_out_of_range_without_a_policy_stops_until_a_seek() -> None:
 
 @pytest.mark.parametrize(("version", "blocks"), [("0.10.2", True), ("1.0", True), ("1.1", False)])
 def test_up_to_1_0_a_partition_without_a_leader_that_needs_an_offset_blocks_all(version: str, blocks: bool) -> None:
-    """`client_resets_block_poll`, semantics 6: t-0 has its offset, t-1 its leader, and t-2 neither."""
+    """`client_resets_block_poll`, semantics 6.
+    t-0 has its offset, t-1 its leader, and t-2 neither.
+    """
     bench = Bench(version, auto_offset_reset="latest", fetch_max_wait_ms=100)
     fill(bench.log, b"a")
     second, third = bench.cluster.add(partition=1, leader=1), bench.cluster.add(partition=2, leader=-1)
@@ -207,12 +211,12 @@ def test_up_to_1_0_a_partition_without_a_leader_that_needs_an_offset_blocks_all(
     bench.cluster.flush()
     bench.run(1_000)
     assert bench.read == ([] if blocks else [(0, b"a")])
-    assert bench.asked(ListOffsetsRequest) == (0 if blocks else 1)
+    assert bench.requests_of(ListOffsetsRequest) == (0 if blocks else 1)
     fill(second, b"b")
     bench.run(200)
     third.leader = 0
     bench.run(1_000)
-    assert bench.asked(ListOffsetsRequest) == 2
+    assert bench.requests_of(ListOffsetsRequest) == 2
     assert bench.read == ([(0, b"a")] if blocks else [(0, b"a"), (0, b"b")]), "the end of t-1 was asked for later"
 
 
@@ -224,14 +228,14 @@ def test_up_to_1_0_what_was_fetched_waits_for_a_partition_that_is_out_of_range(v
     bench.cluster.flush()
 
     def check() -> None:
-        if bench.asked(ListOffsetsRequest):
+        if bench.requests_of(ListOffsetsRequest):
             bench.cluster.silent.add("broker-0")
 
     bench.cluster.checks.append(check)
     bench.cluster.at(50, lambda: fill(other, b"b"))
     bench.run(800)
     assert bench.read == ([] if blocks else [(0, b"b")])
-    assert bench.asked(FetchRequest) == 2 or not blocks, "no more is asked"
+    assert bench.requests_of(FetchRequest) == 2 or not blocks, "no more is asked"
     bench.cluster.checks.clear()
     bench.cluster.silent.clear()
     bench.cluster.lose_connections("broker-0")
@@ -260,7 +264,7 @@ def test_a_leader_with_the_history_that_was_read_is_trusted() -> None:
     bench.log.leader, bench.log.epoch = 1, 1
     fill(bench.log, b"c")
     bench.run(1000)
-    assert bench.asked(OffsetForLeaderEpochRequest) == 1
+    assert bench.requests_of(OffsetForLeaderEpochRequest) == 1
     assert [offset for offset, _ in bench.read] == [0, 1, 2]
 
 
@@ -292,20 +296,21 @@ def test_a_cut_log_without_a_policy_is_a_problem() -> None:
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.5"])
-def test_from_2_3_to_2_5_nobody_is_told_of_a_cut_log_without_a_policy(version: str) -> None:
-    """`client_reports_truncation`, AsyncClient.sendAsyncRequest: `future.complete` calls the listener that throws, and
-    what is caught is dropped, as the future is done."""
+def test_from_2_3_to_2_5_a_cut_log_without_a_policy_is_not_reported(version: str) -> None:
+    """`client_reports_truncation`, AsyncClient.sendAsyncRequest.
+    `future.complete` calls the listener that throws, and what is caught is dropped, as the future is done.
+    """
     bench = Bench(version, auto_offset_reset="none", request_timeout_ms=5000, metadata_max_age_ms=2000)
     cut_history(bench)
     bench.run(3000)
     assert (bench.problems, bench.left(), bench.position) == ([], [], 2)
     assert bench.read == [(0, b"a"), (1, b"b")]
-    assert bench.asked(OffsetForLeaderEpochRequest) == 1
+    assert bench.requests_of(OffsetForLeaderEpochRequest) == 1
     bench.run(3000)
-    assert bench.asked(OffsetForLeaderEpochRequest) == 2, "request.timeout.ms after the first"
+    assert bench.requests_of(OffsetForLeaderEpochRequest) == 2, "request.timeout.ms after the first"
     bench.log.leader, bench.log.epoch = 0, 2
     bench.run(2500)
-    assert bench.asked(OffsetForLeaderEpochRequest) == 3, "it has heard of another leader"
+    assert bench.requests_of(OffsetForLeaderEpochRequest) == 3, "it has heard of another leader"
     assert (bench.problems, bench.position) == ([], 2)
 
 
@@ -313,12 +318,14 @@ def test_before_2_3_a_cut_log_is_read_on_as_if_nothing_had_happened() -> None:
     bench = Bench("2.2", auto_offset_reset="none")
     cut_history(bench)
     assert bench.read == [(0, b"a"), (1, b"b"), (2, b"y")], "x is never seen"
-    assert bench.asked(OffsetForLeaderEpochRequest) == 0
+    assert bench.requests_of(OffsetForLeaderEpochRequest) == 0
 
 
 @pytest.mark.parametrize("version", ["2.3", "2.8"])
 def test_a_position_of_the_policy_has_no_history_to_check(version: str) -> None:
-    """Fetcher.resetOffsetIfNeeded: the position has no epoch (2.3.1 to 2.8.2). x is never seen, and nobody is told."""
+    """Fetcher.resetOffsetIfNeeded: the position has no epoch (2.3.1 to 2.8.2).
+    x is never seen, and no caller gets an error.
+    """
     bench = Bench(version, auto_offset_reset="latest")
     fill(bench.log, b"a", b"b")
     bench.assign(None)
@@ -328,7 +335,7 @@ def test_a_position_of_the_policy_has_no_history_to_check(version: str) -> None:
     fill(bench.log, b"x", b"y")
     bench.run(1000)
     assert (bench.read, bench.left()) == ([(2, b"y")], [])
-    assert bench.asked(OffsetForLeaderEpochRequest) == 0
+    assert bench.requests_of(OffsetForLeaderEpochRequest) == 0
 
 
 def test_an_unknown_history_goes_to_the_policy() -> None:
@@ -396,42 +403,50 @@ def damaged(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("version", "read"), [("0.10.2", []), ("0.11", [(0, b"a")]), ("2.8", [(0, b"a")])])
 def test_a_damaged_batch_stops_the_partition(version: str, read: list[tuple[int, bytes]]) -> None:
-    """Semantics 6, `client_gives_what_precedes_damage`: Fetcher.PartitionRecords.maybeEnsureValid throws
-    KafkaException; in 0.10.2 parseCompletedFetch does, which reads a whole answer at once."""
+    """Semantics 6, `client_gives_what_precedes_damage`.
+    Fetcher.PartitionRecords.maybeEnsureValid throws KafkaException; in 0.10.2 parseCompletedFetch does, which reads a
+    whole answer at once.
+    """
     bench = Bench(version)
     damaged(bench)
     assert bench.read == read
     assert bench.problems == [ReadProblem("t", 0, "KafkaException", Offset(len(read)))]
 
 
-def test_an_error_of_a_question_where_to_read_is_asked_again_whatever_it_is() -> None:
-    """Fetcher.handleListOffsetResponse (0.10.2.2 to 2.8.2): "unexpected exception: {}, retrying"."""
+def test_any_error_of_a_list_offsets_request_is_retried() -> None:
+    """Fetcher.handleListOffsetResponse (0.10.2.2 to 2.8.2): "unexpected exception.
+    {}, retrying".
+    """
     bench = Bench(auto_offset_reset="earliest")
     fill(bench.log, b"a")
     bench.cluster.listing_codes = [35, -1]
     bench.assign(None)
     bench.run(1000)
-    assert bench.asked(ListOffsetsRequest) == 3
+    assert bench.requests_of(ListOffsetsRequest) == 3
     assert (bench.read, bench.problems) == ([(0, b"a")], [])
 
 
-def test_an_unknown_leader_epoch_asks_for_no_metadata() -> None:
-    """Fetcher.initializeCompletedFetch: "Received unknown leader epoch error in fetch"; the leader will hear of it."""
+def test_an_unknown_leader_epoch_requests_no_metadata() -> None:
+    """Fetcher.initializeCompletedFetch: "Received unknown leader epoch error in fetch".
+    The leader will hear of it.
+    """
     bench = Bench(metadata_max_age_ms=300_000)
     bench.assign()
     bench.run(50)
-    metadata, fetches = bench.asked(MetadataRequest), bench.asked(FetchRequest)
+    metadata, fetches = bench.requests_of(MetadataRequest), bench.requests_of(FetchRequest)
     (connection,) = (number for number, node in bench.cluster.connections.items() if node == "broker-0")
     answer = FetchResponse([FetchedPartition("t", 0, 75)])
     message = MessageReceived(connection, len(bench.cluster.requests), 12, answer)
     assert bench.cluster.out.route(bench.cluster.now, message)
     bench.run(200)
-    assert (bench.asked(MetadataRequest), bench.asked(FetchRequest)) == (metadata, fetches + 1)
+    assert (bench.requests_of(MetadataRequest), bench.requests_of(FetchRequest)) == (metadata, fetches + 1)
     assert bench.problems == []
 
 
-def test_an_unknown_error_is_asked_again() -> None:
-    """Fetcher warns of -1 and goes on; a broker up to 0.9 says it to who reads between high watermark and log end."""
+def test_an_unknown_error_is_retried() -> None:
+    """Fetcher warns of -1 and goes on.
+    A broker up to 0.9 sends it to a reader between high watermark and log end.
+    """
     bench = Bench()
     bench.assign()
     bench.run(50)

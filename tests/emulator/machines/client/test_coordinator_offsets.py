@@ -1,4 +1,6 @@
-"""Committed offsets of the new consumer: finding the coordinator, asking it, trying again (semantics 6)."""
+"""Committed offsets of the new consumer.
+Finding the coordinator, asking it, trying again (semantics 6).
+"""
 
 from typing import Any
 
@@ -57,15 +59,15 @@ class Bench:
     def run(self, ms: float) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
 
-    def told(self, kind: str) -> list[OperationEnded]:
-        """How operations of that kind ended."""
+    def results_of(self, kind: str) -> list[OperationEnded]:
+        """Results of operations of that kind."""
         return [event for _, event in self.cluster.ended() if event.kind == kind]
 
-    def asked(self, kind: type) -> int:
+    def requests_of(self, kind: type) -> int:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
 
 
-def test_it_asks_any_broker_for_the_coordinator_and_that_one_to_commit() -> None:
+def test_any_broker_names_the_coordinator_which_receives_the_commit() -> None:
     now, out = Now(10.0, 0.0), Outbox()
     settings = consumer_settings("2.8", {"group.id": "g", "socket.connection.setup.timeout.max.ms": 10_000})
     store = CoordinatorOffsets("offsets", ["broker-7"], OperationLog("client-0", 1), settings, Chance(1))
@@ -106,7 +108,7 @@ def test_what_was_committed_is_found_again() -> None:
     assert [error for _, error in bench.ended] == [0]
     (request,) = [m for _, _, m in bench.cluster.requests if isinstance(m, OffsetFetchRequest)][:1]
     assert request == OffsetFetchRequest("g", [GroupPartition(*T0)])
-    assert [(event.outcome, event.offset, event.leader_epoch) for event in bench.told("committed")] == [
+    assert [(event.outcome, event.offset, event.leader_epoch) for event in bench.results_of("committed")] == [
         ("ok", -1, -1), ("ok", 5, 4)
     ]  # fmt: skip
     looks = [event for _, event in bench.cluster.invoked() if event.kind == "committed"]
@@ -140,12 +142,12 @@ def test_what_may_pass_is_tried_again_after_a_pause(code: ErrorCode, looks_again
     bench.cluster.group_codes = [code, code]
     bench.commit(5)
     bench.run(150)
-    assert (bench.ended, bench.asked(OffsetCommitRequest)) == ([], 1)
+    assert (bench.ended, bench.requests_of(OffsetCommitRequest)) == ([], 1)
     bench.run(1000)
     assert [error for _, error in bench.ended] == [0]
     assert bench.ended[0][0] >= 400
-    assert bench.asked(OffsetCommitRequest) == 3
-    assert bench.asked(FindCoordinatorRequest) == (3 if looks_again else 1)
+    assert bench.requests_of(OffsetCommitRequest) == 3
+    assert bench.requests_of(FindCoordinatorRequest) == (3 if looks_again else 1)
     attempts = [event.error for _, event in bench.cluster.events if isinstance(event, AttemptEnded)]
     assert attempts == [code, code, 0]
 
@@ -160,19 +162,21 @@ def test_what_cannot_pass_ends_it(code: ErrorCode) -> None:
     assert [(e.outcome, e.error) for _, e in bench.cluster.ended()] == [("failed", code)]
 
 
-@pytest.mark.parametrize(("version", "asked"), [("0.10.2", 1), ("1.1", 1), ("2.0.0", 2), ("2.8", 2)])
-def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, asked: int) -> None:
-    """ConsumerCoordinator.OffsetCommitResponseHandler: a KafkaException in 1.1.1, `just retry` from 2.0.0 on."""
+@pytest.mark.parametrize(("version", "requested"), [("0.10.2", 1), ("1.1", 1), ("2.0.0", 2), ("2.8", 2)])
+def test_up_to_1_1_a_commit_for_an_unknown_topic_has_failed(version: str, requested: int) -> None:
+    """ConsumerCoordinator.OffsetCommitResponseHandler.
+    a KafkaException in 1.1.1, `just retry` from 2.0.0 on.
+    """
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     bench = Bench(version=version)
     bench.cluster.group_codes = [code]
     bench.commit(5)
     bench.run(1000)
-    assert [error for _, error in bench.ended] == [code if asked == 1 else 0]
-    assert bench.asked(OffsetCommitRequest) == asked
+    assert [error for _, error in bench.ended] == [code if requested == 1 else 0]
+    assert bench.requests_of(OffsetCommitRequest) == requested
 
 
-def test_a_commit_that_is_tried_once_ends_with_what_it_was_told() -> None:
+def test_a_commit_that_is_tried_once_ends_with_its_answer() -> None:
     """An automatic one: there will be another."""
     bench = Bench()
     bench.cluster.group_codes = [ErrorCode.REQUEST_TIMED_OUT]
@@ -195,7 +199,7 @@ def test_when_its_time_is_over_it_has_timed_out() -> None:
 
 
 def test_its_time_goes_by_while_its_turn_does_not_come() -> None:
-    """The automatic commit before it has no limit, and finds nobody."""
+    """The automatic commit before it has no limit, and finds no coordinator."""
     bench = Bench()
     bench.cluster.down = {"broker-0", "broker-1"}
     bench.commit(4, None)
@@ -206,7 +210,7 @@ def test_its_time_goes_by_while_its_turn_does_not_come() -> None:
 
 
 def test_its_time_goes_by_while_its_coordinator_does_not_answer() -> None:
-    """The late answer is nobody's, and the next commit goes its way."""
+    """The late answer belongs to no commit, and the next commit goes its way."""
     bench = Bench()
     bench.look()
     bench.run(100)
@@ -214,7 +218,7 @@ def test_its_time_goes_by_while_its_coordinator_does_not_answer() -> None:
     bench.commit(5, 1000.0)
     bench.run(1010)
     assert [error for _, error in bench.ended] == ["TimeoutException"]
-    assert [event.outcome for event in bench.told("commit")] == ["unknown"]
+    assert [event.outcome for event in bench.results_of("commit")] == ["unknown"]
     bench.commit(6)
     bench.cluster.silent = set()
     bench.cluster.lose_connections("broker-0")
@@ -250,28 +254,28 @@ def test_a_coordinator_that_is_lost_is_looked_for_again() -> None:
     assert bench.cluster.committed == {("g", *T0): (6, 4)}
 
 
-def test_a_coordinator_that_cannot_be_connected_to_is_asked_for_at_a_measured_pace() -> None:
+def test_an_unreachable_coordinator_is_looked_up_at_a_measured_pace() -> None:
     """As long as brokers name one that is gone, no faster than `retry.backoff.ms`."""
     bench = Bench(retry_backoff_ms=100)
     bench.cluster.down = {"broker-0"}
     bench.commit(5, 10_000.0)
     bench.run(10_100)
     assert [error for _, error in bench.ended] == ["TimeoutException"]
-    assert 5 <= bench.asked(FindCoordinatorRequest) <= 100
-    assert bench.asked(OffsetCommitRequest) == 0
+    assert 5 <= bench.requests_of(FindCoordinatorRequest) <= 100
+    assert bench.requests_of(OffsetCommitRequest) == 0
 
 
-def test_while_there_is_no_coordinator_it_asks_on() -> None:
+def test_while_there_is_no_coordinator_it_repeats_the_request() -> None:
     """The offsets topic is being made, or its partition has no leader."""
     bench = Bench()
     bench.cluster.finding_codes = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3
     bench.commit(5, None)
     bench.run(1000)
     assert [error for _, error in bench.ended] == [0]
-    assert bench.asked(FindCoordinatorRequest) == 4
+    assert bench.requests_of(FindCoordinatorRequest) == 4
 
 
-def test_a_group_that_is_not_allowed_is_told() -> None:
+def test_a_group_that_is_not_allowed_is_reported() -> None:
     bench = Bench()
     bench.cluster.finding_codes = [ErrorCode.INVALID_GROUP_ID] * 2
     bench.look()
@@ -282,7 +286,7 @@ def test_a_group_that_is_not_allowed_is_told() -> None:
 
 
 def test_closed_with_a_commit_under_way_that_one_may_have_been_done_and_the_next_was_not() -> None:
-    """Nobody is told; the operations say it."""
+    """No caller gets an answer; the operations show it."""
     bench = Bench()
     bench.look()
     bench.run(100)
@@ -294,5 +298,5 @@ def test_closed_with_a_commit_under_way_that_one_may_have_been_done_and_the_next
     bench.run(100)
     assert bench.ended == []
     assert bench.store.closed
-    assert [(event.offset, event.outcome) for event in bench.told("commit")] == [(4, "unknown"), (5, "failed")]
+    assert [(event.offset, event.outcome) for event in bench.results_of("commit")] == [(4, "unknown"), (5, "failed")]
     assert bench.cluster.open_connections() == 0

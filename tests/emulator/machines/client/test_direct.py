@@ -189,7 +189,9 @@ def test_values_are_written_one_after_the_other_each_with_its_retries() -> None:
 
 
 def test_a_refused_write_is_definite_unless_an_earlier_attempt_was_not() -> None:
-    """Semantics 6 and 7: 19 proves that nothing was appended, but says nothing of the attempt before it."""
+    """Semantics 6 and 7: 19 proves that nothing was appended.
+    It does not cover the attempt before it.
+    """
     bench = Bench()
     bench.produce(b"a")
     bench.step(ConnectionOpened(1))
@@ -274,8 +276,8 @@ def test_a_fetch_reads_whole_batches_from_its_offset_on() -> None:
     bench = Bench()
     effects = bench.fetch(offset=1)
     assert names(effects) == ["OperationInvoked", "AttemptSent", "Open", "SetTimer"]
-    asked = FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, Offset(1), 1_048_576)])
-    assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 12, asked)
+    requested = FetchRequest(CONSUMER_REPLICA_ID, 500, 1, 1_048_576, [FetchPartition(TOPIC, 0, Offset(1), 1_048_576)])
+    assert bench.step(ConnectionOpened(1))[0] == Send(1, 1, 12, requested)
     first, second = place(batch(b"a", b"b"), Offset(0), LeaderEpoch(3)), place(batch(b"c"), Offset(2), LeaderEpoch(4))
     torn = place(batch(b"d"), Offset(3), LeaderEpoch(4))[:-1]
     answer = FetchResponse([FetchedPartition(TOPIC, 0, 0, Offset(3), Offset(0), None, first + second + torn)])

@@ -1,4 +1,4 @@
-"""A consumer of a group: it begins where the group was, and commits how far it has come (semantics 6)."""
+"""A consumer of a group: its start offset and its commits (semantics 6)."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ class Bench:
     def run(self, ms: float = 500) -> None:
         self.cluster.run(self.cluster.now.mono_ms + ms)
 
-    def asked(self, kind: type) -> int:
+    def requests_of(self, kind: type) -> int:
         return sum(isinstance(message, kind) for _, _, message in self.cluster.requests)
 
     @property
@@ -80,8 +80,10 @@ class Bench:
 
 @pytest.mark.parametrize("version", ["2.2", "2.3", "2.4", "2.8"])
 def test_a_committed_epoch_newer_than_metadata_waits_for_newer_metadata(version: str) -> None:
-    """A stale broker names the leader of epoch 5; the group has read in epoch 7 (ConsumerCoordinator
-    .refreshCommittedOffsetsIfNeeded). Nothing is asked of the old leader."""
+    """A stale broker names the leader of epoch 5.
+    The group has read in epoch 7 (ConsumerCoordinator .refreshCommittedOffsetsIfNeeded). Nothing is asked of the old
+    leader.
+    """
     bench = Bench(version)
     bench.fill(b"a", b"b")
     bench.log.epoch = 5
@@ -89,9 +91,9 @@ def test_a_committed_epoch_newer_than_metadata_waits_for_newer_metadata(version:
     bench.cluster.group_codes = [14, 14, 14]
     bench.assign()
     bench.run(5_000)
-    asked = [type(message).__name__ for _, _, message in bench.cluster.requests]
-    assert bench.read == [] and not {"FetchRequest", "OffsetForLeaderEpochRequest"} & set(asked)
-    assert asked.count("MetadataRequest") > 10
+    requested = [type(message).__name__ for _, _, message in bench.cluster.requests]
+    assert bench.read == [] and not {"FetchRequest", "OffsetForLeaderEpochRequest"} & set(requested)
+    assert requested.count("MetadataRequest") > 10
     bench.log.epoch = 7
     bench.run(2_000)
     assert bench.read == [(1, b"b")]
@@ -102,12 +104,12 @@ def test_a_group_that_has_committed_nothing_begins_by_the_policy() -> None:
     bench.fill(b"a", b"b")
     bench.assign()
     bench.run()
-    assert (bench.asked(OffsetFetchRequest), bench.asked(ListOffsetsRequest)) == (1, 1)
+    assert (bench.requests_of(OffsetFetchRequest), bench.requests_of(ListOffsetsRequest)) == (1, 1)
     assert bench.read == [(0, b"a"), (1, b"b")]
     assert bench.consumer.committed(*T0) is None
 
 
-def test_it_goes_on_from_the_committed_offset_and_asks_nothing_else() -> None:
+def test_it_goes_on_from_the_committed_offset_and_requests_nothing_else() -> None:
     bench = Bench("2.2")
     bench.fill(b"a", b"b", b"c")
     bench.cluster.committed["g", "t", 0] = (Offset(2), EPOCH_UNKNOWN)
@@ -115,7 +117,7 @@ def test_it_goes_on_from_the_committed_offset_and_asks_nothing_else() -> None:
     bench.run()
     assert bench.read == [(2, b"c")]
     assert bench.consumer.committed(*T0) == 2
-    assert bench.asked(ListOffsetsRequest) == bench.asked(OffsetForLeaderEpochRequest) == 0
+    assert bench.requests_of(ListOffsetsRequest) == bench.requests_of(OffsetForLeaderEpochRequest) == 0
 
 
 def test_without_a_policy_and_without_an_offset_it_reads_nothing() -> None:
@@ -125,7 +127,7 @@ def test_without_a_policy_and_without_an_offset_it_reads_nothing() -> None:
     assert [problem.error for problem in bench.problems] == ["NoOffsetForPartitionException"]
 
 
-def test_a_committed_offset_is_checked_by_nobody_before_the_first_fetch() -> None:
+def test_a_committed_offset_is_not_checked_before_the_first_fetch() -> None:
     """Semantics 6: OFFSET_OUT_OF_RANGE, then the policy."""
     bench = Bench("2.2")
     bench.fill(b"a", b"b")
@@ -143,7 +145,9 @@ def test_a_committed_offset_is_checked_by_nobody_before_the_first_fetch() -> Non
 
 
 def unclean(version: str, **options: Any) -> Bench:
-    """Committed: 3, read in epoch 0. The leader of epoch 1 has only the first two records, and others after them."""
+    """Committed: 3, read in epoch 0.
+    The leader of epoch 1 has only the first two records, and others after them.
+    """
     bench = Bench(version, **options)
     bench.fill(b"a", b"b", b"c")
     bench.log.truncate(2)
@@ -182,13 +186,13 @@ def test_it_commits_every_interval_with_the_epoch_of_what_it_read_from_2_3() -> 
         bench.fill(b"a", b"b")
         bench.assign()
         bench.run(990)
-        assert (bench.committed, bench.asked(OffsetCommitRequest)) == (None, 0)
+        assert (bench.committed, bench.requests_of(OffsetCommitRequest)) == (None, 0)
         bench.run(20)
         assert bench.committed == (2, epoch)
         bench.fill(b"c")
         bench.run(3000)
         assert bench.committed == (3, epoch)
-        assert bench.asked(OffsetCommitRequest) == 4
+        assert bench.requests_of(OffsetCommitRequest) == 4
 
 
 def test_a_position_of_the_policy_is_committed_without_an_epoch() -> None:
@@ -207,9 +211,9 @@ def test_a_commit_that_failed_is_made_up_for_after_the_backoff() -> None:
     bench.run()
     bench.cluster.group_codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
     bench.run(9_550)
-    assert (bench.committed, bench.asked(OffsetCommitRequest)) == (None, 1)
+    assert (bench.committed, bench.requests_of(OffsetCommitRequest)) == (None, 1)
     bench.run(100)
-    assert (bench.committed, bench.asked(OffsetCommitRequest)) == ((1, 0), 2)
+    assert (bench.committed, bench.requests_of(OffsetCommitRequest)) == ((1, 0), 2)
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])
@@ -221,9 +225,9 @@ def test_a_commit_that_was_refused_for_good_waits_for_the_next_interval(version:
     bench.assign()
     bench.cluster.group_codes = [ErrorCode.NONE, error]
     bench.run(1_900)
-    assert (bench.committed, bench.asked(OffsetCommitRequest)) == (None, 1)
+    assert (bench.committed, bench.requests_of(OffsetCommitRequest)) == (None, 1)
     bench.run(200)
-    assert bench.asked(OffsetCommitRequest) == 2
+    assert bench.requests_of(OffsetCommitRequest) == 2
     assert bench.committed is not None
 
 
@@ -288,10 +292,10 @@ def test_without_automatic_commits_it_never_commits() -> None:
     bench.run(5000)
     bench.leave()
     bench.run()
-    assert (bench.left, bench.committed, bench.asked(OffsetCommitRequest)) == ([0], None, 0)
+    assert (bench.left, bench.committed, bench.requests_of(OffsetCommitRequest)) == ([0], None, 0)
 
 
-def test_a_position_that_nobody_knows_is_not_committed() -> None:
+def test_an_unknown_position_is_not_committed() -> None:
     """Of a partition whose offset is still being looked up."""
     bench = Bench(auto_commit_interval_ms=100)
     bench.cluster.group_codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1000
@@ -299,7 +303,7 @@ def test_a_position_that_nobody_knows_is_not_committed() -> None:
     bench.run(2000)
     bench.leave()
     bench.run()
-    assert (bench.left, bench.asked(OffsetCommitRequest)) == ([0], 0)
+    assert (bench.left, bench.requests_of(OffsetCommitRequest)) == ([0], 0)
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.integers(0, 3))

@@ -1,4 +1,4 @@
-"""A member of a group: it joins, is heard of, commits as who it is, and hears that it is a stranger (semantics 6)."""
+"""A member of a group: joining, heartbeats, commits, and its expulsion (semantics 6)."""
 
 from typing import Any
 
@@ -77,7 +77,7 @@ class Bench:
     def answer(self, kind: type[Message], *answers: Message | None) -> None:
         self.cluster.member_answers.setdefault(kind, []).extend(answers)
 
-    def asked(self, kind: type[Message]) -> list[Any]:
+    def requests_of(self, kind: type[Message]) -> list[Any]:
         return [message for _, _, message in self.cluster.requests if isinstance(message, kind)]
 
     @property
@@ -95,15 +95,15 @@ def test_the_first_member_is_named_joins_leads_assigns_and_reads_from_where_the_
     bench.cluster.committed["g", "t", 1] = (Offset(1), EPOCH_UNKNOWN)
     bench.answer(JoinGroupRequest, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member="m-1"))
     bench.subscribe()
-    said = GroupProtocol("range", encode_subscription(Subscription(("t",)), 1))
-    first, second = bench.asked(JoinGroupRequest)
-    assert first == JoinGroupRequest("g", "", 10_000, 300_000, "consumer", [said], None, "client-0")
-    assert second == JoinGroupRequest("g", "m-1", 10_000, 300_000, "consumer", [said], None, "client-0")
+    protocol_sent = GroupProtocol("range", encode_subscription(Subscription(("t",)), 1))
+    first, second = bench.requests_of(JoinGroupRequest)
+    assert first == JoinGroupRequest("g", "", 10_000, 300_000, "consumer", [protocol_sent], None, "client-0")
+    assert second == JoinGroupRequest("g", "m-1", 10_000, 300_000, "consumer", [protocol_sent], None, "client-0")
     both = encode_assignment([("t", 0), ("t", 1)], 1)
-    assert bench.asked(SyncGroupRequest) == [SyncGroupRequest("g", 1, "m-1", [MemberAssignment("m-1", both)])]
+    assert bench.requests_of(SyncGroupRequest) == [SyncGroupRequest("g", 1, "m-1", [MemberAssignment("m-1", both)])]
     assert bench.changes == [("joined", 1, "", "leader"), ("assigned", 1, "t-0,t-1", "")]
     assert sorted(bench.read) == [(0, 0), (0, 1), (1, 1)]
-    assert len(bench.asked(OffsetFetchRequest)) == 1
+    assert len(bench.requests_of(OffsetFetchRequest)) == 1
 
 
 def test_a_leader_assigns_to_all_by_the_strategy_that_the_coordinator_has_chosen() -> None:
@@ -112,50 +112,50 @@ def test_a_leader_assigns_to_all_by_the_strategy_that_the_coordinator_has_chosen
     others = [JoinedMember("m-1", subscription), JoinedMember("a", subscription), JoinedMember("b", b"\x00")]
     bench.answer(JoinGroupRequest, JoinGroupResponse(0, 4, "consumer", "roundrobin", "m-1", "m-1", others))
     bench.subscribe()
-    (sync,) = bench.asked(SyncGroupRequest)
+    (sync,) = bench.requests_of(SyncGroupRequest)
     assert {one.member: one.assignment for one in sync.assignments} == {
         "a": encode_assignment([("t", 0)], 1), "m-1": encode_assignment([("t", 1)], 1), "b": encode_assignment([], 1),
     }  # fmt: skip
     assert bench.read == [(1, 0), (1, 1)], "whose subscription cannot be read gets nothing"
 
 
-def test_it_is_heard_of_every_heartbeat_interval_with_its_generation() -> None:
+def test_it_sends_a_heartbeat_every_interval_with_its_generation() -> None:
     bench = Bench(heartbeat_interval_ms=1_000, group_instance_id="i")
     bench.subscribe()
     bench.run(3_500)
-    assert bench.asked(HeartbeatRequest) == [HeartbeatRequest("g", 1, "m-1", "i")] * 3
-    assert bench.asked(JoinGroupRequest)[0].instance == "i"
+    assert bench.requests_of(HeartbeatRequest) == [HeartbeatRequest("g", 1, "m-1", "i")] * 3
+    assert bench.requests_of(JoinGroupRequest)[0].instance == "i"
 
 
-def test_told_of_a_rebalance_it_commits_lets_go_and_joins_as_who_it_is() -> None:
+def test_on_a_rebalance_it_commits_lets_go_and_joins_under_its_id() -> None:
     bench = Bench(heartbeat_interval_ms=1_000)
     bench.answer(HeartbeatRequest, HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS))
     bench.subscribe()
     bench.answer(JoinGroupRequest, JoinGroupResponse(0, 2, "consumer", "range", "other", "m-1"))
     bench.answer(SyncGroupRequest, given_to("m-1", 1))
     bench.run(1_000)
-    (commit,) = bench.asked(OffsetCommitRequest)
+    (commit,) = bench.requests_of(OffsetCommitRequest)
     assert (commit.generation, commit.member) == (1, "m-1")
     assert [(each.partition, each.offset) for each in commit.partitions] == [(0, 2), (1, 2)]
-    assert bench.asked(JoinGroupRequest)[1].member == "m-1"
-    assert bench.asked(SyncGroupRequest)[1] == SyncGroupRequest("g", 2, "m-1")
+    assert bench.requests_of(JoinGroupRequest)[1].member == "m-1"
+    assert bench.requests_of(SyncGroupRequest)[1] == SyncGroupRequest("g", 2, "m-1")
     assert bench.changes[2:] == [("revoked", 1, "t-0,t-1", ""), ("joined", 2, "", ""), ("assigned", 2, "t-1", "")]
     kinds = [type(message) for _, _, message in bench.cluster.requests]
     assert kinds.index(OffsetCommitRequest) < len(kinds) - 1 - kinds[::-1].index(JoinGroupRequest)
 
 
-@pytest.mark.parametrize(("version", "told"), [("2.3", "revoked"), ("2.4", "lost")])
+@pytest.mark.parametrize(("version", "reported"), [("2.3", "revoked"), ("2.4", "lost")])
 @pytest.mark.parametrize("error", [ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION])
 def test_a_stranger_has_lost_its_partitions_commits_nothing_and_joins_as_a_new_member(
-    version: str, told: str, error: ErrorCode
+    version: str, reported: str, error: ErrorCode
 ) -> None:
     bench = Bench(version, heartbeat_interval_ms=1_000)
     bench.answer(HeartbeatRequest, HeartbeatResponse(error))
     bench.subscribe()
     bench.run(1_000)
-    assert bench.changes[2:4] == [("refused", 1, "", error.name), (told, -1, "t-0,t-1", "")]
-    assert [asked.member for asked in bench.asked(JoinGroupRequest)] == ["", ""]
-    assert bench.asked(OffsetCommitRequest) == []
+    assert bench.changes[2:4] == [("refused", 1, "", error.name), (reported, -1, "t-0,t-1", "")]
+    assert [requested.member for requested in bench.requests_of(JoinGroupRequest)] == ["", ""]
+    assert bench.requests_of(OffsetCommitRequest) == []
     assert bench.consumer.member.lost == 2
 
 
@@ -166,7 +166,7 @@ def test_a_refused_commit_makes_it_a_stranger_too() -> None:
     bench.run(600)
     assert ("refused", 1, "", "UNKNOWN_MEMBER_ID") in bench.changes
     assert bench.consumer.member.refused_commits == 1
-    assert len(bench.asked(JoinGroupRequest)) == 2
+    assert len(bench.requests_of(JoinGroupRequest)) == 2
 
 
 @pytest.mark.parametrize(("version", "rejoins_as"), [("2.3", ""), ("2.4", "m-1")])
@@ -175,25 +175,27 @@ def test_a_commit_that_meets_a_rebalance(version: str, rejoins_as: str) -> None:
     bench.cluster.group_codes = [0, int(ErrorCode.REBALANCE_IN_PROGRESS)]
     bench.subscribe()
     bench.run(600)
-    assert [asked.member for asked in bench.asked(JoinGroupRequest)] == ["", rejoins_as]
+    assert [requested.member for requested in bench.requests_of(JoinGroupRequest)] == ["", rejoins_as]
 
 
 @pytest.mark.parametrize(("version", "joins"), [("2.5", 3), ("2.6", 2)])
-def test_what_is_told_to_its_former_self(version: str, joins: int) -> None:
-    """Two heartbeats are under way, each is told that it is of nobody; in between it has joined again. Up to 2.5 that
-    makes it a stranger once more, and it drops the answer to its JoinGroup: the group has it twice."""
+def test_late_answers_to_its_former_membership(version: str, joins: int) -> None:
+    """Two heartbeats are under way, and both answers say that the member is unknown.
+    In between it has joined again. Up to 2.5 the second answer expels it once more, and it drops the answer to its
+    JoinGroup: the group has it twice.
+    """
     bench = Bench(version, heartbeat_interval_ms=1_000, enable_auto_commit=False)
     bench.subscribe()
-    said = bench.consumer.member._own_identity()
+    identity = bench.consumer.member._own_identity()
     bench.answer(HeartbeatRequest, STRANGER)
     again = JoinGroupResponse(0, 2, "consumer", "range", "other", "m-2")
     bench.answer(JoinGroupRequest, again, again)
     bench.answer(SyncGroupRequest, given_to("m-2", 0))
-    while len(bench.asked(JoinGroupRequest)) < 2:
+    while len(bench.requests_of(JoinGroupRequest)) < 2:
         bench.run(0.5)
-    bench.consumer.member._heartbeat_answered(bench.cluster.now, bench.cluster.out, said, STRANGER)
+    bench.consumer.member._heartbeat_answered(bench.cluster.now, bench.cluster.out, identity, STRANGER)
     bench.run(500)
-    assert len(bench.asked(JoinGroupRequest)) == joins
+    assert len(bench.requests_of(JoinGroupRequest)) == joins
     assert bench.changes[-1][0] == "assigned"
 
 
@@ -201,20 +203,22 @@ def test_what_is_told_to_its_former_self(version: str, joins: int) -> None:
 def test_a_silent_coordinator_is_looked_for_again_and_it_keeps_what_it_has(version: str, gives_up: bool) -> None:
     bench = Bench(version, heartbeat_interval_ms=1_000, session_timeout_ms=4_000, enable_auto_commit=False)
     bench.subscribe()
-    looked = len(bench.asked(FindCoordinatorRequest))
+    looked = len(bench.requests_of(FindCoordinatorRequest))
     connections = set(bench.cluster.connections)
     bench.answer(HeartbeatRequest, *[None] * 10)
     bench.run(4_200)
     # Where the connection was given up, it pauses: the coordinator is looked for once more.
-    assert len(bench.asked(FindCoordinatorRequest)) == looked + (2 if gives_up else 1)
+    assert len(bench.requests_of(FindCoordinatorRequest)) == looked + (2 if gives_up else 1)
     assert (connections <= set(bench.cluster.connections)) is not gives_up
-    assert [change for change, *_ in bench.changes] == ["joined", "assigned"], "nobody has told it anything"
+    assert [change for change, *_ in bench.changes] == ["joined", "assigned"], "it has received nothing"
     bench.run(1_000)
-    assert bench.asked(HeartbeatRequest)[-1] == HeartbeatRequest("g", 1, "m-1")
+    assert bench.requests_of(HeartbeatRequest)[-1] == HeartbeatRequest("g", 1, "m-1")
 
 
 def without_coordinator(version: str, **options: Any) -> Bench:
-    """A consumer that has read all there is, and whose coordinator has just said that it is none; nobody else is."""
+    """A consumer that has read all there is, and has no coordinator.
+    Its coordinator has just resigned, and no other broker is one.
+    """
     bench = Bench(version, heartbeat_interval_ms=1_000, **options)
     bench.subscribe()
     bench.cluster.finding_codes = [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 99
@@ -229,30 +233,32 @@ def test_while_its_coordinator_is_unknown_it_reads_on_from_2_5(version: str, rea
     """`client_reads_while_it_joins`, semantics 6."""
     bench = without_coordinator(version, fetch_max_wait_ms=200, auto_commit_interval_ms=1_500)
     bench.run(300)
-    fetches = len(bench.asked(FetchRequest))
+    fetches = len(bench.requests_of(FetchRequest))
     bench.cluster.partitions["t", 1].append(encode([b"c"], magic=2, timestamp_ms=0))
     bench.run(2_000)
     assert bench.read == ([(1, 2)] if reads else [])
-    assert (len(bench.asked(FetchRequest)) > fetches) is reads
-    assert bench.asked(OffsetCommitRequest) == []
+    assert (len(bench.requests_of(FetchRequest)) > fetches) is reads
+    assert bench.requests_of(OffsetCommitRequest) == []
     bench.cluster.finding_codes.clear()
     bench.run(300)
     assert bench.read == [(1, 2)]
-    assert bench.asked(OffsetCommitRequest), "it was time to"
+    assert bench.requests_of(OffsetCommitRequest), "it was time to"
     assert [change for change, *_ in bench.changes] == ["joined", "assigned"]
 
 
 def test_up_to_2_4_what_was_fetched_before_is_given_when_it_goes_on() -> None:
     bench = without_coordinator("2.4", fetch_max_wait_ms=1_500)
     bench.cluster.partitions["t", 1].append(encode([b"c"], magic=2, timestamp_ms=0))
-    fetches = len(bench.asked(FetchRequest))
+    fetches = len(bench.requests_of(FetchRequest))
     bench.run(1_000)
-    assert (bench.read, len(bench.asked(FetchRequest))) == ([], fetches), "those under way are answered, that is all"
+    assert (bench.read, len(bench.requests_of(FetchRequest))) == ([], fetches), (
+        "those under way are answered, that is all"
+    )
     bench.cluster.partitions["t", 1].truncate(2)
     bench.cluster.finding_codes.clear()
     bench.run(150)
     assert bench.read[0] == (1, 2), "though its leader does not have it any more"
-    assert len(bench.asked(FetchRequest)) > fetches
+    assert len(bench.requests_of(FetchRequest)) > fetches
 
 
 @pytest.mark.parametrize(("version", "wait_ms"), [("1.1", 305_000), ("2.0.0", 35_000), ("2.8", 35_000)])
@@ -261,29 +267,29 @@ def test_how_long_it_waits_for_others_to_join(version: str, wait_ms: int) -> Non
     bench.answer(JoinGroupRequest, None)
     bench.subscribe()
     bench.run(wait_ms - 200)
-    assert len(bench.asked(JoinGroupRequest)) == 1
+    assert len(bench.requests_of(JoinGroupRequest)) == 1
     bench.run(1_000)
-    assert len(bench.asked(JoinGroupRequest)) == 2
+    assert len(bench.requests_of(JoinGroupRequest)) == 2
 
 
-@pytest.mark.parametrize(("version", "heard"), [("2.5", 0), ("2.6", 3)])
-def test_while_it_waits_for_its_assignment(version: str, heard: int) -> None:
+@pytest.mark.parametrize(("version", "received"), [("2.5", 0), ("2.6", 3)])
+def test_while_it_waits_for_its_assignment(version: str, received: int) -> None:
     bench = Bench(version, heartbeat_interval_ms=1_000)
     bench.answer(JoinGroupRequest, FOLLOWER_OF_1)
     bench.answer(SyncGroupRequest, None)
     bench.subscribe()
     bench.run(3_000)
-    assert len(bench.asked(HeartbeatRequest)) == heard
+    assert len(bench.requests_of(HeartbeatRequest)) == received
 
 
 @pytest.mark.parametrize("error", [16, 15, 14])
-def test_a_join_that_nobody_takes_now_is_tried_again_later(error: int) -> None:
+def test_a_join_without_a_coordinator_is_tried_again_later(error: int) -> None:
     bench = Bench()
     bench.answer(JoinGroupRequest, JoinGroupResponse(error))
     bench.subscribe(90)
-    assert (len(bench.asked(JoinGroupRequest)), len(bench.asked(FindCoordinatorRequest))) == (1, 1)
+    assert (len(bench.requests_of(JoinGroupRequest)), len(bench.requests_of(FindCoordinatorRequest))) == (1, 1)
     bench.run(200)
-    assert (len(bench.asked(JoinGroupRequest)), len(bench.asked(FindCoordinatorRequest))) == (
+    assert (len(bench.requests_of(JoinGroupRequest)), len(bench.requests_of(FindCoordinatorRequest))) == (
         2,
         1 if error == 14 else 2,
     )
@@ -297,14 +303,14 @@ def test_who_is_fenced_gives_up_what_it_has_and_is_never_a_member_again() -> Non
     bench.run(60_000)
     assert bench.failed == ["FENCED_INSTANCE_ID"]
     assert bench.changes[-1] == ("failed", 1, "t-0,t-1", "FENCED_INSTANCE_ID")
-    assert len(bench.asked(JoinGroupRequest)) == 1 and bench.consumer.owned() == []
+    assert len(bench.requests_of(JoinGroupRequest)) == 1 and bench.consumer.owned() == []
 
 
-def test_no_strategy_in_common_is_told_and_not_tried_again() -> None:
+def test_no_strategy_in_common_is_reported_and_not_tried_again() -> None:
     bench = Bench()
     bench.answer(JoinGroupRequest, JoinGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
     bench.subscribe(60_000)
-    assert bench.failed == ["INCONSISTENT_GROUP_PROTOCOL"] and len(bench.asked(JoinGroupRequest)) == 1
+    assert bench.failed == ["INCONSISTENT_GROUP_PROTOCOL"] and len(bench.requests_of(JoinGroupRequest)) == 1
 
 
 def test_partitions_that_come_later_are_assigned_by_the_leader() -> None:
@@ -340,7 +346,7 @@ def test_a_cooperative_member_keeps_reading_and_lets_go_of_what_it_is_not_given_
     bench.run(1_000)
     assert (0, 2) in bench.read, "it reads on while it joins"
     owned = encode_subscription(Subscription(("t",), (("t", 0), ("t", 1))), 1)
-    assert bench.asked(JoinGroupRequest)[1].protocols == [GroupProtocol("cooperative-sticky", owned)]
+    assert bench.requests_of(JoinGroupRequest)[1].protocols == [GroupProtocol("cooperative-sticky", owned)]
     bench.answer(JoinGroupRequest, JoinGroupResponse(0, 2, "consumer", "cooperative-sticky", "other", "m-1"))
     bench.answer(SyncGroupRequest, given_to("m-1", 0))
     bench.cluster.lose_connections("broker-0")  # its JoinGroup is lost with the connection, and sent again
@@ -354,12 +360,14 @@ def test_a_cooperative_member_keeps_reading_and_lets_go_of_what_it_is_not_given_
 
 
 def test_it_commits_leaves_and_closes_and_a_static_member_does_not_say_so() -> None:
-    for options, said in (({}, [LeavingMember("m-1")]), ({"group_instance_id": "i"}, None)):
+    for options, leaving in (({}, [LeavingMember("m-1")]), ({"group_instance_id": "i"}, None)):
         bench = Bench(**options)
         bench.subscribe()
         bench.leave()
-        assert bench.left == [0] and len(bench.asked(OffsetCommitRequest)) == 1
-        assert [asked.members for asked in bench.asked(LeaveGroupRequest)] == ([said] if said else [])
+        assert bench.left == [0] and len(bench.requests_of(OffsetCommitRequest)) == 1
+        assert [requested.members for requested in bench.requests_of(LeaveGroupRequest)] == (
+            [leaving] if leaving else []
+        )
         assert bench.changes[-1] == ("left", 1, "t-0,t-1", "")
         requests = len(bench.cluster.requests)
         bench.run(60_000)

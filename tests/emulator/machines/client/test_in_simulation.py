@@ -1,4 +1,6 @@
-"""Clients against the emulator's own brokers, in the simulated world: what no fake can vouch for."""
+"""Clients against the emulator's own brokers, in the simulated world.
+What no fake can vouch for.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -65,7 +67,7 @@ class LibraryProducer:
 
 
 class Asker:
-    """Somebody outside every AZ: orders {time in ms: (client, request)}."""
+    """A caller outside every AZ: orders {time in ms: (client, request)}."""
 
     def __init__(self, orders: dict[int, tuple[str, Message]]) -> None:
         self.answers: list[Message | Failure] = []
@@ -89,7 +91,9 @@ class Asker:
 def play(
     recording: str, version: str, more: dict[Node, Callable[[], Machine]], seed: int = 1
 ) -> tuple[SimulatedWorld, Player]:
-    """The script of a recording, with more processes around it; library-produce becomes a pause, and the end waits."""
+    """The script of a recording, with more processes around it.
+    library-produce becomes a pause, and the end waits.
+    """
     scenario = find_scenario(str(GOLDEN / f"{recording}@{version}" / "1.json"))
     steps = tuple(m.Pause(seconds=20) if isinstance(s, m.LibraryProduce) else s for s in scenario.steps)
     steps += (m.Pause(seconds=10),)
@@ -132,7 +136,9 @@ def settings_of(library: str, idempotent: bool) -> ProducerSettings:
 @pytest.mark.parametrize("library", ["java", "librdkafka"])
 @pytest.mark.parametrize("idempotent", [True, False])
 def test_retries_against_a_parked_write_leave_one_copy_or_many(library: str, idempotent: bool) -> None:
-    """Recording retry-idempotent@2.8: success with the first copy's offset; without idempotence a copy per attempt."""
+    """Recording retry-idempotent@2.8: success with the first copy's offset.
+    Without idempotence a copy per attempt.
+    """
     node = LibraryProducer(settings_of(library, idempotent), 9000, [b"c"])
     _, player = play("retry-idempotent", "2.8", {Node("library", ("client",), 0, ""): lambda: node})
     (sent,) = node.results
@@ -149,7 +155,9 @@ def test_retries_against_a_parked_write_leave_one_copy_or_many(library: str, ide
 
 @pytest.mark.parametrize("version", ["1.1", "2.6", "2.8"])
 def test_workloads_go_on_through_a_cut_and_lose_track_of_nothing(version: str) -> None:
-    """az-isolated-leader with a producer and a consumer in the isolated AZ, and a consumer elsewhere."""
+    """az-isolated-leader with a producer and a consumer in the isolated AZ.
+    Another consumer is elsewhere.
+    """
     spec: dict[str, Any] = {"topic": "t", "partitions": [0]}
     produce = WorkloadSpec(name="w", kind="produce", rate_per_s=20.0, settings={"request.timeout.ms": 2000}, **spec)
     read = WorkloadSpec(name="r", kind="consume", offset=Offset(0), settings={"request.timeout.ms": 3000}, **spec)

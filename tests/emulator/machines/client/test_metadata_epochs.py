@@ -1,4 +1,6 @@
-"""Leader epochs in metadata: what clients of each version believe, ignore and forget (semantics 6; Metadata.java)."""
+"""Leader epochs in metadata: believed, ignored and forgotten, by client version.
+Semantics 6; Metadata.java.
+"""
 
 import pytest
 
@@ -14,7 +16,7 @@ from protocol.outbox import Outbox
 VERSIONS = ["0.8.2", "1.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.8"]
 IGNORING = VERSIONS[3:]
 
-Told = tuple[int, int] | None
+LeaderAndEpoch = tuple[int, int] | None
 """(leader, epoch) of a partition; None: it is not in the answer."""
 
 
@@ -38,23 +40,23 @@ class Client:
     def _now(self) -> Now:
         return Now(self._now_ms, 0.0)
 
-    def asks(self) -> bool:
+    def wants_metadata(self) -> bool:
         """Whether it wants metadata now, a second after it last asked."""
         self._now_ms += 1_000.0
         self.metadata.poll(self._now, self._out)
         return any(isinstance(effect, Send) for effect in self._out.take())
 
-    def told(self, *partitions: Told, reliable: bool = True) -> None:
+    def receive(self, *partitions: LeaderAndEpoch, reliable: bool = True) -> None:
         """t-0, t-1, ... as some broker believes; it asked, or does so now."""
         self.metadata.request_update()
-        assert self.asks()
+        assert self.wants_metadata()
         live = [BrokerEndpoint(BrokerId(number), f"broker-{number}") for number in range(3)]
-        said = [
+        partitions_sent = [
             PartitionMetadata("t", n, 0, BrokerId(one[0]), LeaderEpoch(one[1]))
             for n, one in enumerate(partitions)
             if one is not None
         ]
-        answer = MetadataResponse(BrokerId(0), live, said, reliable)
+        answer = MetadataResponse(BrokerId(0), live, partitions_sent, reliable)
         correlation = self._connections._correlation
         assert self._out.route(self._now, MessageReceived(self._connection, correlation, 9, answer))
 
@@ -73,8 +75,8 @@ class Client:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_older_epoch_is_ignored_from_2_2_on(version: str, kind: str) -> None:
     client = Client(version, kind)
-    client.told((1, 5))
-    client.told((0, 4))
+    client.receive((1, 5))
+    client.receive((0, 4))
     assert client.leader() is not None
     assert client.leader()[0] == (1 if version in IGNORING else 0)  # type: ignore[index]
 
@@ -82,41 +84,45 @@ def test_an_older_epoch_is_ignored_from_2_2_on(version: str, kind: str) -> None:
 @pytest.mark.parametrize("version", IGNORING)
 def test_an_equal_epoch_is_believed(version: str) -> None:
     client = Client(version)
-    client.told((1, 5))
-    client.told((2, 5))
+    client.receive((1, 5))
+    client.receive((2, 5))
     assert client.leader() == client.current() == (2, 5)
 
 
 @pytest.mark.parametrize("version", IGNORING)
 def test_who_ignored_an_answer_may_have_no_leader_to_read_from(version: str) -> None:
-    """Up to 2.3 what was kept counts as of the older epoch: a consumer reads from nobody (Metadata.updatePartitionInfo,
-    partitionInfoIfCurrent). A producer does not look."""
+    """Up to 2.3 kept metadata count as of the older epoch.
+    A consumer has no leader to read from (Metadata.updatePartitionInfo, partitionInfoIfCurrent). A producer does not
+    look.
+    """
     client = Client(version)
-    client.told((1, 5))
-    client.told((0, 4))
+    client.receive((1, 5))
+    client.receive((0, 4))
     assert client.current() == (None if version in ("2.2", "2.3") else (1, 5))
     assert client.leader() is not None
-    client.told((1, 5))
+    client.receive((1, 5))
     assert client.current() == (1, 5)
 
 
 @pytest.mark.parametrize("version", IGNORING)
 def test_a_partition_without_an_epoch_is_believed_and_forgets(version: str) -> None:
-    """An answer of a broker before 2.1, or up to 2.4 one about a partition without a leader: after it any epoch is."""
+    """An answer of a broker before 2.1, or up to 2.4 one about a partition without a leader.
+    After it any epoch is.
+    """
     client = Client(version)
-    client.told((1, 5))
-    client.told((2, -1))
+    client.receive((1, 5))
+    client.receive((2, -1))
     assert client.leader() == client.current() == (2, -1)
-    client.told((0, 4))
+    client.receive((0, 4))
     assert client.leader() == client.current() == (0, 4)
 
 
 @pytest.mark.parametrize("version", IGNORING)
 def test_in_2_2_it_forgets_those_of_all(version: str) -> None:
     client = Client(version)
-    client.told((1, 5), (1, 5))
-    client.told((1, 5), (-1, -1))
-    client.told((0, 4), (0, 4))
+    client.receive((1, 5), (1, 5))
+    client.receive((1, 5), (-1, -1))
+    client.receive((0, 4), (0, 4))
     assert client.leader(0) == ((0, 4) if version == "2.2" else (1, 4) if version == "2.3" else (1, 5))
     assert client.leader(1) == (0, 4)
 
@@ -125,8 +131,8 @@ def test_in_2_2_it_forgets_those_of_all(version: str) -> None:
 def test_epochs_of_brokers_before_2_4_are_unreliable_for_clients_from_2_4_on(version: str) -> None:
     """MetadataResponse.hasReliableLeaderEpochs"""
     client = Client(version)
-    client.told((1, 5), reliable=False)
-    client.told((0, 4), reliable=False)
+    client.receive((1, 5), reliable=False)
+    client.receive((0, 4), reliable=False)
     trusting = version in ("2.2", "2.3")
     assert client.leader() == ((1, 4) if trusting else (0, -1))
     assert client.metadata.epoch("t", 0) == (5 if trusting else -1)
@@ -134,29 +140,31 @@ def test_epochs_of_brokers_before_2_4_are_unreliable_for_clients_from_2_4_on(ver
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_offset_may_bring_a_newer_epoch(version: str) -> None:
-    """Committed or listed: then the known leader is of the past, and fresh metadata are asked for."""
+    """Committed or listed: then the known leader is of the past.
+    The client requests fresh metadata.
+    """
     client = Client(version)
-    client.told((1, 5))
+    client.receive((1, 5))
     for epoch in (-1, 4, 5):
         client.metadata.note_epoch("t", 0, LeaderEpoch(epoch))
-        assert client.current() is not None and not client.asks()
+        assert client.current() is not None and not client.wants_metadata()
     client.metadata.note_epoch("t", 0, LeaderEpoch(6))
     ignoring = version in IGNORING
     assert (client.current() is None) == ignoring and client.leader() is not None
     if ignoring:
-        assert client.asks()
+        assert client.wants_metadata()
         return
-    assert not client.asks()
+    assert not client.wants_metadata()
 
 
 @pytest.mark.parametrize("version", IGNORING)
 def test_the_first_epoch_may_come_with_an_offset_up_to_2_4(version: str) -> None:
     """Metadata.updateLastSeenEpochIfNewer: from 2.5 not replacing none."""
     client = Client(version)
-    client.told((1, -1))
+    client.receive((1, -1))
     client.metadata.note_epoch("t", 0, LeaderEpoch(3))
     counts = version in ("2.2", "2.3", "2.4")
     assert client.metadata.epoch("t", 0) == (3 if counts else -1)
     assert client.current() == (None if counts else (1, -1))
-    client.told((2, 2))
+    client.receive((2, 2))
     assert client.current() == (None if counts else (2, 2))

@@ -1,4 +1,6 @@
-"""Where records go: the numbers of Kafka's own tests, and what the two ways without a key promise."""
+"""Partitions of records: the numbers of Kafka's own tests.
+Also the promises of the two ways without a key.
+"""
 
 from collections import Counter
 
@@ -53,7 +55,7 @@ def test_in_turn_over_those_with_a_leader() -> None:
     assert Counter(others) == {0: 2, 1: 2}
 
 
-def test_nobody_leads_and_a_record_still_has_a_partition() -> None:
+def test_a_record_has_a_partition_without_any_leader() -> None:
     for keyless in ("round-robin", "sticky"):
         chosen = {Partitioner(keyless, Chance(seed)).choose("t", None, 4, []) for seed in range(60)}
         assert chosen == {0, 1, 2, 3}

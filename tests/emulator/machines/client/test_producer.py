@@ -1,4 +1,4 @@
-"""The producer: what Kafka's Java client does with each kind of answer, and what it promises under faults."""
+"""The producer: the Java client's reaction to each answer, and promises under faults."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -61,7 +61,7 @@ class Bench:
         return [(sent.value, sent.error, sent.offset, sent.outcome) for sent in self.sent]
 
 
-def test_the_first_send_asks_for_metadata_then_writes_to_the_leader() -> None:
+def test_the_first_send_requests_metadata_then_writes_to_the_leader() -> None:
     out, now = Outbox(), Now(50.0, 1_700_000_000_000.0)
     given = producer_settings("2.8", {"socket.connection.setup.timeout.max.ms": 10_000})
     producer = Producer("p", ["broker-7"], OperationLog("client-0", 1), given, Chance(1))
@@ -117,7 +117,7 @@ def test_a_full_batch_does_not_linger() -> None:
     ("error", "outcome"),
     [(10, "failed"), (87, "failed"), (99, "unknown"), (-1, "unknown"), (47, "failed"), (21, "failed")],
 )
-def test_a_fatal_error_is_told_at_once(error: int, outcome: str) -> None:
+def test_a_fatal_error_is_reported_at_once(error: int, outcome: str) -> None:
     bench = Bench([error])
     bench.cluster.add()
     bench.send(b"a")
@@ -194,7 +194,9 @@ def test_a_dead_leader_is_left_for_the_new_one() -> None:
 
 
 def test_metadata_of_an_older_epoch_is_not_believed() -> None:
-    """A broker cut off from the controller names the old leader: from 2.2 on a client keeps the newer one."""
+    """A broker cut off from the controller names the old leader.
+    From 2.2 on a client keeps the newer one.
+    """
     for version, last_node in (("2.8", "broker-1"), ("2.2", "broker-1"), ("2.1", "broker-0")):
         bench = Bench([0, 13], brokers=2, version=version)
         log = bench.cluster.add()
@@ -237,8 +239,8 @@ def test_one_in_flight_or_idempotence_keeps_the_order(options: dict[str, Any]) -
 
 
 def test_behind_a_failed_batch_numbered_ones_go_one_by_one() -> None:
-    """Kafka's shouldStopDrainBatchesForPartition: a retry waits until it is the first of those not
-    acknowledged.
+    """Kafka's shouldStopDrainBatchesForPartition.
+    a retry waits until it is the first of those not acknowledged.
     """
     bench = Bench(batch_size=1, enable_idempotence=True)
     bench.cluster.add()
@@ -265,7 +267,7 @@ def test_with_one_in_flight_a_new_leader_changes_nothing_about_the_order() -> No
     assert log.values == [b"warm up", b"a", b"b"]
 
 
-def test_an_idempotent_producer_writes_once_however_often_it_asks() -> None:
+def test_an_idempotent_producer_writes_once_however_often_it_sends() -> None:
     """Recording retry-idempotent@2.8: one copy, success with the first copy's offset."""
     bench = Bench()
     given = {"enable.idempotence": True, "acks": -1, "request.timeout.ms": 1500, "message.timeout.ms": 60_000}
@@ -283,8 +285,8 @@ def test_an_idempotent_producer_writes_once_however_often_it_asks() -> None:
 
 def headers(bench: Bench) -> list[tuple[int, int, int]]:
     """(producer id, epoch, base sequence) of every batch that left, in order."""
-    told = [read_header(each.records) for _, _, message in bench.produce_requests() for each in message.partitions]
-    return [(header.producer_id, header.producer_epoch, header.base_sequence) for header in told]
+    reported = [read_header(each.records) for _, _, message in bench.produce_requests() for each in message.partitions]
+    return [(header.producer_id, header.producer_epoch, header.base_sequence) for header in reported]
 
 
 @pytest.mark.parametrize(("version", "second"), [("1.0", (1002, 0, 0)), ("2.4", (1002, 0, 0)), ("2.5", (1001, 1, 0))])
@@ -345,8 +347,9 @@ def test_up_to_2_4_what_would_be_tried_again_under_an_old_id_ends_as_out_of_orde
 def test_an_answer_after_the_delivery_timeout_moves_the_numbers(
     version: str, number: tuple[int, int, int], offset: int, stored: list[bytes]
 ) -> None:
-    """Semantics 6: `a` leaves after 1.1 s, is given up after 2, its connection after 3, and is stored. Up to 2.4 its
-    number is given away all the same, so that the broker takes `b` for its copy."""
+    """Semantics 6: `a` leaves after 1.1 s, is given up after 2, its connection after 3.
+    It is stored all the same. Up to 2.4 its number is given away, so that the broker takes `b` for its copy.
+    """
     bench = Bench(version=version, enable_idempotence=True, delivery_timeout_ms=2000, request_timeout_ms=1900)
     log = bench.cluster.add(leader=-1)
     bench.cluster.at(1100, lambda: setattr(log, "leader", 0))
@@ -393,7 +396,9 @@ def test_before_2_1_request_timeout_bounds_the_wait_in_the_queue() -> None:
 
 @pytest.mark.parametrize(("version", "expected"), [("0.10.2", 2300), ("2.0.1", 2300), ("2.1", 3000)])
 def test_a_full_batch_expires_after_its_last_record(version: str, expected: float) -> None:
-    """Semantics 6; ProducerBatch.maybeExpire up to 2.0: `isFull && requestTimeoutMs < (now - this.lastAppendTime)`."""
+    """Semantics 6; ProducerBatch.maybeExpire up to 2.0.
+    `isFull && requestTimeoutMs < (now - this.lastAppendTime)`.
+    """
     bound: dict[str, Any] = {} if version != "2.1" else {"delivery_timeout_ms": 3000}
     bench = Bench(version=version, request_timeout_ms=2000, linger_ms=1000, batch_size=120, **bound)
     bench.cluster.add().leader = -1
@@ -503,8 +508,8 @@ SENDS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3000)), min_size=1,
 
 
 def play(bench: Bench, sends: list[tuple[int, int]]) -> list[bytes]:
-    """After a first record each (before it a broker takes any sequence number) send values; run until all
-    must have ended.
+    """After a first record each (before it a broker takes any sequence number) send values.
+    Run until all must have ended.
     """
     for partition in range(2):
         bench.cluster.add(partition=partition)

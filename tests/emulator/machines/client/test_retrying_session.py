@@ -32,18 +32,18 @@ class Scripted(SessionClient):
     def become(self, state: str, session: int = 0) -> None:
         self.state = state  # type: ignore[assignment]
         self.session_id = session or self.session_id
-        told = {"connecting": "disconnected"}.get(state, state)
+        notified = {"connecting": "disconnected"}.get(state, state)
         failed, self.asked = self.asked, []
         error = SessionError.CONNECTION_LOSS if state == "connecting" else SessionError.SESSION_EXPIRED
         for _, done in failed:
             done(NOW, Outbox(), SessionResponse([], error))
-        self.on_state(NOW, Outbox(), told)
+        self.on_state(NOW, Outbox(), notified)
 
     def answer(self, response: SessionResponse) -> None:
         _, done = self.asked.pop(0)
         done(NOW, Outbox(), response)
 
-    def asks(self) -> list[object]:
+    def sent_operations(self) -> list[object]:
         return [request.ops[0] for request, _ in self.asked]
 
 
@@ -80,7 +80,7 @@ def test_a_call_that_loses_its_connection_is_sent_again_in_order(caller: Caller)
     caller.call("/c")
     assert caller.got == [] and caller.session.waiting == 3
     caller.client.become("connected")
-    assert caller.client.asks() == [GetData("/a"), GetData("/b"), GetData("/c")]
+    assert caller.client.sent_operations() == [GetData("/a"), GetData("/b"), GetData("/c")]
     for _ in range(3):
         caller.client.answer(SessionResponse([OpResult()]))
     assert caller.got == [("/a", 0), ("/b", 0), ("/c", 0)]
@@ -95,7 +95,7 @@ def test_at_expiry_the_newer_rule_fails_and_the_older_goes_on_in_the_new_session
     caller.call("/late")
     assert caller.got[-1] == ("/late", SessionError.SESSION_EXPIRED)
     caller.client.become("connected", 8)
-    assert caller.client.asks() == [GetData("/old")]
+    assert caller.client.sent_operations() == [GetData("/old")]
 
 
 def test_a_call_in_flight_at_expiry_follows_the_same_rule(caller: Caller) -> None:

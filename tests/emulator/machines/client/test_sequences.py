@@ -94,8 +94,8 @@ def test_from_2_5_out_of_order_of_the_next_in_line_bumps_the_epoch() -> None:
 
 
 def test_an_unknown_producer_whose_records_were_deleted_begins_again() -> None:
-    """1.0 to 2.4: the log starts beyond the last acknowledged offset, so retention took the state, not a
-    loss.
+    """1.0 to 2.4: the log starts beyond the last acknowledged offset.
+    So retention took the state, not a loss.
     """
     made, batches = sequences("retry")
     made.completed(batches[0], Offset(10))
@@ -136,7 +136,7 @@ def test_numbers_of_a_batch_given_up_by_time_are_in_doubt() -> None:
     fresh = batch(b"z")
     assert made.may_leave(fresh)
     made.number(fresh)
-    assert numbers([fresh]) == [(7, 1, 0)], "nobody knows whether 0 and 1 are taken: a new epoch"
+    assert numbers([fresh]) == [(7, 1, 0)], "unknown whether 0 and 1 are taken: a new epoch"
 
 
 def test_a_late_success_settles_the_doubt() -> None:
@@ -210,8 +210,9 @@ def test_from_2_5_what_is_acknowledged_of_an_old_epoch_counts_in_its_partition()
 
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_in_2_5_and_2_6_an_idle_partition_goes_on_with_its_numbers_in_a_new_epoch(goes_on: bool) -> None:
-    """Semantics 6; KAFKA-12152, `client_numbers_idle_partitions_on`: TransactionManager.maybeUpdateProducerIdAndEpoch
-    came with 2.7."""
+    """Semantics 6; KAFKA-12152, `client_numbers_idle_partitions_on`.
+    TransactionManager.maybeUpdateProducerIdAndEpoch came with 2.7.
+    """
     made = Sequences("bump", numbers_idle_partitions_on=goes_on)
     made.take_identity(7, 0)
     idle, lost = batch(b"x", b"y", partition=1), batch(b"x")

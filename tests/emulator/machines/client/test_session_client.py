@@ -97,7 +97,7 @@ class Driver:
         found = [effect.after_ms for effect in self.effects if isinstance(effect, SetTimer) and effect.key == key]
         return found[-1]
 
-    def told(self) -> list[tuple[str, str]]:
+    def notified_states(self) -> list[tuple[str, str]]:
         events = [effect.event for effect in self.effects if isinstance(effect, Emit)]
         return [(event.state, event.owner) for event in events if isinstance(event, SessionChanged)]
 
@@ -110,7 +110,7 @@ def test_it_connects_to_a_drawn_server_and_introduces_itself() -> None:
     assert driver.sent() == [ConnectRequest(6000)]
     driver.say(ConnectResponse(6000, 7, 99))
     assert (driver.client.state, driver.client.session_id) == ("connected", 7)
-    assert driver.told() == [("connected", "broker-0")] and driver.states == ["connected"]
+    assert driver.notified_states() == [("connected", "broker-0")] and driver.states == ["connected"]
 
 
 def test_servers_are_tried_in_different_orders_for_different_seeds() -> None:
@@ -243,7 +243,7 @@ def test_a_close_while_connecting_goes_out_when_the_session_stands() -> None:
     driver.submit(Create("/a"))
     assert [answer.error for answer in driver.answers] == [SessionError.SESSION_EXPIRED], "nothing comes behind a close"
     driver.connect()
-    assert driver.sent() == [CloseSessionRequest()] and driver.states == [], "nobody is told that it is connected"
+    assert driver.sent() == [CloseSessionRequest()] and driver.states == [], "no notice that it is connected"
     driver.say(CloseSessionResponse())
     assert driver.states == ["closed"]
 

@@ -1,4 +1,6 @@
-"""Committed offsets of the old consumer: znodes, written by its own session (semantics 5.1, 6)."""
+"""Committed offsets of the old consumer.
+Znodes, written by its own session (semantics 5.1, 6).
+"""
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.offset_store import Committed
@@ -37,7 +39,9 @@ T0, T1 = ("t", 0), ("t", 1)
 
 
 class Bench:
-    """A store, and a server that is there (`up`) or silent. `expired`: sessions it does not know any more."""
+    """A store, and a server that is there (`up`) or silent.
+    `expired`: sessions it does not know any more.
+    """
 
     def __init__(self) -> None:
         self.service = Service()
@@ -173,16 +177,16 @@ def test_after_an_expired_session_it_goes_on_in_a_new_one() -> None:
     assert bench.service.znodes[PATH].data == b"5"
 
 
-def test_somebody_who_makes_it_first_is_no_hindrance() -> None:
+def test_a_znode_made_first_by_another_client_is_no_hindrance() -> None:
     """Another consumer of the group makes the znode between the look and the making."""
     bench = Bench()
     real = bench.service.request
 
-    def request(session: int, asked: SessionRequest) -> object:
-        (op,) = asked.ops
+    def request(session: int, requested: SessionRequest) -> object:
+        (op,) = requested.ops
         if isinstance(op, Create) and op.path == PATH and PATH not in bench.service.znodes:
             bench.service.put(PATH, b"1")
-        return real(session, asked)
+        return real(session, requested)
 
     bench.service.request = request  # type: ignore[method-assign, assignment]
     bench.commit(t0=5)
@@ -215,7 +219,9 @@ def writes(bench: Bench) -> list[str]:
 
 
 def test_what_has_not_moved_is_not_written_again() -> None:
-    """ZookeeperConsumerConnector.commitOffsetToZooKeeper, checkpointedZkOffsets: of every version that has it."""
+    """ZookeeperConsumerConnector.commitOffsetToZooKeeper, checkpointedZkOffsets.
+    Of every version that has it.
+    """
     bench = Bench()
     bench.service.put(PATH, b"5")
     bench.look(T0)
@@ -240,7 +246,9 @@ def test_of_several_only_those_that_moved_are_written() -> None:
 
 
 def test_what_was_not_written_in_time_is_written_later() -> None:
-    """A commit that still waits for the session service has written nothing: the next of the same offset waits, too."""
+    """A commit that still waits for the session service has written nothing.
+    The next of the same offset waits, too.
+    """
     bench = Bench()
     bench.commit(t0=5)
     bench.up = False

@@ -1,4 +1,4 @@
-"""Settings, partitions, leaders and replicas as a broker's node takes what admin clients ask of them."""
+"""Admin requests to a broker's node: settings, partitions, leaders and replicas."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -75,8 +75,9 @@ class Controlling(Controller):
 
 
 class Admin(Bench):
-    """A broker that is the controller, beside a session service in which three are registered and topic t has one
-    partition on two of them."""
+    """A broker that is the controller, beside a session service.
+    Three are registered, and topic t has one partition on two of them.
+    """
 
     def __init__(self, version: str = "2.6", *, active: bool = True, **settings: Any) -> None:
         super().__init__(version, **settings)
@@ -90,9 +91,9 @@ class Admin(Bench):
         )
 
     def describe(self, kind: int, name: str, *names: str, **about: bool) -> m.DescribedResource:
-        asked = m.DescribedResourceName(kind, name, list(names) or None)
+        requested = m.DescribedResourceName(kind, name, list(names) or None)
         (resource,) = self.answer(
-            self.ask(m.DescribeConfigsRequest([asked], **about), 3), m.DescribeConfigsResponse
+            self.ask(m.DescribeConfigsRequest([requested], **about), 3), m.DescribeConfigsResponse
         ).resources
         return resource
 
@@ -111,8 +112,8 @@ class Admin(Bench):
     def config(self, path: str) -> dict[str, str]:
         return decode_config(path, self.service.znodes[path].data)
 
-    def told(self) -> list[tuple[str, str]]:
-        """Whose settings notifications name."""
+    def notified(self) -> list[tuple[str, str]]:
+        """Entities that settings notifications name."""
         changes = sorted(path for path in self.service.znodes if path.startswith("/config/changes/"))
         return [decode_config_change(path, self.service.znodes[path].data) for path in changes]
 
@@ -155,18 +156,18 @@ def test_a_topics_settings_are_those_of_the_session_service_over_the_brokers() -
         ("2.6", 77, "0", E.INVALID_REQUEST),
     ],
 )
-def test_whose_settings_nobody_can_tell(version: str, kind: int, name: str, error: int) -> None:
+def test_resources_without_settings_are_refused(version: str, kind: int, name: str, error: int) -> None:
     assert Admin(version).describe(kind, name).error == error
 
 
 def test_an_empty_list_of_names_means_none_and_from_2_7_on_all() -> None:
     for version, some in (("2.6", False), ("2.7", True)):
         admin = Admin(version)
-        asked = m.DescribeConfigsRequest([m.DescribedResourceName(m.TOPIC_RESOURCE, "t", [])])
-        assert bool(admin.answer(admin.ask(asked, 3), m.DescribeConfigsResponse).resources[0].settings) is some
+        requested = m.DescribeConfigsRequest([m.DescribedResourceName(m.TOPIC_RESOURCE, "t", [])])
+        assert bool(admin.answer(admin.ask(requested, 3), m.DescribeConfigsResponse).resources[0].settings) is some
 
 
-def test_a_change_is_written_whole_and_told() -> None:
+def test_a_change_is_written_whole_and_notified() -> None:
     admin = Admin()
     path = "/config/topics/t"
     assert admin.alter(m.TOPIC_RESOURCE, "t", segment_bytes="100", flush_ms="7") == (E.NONE, "")
@@ -176,7 +177,7 @@ def test_a_change_is_written_whole_and_told() -> None:
     assert admin.config(path) == {"segment.bytes": "100", "min.insync.replicas": "2"}
     assert admin.alter(m.TOPIC_RESOURCE, "t", flush_ms="9") == (E.NONE, "")
     assert admin.config(path) == {"flush.ms": "9"}, "AlterConfigs replaces"
-    assert admin.told() == [("topics", "t")] * 4
+    assert admin.notified() == [("topics", "t")] * 4
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_a_change_is_written_whole_and_told() -> None:
 def test_of_a_topic_that_is_not_there(version: str, name: str, error: int) -> None:
     admin = Admin(version)
     assert admin.alter(m.TOPIC_RESOURCE, name, flush_ms="7")[0] == error
-    assert admin.told() == []
+    assert admin.notified() == []
 
 
 def test_what_is_refused_or_only_looked_at_changes_nothing() -> None:
@@ -203,7 +204,7 @@ def test_what_is_refused_or_only_looked_at_changes_nothing() -> None:
     assert admin.alter(m.BROKER_RESOURCE, "", num_io_threads="1")[0] == E.INVALID_REQUEST, "at least halved"
     assert admin.alter(m.BROKER_LOGGER_RESOURCE, "0")[0] == E.INVALID_REQUEST
     assert Admin("1.0").alter(m.BROKER_RESOURCE, "0", num_io_threads="9")[0] == E.INVALID_REQUEST, "KIP-226"
-    assert admin.told() == [] and "/config/topics/t" not in admin.service.znodes
+    assert admin.notified() == [] and "/config/topics/t" not in admin.service.znodes
 
 
 def test_a_brokers_own_and_all_brokers() -> None:
@@ -212,7 +213,7 @@ def test_a_brokers_own_and_all_brokers() -> None:
     assert admin.alter(m.BROKER_RESOURCE, "", log_flush_interval_ms="7") == (E.NONE, "")
     assert admin.config("/config/brokers/0") == {"num.io.threads": "16"}
     assert admin.config("/config/brokers/<default>") == {"log.flush.interval.ms": "7"}
-    assert admin.told() == [("brokers", "0"), ("brokers", "<default>")]
+    assert admin.notified() == [("brokers", "0"), ("brokers", "<default>")]
 
 
 # --- partitions ---
@@ -220,21 +221,21 @@ def test_a_brokers_own_and_all_brokers() -> None:
 
 def test_a_topic_has_more_partitions_once_each_has_a_leader_here() -> None:
     admin = Admin()
-    asked = admin.grow(GrownTopic("t", 2))
+    requested = admin.grow(GrownTopic("t", 2))
     assert len(decode_topic("t", admin.service.znodes["/brokers/topics/t"].data)[1].replicas) == 2
-    assert not admin.answers(asked)
+    assert not admin.answers(requested)
     admin.update_metadata(state(1, topic_partition=("t", 1)))
-    assert admin.grown(asked) == [TopicResult("t", 0, "", 2)]
+    assert admin.grown(requested) == [TopicResult("t", 0, "", 2)]
 
 
 def test_partitions_that_cannot_be() -> None:
     admin = Admin()
     before = admin.service.znodes["/brokers/topics/t"].data
     admin.controlling.deleted = "going"
-    asked = admin.grow(
+    requested = admin.grow(
         GrownTopic("t", 1), GrownTopic("no", 3), GrownTopic("u", 3), GrownTopic("u", 4), GrownTopic("going", 2)
     )
-    assert [one.error for one in admin.grown(asked)] == [
+    assert [one.error for one in admin.grown(requested)] == [
         E.INVALID_PARTITIONS, E.UNKNOWN_TOPIC_OR_PARTITION, E.INVALID_REQUEST, E.INVALID_REQUEST,
         E.INVALID_TOPIC_EXCEPTION,
     ]  # fmt: skip
@@ -254,8 +255,8 @@ def test_none_are_added_while_replicas_move(version: str, other: int) -> None:
     moving = ReplicaAssignment(brokers(2, 0, 1), brokers(2), brokers(0, 1))
     admin.service.put("/brokers/topics/t", encode_topic({0: moving}, with_reassignment=version == "2.6"))
     admin.service.put(REASSIGN_PARTITIONS, encode_reassignment({T0: brokers(2)}))
-    asked = admin.grow(GrownTopic("t", 2), GrownTopic("u", 2), timeout_ms=0)
-    assert [one.error for one in admin.grown(asked)] == [E.REASSIGNMENT_IN_PROGRESS, other]
+    requested = admin.grow(GrownTopic("t", 2), GrownTopic("u", 2), timeout_ms=0)
+    assert [one.error for one in admin.grown(requested)] == [E.REASSIGNMENT_IN_PROGRESS, other]
 
 
 # --- leaders and replicas ---
@@ -266,15 +267,15 @@ def elect(admin: Admin, *partitions: TopicPartition, timeout_ms: int = 100, elec
     return admin.ask(p.ElectLeadersRequest(named, timeout_ms, election), 2)
 
 
-def test_an_election_is_told_once_its_leader_is_known_here() -> None:
+def test_an_election_is_reported_once_its_leader_is_known_here() -> None:
     admin = Admin()
     admin.controlling.elections = {T0: Elected(leader=BrokerId(1)), ("no", 0): Elected(E.UNKNOWN_TOPIC_OR_PARTITION)}
-    asked = elect(admin, T0, ("no", 0), T0)
+    requested = elect(admin, T0, ("no", 0), T0)
     assert admin.controlling.asked == [([T0, ("no", 0)], Strategy.PREFERRED)], "twice is once"
-    assert not admin.answers(asked)
+    assert not admin.answers(requested)
     admin.update_metadata(state(1))
-    told = admin.answer(asked, p.ElectLeadersResponse).partitions
-    assert [(one.topic, one.error) for one in told] == [("t", 0), ("no", E.UNKNOWN_TOPIC_OR_PARTITION)]
+    reported = admin.answer(requested, p.ElectLeadersResponse).partitions
+    assert [(one.topic, one.error) for one in reported] == [("t", 0), ("no", E.UNKNOWN_TOPIC_OR_PARTITION)]
     admin.controlling.elections = {T0: Elected(leader=BrokerId(2))}
     late = elect(admin, T0)
     admin.advance(100)
@@ -295,8 +296,8 @@ def test_reassignments_go_to_the_controller_and_back() -> None:
         begun={T0: Begun(E.INVALID_REPLICA_ASSIGNMENT, "why")},
         moving={T0: ReplicaAssignment(brokers(2, 0), brokers(2), brokers(0))},
     )
-    asked = admin.ask(p.AlterPartitionReassignmentsRequest([p.Reassigned("t", 0, None)]), 0)
-    assert admin.answer(asked, p.AlterPartitionReassignmentsResponse).partitions == [
+    requested = admin.ask(p.AlterPartitionReassignmentsRequest([p.Reassigned("t", 0, None)]), 0)
+    assert admin.answer(requested, p.AlterPartitionReassignmentsResponse).partitions == [
         p.PartitionResult("t", 0, E.INVALID_REPLICA_ASSIGNMENT, "why")
     ]
     listed = admin.ask(p.ListPartitionReassignmentsRequest(None), 0)
@@ -312,8 +313,8 @@ def test_the_levels_of_loggers_last_as_long_as_the_process() -> None:
 
     def alter(name: str, level: str | None, operation: int = m.SET, *, validate_only: bool = False) -> tuple[int, str]:
         resource = m.AlteredResource(m.BROKER_LOGGER_RESOURCE, "0", [m.AlteredSetting(name, level, operation)])
-        asked = m.IncrementalAlterConfigsRequest([resource], validate_only)
-        (result,) = admin.answer(admin.ask(asked, 1), m.IncrementalAlterConfigsResponse).resources
+        requested = m.IncrementalAlterConfigsRequest([resource], validate_only)
+        (result,) = admin.answer(admin.ask(requested, 1), m.IncrementalAlterConfigsResponse).resources
         return result.error, result.message
 
     def level(name: str) -> str | None:
@@ -330,7 +331,7 @@ def test_the_levels_of_loggers_last_as_long_as_the_process() -> None:
     assert "as it is not a supported log level" in alter("root", "LOUD")[1]
     assert "Logger kafka.Nothing does not exist!" in alter("kafka.Nothing", "INFO")[1]
     assert alter("root", "INFO", 2)[0] == E.INVALID_REQUEST
-    assert admin.told() == [], "nothing of it is in ZooKeeper"
+    assert admin.notified() == [], "nothing of it is in ZooKeeper"
 
 
 def test_producers_that_a_replica_knows() -> None:
@@ -339,8 +340,8 @@ def test_producers_that_a_replica_knows() -> None:
     admin.lead()
     first = encode_batch([b"a", b"b"], timestamp_ms=7, producer_id=4711, producer_epoch=2, base_sequence=0)
     admin.produced(admin.produce(records=first))
-    asked = p.DescribeProducersRequest([p.PartitionNamed("t", 0), p.PartitionNamed("no", 0)])
-    known, unknown = admin.answer(admin.ask(asked, 0), p.DescribeProducersResponse).partitions
+    requested = p.DescribeProducersRequest([p.PartitionNamed("t", 0), p.PartitionNamed("no", 0)])
+    known, unknown = admin.answer(admin.ask(requested, 0), p.DescribeProducersResponse).partitions
     assert known.producers == [p.ActiveProducer(4711, 2, 1, 7)]
     assert (unknown.error, unknown.producers) == (E.UNKNOWN_TOPIC_OR_PARTITION, [])
 
@@ -351,8 +352,8 @@ def test_where_a_replica_is_to_lie() -> None:
     admin.lead()
 
     def move(topic: str, path: str) -> int:
-        asked = p.AlterReplicaLogDirsRequest([p.MovedLog(topic, 0, path)])
-        return int(admin.answer(admin.ask(asked, 1), p.AlterReplicaLogDirsResponse).partitions[0].error)
+        requested = p.AlterReplicaLogDirsRequest([p.MovedLog(topic, 0, path)])
+        return int(admin.answer(admin.ask(requested, 1), p.AlterReplicaLogDirsResponse).partitions[0].error)
 
     (here,) = [one.path for one in admin.answer(
         admin.ask(p.DescribeLogDirsRequest(None), 1), p.DescribeLogDirsResponse
@@ -380,5 +381,5 @@ def test_what_lies_in_the_log_directories() -> None:
 
 def test_who_is_there() -> None:
     admin = Admin()
-    told = admin.answer(admin.ask(p.DescribeClusterRequest(), 0), p.DescribeClusterResponse)
-    assert [one.broker for one in told.brokers] == sorted(admin.broker.metadata.live)
+    reported = admin.answer(admin.ask(p.DescribeClusterRequest(), 0), p.DescribeClusterResponse)
+    assert [one.broker for one in reported.brokers] == sorted(admin.broker.metadata.live)

@@ -1,4 +1,5 @@
-"""The life of a broker's process: registration, session, orderly stop, full disk (semantics 3, 4, 11.10).
+"""The life of a broker's process: registration, session, orderly stop, full disk.
+Semantics 3, 4, 11.10.
 
 Played in the simulated world, because these are conversations with an ensemble and a controller.
 """
@@ -36,7 +37,7 @@ def played(script: str, version: str = "2.6", **settings: Any) -> Cluster:
 
 
 def starting(version: str) -> tuple[Cluster, BrokerNode]:
-    """A cluster whose broker-0 was killed, is dead for everybody, and has just been started again."""
+    """A cluster whose broker-0 was killed, is dead for all others, and has been started again."""
     cluster = played("  - kill: 0\n  - pause: 9\n", version)
     cluster.world.start("broker-0")
     machine = cluster.world.nodes["broker-0"].machine
@@ -54,7 +55,9 @@ def states(cluster: Cluster) -> list[tuple[int, int, tuple[int, ...]]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
-    """Semantics 11.10: NODEEXISTS. (2.2 replaces an ephemeral of its own process's earlier session only.)"""
+    """Semantics 11.10: NODEEXISTS.
+    2.2 replaces an ephemeral of its own process's earlier session only.
+    """
     cluster = played("  - kill: 1\n  - start: 1\n  - pause: 4\n", version)
     (stopped,) = seen(cluster, "broker-1", NodeStopped)
     assert (stopped.code, stopped.kind) == (1, ExitKind.STILL_REGISTERED)
@@ -65,7 +68,9 @@ def test_a_broker_back_before_its_old_session_ended_exits(version: str) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_start_that_cannot_register_ends_as_an_orderly_stop_does(version: str) -> None:
-    """KafkaServer.startup catches what registering throws, and shuts down: logs synced, marker, session closed."""
+    """KafkaServer.startup catches what registering throws, and shuts down.
+    Logs synced, marker, session closed.
+    """
     script = "  - kill: 1\n  - start: 1\n  - pause: 8\n  - start: 1\n  - wait: isr restored\n"
     cluster = played(script, version)
     assert [event.clean for event in seen(cluster, "broker-1", LogLoaded)] == [False, True]
@@ -74,7 +79,9 @@ def test_a_start_that_cannot_register_ends_as_an_orderly_stop_does(version: str)
 
 
 def test_a_broker_of_0_8_2_back_before_its_old_session_ended_waits_and_registers() -> None:
-    """Semantics 11.10: it finds what it wrote itself, and tries again after zookeeper.session.timeout.ms."""
+    """Semantics 11.10: it finds what it wrote itself.
+    It tries again after zookeeper.session.timeout.ms.
+    """
     cluster = played("  - kill: 1\n  - start: 1\n  - wait: {until: {isr: [0, 2]}}\n  - wait: isr restored\n", "0.8.2")
     assert cluster.alive("broker-1")
     assert seen(cluster, "broker-1", NodeStopped) == []
@@ -91,7 +98,9 @@ def test_a_broker_back_after_its_session_ended_registers_and_catches_up(version:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_an_expired_session_resigns_registers_anew_and_elects(version: str) -> None:
-    """Semantics 4.1: disconnection alone changes nothing; after the heal the controller resigns, then registers."""
+    """Semantics 4.1: disconnection alone changes nothing.
+    After the heal the controller resigns, then registers.
+    """
     cluster = played("  - cut: az-2\n  - pause: 12\n  - heal\n  - wait: isr restored\n  - pause: 2\n", version)
     offices = [(change.active, change.controller_epoch) for change in seen(cluster, "broker-2", ControllerChanged)]
     assert offices[:2] == [(True, 1), (False, 1)]
@@ -127,7 +136,9 @@ def test_an_orderly_stop_hands_over_leadership_and_leaves_a_marker(version: str)
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_followers_orderly_stop_keeps_its_high_watermark(version: str) -> None:
-    """It is stopped by the controller (StopReplica) before it checkpoints; back, it cuts nothing."""
+    """It is stopped by the controller (StopReplica) before it checkpoints.
+    Back, it cuts nothing.
+    """
     cluster = played("  - pause: 1\n  - stop: 1\n  - start: 1\n  - wait: isr restored\n", version)
     assert [event.code for event in seen(cluster, "broker-1", NodeStopped)] == [0]
     loaded = seen(cluster, "broker-1", LogLoaded)
@@ -142,7 +153,7 @@ def test_without_controlled_shutdown_the_session_is_closed_and_the_controller_no
 
 
 def test_the_controllers_own_orderly_stop() -> None:
-    """It asks itself, through a socket like anybody; then another is elected."""
+    """It sends the request to itself, through a socket as to any other; then another leads."""
     cluster = played("  - stop: 2\n  - pause: 3\n", "2.8")
     assert [event.code for event in seen(cluster, "broker-2", NodeStopped)] == [0]
     assert [c["epoch"] for c in cluster.player.timeline.controllers if c["controller"] is not None] == [1, 2]
@@ -170,7 +181,9 @@ def test_a_full_disk_ends_the_broker_and_its_next_life_has_room() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> None:
-    """It asks there who is controller, and nobody answers: no quorum. It stops when there is one."""
+    """It looks up the controller there, and gets no answer: no quorum.
+    It stops when there is one.
+    """
     cluster = played("  - pause: 1\n", version)
     world = cluster.world
     for name in ("session-0", "session-1"):
@@ -185,8 +198,10 @@ def test_a_stop_waits_for_the_session_service_without_limit(version: str) -> Non
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: str) -> None:
-    """The controller cannot be reached, the session service can: controlled.shutdown.max.retries attempts in all."""
+def test_a_stop_tries_as_often_as_configured_and_pauses_after_each(version: str) -> None:
+    """The controller cannot be reached, the session service can.
+    controlled.shutdown.max.retries attempts in all.
+    """
     script = "  - pause: 1\n  - cut: {link: [broker-0, broker-2]}\n  - background: stopping\n    stop: 0\n"
     cluster = played(script, version)
     settings = BrokerSettings()
@@ -202,7 +217,9 @@ def test_a_stop_tries_as_often_as_it_is_told_to_and_pauses_after_each(version: s
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(version: str) -> None:
-    """zookeeper.connection.timeout.ms, by default the session's time-out; its logs have not been touched."""
+    """zookeeper.connection.timeout.ms, by default the session's time-out.
+    Its logs have not been touched.
+    """
     script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n  - pause: 30\n"
     cluster = played(script, version)
     (stopped,) = [event for event in seen(cluster, "broker-0", NodeStopped) if event.code]
@@ -212,7 +229,7 @@ def test_a_broker_that_does_not_reach_the_session_service_when_it_starts_ends(ve
     assert [event for event in seen(cluster, "broker-0", LogLoaded)] == []
 
 
-def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> None:
+def test_a_broker_waits_for_the_session_service_as_long_as_configured() -> None:
     script = "  - stop: 0\n  - cut: az-0\n  - background: starting\n    start: 0\n"
     script += "  - pause: 12\n  - heal\n  - pause: 20\n"
     for timeout_ms, back in ((5_000, False), (60_000, True)):
@@ -223,8 +240,9 @@ def test_a_broker_waits_for_the_session_service_as_long_as_it_is_told_to() -> No
 
 @pytest.mark.parametrize("version", ["0.8.2", *VERSIONS])
 def test_a_broker_that_is_stopped_before_it_has_loaded_its_logs_leaves_them_as_they_are(version: str) -> None:
-    """KafkaServer.shutdown: "still starting up, cannot shut down"; KafkaServerStartable halts the process then. In
-    0.8.2 there is no log manager yet that could be shut down."""
+    """KafkaServer.shutdown: "still starting up, cannot shut down".
+    KafkaServerStartable halts the process then. In 0.8.2 there is no log manager yet that could be shut down.
+    """
     script = "  - pause: 7\n  - kill: 0\n  - cut: az-0\n"
     script += "  - background: starting\n    start: 0\n  - pause: 3\n  - stop: 0\n"
     settings: dict[str, Any] = {"zookeeper.connection.timeout.ms": 60_000}
@@ -255,7 +273,9 @@ def test_a_broker_that_is_stopped_before_it_has_registered_ends_as_if_it_was_kil
 
 @pytest.mark.parametrize("version", ["0.8.2", "0.10.2", "0.11", "1.0"])
 def test_a_broker_whose_session_ends_while_it_starts_starts_once(version: str) -> None:
-    """Up to 1.0 zkclient goes on in the next session with what startup() asked; there is no second startup()."""
+    """Up to 1.0 zkclient goes on in the next session with what startup() asked.
+    There is no second startup().
+    """
     cluster, machine = starting(version)
     world = cluster.world
     while machine.session.session_id == 0:
@@ -287,8 +307,9 @@ def test_a_first_registration_that_ends_with_its_session_ends_the_process(versio
 
 
 def _blocked(version: str) -> tuple[Cluster, BrokerNode, int]:
-    """The controller, broker-2, waits for the sender of broker-1, which died (semantics 11.13), and its session has
-    ended meanwhile; the service is within reach again. With its broker epoch in that session."""
+    """A controller, broker-2, that waits for the sender of the dead broker-1 (semantics 11.13).
+    Its session has ended meanwhile; the service is within reach again. With its broker epoch in that session.
+    """
     cluster = played("", version)
     world, machine = cluster.world, cluster.world.nodes["broker-2"].machine
     assert isinstance(machine, BrokerNode) and machine.controller.active
@@ -347,8 +368,10 @@ def test_topics_own_settings_hold_from_the_first_moment_of_a_life(version: str) 
 def test_a_started_broker_listens_when_its_logs_are_loaded_and_reads_requests_when_it_has_registered(
     version: str,
 ) -> None:
-    """KafkaServer.startup: logs, sockets, (up to 0.11 request handlers,) registration, (from 1.0 on) processors. A
-    client that is answered earlier is given metadata without brokers, for longer than by Kafka."""
+    """KafkaServer.startup: logs, sockets, registration, processors.
+    Up to 0.11 request handlers come before registration; from 1.0 on processors come after it. A client that is
+    answered earlier is given metadata without brokers, for longer than by Kafka.
+    """
     cluster, machine = starting(version)
     stages: list[tuple[bool, bool, bool]] = []
     while not machine.reads_requests:

@@ -1,4 +1,6 @@
-"""The machine of an orderly stop's attempts: what it asks, how long it waits, when it gives up (semantics 4.2)."""
+"""The machine of an orderly stop's attempts.
+What it asks, how long it waits, when it gives up (semantics 4.2).
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -134,7 +136,7 @@ def test_it_connects_for_one_time_out_and_waits_for_the_answer_for_another(versi
     assert timer(stopping.hear(TimerFired(LIMIT)), PAUSE) == 5_000
 
 
-def test_each_attempt_asks_who_is_controller_now() -> None:
+def test_each_attempt_looks_up_the_present_controller() -> None:
     stopping = Stopping("2.8")
     stopping.controller(1)
     connection = opened(stopping.begin()).connection
@@ -170,7 +172,9 @@ def test_a_connection_that_ends_between_attempts_is_none() -> None:
 
 
 def test_it_waits_for_the_session_service_and_gives_up_if_the_session_ends() -> None:
-    """The wait has no limit; that a call fails at its session's end is since 1.1 (the session client sees to it)."""
+    """The wait has no limit.
+    A call fails at its session's end since 1.1 (the session client sees to it).
+    """
     stopping = Stopping("2.8")
     stopping.sessions.waits = True
     assert stopping.begin() == []

@@ -1,4 +1,5 @@
-"""The life of a dedicated controller's process (semantics 4.1): elected without being a broker, and no broker is.
+"""The life of a dedicated controller's process (semantics 4.1).
+It is elected without being a broker, and no broker is.
 
 Played in the simulated world, because these are conversations with an ensemble and with brokers.
 """

@@ -1,4 +1,4 @@
-"""The end of an orderly stop: brokers and dedicated controllers wait for their session's close (semantics 5.2).
+"""The end of an orderly stop: nodes wait for their session's close (semantics 5.2).
 
 Played in the simulated world: the close is a conversation with an ensemble, over links that are slow or cut.
 """
@@ -38,12 +38,12 @@ def impose(cluster: Cluster, words: str) -> str:
 
 
 def end_of(cluster: Cluster, name: str) -> tuple[float, NodeStopped]:
-    """When it ended, and how."""
+    """Time and kind of a node's end."""
     return [(e[4], e[5]) for e in cluster.world.trace.entries if e[0] == name and isinstance(e[5], NodeStopped)][-1]
 
 
 def session_ends(cluster: Cluster) -> list[str]:
-    """Why sessions of nodes ended, by the word of the ensemble."""
+    """Reasons of nodes' session ends, as the ensemble reports them."""
     ended = [e[5] for e in cluster.world.trace.entries if isinstance(e[5], SessionEnded)]
     return [event.reason for event in ended if event.owner != OBSERVER]
 
@@ -61,24 +61,27 @@ def test_a_broker_that_stops_behind_a_slow_link_registers_at_once_when_it_starts
 @pytest.mark.parametrize("version", ["0.8.2", "1.0", "2.8"])
 @pytest.mark.parametrize("kind", ["cut", "hold"])
 def test_a_stop_ends_when_the_session_service_cannot_be_reached(version: str, kind: str) -> None:
-    """At the latest when its server has been silent for two thirds of the session's time-out: a client that is closing
-    looks for no other one. The session ends by itself."""
+    """At the latest when its server has been silent for two thirds of the session's time-out.
+    a client that is closing looks for no other one. The session ends by itself.
+    """
     settings: dict[str, Any] = {"controlled.shutdown.enable": False}
     cluster = played("  - pause: 3\n", version, **settings)
     world = cluster.world
     impose(cluster, f"{kind} broker-1 session")
-    asked_ms = world.now_ms
+    requested_ms = world.now_ms
     world.stop("broker-1")
     cluster.go_on(3 * SESSION_MS)
     at_ms, stopped = end_of(cluster, "broker-1")
     assert (stopped.code, stopped.kind) == (0, ExitKind.ASKED)
-    assert SESSION_MS / 3 < at_ms - asked_ms < SESSION_MS * 2 / 3 + 50.0
+    assert SESSION_MS / 3 < at_ms - requested_ms < SESSION_MS * 2 / 3 + 50.0
     assert session_ends(cluster).count("expired") == 1
     assert world.nodes["broker-1"].files.exists(CLEAN_SHUTDOWN)
 
 
 def test_a_broker_hears_nothing_but_its_session_while_it_departs() -> None:
-    """Its processors have been shut down before: who is connected is told by the end of the connection."""
+    """Its processors have been shut down before.
+    Who is connected is told by the end of the connection.
+    """
     settings: dict[str, Any] = {"controlled.shutdown.enable": False}
     cluster = played("  - pause: 3\n", **settings)
     world = cluster.world

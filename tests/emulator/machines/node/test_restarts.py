@@ -1,4 +1,6 @@
-"""A node starts with another binary or other settings: what it is told then, and what is refused (semantics 4.6)."""
+"""A node starts with another binary or other settings.
+What it is told then, and what is refused (semantics 4.6).
+"""
 
 from typing import Any
 
@@ -75,7 +77,9 @@ def test_what_cannot_be_is_refused_with_the_reason(version: str, change: dict[st
 
 @pytest.mark.parametrize("version", ["0.11", "1.1", "2.8"])
 def test_with_the_message_format_kept_no_epoch_is_known_whatever_brokers_speak(version: str) -> None:
-    """As the upgrade notes want it while clients are old: KIP-101 begins with the format, not with the protocol."""
+    """As the upgrade notes want it while clients are old.
+    KIP-101 begins with the format, not with the protocol.
+    """
     before = spec("0.10.2", log_message_format_version="0.10.2")
     after = restarted(before, "broker-0", version, {})
     gates = after.spec.gates("broker-0")

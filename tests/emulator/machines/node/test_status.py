@@ -1,4 +1,4 @@
-"""What nodes think: each its own, contradictions included, and asking changes nothing."""
+"""Status of nodes: each its own view, contradictions included, without side effects."""
 
 from typing import Any
 
@@ -36,29 +36,29 @@ def played(script: str, version: str = "2.6", **how: Any) -> dict[str, NodeStatu
 
 @pytest.mark.parametrize("version", ["0.10.2", "2.6", "2.8"])
 def test_asking_changes_nothing(version: str) -> None:
-    """Whoever is asked before every input of a run, in all its faults, does what it does unasked."""
+    """A status request before every input of a run, in all its faults, changes no action."""
     script = CUT + "  - heal\n  - kill: 1\n  - pause: 8\n  - start: 1\n  - pause: 8\n"
-    unasked, asked = Cluster(script, version=version), Cluster(script, version=version)
+    unasked, requested = Cluster(script, version=version), Cluster(script, version=version)
     unasked.run()
     count = 0
 
     def ask() -> bool:
         nonlocal count
-        count += len(statuses(asked))
+        count += len(statuses(requested))
         return False
 
-    asked.run(ask)
-    assert unasked.finished and asked.finished
+    requested.run(ask)
+    assert unasked.finished and requested.finished
     assert count > 1_000
-    assert asked.world.trace.entries == unasked.world.trace.entries
-    assert asked.logs() == unasked.logs()
+    assert requested.world.trace.entries == unasked.world.trace.entries
+    assert requested.logs() == unasked.logs()
 
 
 def test_a_cluster_at_rest_agrees() -> None:
-    told = played(BEGIN + "  - pause: 2\n")
-    assert {name for name, status in told.items() if status.is_controller} == {"broker-2"}
+    by_node = played(BEGIN + "  - pause: 2\n")
+    assert {name for name, status in by_node.items() if status.is_controller} == {"broker-2"}
     for broker in range(3):
-        status = told[f"broker-{broker}"]
+        status = by_node[f"broker-{broker}"]
         assert (status.controller, status.controller_epoch) == ("broker-2", 1)
         assert status.session is not None and status.session.state == "connected" and status.session.session_id > 0
         replica = status.partitions["t-0"]
@@ -66,23 +66,23 @@ def test_a_cluster_at_rest_agrees() -> None:
         assert (replica.isr, replica.replicas) == ([0, 1, 2], [0, 1, 2])
         assert (replica.high_watermark, replica.log_end, replica.log_start) == (2, 2, 0)
         assert (replica.fetching, replica.waits) == ("" if broker == 0 else "fetching", "")
-    assert told["broker-2"].metrics["ActiveControllerCount"] == 1
-    assert told["broker-2"].metrics["GlobalPartitionCount"] == 1
-    assert told["broker-0"].metrics["GlobalPartitionCount"] == 0, "not the controller"
+    assert by_node["broker-2"].metrics["ActiveControllerCount"] == 1
+    assert by_node["broker-2"].metrics["GlobalPartitionCount"] == 1
+    assert by_node["broker-0"].metrics["GlobalPartitionCount"] == 0, "not the controller"
 
 
 def test_a_leader_that_is_cut_off_goes_on_saying_so() -> None:
-    told = played(CUT)
-    old, new = told["broker-0"].partitions["t-0"], told["broker-1"].partitions["t-0"]
+    by_node = played(CUT)
+    old, new = by_node["broker-0"].partitions["t-0"], by_node["broker-1"].partitions["t-0"]
     assert (old.is_leader, old.leader_epoch, old.log_end, old.high_watermark) == (True, 0, 3, 2)
     assert (new.is_leader, new.leader_epoch, new.isr) == (True, 1, [1, 2])
     assert old.waits == "session", "its shrink waits for the session service"
-    session = told["broker-0"].session
+    session = by_node["broker-0"].session
     assert session is not None
-    assert session.state == "disconnected", "nobody told it that its session has expired"
-    assert told["broker-0"].metrics["ZooKeeperDisconnectsPerSec.Count"] == 1
-    assert told["broker-0"].metrics["IsrShrinksPerSec.Count"] == 0
-    assert told["broker-1"].metrics["UnderReplicatedPartitions"] == 1
+    assert session.state == "disconnected", "it has no notice that its session has expired"
+    assert by_node["broker-0"].metrics["ZooKeeperDisconnectsPerSec.Count"] == 1
+    assert by_node["broker-0"].metrics["IsrShrinksPerSec.Count"] == 0
+    assert by_node["broker-1"].metrics["UnderReplicatedPartitions"] == 1
 
 
 def test_through_the_controller_a_cut_off_leader_waits_for_its_isr() -> None:
@@ -90,19 +90,19 @@ def test_through_the_controller_a_cut_off_leader_waits_for_its_isr() -> None:
 
 
 def test_a_controller_that_is_cut_off_goes_on_saying_so() -> None:
-    told = played(CUT_CONTROLLER)
-    active = {name: status.controller_epoch for name, status in told.items() if status.is_controller}
+    by_node = played(CUT_CONTROLLER)
+    active = {name: status.controller_epoch for name, status in by_node.items() if status.is_controller}
     assert active.pop("broker-2") == 1
     assert list(active.values()) == [2]
-    assert {told["broker-0"].controller, told["broker-1"].controller} == set(active)
-    assert told["broker-2"].controller == "broker-2"
+    assert {by_node["broker-0"].controller, by_node["broker-1"].controller} == set(active)
+    assert by_node["broker-2"].controller == "broker-2"
 
 
 def test_after_the_heal_its_metrics_tell_of_the_expiry() -> None:
-    told = played(CUT_CONTROLLER + "  - heal\n  - wait: isr restored\n")
-    metrics = told["broker-2"].metrics
+    by_node = played(CUT_CONTROLLER + "  - heal\n  - wait: isr restored\n")
+    metrics = by_node["broker-2"].metrics
     assert (metrics["ZooKeeperExpiresPerSec.Count"], metrics["ActiveControllerCount"]) == (1, 0)
-    assert told["broker-0"].metrics["IsrExpandsPerSec.Count"] == 1
+    assert by_node["broker-0"].metrics["IsrExpandsPerSec.Count"] == 1
 
 
 def test_an_unclean_election_is_counted_by_its_controller() -> None:
@@ -118,35 +118,35 @@ def test_an_unclean_election_is_counted_by_its_controller() -> None:
 
 def test_a_partition_without_a_leader_is_offline() -> None:
     script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [0, 1]")
-    told = played(script + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n")
-    assert told["broker-2"].metrics["OfflinePartitionsCount"] == 1
+    by_node = played(script + "  - kill: 1\n  - pause: 8\n  - kill: 0\n  - pause: 8\n")
+    assert by_node["broker-2"].metrics["OfflinePartitionsCount"] == 1
 
 
 def test_the_ensembles_servers_tell_roles_and_sessions() -> None:
-    told = {name: status.ensemble for name, status in played(CUT).items() if status.ensemble is not None}
-    assert {name: server.role for name, server in told.items()} == {
+    by_node = {name: status.ensemble for name, status in played(CUT).items() if status.ensemble is not None}
+    assert {name: server.role for name, server in by_node.items()} == {
         "session-0": "looking", "session-1": "following", "session-2": "leading"
     }  # fmt: skip
-    assert {name: server.serving for name, server in told.items()} == {
+    assert {name: server.serving for name, server in by_node.items()} == {
         "session-0": False, "session-1": True, "session-2": True
     }  # fmt: skip
-    assert told["session-2"].sessions == 2, "broker-0's has expired"
-    assert told["session-0"].sessions == 3, "which the isolated server does not know"
-    assert told["session-1"].last_zxid == told["session-2"].last_zxid > told["session-0"].last_zxid
+    assert by_node["session-2"].sessions == 2, "broker-0's has expired"
+    assert by_node["session-0"].sessions == 3, "which the isolated server does not know"
+    assert by_node["session-1"].last_zxid == by_node["session-2"].last_zxid > by_node["session-0"].last_zxid
 
 
 def test_a_dedicated_controller_says_that_it_is_it() -> None:
-    told = played(
+    by_node = played(
         BEGIN.replace("  - start: 2\n", "  - start: controller-0\n  - start: 2\n"),
         topology="{brokers: 3, controllers: 1}",
     )
-    assert told["controller-0"].is_controller and told["controller-0"].metrics["ActiveControllerCount"] == 1
-    assert told["broker-0"].controller == "controller-0"
-    assert not told["broker-0"].is_controller
+    assert by_node["controller-0"].is_controller and by_node["controller-0"].metrics["ActiveControllerCount"] == 1
+    assert by_node["broker-0"].controller == "controller-0"
+    assert not by_node["broker-0"].is_controller
 
 
 @pytest.mark.parametrize("node", ["broker-0", "session-0", "client-0"])
-def test_a_machine_can_be_asked_before_its_first_input(node: str) -> None:
+def test_a_machine_has_a_status_before_its_first_input(node: str) -> None:
     cluster = Cluster()
     factory = cluster.world._factory
     machine = factory(three_azs().node(node), cluster.world.nodes[node].files)
@@ -156,15 +156,17 @@ def test_a_machine_can_be_asked_before_its_first_input(node: str) -> None:
 
 
 def test_a_status_travels_as_it_is() -> None:
-    told = played(CUT)
-    for status in told.values():
+    by_node = played(CUT)
+    for status in by_node.values():
         frame = decode(encode(StatusResponse(status=status))[4:])
         assert frame.message == StatusResponse(status=status)
         assert msgspec.json.decode(msgspec.json.encode(status), type=NodeStatus) == status
 
 
-def test_what_waits_is_told_and_for_what() -> None:
-    """A produce that its ISR does not answer is parked; a write of the ISR that gets no answer holds a thread."""
+def test_waiting_requests_are_reported_with_their_cause() -> None:
+    """A produce that its ISR does not answer is parked.
+    a write of the ISR that gets no answer holds a thread.
+    """
     script = BEGIN + """
   - cut: az-0
   - {background: write, produce: {broker: 0, values: [c], acks: all, timeout_ms: 30000, socket_timeout_s: 40}}
@@ -180,7 +182,7 @@ def test_what_waits_is_told_and_for_what() -> None:
     assert cut_off.waiting[: len(threads)] == threads, "threads stand first"
 
 
-def test_of_a_controller_that_hangs_the_event_under_way_is_told() -> None:
+def test_a_hanging_controller_reports_its_event_under_way() -> None:
     """It leads, too, and shrinks its ISR: its own controller cannot write that down."""
     script = BEGIN.replace("assignment: [0, 1, 2]", "assignment: [2, 0, 1]") + "  - cut: az-2\n  - pause: 14\n"
     cut_off = played(script, "2.8")["broker-2"]

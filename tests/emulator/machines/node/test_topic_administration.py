@@ -1,4 +1,4 @@
-"""CreateTopics and DeleteTopics as the controller's broker takes them (Kafka's AdminManager)."""
+"""CreateTopics and DeleteTopics at the controller's broker (Kafka's AdminManager)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -59,31 +59,31 @@ class Admin(Bench):
 
 def test_a_topic_is_there_once_each_partition_has_a_leader_here() -> None:
     admin = Admin()
-    asked = admin.create(NewTopic("new", 2, 3, configs={"min.insync.replicas": "2"}))
+    requested = admin.create(NewTopic("new", 2, 3, configs={"min.insync.replicas": "2"}))
     assert sorted(decode_topic("new", admin.calls.service.znodes["/brokers/topics/new"].data)) == [0, 1]
     admin.update_metadata(state(0, topic_partition=("new", 0)))
-    assert admin.waits(asked)
+    assert admin.waits(requested)
     admin.update_metadata(state(1, topic_partition=("new", 1)))
     settings = described({"min.insync.replicas": "2"})
-    assert admin.results(asked) == [TopicResult("new", 0, "", 2, 3, settings)]
+    assert admin.results(requested) == [TopicResult("new", 0, "", 2, 3, settings)]
     assert not admin.broker.metadata.waiting
 
 
-def test_what_has_no_leader_in_time_is_told_so_and_is_made_all_the_same() -> None:
+def test_a_topic_without_a_leader_in_time_fails_and_is_made_all_the_same() -> None:
     admin = Admin()
-    asked = admin.create(NewTopic("new", 1, 3), timeout_ms=100)
+    requested = admin.create(NewTopic("new", 1, 3), timeout_ms=100)
     admin.advance(100)
-    assert [result.error for result in admin.results(asked)] == [E.REQUEST_TIMED_OUT]
+    assert [result.error for result in admin.results(requested)] == [E.REQUEST_TIMED_OUT]
     assert "/brokers/topics/new" in admin.calls.service.znodes
     assert not admin.broker.metadata.waiting
 
 
-def test_numbers_that_nobody_gives_are_the_brokers_own() -> None:
+def test_missing_numbers_are_the_brokers_own() -> None:
     admin = Admin(num_partitions=3, default_replication_factor=2)
-    asked = admin.create(NewTopic("new"), timeout_ms=0)
+    requested = admin.create(NewTopic("new"), timeout_ms=0)
     found = decode_topic("new", admin.calls.service.znodes["/brokers/topics/new"].data)
     assert [len(found[number].replicas) for number in sorted(found)] == [2, 2, 2]
-    assert admin.results(asked)[0].error == E.REQUEST_TIMED_OUT
+    assert admin.results(requested)[0].error == E.REQUEST_TIMED_OUT
 
 
 @pytest.mark.parametrize(
@@ -121,24 +121,24 @@ def test_one_that_exists_one_twice_and_one_that_is_only_looked_at() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [CreateTopicsRequest([NewTopic("x", 1, 1)], 100), DeleteTopicsRequest(["t"], 100)],
     ids=["create", "delete"],
 )
-def test_who_is_not_the_controller_says_so(asked: Message) -> None:
+def test_who_is_not_the_controller_says_so(requested: Message) -> None:
     admin = Admin(active=False)
-    (answer,) = admin.answers(admin.ask(asked, 4))
+    (answer,) = admin.answers(admin.ask(requested, 4))
     assert isinstance(answer, CreateTopicsResponse | DeleteTopicsResponse)
     assert [result.error for result in answer.topics] == [E.NOT_CONTROLLER]
 
 
 def test_a_topic_is_gone_once_this_broker_tells_of_it_no_more() -> None:
     admin = Admin()
-    asked = admin.ask(DeleteTopicsRequest(["t", "never"], 5000), 3)
+    requested = admin.ask(DeleteTopicsRequest(["t", "never"], 5000), 3)
     assert "/admin/delete_topics/t" in admin.calls.service.znodes
-    assert admin.waits(asked)
+    assert admin.waits(requested)
     admin.update_metadata(state(LEADER_DURING_DELETE))
-    answer = admin.answer(asked, DeleteTopicsResponse)
+    answer = admin.answer(requested, DeleteTopicsResponse)
     assert [(one.topic, one.error) for one in answer.topics] == [("t", 0), ("never", E.UNKNOWN_TOPIC_OR_PARTITION)]
 
 

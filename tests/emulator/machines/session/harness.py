@@ -1,4 +1,4 @@
-"""Session servers and clients in a small world (`world`), and the orders that tests give them."""
+"""Session servers and clients in a small world (`world`), and orders of tests."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,9 @@ from tests.emulator.machines.session.world import World
 
 
 class ClientNode:
-    """A node that is nothing but a session client; `states`, `notices` and `answers` are what it was told."""
+    """A node that is nothing but a session client.
+    `states`, `notices` and `answers` are what it was told.
+    """
 
     def __init__(self, servers: list[str], timeout_ms: float, *, restarts: bool = False) -> None:
         self.client = SessionClient("session", servers, timeout_ms)
@@ -90,12 +92,12 @@ class ObserverNode:
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         if isinstance(event, Started):
-            self.out.open(self._server, OBSERVE, self._heard)
+            self.out.open(self._server, OBSERVE, self._observed)
         else:
             self.out.route(now, event)
         return self.out.take()
 
-    def _heard(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
+    def _observed(self, now: Now, event: ConnectionEvent, out: Outbox) -> None:
         if isinstance(event, ConnectionOpened):
             out.send(event.connection, ObserveRequest(self._prefixes))
         elif isinstance(event, MessageReceived):
@@ -104,7 +106,9 @@ class ObserverNode:
 
 
 class RecordingServer(SessionServer):
-    """Notes what it applies: `applied_log` of this life, in order; a SNAP begins a new run of it."""
+    """A server that notes what it applies.
+    `applied_log` of this life, in order; a SNAP begins a new run of it.
+    """
 
     def __init__(self, name: str, servers: list[str], tick: int, init: int, sync: int, files: MemoryFiles) -> None:
         super().__init__(name, servers, tick, init, sync, files)

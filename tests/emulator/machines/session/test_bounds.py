@@ -54,7 +54,9 @@ def test_who_does_not_introduce_itself_is_disconnected() -> None:
 
 
 def test_an_idle_ensemble_with_three_sessions_is_cheap() -> None:
-    """Budget: a few inputs per second, so that simulation runs thousands of times faster than real time."""
+    """Budget: a few inputs per second.
+    So simulation runs thousands of times faster than real time.
+    """
     ensemble = Ensemble(3).launch()
     for i in range(3):
         ensemble.add_client(f"broker-{i}")
@@ -75,10 +77,10 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert runs[0] == runs[1]
 
 
-def test_roles_and_terms_are_told_as_events() -> None:
+def test_roles_and_terms_are_reported_as_events() -> None:
     ensemble = Ensemble(3).launch()
-    told = [(node, e.role, e.serving) for _, node, e in ensemble.world.events if isinstance(e, EnsembleChanged)]
-    assert [entry for entry in told if entry[0] == "session-2"] == [
+    reported = [(node, e.role, e.serving) for _, node, e in ensemble.world.events if isinstance(e, EnsembleChanged)]
+    assert [entry for entry in reported if entry[0] == "session-2"] == [
         ("session-2", "looking", False),
         ("session-2", "leading", False),
         ("session-2", "leading", True),

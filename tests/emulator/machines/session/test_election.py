@@ -33,12 +33,12 @@ def test_votes_of_an_older_round_do_not_count_and_a_newer_round_starts_afresh() 
 def test_all_servers_choose_the_best_whatever_the_order_of_votes(order: list[int], zxids: list[int]) -> None:
     elections = [Election(i, 5, 1, Ballot(0, zxids[i], i)) for i in range(5)]
     best = max(Ballot(0, zxids[i], i) for i in range(5))
-    said = [(i, elections[i].choice) for i in order]
-    while said:
-        sender, ballot = said.pop(0)
+    ballots = [(i, elections[i].choice) for i in order]
+    while ballots:
+        sender, ballot = ballots.pop(0)
         for receiver in order:
             if receiver != sender and elections[receiver].receive_looking(sender, 1, ballot):
-                said.append((receiver, elections[receiver].choice))
+                ballots.append((receiver, elections[receiver].choice))
     assert all(election.choice == best and election.majority_agrees() for election in elections)
 
 

@@ -25,7 +25,8 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Counter:
-    """A client that counts a znode up by conditional writes, one at a time, and notes what was acknowledged.
+    """A client that counts a znode up by conditional writes, one at a time.
+    It notes what was acknowledged.
 
     After CONNECTION_LOSS it does not know whether the write was done, and reads again (as Kafka's conditional update).
     """
@@ -115,7 +116,7 @@ class Invariants:
             if transaction.kind == "close" and transaction.session in before:
                 assert deleted == before[transaction.session]
             else:
-                assert not deleted, "nobody deletes in these schedules"
+                assert not deleted, "these schedules have no deletions"
         for name in self.ensemble.alive():
             server = self.ensemble.server(name)
             assert server._replica.tree.snapshot() == tree.snapshot(), f"{name} ended differently"

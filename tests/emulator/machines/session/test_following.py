@@ -1,4 +1,4 @@
-"""What a follower tells its leader of sessions (semantics 5.2)."""
+"""A follower's session reports to its leader (semantics 5.2)."""
 
 from emulator.machines.session.following import Following
 from emulator.machines.session.quorum import Limits, Replica
@@ -15,7 +15,7 @@ FIRST = 1 << 32
 
 
 class QuietHost:
-    """A server that nobody asks anything."""
+    """A server without client requests."""
 
     def applied(
         self, now: Now, out: Outbox, transaction: m.Transaction, response: SessionResponse, changes: list[Change]

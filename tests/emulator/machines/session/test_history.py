@@ -1,4 +1,4 @@
-"""What survives a server's death: epochs, log and snapshot (semantics 5.3)."""
+"""State that survives a server's death: epochs, log and snapshot (semantics 5.3)."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_what_was_acknowledged_survives_power_loss() -> None:
 
 @pytest.mark.parametrize("torn", range(1, 30))
 def test_a_torn_tail_is_cut_and_the_log_goes_on(torn: int) -> None:
-    """The node died within an append: nobody was told of that transaction."""
+    """The node died within an append: no client was answered about that transaction."""
     files = MemoryFiles()
     _grown(files)
     files.truncate(LOG, files.size(LOG) - torn)

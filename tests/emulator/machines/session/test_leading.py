@@ -65,7 +65,7 @@ def test_the_new_epoch_is_above_every_epoch_that_a_majority_accepted() -> None:
     assert not leader.files.exists("currentEpoch"), "not before a majority accepted it"
 
 
-def test_a_follower_is_made_equal_then_told_that_it_may_serve() -> None:
+def test_a_follower_is_made_equal_then_allowed_to_serve() -> None:
     leader = Elected()
     leader.follower(0)
     assert leader.say(LEARNER, AckEpoch(0, 0)) == [History("diff"), NewLeader(1)]
@@ -76,7 +76,9 @@ def test_a_follower_is_made_equal_then_told_that_it_may_serve() -> None:
 
 @pytest.mark.parametrize("place", [(0, 5), (1, 0)])
 def test_a_leader_steps_down_for_a_follower_that_knows_more(place: tuple[int, int]) -> None:
-    """An election may err (a vote was old); discovery may not: what that follower has could be committed."""
+    """An election may err (a vote was old); discovery may not.
+    What that follower has could be committed.
+    """
     leader = Elected()
     leader.follower(0)
     leader.say(LEARNER, AckEpoch(*place))

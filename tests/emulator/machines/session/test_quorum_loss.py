@@ -1,4 +1,4 @@
-"""Who serves and what expires when links are cut or servers die (semantics 5.2, 5.3, 11.14)."""
+"""Serving and expiry when links are cut or servers die (semantics 5.2, 5.3, 11.14)."""
 
 from protocol.messages.session_messages import (
     GetData,
@@ -6,7 +6,7 @@ from protocol.messages.session_messages import (
 from tests.emulator.machines.session.harness import Ensemble
 
 
-def test_without_a_quorum_nothing_expires_and_nobody_serves() -> None:
+def test_without_a_quorum_nothing_expires_and_no_server_serves() -> None:
     """Semantics 5.2, 11.14: every AZ isolated; sessions survive the heal."""
     ensemble = Ensemble(3).launch()
     for i in range(3):
@@ -73,8 +73,10 @@ def test_a_killed_leader_is_replaced_by_the_server_that_knows_most() -> None:
 
 
 def test_a_server_that_was_cut_off_is_back_with_tcps_retransmissions() -> None:
-    """Votes are read without a time-out, on connections that stand: 19 s into the cut the link is well, but the vote is
-    sent again 25.4 s after it was first lost (recorded: back 28 s after the cut)."""
+    """Votes are read without a time-out, on connections that stand.
+    19 s into the cut the link is well, but the vote is sent again 25.4 s after it was first lost (recorded: back 28 s
+    after the cut).
+    """
     ensemble = Ensemble(3).launch()
     ensemble.world.cut("cut", ("session-2",), ("session-0", "session-1"))
     ensemble.world.run_for(19_000)

@@ -13,10 +13,10 @@ from protocol.messages.session_messages import (
 from tests.emulator.machines.session.harness import ClientNode, Ensemble
 
 
-@pytest.mark.parametrize(("asked", "negotiated"), [(100, 2000), (6000, 6000), (60_000, 20_000)])
-def test_the_session_time_out_is_negotiated(asked: float, negotiated: float) -> None:
+@pytest.mark.parametrize(("requested", "negotiated"), [(100, 2000), (6000, 6000), (60_000, 20_000)])
+def test_the_session_time_out_is_negotiated(requested: float, negotiated: float) -> None:
     ensemble = Ensemble(1).launch()
-    assert ensemble.add_client("a", timeout_ms=asked).client.session_timeout_ms == negotiated
+    assert ensemble.add_client("a", timeout_ms=requested).client.session_timeout_ms == negotiated
 
 
 def test_a_dead_client_expires_and_its_ephemerals_vanish_in_one_zxid() -> None:
@@ -49,7 +49,7 @@ def test_an_idle_client_lives_by_its_pings() -> None:
     assert ensemble.ended() == []
 
 
-def test_a_closed_session_ends_at_once_and_its_client_is_told() -> None:
+def test_a_closed_session_ends_at_once_and_its_client_learns_of_it() -> None:
     ensemble = Ensemble(3).launch()
     client = ensemble.add_client("a")
     ensemble.create("a", "/e", ephemeral=True)
@@ -76,7 +76,9 @@ def test_a_session_moves_to_another_server_with_its_ephemerals() -> None:
 
 
 def taken_to_be_elsewhere(server: str = "session-0") -> tuple[Ensemble, ClientNode]:
-    """A client at `server`, of which the leader thinks that it has gone to session-1 (it had tried there before)."""
+    """A client at `server` that the leader takes to be at session-1.
+    It had tried there before.
+    """
     ensemble = Ensemble(3).launch()
     client = ensemble.add_client("a", [server])
     leader = ensemble.server("session-2")._leading
@@ -86,7 +88,9 @@ def taken_to_be_elsewhere(server: str = "session-0") -> tuple[Ensemble, ClientNo
 
 
 def test_a_write_of_a_session_that_is_taken_to_be_elsewhere_ends_its_connection_and_is_done_when_it_is_back() -> None:
-    """ZOOKEEPER-710: answered with an error it would be refused for ever, by a leader who hears of no other server."""
+    """ZOOKEEPER-710: an error would repeat for ever.
+    The leader learns of no other server.
+    """
     ensemble, client = taken_to_be_elsewhere()
     session = client.client.session_id
     assert ensemble.create("a", "/late").error == 0
@@ -96,7 +100,9 @@ def test_a_write_of_a_session_that_is_taken_to_be_elsewhere_ends_its_connection_
 
 
 def test_a_multi_of_a_session_that_is_taken_to_be_elsewhere_is_refused() -> None:
-    """FinalRequestProcessor up to 3.5: its error is one of its results, and the connection stands."""
+    """FinalRequestProcessor up to 3.5: its error is one of its results.
+    The connection stands.
+    """
     ensemble, client = taken_to_be_elsewhere()
     for _ in range(2):
         answer = ensemble.request("a", Create("/one"), Create("/two"), multi=True)
@@ -108,14 +114,14 @@ def test_a_multi_of_a_session_that_is_taken_to_be_elsewhere_is_refused() -> None
 
 @pytest.mark.parametrize(("server", "states"), [("session-0", 1), ("session-2", 3)])
 def test_the_leader_looks_where_a_session_is_also_when_its_own_client_only_pings(server: str, states: int) -> None:
-    """PrepRequestProcessor, which followers have for nobody."""
+    """PrepRequestProcessor, which followers do not have."""
     ensemble, client = taken_to_be_elsewhere(server)
     ensemble.world.run_for(6_000)
     assert client.states == ["connected", "disconnected", "connected"][:states]
 
 
 def test_a_session_is_closed_wherever_it_is_taken_to_be() -> None:
-    """PrepRequestProcessor: whoever expires it is not its server either."""
+    """PrepRequestProcessor: the server that expires it is not its server either."""
     ensemble, client = taken_to_be_elsewhere()
     ensemble.world.stop("a")
     ensemble.world.run_for(50)

@@ -1,5 +1,5 @@
-"""How long things take, against the recordings (tests/golden): an isolated AZ with a broker and a session
-server in it.
+"""Durations against the recordings (tests/golden).
+An isolated AZ with a broker and a session server in it.
 
 tickTime 1000 and a 6 s session (500 and 3 s in random-*), initLimit 10, syncLimit 4. The ranges are those that
 the recordings show, widened to what the rules of semantics 5.2 allow: a session's last ping is at most 2 s old
@@ -57,8 +57,9 @@ def test_an_isolated_broker_expires_when_the_recordings_say(
 
 
 def test_other_brokers_mostly_keep_their_sessions() -> None:
-    """One whose session server is cut off needs its read time-out to notice, and sometimes comes too late
-    (random-105, -107)."""
+    """A broker whose session server is cut off needs its read time-out to notice.
+    It sometimes comes too late (random-105, -107).
+    """
     lost = sum(
         1 for seed in range(SEEDS) for owner, _ in _expiries(0, 1000, 6000, seed) if owner not in ("broker-0", "")
     )

@@ -1,4 +1,4 @@
-"""The znode tree against a naive model, and the rules of semantics 5.1 and 5.2 that are its own."""
+"""The znode tree against a naive model, and its own rules of semantics 5.1 and 5.2."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -205,7 +205,7 @@ def test_a_refused_transaction_has_a_zxid_and_changes_nothing() -> None:
 
 
 def test_the_way_from_one_tree_to_another_names_every_change_in_order() -> None:
-    """What an observer of a server is told after a SNAP."""
+    """Changes that an observer of a server receives after a SNAP."""
     old = _tree(Create("/gone"), Create("/kept"), Create("/changed"))
     new = Tree.restored(old.snapshot())
     for op in (Delete("/gone"), SetData("/changed", b"2"), Create("/new"), Delete("/kept"), Create("/kept")):

@@ -13,7 +13,7 @@ def _change(kind: str, path: str) -> Change:
     return Change(kind, path, 0, b"", 1)
 
 
-def _told(watches: Watches, kind: str, path: str) -> list[tuple[int, str, str]]:
+def _fired(watches: Watches, kind: str, path: str) -> list[tuple[int, str, str]]:
     return [(c, notice.kind, notice.path) for c, notice in watches.fired(_change(kind, path), 7)]
 
 
@@ -22,8 +22,8 @@ def test_a_data_watch_fires_once(kind: str) -> None:
     watches = Watches()
     watches.watch_data(-1, "/a")
     watches.watch_data(-1, "/a")
-    assert _told(watches, kind, "/a") == [(-1, kind, "/a")]
-    assert _told(watches, kind, "/a") == []
+    assert _fired(watches, kind, "/a") == [(-1, kind, "/a")]
+    assert _fired(watches, kind, "/a") == []
     assert watches.count == 0
 
 
@@ -31,26 +31,26 @@ def test_a_child_watch_fires_when_a_child_comes_or_goes_not_when_its_data_change
     watches = Watches()
     for kind, expected in (("changed", []), ("created", [(-1, "children", "/p")])):
         watches.watch_children(-1, "/p")
-        assert _told(watches, kind, "/p/c") == expected
+        assert _fired(watches, kind, "/p/c") == expected
     watches.watch_children(-1, "/p")
-    assert _told(watches, "deleted", "/p/c") == [(-1, "children", "/p")]
+    assert _fired(watches, "deleted", "/p/c") == [(-1, "children", "/p")]
 
 
-def test_a_deletion_is_told_once_to_who_watched_data_and_children() -> None:
+def test_a_deletion_is_reported_once_to_a_watcher_of_data_and_children() -> None:
     watches = Watches()
     watches.watch_data(-1, "/p")
     watches.watch_children(-1, "/p")
     watches.watch_children(-2, "/p")
-    assert _told(watches, "deleted", "/p") == [(-1, "deleted", "/p"), (-2, "deleted", "/p")]
+    assert _fired(watches, "deleted", "/p") == [(-1, "deleted", "/p"), (-2, "deleted", "/p")]
 
 
-def test_nobody_is_owed_anything_after_leaving() -> None:
+def test_a_session_has_no_watches_after_leaving() -> None:
     watches = Watches()
     watches.watch_data(-1, "/a")
     watches.watch_children(-1, "/a")
     watches.watch_data(-2, "/a")
     watches.forget(-1)
-    assert _told(watches, "deleted", "/a") == [(-2, "deleted", "/a")]
+    assert _fired(watches, "deleted", "/a") == [(-2, "deleted", "/a")]
     assert watches.count == 0
 
 
@@ -78,6 +78,6 @@ def test_missed_changes_fire_at_once_and_the_other_watches_stand_again() -> None
         ("children", "/p"),
         ("deleted", "/gone"),
     ]
-    assert _told(watches, "changed", "/old") == [(-1, "changed", "/old")]
-    assert _told(watches, "created", "/never") == [(-1, "created", "/never")]
-    assert _told(watches, "created", "/q/c") == [(-1, "children", "/q")]
+    assert _fired(watches, "changed", "/old") == [(-1, "changed", "/old")]
+    assert _fired(watches, "created", "/never") == [(-1, "created", "/never")]
+    assert _fired(watches, "created", "/q/c") == [(-1, "children", "/q")]

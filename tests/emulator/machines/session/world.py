@@ -1,4 +1,4 @@
-"""A small deterministic world for tests: nodes, one heap of (time, number), links that can be cut.
+"""A small deterministic world for tests: nodes, one heap of (time, number), links.
 
 Links follow emulator/faults/links.py: a cut black-holes, data flows again at the sender's next retransmission after
 the heal. A killed node's connections are reset at the other end, unless a cut swallows the reset. Frames go through the
@@ -66,7 +66,9 @@ class Connection:
 
 
 class World:
-    """`now_ms` is everyone's monotonic clock. `events`: (time, node, event)."""
+    """Nodes, links and one clock.
+    `now_ms` is the monotonic clock of all nodes. `events`: (time, node, event).
+    """
 
     def __init__(self, seed: int) -> None:
         self.chance = Chance(seed)
@@ -156,7 +158,9 @@ class World:
         heapq.heappush(self._heap, (max(when_ms, self.now_ms), self._number, action))
 
     def act(self, name: str, order: Callable[[Now, Outbox], None]) -> None:
-        """Gives an order to a component of a node, as if it were an input; the machine's `out` collects the effects."""
+        """Gives an order to a component of a node, as if it were an input.
+        The machine's `out` collects the effects.
+        """
         node = self.nodes[name]
         out = getattr(node.machine, "out", None)
         assert isinstance(out, Outbox), f"{name} takes no orders"
