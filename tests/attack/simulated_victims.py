@@ -1,5 +1,8 @@
-"""A simulated cluster with a peer in it that has the token and no manners: it opens connections to every node for every
-purpose and says whatever comes to its mind, and puts words into the mouths of those whom nodes asked."""
+"""A simulated cluster with a hostile peer that has the token.
+
+It opens connections to every node for every purpose, sends arbitrary messages, and forges answers to the nodes' own
+requests.
+"""
 
 import random
 from collections import Counter
@@ -22,7 +25,10 @@ THEIRS = -1_000_000
 
 
 class Victims:
-    """`said`: messages that reached a machine; `refused`: those that a conversation had no place for."""
+    """`said`: messages that reached a machine.
+
+    `refused`: messages that a conversation had no place for.
+    """
 
     def __init__(self, seed: int, batches: list[bytes]) -> None:
         self.cluster = Cluster(BEGIN + "  - pause: 100000\n", seed=seed, steps_may_fail=True, topology="{brokers: 3}")
@@ -99,9 +105,7 @@ class Victims:
             self.world.deliver(node, ConnectionLost(topic_partition[1], "closed by peer"), "attack")
             return
         fitting = sorted(self._open[topic_partition]._accepted, key=lambda one: one.__name__)
-        message = (
-            self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
-        )
+        message = self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
         self._say(node, topic_partition[1], self._open[topic_partition], message, chance.randrange(3), peek)
 
     def _answer(self, node: SimulatedNode, peek: Callable[[Message], object]) -> None:

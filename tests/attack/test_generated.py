@@ -1,4 +1,4 @@
-"""Generated frames and lines: to what decodes them, to every kind of machine, and to real processes."""
+"""Generated frames and lines, for the decoders, every kind of machine, and real processes."""
 
 from pathlib import Path
 
@@ -28,8 +28,11 @@ def test_frames_and_lines_are_understood_or_refused_and_nothing_else_comes_of_th
 
 @pytest.mark.parametrize("seed", [2, 3, 15, 1039])
 def test_no_machine_minds_what_a_peer_with_the_token_says(seed: int) -> None:
-    """Well-formed messages of every type to every kind of node for every purpose, and answers to what it asked. Nodes
-    may end with a reason, as they do when the session service says that another is registered; no machine raises."""
+    """Well-formed messages of every type, to every kind of node and for every purpose.
+
+    The peer also answers the nodes' requests. A node may end with a reason, as it does when ZooKeeper reports another
+    registration; no machine raises.
+    """
     victims = Victims(seed, [])
     assert all(isinstance(node.machine, AcceptsMessages) for node in victims.world.nodes.values())
     victims.attack(250)

@@ -1,4 +1,7 @@
-"""Generated HTTP: requests of every operation, broken in every way, to what serves a connection."""
+"""Generated HTTP requests of every operation, broken in every way.
+
+For one server connection.
+"""
 
 import json
 import random

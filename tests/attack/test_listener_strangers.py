@@ -1,4 +1,4 @@
-"""Idle connections at a broker's listener for Kafka clients: they keep out neither a new client nor a connected one."""
+"""Idle connections at a broker's Kafka listener keep out neither new nor connected clients."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""Conversations have a place for everything that nodes really say: scenarios, frame by frame."""
+"""Conversations have a place for every real message of the nodes: scenarios, frame by frame."""
 
 import pytest
 

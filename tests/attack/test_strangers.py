@@ -1,4 +1,7 @@
-"""Silent strangers and too few descriptors: who has the token is served all the same, and nobody ends."""
+"""Silent strangers and too few descriptors.
+
+Clients with the token are served, and no node ends.
+"""
 
 import os
 import resource

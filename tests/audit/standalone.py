@@ -1,4 +1,4 @@
-"""Spark's standalone cluster on this machine, from the jars of pyspark: a master and workers, each a process."""
+"""Spark's standalone cluster on this machine, from pyspark's jars: master and workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.patience import PATIENCE_S
 READY_TIMEOUT_S: Final = PATIENCE_S
 END_TIMEOUT_S: Final = PATIENCE_S
 MEMORY: Final = "1g"
-"""What a worker has for executors: one of them, of Spark's ordinary size."""
+"""A worker's room for executors: one of them, of Spark's ordinary size."""
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -41,7 +41,10 @@ class Cluster(msgspec.Struct, frozen=True):
 
 @contextmanager
 def standalone(java: Java, folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and `workers` of one core each, on loopback. They and their executors have ended when it is left."""
+    """A master and `workers` of one core each, on loopback.
+
+    They and their executors have ended when the context is left.
+    """
     with ExitStack() as stack:
         arguments = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         process, lines = stack.enter_context(_daemon(java, folder / "master", ("master.Master", *arguments)))
@@ -66,7 +69,7 @@ def standalone(java: Java, folder: Path, workers: int = 2) -> Iterator[Cluster]:
 def _daemon(
     java: Java, folder: Path, arguments: Sequence[str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[str | None]]]:
-    """One of Spark's processes and the lines that it says; its executors start as quickly as it does."""
+    """One of Spark's processes and its output lines; its executors start as quickly as it does."""
     folder.mkdir(parents=True)
     name, *more = arguments
     command = [str(java.command), "-cp", class_path({}), "-Xmx256m", f"org.apache.spark.deploy.{name}", *more]
@@ -114,7 +117,7 @@ def _read(output: IO[bytes], lines: queue.Queue[str | None]) -> None:
 
 
 def _said(lines: queue.Queue[str | None], pattern: str) -> str:
-    """What `pattern` finds first in a line to come."""
+    """The first match of `pattern` in a line to come."""
     heard = []
     while (line := lines.get(timeout=READY_TIMEOUT_S)) is not None:
         if found := re.search(pattern, line):

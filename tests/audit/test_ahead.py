@@ -1,4 +1,7 @@
-"""The audit that is planned before its run is played: the same findings, or none; and never of another run."""
+"""The audit that is planned before its run is played.
+
+It has the same findings, or none; and never those of another run.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +121,10 @@ def test_a_subquery_is_asked_when_there_is_a_run(spark: SparkSession, tmp_path: 
 
 
 def test_who_reads_reads_all_that_spark_gives_it(tmp_path: Path) -> None:
-    """Spark ends a Python that does not, and starts another for the next task: a fifth of a second."""
+    """Spark ends a Python process that stops reading early.
+
+    It starts another for the next task: a fifth of a second.
+    """
     run = lossy().write(tmp_path)
     given = iter([0])
     told = dict(_reading(run, False)(given))
@@ -133,7 +139,7 @@ NASTY = (
 
 
 def changed(line: bytes, drawn: random.Random) -> bytes:
-    """A line that is nearly `line`: a field of another type, one that is twice there, text cut or strange."""
+    """A variant of `line`: a field of another type, a duplicate field, cut or strange text."""
     fields = msgspec.json.decode(line)
     name = drawn.choice([*fields])
     # Not 1e300, which is "1e300" to one and "1.0E300" to the other where a text is expected.
@@ -152,7 +158,10 @@ def changed(line: bytes, drawn: random.Random) -> bytes:
 
 
 def test_a_line_is_read_as_an_audit_reads_it_or_called_no_event(spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever it is: both see the same event, or it is none to the way of this one, which then is not believed."""
+    """A line is read as an audit reads it, or is no event.
+
+    Whatever the line: both see the same event, or this reader finds none and is then not believed.
+    """
     drawn = random.Random(20_261_127)
     trace = lossy()
     lines = [line.rstrip(b"\n") for lines in trace.files.values() for line in lines]

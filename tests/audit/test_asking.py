@@ -1,4 +1,4 @@
-"""`faultline sql`: which argument is the query, how rows are printed, and what is said of a query that is refused."""
+"""`faultline sql`: which argument is the query, how rows are printed, messages of refusals."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_without_a_query_there_is_a_prompt(tmp_path: Path) -> None:
 
 
 def _until(terminal: int, text: str | None) -> str:
-    """What the terminal shows until `text`, or its end."""
+    """The terminal's output until `text`, or until its end."""
     shown = b""
     while text is None or text.encode() not in shown:
         try:
@@ -261,9 +261,7 @@ def test_a_campaign_is_opened_like_a_run(
     _silence_spark()
     asked = "SELECT check, runs, of, share, kafka_version, replay FROM broken"
     assert _ask(spark, asked, "text", 10, tables) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "lost-acknowledged\t1\t2\t0.5\t2.8\tfaultline run s --seed 1"
-    ]
+    assert capsys.readouterr().out.splitlines()[1:] == ["lost-acknowledged\t1\t2\t0.5\t2.8\tfaultline run s --seed 1"]
     asked = "SELECT settings, runs, told, losing, most_lost FROM cells ORDER BY cell"
     assert _ask(spark, asked, "json", 9, tables) == 0
     assert json.loads(capsys.readouterr().out) == [

@@ -1,4 +1,4 @@
-"""What big runs are asked instead, to move less, says the same of every trace that a check rejects."""
+"""The cheaper queries of big runs agree about every trace that a check rejects."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 IN_OTHER_WORDS = [name for name, check in CHECKS.items() if "--big" in check.violations or check.counted]
-"""What is asked of big runs by another query."""
+"""Checks that big runs answer by another query."""
 
 
 def _found(told: CheckVerdict) -> tuple[object, ...]:
-    """What does not depend on what the test expects."""
+    """The findings that do not depend on the test's expectation."""
     return told.count, told.judged, told.evidence, told.by_acks, told.allowed, told.verdict == "unknown"
 
 

@@ -1,4 +1,4 @@
-"""What Arrow tells of blocks as a whole: the same that Spark tells of their lines."""
+"""Arrow's summary of whole blocks equals Spark's result of their lines."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def kept_of(spark: SparkSession, traces: list[Trace], folder: Path) -> Kept:
 
 
 def added_up(tallies: DataFrame) -> Counter[tuple[object, ...]]:
-    """What tallies say when those of one kind are put together."""
+    """The sum of the tallies of each kind."""
     tallies.createOrReplaceTempView("tallies")
     rows = tallies.sparkSession.sql("""
 SELECT run, node, incarnation, event, problem, kind, outcome, acks, led, sum(events), min(first_seq), max(last_seq),
@@ -141,7 +141,10 @@ def test_what_is_not_in_order_is_found_and_little_else(
     most: int,
     bytes_a_block: int,
 ) -> None:
-    """`real`: sequences that fall; `most`: that are in doubt, where blocks were shuffled or a line is there twice."""
+    """`real`: sequences that fall.
+
+    `most`: sequences in doubt, with shuffled blocks or duplicate lines.
+    """
     monkeypatch.setattr("audit.line_store.BLOCK_BYTES", bytes_a_block)
     kept = kept_of(spark, [trace(), in_order()], tmp_path)
     assert kept.sums is not None and kept.left is None

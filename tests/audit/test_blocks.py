@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BEGINNING = ("format", "run", "node", "incarnation")
-"""What is read once, where all lines of a block begin with it."""
+"""Fields that are read once, where all lines of a block begin with them."""
 HERE = Source("trace", "broker-0.1.jsonl")
 SAMPLE: dict[type, Any] = {int: 7, float: 7.5, str: "seven", bool: True}
 
@@ -135,7 +135,10 @@ def test_lines_of_another_run_node_or_life_are_refused(source: Source) -> None:
 
 
 def test_blocks_that_come_together_are_taken_as_each_by_itself() -> None:
-    """Of several files: no row is another block's, and one block that is refused refuses them all."""
+    """Blocks that come together are taken as each by itself.
+
+    Of several files: no row is another block's, and one refused block refuses them all.
+    """
     kinds = ("batch_appended", "role_changed", "node_started", "batch_appended", "high_watermark_moved")
     blocks = []
     for number, kind in enumerate(kinds):
@@ -211,7 +214,10 @@ KEPT_LINES = [
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_whatever_is_taken_is_what_its_lines_say(data: st.DataObject) -> None:
-    """Lines changed at any byte: of those that are taken, each is an event by itself, and the tables say the same."""
+    """Lines changed at any byte.
+
+    Each line that is taken is an event by itself, with the same rows.
+    """
     lines = data.draw(st.lists(st.sampled_from(KEPT_LINES), min_size=1, max_size=4))
     for _ in range(data.draw(st.integers(0, 2))):
         which = data.draw(st.integers(0, len(lines) - 1))

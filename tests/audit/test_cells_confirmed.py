@@ -1,4 +1,4 @@
-"""Spark says of every published cell what the oracle said: the sweeps that come with faultline, from their events."""
+"""Spark confirms every published cell of the oracle: faultline's sweeps, from their events."""
 
 from __future__ import annotations
 

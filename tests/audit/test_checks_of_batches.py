@@ -1,4 +1,4 @@
-"""As `test_checks`: operations of several records each, which checks count and tell record by record."""
+"""As `test_checks`: operations of several records each, which checks count record by record."""
 
 from __future__ import annotations
 

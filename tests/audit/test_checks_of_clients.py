@@ -1,4 +1,4 @@
-"""As `test_checks`: what acknowledgements, consumers and groups are promised from one leader to the next."""
+"""As `test_checks`: guarantees for acknowledgements, consumers and groups across leaders."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def test_what_only_the_leader_answered_for_may_be_lost(audit: Audit) -> None:
 
 @pytest.mark.parametrize("acks", [-1, 1])
 def test_a_reused_sequence_number_loses_the_clients_record_alone(audit: Audit, acks: int) -> None:
-    """Some clients number other records anew as a retry; the leader answers them with the offset of the first."""
+    """Some clients number other records anew as a retry.
+
+    The leader answers them with the offset of the first.
+    """
     trace = healthy().answered_as_duplicate("x", "b", at=1).ended("x", at=1, acks=acks, broker=0)
     verdict = audit(trace)
     check = verdict.checks["lost-acknowledged"]
@@ -60,7 +63,7 @@ def test_a_retry_that_is_answered_as_a_duplicate_loses_nothing(audit: Audit) -> 
 
 @pytest.mark.parametrize(("sent", "at"), [("x", 2), ("y", 1)])
 def test_what_was_answered_as_a_duplicate_elsewhere_explains_no_loss(audit: Audit, sent: str, at: int) -> None:
-    """Another offset or another digest: nothing explains the acknowledgement, so events are missing."""
+    """Another offset or another digest explains no acknowledgement, so events are missing."""
     trace = healthy().answered_as_duplicate(sent, "b", at=1).ended("x", at=at, broker=0)
     verdict = audit(trace)
     assert verdict.checks["lost-acknowledged"].allowed == {}
@@ -83,7 +86,10 @@ def test_an_unclean_election_allows_what_is_lost_by_it(audit: Audit) -> None:
 def test_whoever_has_a_record_does_not_lose_it_by_being_elected(
     audit: Audit, cut: bool, allowed: dict[str, int]
 ) -> None:
-    """It was not in sync and had it, unless it had cut it off; as leader it loses it some other way."""
+    """A replica outside the ISR that has the record, unless it had cut it off.
+
+    As leader it loses the record some other way.
+    """
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=(1,))
     if cut:
         trace.truncate(1, 0, log_end=1).leader(1, epoch=1)
@@ -144,9 +150,10 @@ def test_acks_all_that_a_lone_leader_acknowledges_is_below_the_least(audit: Audi
 @pytest.mark.parametrize("acks", [1, 0])
 def test_the_least_means_nothing_to_other_acks(audit: Audit, acks: int) -> None:
     trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).ended("a", at=0, acks=acks)
-    assert audit(trace.ended("b", at=-1, error=19, outcome="failed")).checks[
-        "acknowledged-below-min-insync"
-    ].verdict == "skipped"
+    assert (
+        audit(trace.ended("b", at=-1, error=19, outcome="failed")).checks["acknowledged-below-min-insync"].verdict
+        == "skipped"
+    )
 
 
 def test_what_was_committed_before_the_isr_shrank_may_be_acknowledged_after(audit: Audit) -> None:
@@ -206,7 +213,10 @@ def test_a_consumer_that_has_left_its_position_may_go_on_anywhere(audit: Audit, 
 
 
 def test_what_was_acknowledged_after_a_consumer_had_passed_is_not_missed(audit: Audit) -> None:
-    """It read the history that was cut off; in the one that goes on others lie there, which came later."""
+    """The consumer read the history that was cut off.
+
+    In the history that goes on, other records lie there, which came later.
+    """
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).produce("x", at=1, followers=())
     trace.produce("y", at=2, followers=())
     _given(trace, trace.consume(0), "axy", at=0, epoch=0)

@@ -1,4 +1,4 @@
-"""As `test_checks`: which copies of a batch the operations account for that sent it, ended or not."""
+"""As `test_checks`: copies of a batch that its produce operations account for, ended or not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def test_an_operation_that_is_told_to_have_ended_twice_excuses_no_second_copy(au
 
 
 def _left_open(trace: Trace, value: str, *, attempts: int = 1, partition: int = 0) -> Trace:
-    """A produce of a client that never hears what became of it. Partition -1: the partitioner was not asked yet."""
+    """A produce whose client never learns the result.
+
+    Partition -1: the partitioner has not run yet.
+    """
     trace.operations += 1
     operation = f"client-0.1:{trace.operations}"
     trace.emit("client-0", e.OperationInvoked(operation, "produce", TOPIC, partition, -1, value, -1, -1))

@@ -1,4 +1,7 @@
-"""Records that were deleted on request (DeleteRecords): what the checks allow to be gone, and what they do not."""
+"""Records deleted on request (DeleteRecords).
+
+Losses that the checks allow, and those they do not.
+"""
 
 import pytest
 

@@ -22,7 +22,7 @@ def _left(trace: Trace, ms: float = LONG_MS) -> Trace:
 
 
 def _leaderless() -> Trace:
-    """Its leader dies and is back, and nobody is elected."""
+    """The leader dies and is back, and the controller elects no leader."""
     trace = healthy().assigned(0, 1, 2).kill("broker-0").state(leader=-1, epoch=1, isr=(1, 2))
     return trace.emit("injector", e.MachineFault("start", "broker-0", life=2)).start("broker-0")
 
@@ -189,7 +189,7 @@ def test_requests_that_nobody_need_answer(audit: Audit, why: str) -> None:
 
 @pytest.mark.parametrize("wanting", ["client-0", "broker-2"])
 def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit, wanting: str) -> None:
-    """Whoever's event is missing: nobody knows what it told."""
+    """Any missing answer leaves it unknown: its content is not known."""
     trace = _asked()
     trace.seqs[wanting] += 1
     verdict = audit(_left(trace, BOUND_MS + 1_000))

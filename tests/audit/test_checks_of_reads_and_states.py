@@ -1,5 +1,4 @@
-"""As `test_checks`: what producers and consumers are promised of order and of reads, and what replicas and states must
-never say."""
+"""As `test_checks`: guarantees of order and reads; states that replicas must never report."""
 
 from __future__ import annotations
 
@@ -57,7 +56,10 @@ def test_a_later_life_of_a_client_begins_later_whatever_its_numbers(audit: Audit
 
 
 def test_what_is_lost_does_not_count_as_earlier(audit: Audit) -> None:
-    """Acknowledged at 5 by a leader that nobody followed: its place is lost, not the order of what came after."""
+    """Acknowledged at 5 by a leader without followers.
+
+    Its place is lost, not the later records' order.
+    """
     trace = _stored("a", "b").append(1, "lost", at=5, epoch=0).truncate(1, 0, log_end=6)
     trace = _acknowledged(trace, "lost", at=5, operation=_operation(1))
     check = audit(_acknowledged(trace, "a", at=0, operation=_operation(2))).checks
@@ -73,7 +75,10 @@ def test_two_clients_have_no_order(audit: Audit) -> None:
 def _at_the_door(
     trace: Trace, value: str, number: int, *, client: str, at: int = -1, idempotent: bool = False
 ) -> Trace:
-    """A produce of a Kafka client, as broker-0 saw it; `at` -1: its answer did not reach the client."""
+    """A produce of a Kafka client, as broker-0 saw it.
+
+    `at` -1: its answer did not reach the client.
+    """
     operation, digest = f"broker-0.1:{number}", digest_of(value)
     outcome, error = ("ok", 0) if at >= 0 else ("unknown", -2)
     trace.emit("broker-0", e.OperationInvoked(operation, "produce", TOPIC, 0, -1, value, 0, -1, client))

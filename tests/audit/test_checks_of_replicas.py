@@ -1,4 +1,7 @@
-"""As `test_checks`: what replicas must keep, which leader may change its ISR, which controller may decide."""
+"""As `test_checks`.
+
+Data that replicas must keep, ISR changes by leaders, controllers' decisions.
+"""
 
 from __future__ import annotations
 

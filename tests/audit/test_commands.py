@@ -1,4 +1,7 @@
-"""The commands: bad input is one sentence and a code, and the views answer what their words say."""
+"""The commands: bad input yields one sentence and an exit code.
+
+Views show the requested data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A verdict is never better than its evidence: a real run's files, changed, and what may still be said of it."""
+"""A verdict is never better than its evidence.
+
+A real run's files, changed, and their verdicts.
+"""
 
 from __future__ import annotations
 
@@ -160,7 +163,7 @@ AMONG_MANY = (
     *("a clock that goes back", "one number twice, one missing", "an operation ended twice"),
     *("a leader without a role", "no file of the final leader", "a log found too long"),
 )
-"""Whose doubts are asked in other words there, or of other tables."""
+"""Checks whose evidence comes from other queries or tables there."""
 
 Verdicts = dict[str, Verdict]
 
@@ -214,7 +217,10 @@ def test_a_run_is_believed_as_little_among_many(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Many small runs are judged the way of big ones: each line of theirs is looked at all the same."""
+    """A run is believed as little among many.
+
+    Many small runs are judged the way of big ones: each of their lines is checked all the same.
+    """
     monkeypatch.setattr("audit.audit_run.SMALL_MAX_BYTES", 0)
     for what, told in _judged(spark, run, {what: changed[what] for what in AMONG_MANY}, tmp_path).items():
         alone = verdicts[what]
@@ -267,7 +273,10 @@ def _begun(*nodes: str) -> Iterator[Note]:
 
 
 def test_a_cluster_that_goes_on_owes_no_end() -> None:
-    """But every process says every few seconds that it lives; one that stands still, or was killed, said so before."""
+    """Every process reports every few seconds that it lives.
+
+    A process that stands still, or was killed, reported before.
+    """
     notes = [*_begun("broker-0", "broker-1")]
     assert incomplete(_lives(broker_0_1=60_000.0, broker_1_1=52_000.0), notes) == []
     [why] = incomplete(_lives(broker_0_1=60_000.0, broker_1_1=40_000.0), notes)

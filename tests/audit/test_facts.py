@@ -1,4 +1,4 @@
-"""The tables that checks read: which way a question goes, and when what is kept in memory is made."""
+"""The tables that checks read: each query's route, and the time when cached tables are made."""
 
 from __future__ import annotations
 
@@ -105,7 +105,10 @@ def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
 
 @pytest.mark.spark
 def test_nothing_that_is_kept_of_a_small_run_is_made_by_several_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark could wait for itself for ever: all of it is made before, and no question finds anything to be kept."""
+    """Spark could wait for itself for ever.
+
+    All cached tables are made before, and no query finds one to be cached.
+    """
     run = read_directory(dual_leader().write(tmp_path))
     before = set(spark.sparkContext._jsc.getPersistentRDDs())
     with tuned(spark, small=True):

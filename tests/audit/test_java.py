@@ -1,5 +1,7 @@
-"""Which Java is taken: JAVA_HOME, then the wheel's, then PATH; for executors elsewhere the wheel's last; only the lines
-that Spark 4 runs on."""
+"""The choice of Java: JAVA_HOME, then the wheel's, then PATH.
+
+For executors elsewhere the wheel's comes last. Only the lines that Spark 4 runs on are taken.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from audit.java import Java, NoJavaError, find_java, java_major
 
 
 def java_home(folder: Path, *, release: str | None = None, says: str | None = None) -> Path:
-    """A Java home whose `release` file has the version `release`, and whose `java -version` prints `says`."""
+    """A Java home whose `release` file has `release`, and whose `java -version` prints `says`."""
     (folder / "bin").mkdir(parents=True)
     command = folder / "bin" / "java"
     command.write_text("#!/bin/sh\nexit 1\n" if says is None else f"#!/bin/sh\necho '{says}' >&2\n")

@@ -1,4 +1,7 @@
-"""Spark's virtual machine: started without waiting, quiet, contained in its directory, never left behind."""
+"""Spark's virtual machine.
+
+Started without waiting, quiet, within its directory, never left behind.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,10 @@ def existing(*pids: int) -> list[psutil.Process]:
 
 @pytest.mark.spark
 def test_a_long_session_has_room_for_what_java_compiles(gateway: Gateway) -> None:
-    """48 MB, what C1 alone gets unasked, were full after some hundred audits: Java only interpreted from then on."""
+    """A long session has room for compiled Java code.
+
+    48 MB, C1's default alone, were full after some hundred audits: Java only interpreted from then on.
+    """
     diagnostic = gateway.connect().jvm.java.lang.management.ManagementFactory.getPlatformMXBean(
         gateway.connect().jvm.java.lang.Class.forName("com.sun.management.HotSpotDiagnosticMXBean")
     )
@@ -269,7 +275,7 @@ def test_another_java_has_another_class_archive(tmp_path: Path) -> None:
 
 
 def test_who_starts_after_its_parent_is_gone_ends_at_once(tmp_path: Path) -> None:
-    """The kernel tells nobody of a parent that died before it was asked to."""
+    """The kernel signals no death of a parent that died before the child requested the signal."""
     parent = os.getpid()
     for number, told in ((parent, "ran\n"), (parent + 1, "")):
         command = ["sh", "-c", UNLESS_ORPHANED, "sh", str(number), "echo", "ran"]

@@ -1,4 +1,4 @@
-"""Lines of big runs in files: the same rows, whoever parsed them."""
+"""Lines of big runs in files: the same rows from either parser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def both_alike(spark: SparkSession, runs: list[RunDirectory], path: Path) -> Cou
 
 
 def strange() -> Trace:
-    """One file whose lines are changed and mixed with good ones, and one with a line of every strange kind."""
+    """One file of changed lines mixed with good ones, and one with a line of every strange kind."""
     drawn = random.Random(20_261_128)
     trace = dual_leader()
     good = [line.rstrip(b"\n") for line in trace.files[FILE]]
@@ -158,7 +158,7 @@ def test_what_was_there_before_is_there_no_more(spark: SparkSession, tmp_path: P
 def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whose reader passes over it."""
+    """A line that is too long leaves all of it to Spark, whose reader passes over it."""
     for module in ("audit.input", "audit.event_lines"):
         monkeypatch.setattr(f"{module}.LINE_BYTES_MAX", 2_000)
     monkeypatch.setattr("audit.input.WINDOW_BYTES", 1_000)

@@ -1,4 +1,7 @@
-"""The report: contains what the verdict says, and needs no network. In a browser: test_report_in_a_browser."""
+"""The report contains the verdict's findings and needs no network.
+
+In a browser: test_report_in_a_browser.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +146,7 @@ def test_every_mark_that_can_be_drawn_is_in_the_legend() -> None:
     for style in ("kept", "lost", "failed", "unknown", "dual", "isr", "controls", "alive", "logend", "watermark",
                   "wedge", "ensemble leading", "ensemble following", "ensemble looking", "cut", "machine",
                   *(f"e{n}" for n in range(EPOCH_COLOURS))):  # fmt: skip
-        assert f"{style}\"" in LEGEND, style
+        assert f'{style}"' in LEGEND, style
 
 
 def text_of(page: Path) -> str:
@@ -202,7 +205,10 @@ def test_of_a_big_run_everything_rare_is_drawn_and_some_of_the_rest(
 
 
 def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One in so many of each, not of all: else one partition might be drawn whole and another not at all."""
+    """One in so many of each partition, not of all.
+
+    Otherwise one partition might be drawn whole and another not at all.
+    """
     events = tmp_path / "run" / "events"
     events.mkdir(parents=True)
     lines = [

@@ -1,4 +1,7 @@
-"""Every claim of a verdict leads to its moment and its events; nothing that a record holds becomes part of a page."""
+"""Every claim of a verdict leads to its moment and its events.
+
+No record's data becomes markup.
+"""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ def test_ten_thousand_events_are_a_page_of_a_bounded_size_that_draws_a_bounded_n
 
 
 def test_a_script_that_is_not_the_pages_own_does_not_run(browser: Browser, pages: dict[str, Path]) -> None:
-    """Whatever became of all escaping; and a browser that is kept from something does complain."""
+    """The browser blocks foreign scripts even without escaping, and reports each block."""
     text = pages[ISOLATED].read_text(encoding="utf-8")
     changed = pages[ISOLATED].with_name("changed.html")
     hostile = "<script>document.title = 'hit'</script><img src=x onerror=\"document.title = 'hit'\">"

@@ -1,4 +1,4 @@
-"""A run as a whole: what makes it unknown, how verdicts compose, and lines that are no events."""
+"""A run as a whole: reasons for unknown, how verdicts compose, and lines that are no events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_cut_that_stopped_nothing_makes_the_run_unknown() -> None:
 
 @pytest.mark.parametrize(("stopped", "told", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)])
 def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(stopped: int, told: int, took_effect: bool) -> None:
-    """One that nobody can tell of, because somebody was killed, is believed."""
+    """An unreported one is believed, because the process that would report it was killed."""
     notes = rule(healed=False, tried=False, proved=False)
     notes += [
         note("fault_lasted", 40, f"broker-{n}", rule="r", what="cut az-0", frames_stopped=stopped * n)
@@ -206,7 +206,10 @@ def test_timers_later_than_the_limit_make_the_run_unknown(limit_ms: float | None
 
 
 def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
-    """But whoever stood still for longer than a time-out has missed one, however long it lived."""
+    """A process that stood still for longer than a timeout has missed one.
+
+    However long it lived.
+    """
     of_2 = [note("timer_lateness", buckets="1:1499", max_ms=1.0), note("timer_lateness", buckets="90.51:1", max_ms=90)]
     assert late_timers(of_2, 40.0) == Lateness(1.0, 40.0, late=False)
     [*_, short] = of_2
@@ -328,6 +331,7 @@ def test_the_registry_names_the_checks_as_scenarios_do() -> None:
 
 # --- with Spark ---
 
+
 @pytest.mark.spark
 def test_a_check_that_crashes_is_unknown_and_takes_nobody_along(spark: SparkSession, tmp_path: Path) -> None:
     failing = (
@@ -349,7 +353,10 @@ def test_a_check_that_crashes_is_unknown_and_takes_nobody_along(spark: SparkSess
 
 
 def restarted() -> Trace:
-    """Every way a log is cut, a fault, late timers and a produce that failed: what is rare has all its fields."""
+    """Every way of log truncation, a fault, late timers and a failed produce.
+
+    All rare fields are set.
+    """
     trace = dual_leader()
     trace.run = "restarted"
     trace.emit("injector", FaultRequested("r", "cut az-0", True))
@@ -391,8 +398,10 @@ def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
     checks: Sequence[str],
     few_max: int,
 ) -> None:
-    """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones, whether or
-    not tables have few rows."""
+    """The way of big runs gives the same verdicts as that of small ones.
+
+    Big runs use files, shuffles and compiled code, whether or not tables have few rows.
+    """
     monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
     few = [CHECKS[name] for name in checks]

@@ -1,4 +1,7 @@
-"""Queries asked at once: answers in order, failures told, an interrupt not kept waiting; who may be asked with whom."""
+"""Concurrent queries.
+
+Answers in order, failures, prompt interrupts, and which may run together.
+"""
 
 import re
 import threading

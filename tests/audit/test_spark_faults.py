@@ -1,4 +1,4 @@
-"""What befalls Spark, as one line."""
+"""Spark's failures, as one line."""
 
 from __future__ import annotations
 

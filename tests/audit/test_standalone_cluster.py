@@ -1,5 +1,7 @@
-"""`--master`: runs are judged on a cluster as on one machine; what loses an executor or a worker meanwhile is survived,
-or named."""
+"""`--master`: runs are judged on a cluster as on one machine.
+
+The loss of an executor or a worker meanwhile is survived, or named.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def _without_time(verdict: Verdict) -> Verdict:
 
 
 def _left(run: Path) -> Verdict:
-    """What the command wrote."""
+    """The files that the command wrote."""
     return _without_time(from_json((run / "verdict.json").read_bytes()))
 
 

@@ -1,4 +1,4 @@
-"""A process that was started ends with the one that started it, whenever that is interrupted."""
+"""A child process ends with its parent, whenever that is interrupted."""
 
 import os
 import signal

@@ -1,5 +1,7 @@
-"""What Spark finds becomes a verdict: what is expected and what is not, broken lines and torn ones, what is missing.
-`test_run` has the pure parts."""
+"""Spark's findings become a verdict: expectations, broken and torn lines, missing events.
+
+`test_run` has the pure parts.
+"""
 
 from __future__ import annotations
 
@@ -192,7 +194,10 @@ COMPACTED = {
 
 @pytest.mark.parametrize("from_ms", [0.0, 1e9])
 def test_checks_that_a_setting_could_change_which_is_not_modelled_are_unknown(audit: Audit, from_ms: float) -> None:
-    """Settings are in the run's settings.json, also of a cluster that stays; one may bear only in a longer run."""
+    """Checks are unknown if an unmodelled setting could change them.
+
+    Settings are in the run's settings.json, also of a live cluster; one may matter only in a longer run.
+    """
     trace = dual_leader()
     told = {"not_modelled": [COMPACTED | {"from_ms": from_ms}], "without_bearing": ["num.network.threads"]}
     trace.beside["settings.json"] = msgspec.json.encode({"settings": told})

@@ -1,4 +1,6 @@
-"""The image and three-az on a Docker engine, with a stub for each node: networks, names, rights, and a clean end.
+"""The image and three-az on a Docker engine, with a stub for each node.
+
+Networks, names, rights, and a clean end.
 
 A project name and an image tag of their own, so that clusters that are up are left alone.
 """

@@ -1,4 +1,7 @@
-"""Kafka's door in containers: librdkafka comes from this machine through the ports that are published."""
+"""Kafka's listener in containers.
+
+Librdkafka on this machine connects through published ports.
+"""
 
 import json
 import os

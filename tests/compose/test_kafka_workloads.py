@@ -1,4 +1,7 @@
-"""Kafka clients that a compose file starts: librdkafka and kcat in every AZ, at work, cut off, and told to end."""
+"""Kafka clients of a compose file.
+
+Librdkafka and kcat in every AZ, at work, cut off, and stopped.
+"""
 
 import os
 import re
@@ -20,7 +23,7 @@ PORTS = "271"
 
 @pytest.fixture
 def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]:
-    """What names the project to the compose tool, while it is up."""
+    """The words that name the project to the compose tool, while it is up."""
     monkeypatch.setenv("FAULTLINE_PORT", "0")
     monkeypatch.setenv("FAULTLINE_KAFKA_PORTS", PORTS)
     file = named_topology("three-az")
@@ -39,7 +42,7 @@ def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]
 
 
 def lines(of: tuple[str, ...], service: str) -> Generator[str]:
-    """What it prints, from the beginning, as it comes."""
+    """Its output lines, from the beginning, as they come."""
     container = compose(*of, "ps", "--quiet", service, limit_s=COMMAND_LIMIT_S).strip()
     with subprocess.Popen(
         ["docker", "logs", "--follow", container], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"

@@ -1,5 +1,7 @@
-"""Scenarios played in containers: real Kafka's recordings, met again with either driver of cuts; and a cluster that
-stays, broken from the command line."""
+"""Scenarios in containers, against real Kafka's recordings; faults of a live cluster.
+
+The recordings are met again with either driver of cuts; faults of the live cluster come from the command line.
+"""
 
 import json
 import os
@@ -38,7 +40,7 @@ def faultline(home: Path, *words: str) -> dict[str, Any]:
 
 
 def objects(project: str) -> list[str]:
-    """What the engine has of a project: containers, networks, volumes."""
+    """The engine's objects of a project: containers, networks, volumes."""
     label = f"label=com.docker.compose.project={project}"
     listings = (("container", "ls", "--all"), ("network", "ls"), ("volume", "ls"))
     outputs = [
@@ -150,8 +152,11 @@ def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Pat
 
 
 def ended(of: Sequence[str]) -> None:
-    """The compose tool removes networks at once, while a busy engine is still about to let go of their containers; then
-    it says so, and is asked again."""
+    """The end of a project's networks.
+
+    The compose tool removes networks at once, while a busy engine still detaches their containers. Then it fails, and
+    is called again.
+    """
     down = (*of, "down", "--volumes", "--timeout", "1")
     try:
         compose(*down, limit_s=COMMAND_LIMIT_S)

@@ -1,4 +1,4 @@
-"""What is told of events, whatever order they come in. No Spark: the fold is pure."""
+"""Findings of events in any order. No Spark: the fold is pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_healthy_run_has_nothing_to_tell() -> None:
 
 
 def test_a_process_that_stood_still_is_told_once_and_named() -> None:
-    """Of a live cluster, by its reports of lateness; the first report is of a process that was punctual."""
+    """A live cluster's reports of lateness; the first report is of a punctual process."""
     followed = Followed(Watch(Ensemble(4_000.0, SessionLimits(1_000))))
     trace = healthy()
     for longest_ms in (1_900.0, 20_000.0, 30_000.0):
@@ -58,7 +58,7 @@ def test_a_stale_leader_that_takes_records_is_told_with_what_is_lost_of_them() -
 @settings(max_examples=40, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_nothing_that_stands_depends_on_whose_lines_were_read_first(data: st.DataObject) -> None:
-    """Nodes' lines in pieces of any size, one node long before another, and a watermark that is wrong."""
+    """Nodes' lines in pieces of any size, one node long before another, and a wrong watermark."""
     whole, _ = folded(dual_leader())
     left = by_node(dual_leader())
     followed, read_to_ms = Followed(), 0.0
@@ -172,7 +172,10 @@ def test_two_controllers_in_one_epoch_are_a_violation() -> None:
 
 
 def late_states() -> Trace:
-    """The controller of epoch 1 decides two elections when epoch 2 has been committed; a leader's ISR is none."""
+    """The controller of epoch 1 decides two elections when epoch 2 has been committed.
+
+    A leader's ISR is no decision of a controller.
+    """
     trace = Trace().cluster().controller_epoch(1).state(leader=0, epoch=0, isr=(0, 1, 2))
     trace.controller_epoch(2).controller("broker-0", epoch=2)
     trace.state(leader=0, epoch=0, isr=(0, 1))
@@ -192,7 +195,10 @@ def test_a_controller_that_writes_when_its_successor_has_begun_is_a_violation() 
 @settings(max_examples=60, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_what_was_written_late_does_not_depend_on_who_told_it_first(data: st.DataObject) -> None:
-    """Servers tell the same transactions, each in order, one of them late; old ones are forgotten meanwhile."""
+    """Servers report the same transactions, each in order, one of them late.
+
+    Old ones are forgotten meanwhile.
+    """
     told = [event for event in by_node(late_states())["session-0"] if event.event == "znode_changed"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(followed_commits, "CHANGES_MAX", data.draw(st.integers(6, 8)))
@@ -294,7 +300,10 @@ def test_a_number_that_was_used_before_is_taken_once() -> None:
 
 
 def long(seconds: int) -> list[Event]:
-    """Two records a millisecond, leaders that change every second, and one acknowledged that nobody has."""
+    """Two records a millisecond, a new leader every second.
+
+    One acknowledged record without a copy.
+    """
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
     events: list[Event] = []
     for second in range(seconds):

@@ -1,4 +1,7 @@
-"""The growing end of event files: whole lines, each once, oldest first, a bounded number at a time."""
+"""The growing end of event files.
+
+Whole lines, each once, oldest first, a bounded number at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed of findings, and what of them is left for `status`."""
+"""Output of findings, and the part of them that is left for `status`."""
 
 from __future__ import annotations
 
