@@ -1,4 +1,4 @@
-"""Where things are: few rooms, each of which says what is in it, and no two files that import each other."""
+"""The layout: few rooms with descriptions, and no import cycles between files."""
 
 from __future__ import annotations
 

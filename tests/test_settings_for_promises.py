@@ -30,7 +30,10 @@ def found() -> Found:
 
 
 def drawn(version: str) -> tuple[Cell, list[tuple[str, int]]]:
-    """A cell that breaks something, and (fault, seed) of a run that does, of one that waits longest, and of any."""
+    """A violating cell, and (fault, seed) of a run that violates, one that waits longest.
+
+    And any.
+    """
     chance = random.Random(f"{SEED} {version}")
     cell = chance.choice([one for one in found().cells if one.version == version and one.broken])
     broken = [(fault, seed) for by in cell.broken.values() for fault, seeds in by.items() for seed in seeds]

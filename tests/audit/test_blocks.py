@@ -185,7 +185,7 @@ NASTY = {
     "zero bytes": block(GOOD, b"\0" * 9, GOOD),
     "a name with a space before its colon": block(GOOD.replace(b'"event":', b'"event" :')),
     "buckets that cannot be read": block(line_of("timer_lateness", buckets="1:2\n")),
-    "an event that nobody knows": block(line_of("batch_appended", event="batch_burnt")),
+    "an unknown event": block(line_of("batch_appended", event="batch_burnt")),
     "nothing": b"",
 }
 

@@ -267,13 +267,13 @@ def test_only_who_alters_it_makes_it_less(audit: Audit, node: str, event: e.Even
     assert audit(_left(trace)).checks["too-few-copies"].verdict == verdict
 
 
-@pytest.mark.parametrize("why", ["short", "nobody leads", "no acks=all"])
+@pytest.mark.parametrize("why", ["short", "no leader", "no acks=all"])
 def test_copies_are_not_counted_without_peace_a_leader_or_a_promise(audit: Audit, why: str) -> None:
     trace, ms = _acknowledged(()), LONG_MS
     match why:
         case "short":
             ms = 40_000
-        case "nobody leads":
+        case "no leader":
             trace.state(leader=-1, epoch=1, isr=(0,))
         case _:
             trace = Trace("copies").cluster().assigned(0, 1, 2).leader(0, epoch=0, followers=(1, 2))

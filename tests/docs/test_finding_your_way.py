@@ -1,4 +1,4 @@
-"""docs/finding-your-way.md: each question's answer is where it says, and the folder's own page leads there."""
+"""docs/finding-your-way.md: each answer is at its link, and the folder's page leads there."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The recorded session: its file, what a terminal makes of it, the picture, and that its commands are still ours."""
+"""The recorded session: its file, its rendering, the picture, and its commands' validity."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def texts(part: Part) -> list[str]:
 
 
 def is_ours(command: str) -> bool:
-    """Whether the command line takes it, with these options. `command`: as one types it, after `faultline`."""
+    """True if the command line accepts the command with these options.
+
+    `command`: as one types it, after `faultline`.
+    """
     words = shlex.split(command.partition(" > ")[0], comments=True)
     try:
         app.parse_args(words, exit_on_error=False, print_error=False)
@@ -65,7 +68,10 @@ def test_the_recording_is_of_the_story(recording: Cast) -> None:
 
 
 def test_the_recording_shows_what_it_is_there_for(recording: Cast) -> None:
-    """Two leaders at once, and the keys of a watch; other records at the same offsets; after the heal none of them."""
+    """The recording shows two leaders at once, and the keys of a watch.
+
+    It has other records at the same offsets; after the heal none of them.
+    """
     _, cut, written, healed, audited = map(texts, parts_of(recording))
     assert any("DUAL LEADER of t-0" in line for line in cut)
     assert cut[-1] == Typed().line()
@@ -136,7 +142,7 @@ def test_a_recording_that_does_not_fit_is_refused() -> None:
 
 
 def test_the_guide_shows_the_picture_and_it_is_of_the_recording(recording: Cast) -> None:
-    """That it is of this recording is checked with every other page that is generated (test_pages)."""
+    """Every generated page's test checks that it is of this recording (test_pages)."""
     assert "](session.svg)" in (ROOT / "docs" / "live.md").read_text(encoding="utf-8")
     written = (ROOT / PICTURE).read_bytes()
     assert len(written) < PICTURE_BYTES_MAX

@@ -1,4 +1,4 @@
-"""What is read from a suite's report, and told of it; no suite is run here (benchmarks/client_suites does)."""
+"""The readers of suites' reports; no suite is run here (benchmarks/client_suites does)."""
 
 import json
 

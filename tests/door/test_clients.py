@@ -16,7 +16,7 @@ pytestmark = pytest.mark.network
 
 LIMIT_S = PATIENCE_S
 PAUSED_S = 0.5
-"""How long a consumer is given in which nothing must come."""
+"""Time for a consumer in which no record must arrive."""
 
 
 def written(servers: str, topic: str, values: list[bytes | None], **settings: Any) -> list[Message]:

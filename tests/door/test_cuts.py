@@ -1,4 +1,7 @@
-"""What an application's delivery reports and a run's audit say of the same records, compared (benchmarks/door_cuts)."""
+"""Delivery reports of an application and a run's audit agree on the same records.
+
+benchmarks/door_cuts compares them.
+"""
 
 from typing import Any
 

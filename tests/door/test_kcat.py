@@ -15,7 +15,7 @@ FIRST_MS = 1_700_000_000_000
 
 
 def kcat(servers: str, *arguments: str, told: str = "") -> str:
-    """What it prints."""
+    """The output of kcat."""
     command = ["kcat", "-b", servers, "-q", *arguments]
     ended = subprocess.run(command, input=told, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -1,4 +1,4 @@
-"""`import faultline`: what a program and a test suite of somebody else's can rely on."""
+"""`import faultline`: the interface for foreign programs and test suites."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_a_cluster_that_cannot_be_is_not_started(tmp_path: Path, state_home: Pat
 
 
 def test_it_dies_with_the_program(tmp_path: Path, state_home: Path) -> None:
-    """Whatever ends that: nothing is left running."""
+    """No process of the cluster outlives the program, however it ends."""
     run = tmp_path / "run"
     program = f"import faultline\nwith faultline.Cluster(directory={str(run)!r}):\n  print('up', flush=True)\n  input()"
     with subprocess.Popen(
@@ -165,9 +165,7 @@ def test_that_fails_and_is_not_audited(faultline_cluster):
 """
 
 
-def test_the_fixture_audits_a_test_that_has_passed(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_fixture_audits_a_test_that_has_passed(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faultline.sync_cluster, "Cluster", faultline.sync_cluster.Cluster)  # restored at the end
     pytester.makeconftest(FAKE)
     pytester.makepyfile(TESTS)

@@ -1,4 +1,4 @@
-"""Whoever comes to a door and is no Kafka client, or a bad one, costs its own connection; nobody else notices."""
+"""A hostile peer at the Kafka listener loses its own connection and affects no other client."""
 
 import contextlib
 import random
@@ -46,7 +46,7 @@ def closed(sock: socket.socket) -> bool:
 
 
 def works(cluster: faultline.Cluster, topic: str) -> None:
-    """For everybody else, and every node lives, in its first life."""
+    """For all other clients, and every node lives, in its first incarnation."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers("az-0"), "acks": "all"})
     producer.produce(topic, b"v", partition=0)
     assert producer.flush(LIMIT_S) == 0

@@ -1,4 +1,7 @@
-"""What `make fast` lacks is said in a line; what it makes says the same as the sources: a sample, or all (-m long)."""
+"""`make fast`: one line for a missing part; compiled code equals the sources.
+
+A sample is compared, or all of it (-m long).
+"""
 
 import shutil
 import sysconfig
@@ -50,7 +53,10 @@ def test_what_the_compiler_refuses_leaves_what_was_there(monkeypatch: pytest.Mon
 
 
 SAMPLE = ("controller/", "emulator/machines/session/")
-"""Compiled where there is time left, quickly and so without speed: half a minute, where all takes three."""
+"""Modules compiled where time is left, quickly and so without speed.
+
+This takes half a minute, where all takes three.
+"""
 
 
 @pytest.mark.slow

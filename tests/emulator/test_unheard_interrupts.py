@@ -1,4 +1,4 @@
-"""An interrupt that nobody could be told of comes once more: at a prompt, and in a destructor."""
+"""An interrupt that Python swallowed comes once more: at a prompt, and in a destructor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.patience import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
 UNHEARD: Any = SimpleNamespace(exc_type=KeyboardInterrupt)
-"""What Python tells its hook of."""
+"""The argument that Python passes to its hook."""
 
 AT_THE_PROMPT = """
 import ctypes, functools, os, readline, signal
@@ -62,7 +62,7 @@ def test_an_interrupt_at_the_prompt_is_heard_once(heard: list[int]) -> None:
         os.kill(os.getpid(), signal.SIGINT)
     assert heard == [signal.SIGINT]
     os.kill(os.getpid(), signal.SIGINT)
-    assert heard == [signal.SIGINT, signal.SIGINT], "whoever listened before listens again"
+    assert heard == [signal.SIGINT, signal.SIGINT], "the earlier handler is installed again"
 
 
 def test_a_prompt_leaves_no_thread_and_no_descriptor(heard: list[int]) -> None:
@@ -108,8 +108,10 @@ with unheard_interrupts_come_again():
 def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
     monkeypatch: pytest.MonkeyPatch, heard: list[int]
 ) -> None:
-    """On a busy machine the thread that says it again is done before its start is: the interrupt is raised in the
-    hook, which nobody hears."""
+    """On a busy machine the thread that repeats the interrupt ends before its start does.
+
+    The interrupt is raised in the hook, which cannot report it.
+    """
     starts = []
 
     class Slow(threading.Timer):

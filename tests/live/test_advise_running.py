@@ -1,4 +1,4 @@
-"""`advise --cluster`: a cluster of real processes says what it goes by, and nothing is done to it."""
+"""`advise --cluster` on real processes: it reports its basis and changes nothing."""
 
 import os
 from collections.abc import Callable

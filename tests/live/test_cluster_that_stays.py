@@ -1,4 +1,7 @@
-"""Real processes: written to on both sides of a cut, healed, and gone; faults that wait for dead and paused nodes."""
+"""Real processes: writes on both sides of a cut, heals, ends.
+
+Faults of dead and paused nodes.
+"""
 
 import re
 import socket
@@ -84,7 +87,7 @@ def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable
 
 
 def test_records_with_one_key_are_in_one_partition(up: Callable[..., Live]) -> None:
-    """Where Kafka's partitioner puts them: murmur2 of the key, over three partitions."""
+    """Kafka's partitioner decides it: murmur2 of the key, over three partitions."""
     live = up()
     live.did(CreateTopic("other", [list(brokers(0, 1, 2))]))
     live.did(CreateTopic("t", [list(brokers(0, 1, 2)), list(brokers(1, 2, 0)), list(brokers(2, 0, 1))]))
@@ -108,8 +111,10 @@ def _acknowledged(live: Live, ask: Produce) -> list[tuple[str, Any, Any]]:
 
 
 def test_dead_and_paused_nodes_take_the_rules_in_force_when_they_return(up: Callable[..., Live]) -> None:
-    """A new life knows them before its first connection; a paused one learns of rules that came and of those that
-    went."""
+    """A new incarnation knows them before its first connection.
+
+    A paused one learns of rules that came and of those that went.
+    """
     live = up(wire=True)
     live.did(LinkFault(["delay", "az-2", "20ms"]))
     live.did(Machine("kill", "broker-1"))
@@ -180,7 +185,7 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
 
 
 def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
-    """Semantics 4.5. A replica on a broker that does not run holds it up until the broker is back."""
+    """Semantics 4.5. A replica on a stopped broker delays it until the broker is back."""
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1))]))
     live.did(Produce("t", ["a", "b"], acks=-1))
@@ -329,7 +334,10 @@ def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Calla
 
 
 def test_a_moment_of_a_cluster_that_goes_on_is_consistent(up: Callable[..., Live], tmp_path: Path) -> None:
-    """Whatever a client was told had happened is in the brokers' files, too; no line is torn, none is later."""
+    """Every result that a client received is in the brokers' files, too.
+
+    No line is torn, none is later.
+    """
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     live.did(StartWorkload("load", "t", rate_per_s=200.0, acks=1, consumers=False))

@@ -1,4 +1,4 @@
-"""The control server: who may ask, how much is listened to, and that no asker holds up another."""
+"""The control server: admission, limits of input, and no client delays another."""
 
 import socket
 from collections.abc import AsyncIterator, Callable

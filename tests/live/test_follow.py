@@ -1,4 +1,7 @@
-"""`faultline audit --follow` beside a cluster of real processes: it tells of a cut's two leaders while they last."""
+"""`faultline audit --follow` beside real processes.
+
+It reports a cut's two leaders while they last.
+"""
 
 import queue
 import subprocess
@@ -40,7 +43,7 @@ class Following:
                 self._lines.put((time.monotonic(), msgspec.json.decode(line)))
 
     def until(self, holds: Callable[[dict[str, Any]], bool]) -> tuple[float, dict[str, Any]]:
-        """When the line came, as our clock has it, and the line."""
+        """The line and the time of its arrival, by our clock."""
         deadline = time.monotonic() + LIMIT_S
         while True:
             came_s, line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -84,7 +87,7 @@ def test_two_leaders_and_what_they_cost_are_told_while_it_happens(up: Callable[.
 
 
 def happened_s(live: Live, line: dict[str, Any]) -> float:
-    """When the last of the events that show it was written, as our clock has it."""
+    """The time of writing of the last event that shows it, by our clock."""
     names = [name.replace("/", ".").rsplit(".", 2) for name in line["events"]]
     numbers = {(node, int(life), int(seq)) for node, life, seq in names}
     lives = {(node, life) for node, life, _ in numbers}

@@ -1,4 +1,7 @@
-"""HTTP at the control server, over sockets: what a client of another language meets, and one with bad manners."""
+"""HTTP at the control server, over sockets.
+
+A client of another language, and a misbehaving one.
+"""
 
 import http.client
 import json
@@ -215,7 +218,7 @@ async def test_an_older_http_a_body_in_pieces_and_one_that_asks_first() -> None:
 
 
 async def test_a_body_that_is_too_long_is_refused_while_it_is_still_sent() -> None:
-    """Whoever sends hears why, and meets no reset."""
+    """The sender receives the reason, and meets no reset."""
     async with served_here() as (_, port), web(port) as one, trio.open_nursery() as nursery:
         many = h.LEFTOVER_BYTES_MAX // 2
 

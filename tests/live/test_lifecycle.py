@@ -1,4 +1,4 @@
-"""However a cluster begins or ends, afterwards nothing of it is left: no process, no port, no cluster.json."""
+"""No process, port or cluster.json outlives a cluster, however it begins or ends."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_a_broker_that_ends_at_its_start_is_not_waited_for(home: Path) -> None:
 
 
 def test_the_commands_from_up_to_down(home: Path) -> None:
-    (home / "server.properties").write_text("num.network.threads=5\nlog.retention.hours=24\nlisteners=PLAINTEXT://:9092\n")
+    (home / "server.properties").write_text(
+        "num.network.threads=5\nlog.retention.hours=24\nlisteners=PLAINTEXT://:9092\n"
+    )
     (home / "producer.properties").write_text("acks=1\nlinger.ms=3\nclient.id=me\n")
     (home / "topic.properties").write_text("min.insync.replicas=2\nfile.delete.delay.ms=9\n")
     files = [word for kind in ("server", "producer", "topic") for word in ("--settings", f"{kind}.properties")]

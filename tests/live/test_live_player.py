@@ -1,4 +1,7 @@
-"""The live player in the simulated world: commands come one by one, each is answered, and nothing is left of it."""
+"""The live player in the simulated world.
+
+Each command is answered, and nothing is left of it.
+"""
 
 from typing import Any
 
@@ -167,7 +170,10 @@ def test_a_topic_that_waits_for_a_quorum_longer_than_a_session_lives_is_created_
 
 
 def test_a_session_that_expired_in_mid_write_writes_again(bench: Bench) -> None:
-    """The supervisor stood still (a laptop that slept), and the ensemble forgot its session before its write."""
+    """The supervisor stood still (a laptop that slept).
+
+    The ensemble expired its session before its write.
+    """
     world = bench.world
     number = bench.begin(create("w"))
     world.run(lambda: session_state(bench) == "connected")

@@ -1,4 +1,4 @@
-"""Two hundred live commands in a row: valid and invalid, in any order, twice, on dead nodes, while others write.
+"""Two hundred live commands in a row: valid and invalid, twice, on dead nodes, under writes.
 
 Every one is answered within `ANSWERED_S`; afterwards a heal and a start of what is dead bring the cluster to rest; and
 `down` leaves nothing, also when a command was killed in the middle.
@@ -126,7 +126,7 @@ def test_two_hundred_random_commands_are_answered_and_leave_nothing_behind(up: C
 
 
 def settled(live: Live) -> bool:
-    """Healed, everybody there, every replica in sync, and a write acknowledged by all."""
+    """Healed, every node there, every replica in sync, and a write acknowledged by all."""
     live.did(Heal())
     live.bring_back(limit_s=PATIENCE_S)
     live.did(StopWorkload("", at_once=True))

@@ -1,4 +1,7 @@
-"""A cluster with a door is ready when its brokers can tell Kafka clients who the controller is."""
+"""A cluster with a Kafka listener is ready when its brokers know the controller.
+
+They can then report it to Kafka clients.
+"""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which cluster a command is about."""
+"""The cluster that a command selects."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""What an asker is told to do next, where a machine is not back yet."""
+"""The next step in a response, where a machine is not back yet."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,10 @@ START = r.Machine("start", "broker-1")
 
 
 class Dead:
-    """broker-1 was killed at 1 s; its session (6 s, and a tick of 1 s) is over by 8 s. It is 4 s."""
+    """broker-1 was killed at 1 s; its session (6 s, and a tick of 1 s) is over by 8 s.
+
+    It is 4 s.
+    """
 
     def __init__(self, run_dir: Path) -> None:
         self.now_ms = 4_000.0

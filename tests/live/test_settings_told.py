@@ -1,4 +1,7 @@
-"""What a cluster that stays is given later and is not modelled is said at once, and makes its audits unknown."""
+"""Later settings of a live cluster that are not modelled.
+
+Reported at once, audits are unknown.
+"""
 
 import json
 from collections.abc import Callable

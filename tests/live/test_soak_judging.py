@@ -1,4 +1,4 @@
-"""What a soak is judged by: figures that must be rejected, and those that must not."""
+"""Limits of a soak: figures that must be rejected, and those that must not."""
 
 from __future__ import annotations
 
@@ -143,7 +143,10 @@ def test_unknown_outcomes_outside_the_cuts_are_rejected_above_a_thousandth() -> 
 
 
 def test_the_ledger_tells_what_a_cut_can_touch(tmp_path: Path) -> None:
-    """A cut from 100 to 115 ms with a margin of 20: lives that lie before 100 or begin after 135 are outside."""
+    """A cut from 100 to 115 ms with a margin of 20.
+
+    Operations that end before 100 or begin after 135 are outside.
+    """
     lives = {"before": (10, 99), "into": (10, 101), "within": (101, 110), "after": (130, 400), "outside": (136, 400)}
     lines = []
     for name, (begins, ends) in lives.items():

@@ -1,4 +1,4 @@
-"""Where a user's entries are."""
+"""The place of a user's entries."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What nodes think, side by side: the JSON form of `faultline status`, and what faults make of the links."""
+"""Nodes' states, side by side: the JSON form of `faultline status`, and links under faults."""
 
 import json
 

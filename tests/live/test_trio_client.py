@@ -1,4 +1,7 @@
-"""The asker's side on trio: what it hears is what the other one hears, and a cancelled one listens no longer."""
+"""The client side on trio: it receives the same as the other one.
+
+A cancelled one stops reading.
+"""
 
 import socket
 

@@ -1,4 +1,7 @@
-"""The outbox is a machine's router: an input goes to who opened the connection, took it over, or set the timer."""
+"""The outbox is a machine's router of inputs.
+
+An input goes to the owner of the connection or the setter of the timer.
+"""
 
 from protocol.machine import (
     CancelTimer,

@@ -1,4 +1,4 @@
-"""Bad frames cost their sender its connection, bad lines make a run's verdict unknown, and nothing else is lost."""
+"""Bad frames cost their sender its connection, bad lines make a verdict unknown, no more."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ BROKEN = ("{", '{"format":1,"event":"node_fell_over","node":"broker-0","incarnat
 
 
 def knock(port: int, data: bytes) -> bytes:
-    """What comes back until the node has closed the connection: it may do so before we have said that we are done."""
+    """The bytes that come back until the node closes the connection.
+
+    It may close before our end of the data.
+    """
     with socket.create_connection((LOOPBACK, port), timeout=PATIENCE_S) as sock:
         sock.sendall(data)
         try:
@@ -65,9 +68,7 @@ def played_under_bad_frames(run: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def judged(
-    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
-) -> dict[str, tuple[Path, dict[str, Any]]]:
+def judged(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[str, tuple[Path, dict[str, Any]]]:
     """{which: (its directory, its verdict)}, of one audit."""
     folder = tmp_path_factory.mktemp("runs")
     runs = {name: folder / name for name in ("frames", "clean", "broken", "empty")}

@@ -1,4 +1,4 @@
-"""A real process dies between two of its storage operations, is started again, and all is well."""
+"""A real process dies between two of its storage operations, restarts, and all is well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Runs that cannot be judged are unknown, by whoever judges: neither right nor wrong, exit code 3, and the reason."""
+"""Runs that cannot be judged are unknown to every judge: exit code 3, and the reason.
+
+They are neither right nor wrong.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,10 @@ class Saboteur(Cluster):
 
 
 def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], None] | None = None) -> None:
-    """`faultline run` without an audit; `interfere` does something to its processes once the topic is written to."""
+    """`faultline run` without an audit.
+
+    `interfere` does something to its processes once the topic is written to.
+    """
     words = [*COMMAND, "run", str(script), "--audit", "none", "--out", str(run)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
@@ -79,8 +85,10 @@ def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], 
 
 
 def stand_still(run: Path, runner: psutil.Process, seconds: float = 1.6) -> None:
-    """SIGSTOP from outside; the injector knows nothing of it. 1.6 s at speed 5 are 8 s of the scenario, and a session
-    lasts 6 s."""
+    """SIGSTOP from outside; the injector does not know it.
+
+    1.6 s at speed 5 are 8 s of the scenario, and a session lasts 6 s.
+    """
     broker = process_of(run, "broker-2", runner)
     broker.suspend()
     with pytest.raises(psutil.TimeoutExpired):
@@ -90,7 +98,7 @@ def stand_still(run: Path, runner: psutil.Process, seconds: float = 1.6) -> None
 
 
 def stand_still_shortly(run: Path, runner: psutil.Process) -> None:
-    """1500 ms of the scenario, and nobody notices."""
+    """1500 ms of the scenario, without any consequence."""
     stand_still(run, runner, 0.3)
 
 

@@ -1,4 +1,4 @@
-"""A wheel, and a wheel of the source distribution: installed where the tree is not, it has all that commands need."""
+"""A wheel, and a wheel of the source distribution: complete where the tree is missing."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ cp -R "$context" "$KEPT"
 
 
 class Installed:
-    """The wheel in a virtual environment of its own, and an empty folder in which commands are run.
+    """The wheel in a virtual environment of its own, and an empty folder for commands.
 
-    What it depends on is taken from this test's environment. The path file of the faultline there is not read: that is
-    done in an environment's own site-packages only."""
+    Its dependencies come from this test's environment. The path file of the faultline there is not read: that is done
+    in an environment's own site-packages only.
+    """
 
     def __init__(self, wheel: Path, folder: Path) -> None:
         self.prefix, self.here = folder / "venv", folder / "here"
@@ -52,7 +53,7 @@ class Installed:
             (self.prefix / "var").symlink_to(archive)
 
     def faultline(self, *words: str, code: int = 0) -> str:
-        """What it prints."""
+        """The output of the command."""
         return done(str(self.prefix / "bin" / "faultline"), *words, cwd=self.here, code=code)
 
     def files(self) -> dict[str, tuple[int, int]]:

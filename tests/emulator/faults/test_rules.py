@@ -1,4 +1,4 @@
-"""Commands to rules: who is on which side, which purposes, and what a wrong word is answered."""
+"""Commands to rules: the nodes of each side, the purposes, and the error for a wrong word."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""A power loss of a network run takes any suffix of what was not synced: how much the run's seed says."""
+"""A power loss of a network run takes any suffix of the unsynced data.
+
+The run's seed decides.
+"""
 
 from pathlib import Path
 from typing import cast

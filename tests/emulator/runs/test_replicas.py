@@ -30,6 +30,9 @@ def test_a_tombstone_is_a_record() -> None:
 
 
 def test_old_wrappers_may_lie_over_each_other() -> None:
-    """KIP-101 case 2, compressed (semantics 11.9): offsets go backwards, and one offset has two records."""
+    """KIP-101 case 2, compressed (semantics 11.9).
+
+    Offsets go backwards, and one offset has two records.
+    """
     (_, row, _) = rows_of(beside([[0, None, "m"], [1, None, "x"], [1, None, "y"], [2, None, "z"]], [[1, None, "y"]]))
     assert (row.cells, row.mark) == ([[[1, None, "x"], [1, None, "y"]], [[1, None, "y"]]], DIFFERS)

@@ -1,4 +1,4 @@
-"""Settings files, `--set` and a scenario's own settings: which counts, what is said, what the verdict makes of it."""
+"""Settings files, `--set` and a scenario's settings: precedence, messages, the verdict."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Where a scenario comes from: a name, or a path."""
+"""Sources of a scenario: a name, or a path."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from emulator.scenario.load import load_scenario
 
 HEAD = """
 id: time-outs
-title: how long everybody waits
+title: how long all nodes wait
 kafka: [2.8]
 steps:
   - start: 2

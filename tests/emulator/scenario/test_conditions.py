@@ -1,4 +1,4 @@
-"""What a wait waits for: each condition true and false."""
+"""The conditions of waits: each true and false."""
 
 import pytest
 

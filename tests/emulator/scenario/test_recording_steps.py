@@ -78,7 +78,10 @@ def test_the_dual_leader_script() -> None:
 
 
 def test_a_write_that_comes_back_during_a_wait_ran_in_the_background() -> None:
-    """min-insync: b is parked until the ISR has shrunk. Its answer came before or after the wait's."""
+    """min-insync: b is parked until the ISR has shrunk.
+
+    Its answer came before or after the wait's.
+    """
     produce = m.Produce(broker=BrokerId(0), values=("b",), acks=-1, timeout_ms=30000, socket_timeout_s=40)
     for name in ("min-insync@2.8/1.json", "min-insync@2.8/2.json"):
         found = steps(name)

@@ -1,4 +1,4 @@
-"""What was seen, in words: no Python, Kafka's names, epochs with the offset at which they begin."""
+"""Observations in words: no Python, Kafka's names, epochs with their start offsets."""
 
 from typing import Any
 

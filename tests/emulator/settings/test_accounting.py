@@ -1,4 +1,4 @@
-"""What is said of settings: those that are not modelled, at which values and from when on they can change something."""
+"""Messages about unmodelled settings: the values and the times at which they matter."""
 
 from typing import Any
 

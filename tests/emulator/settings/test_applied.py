@@ -1,4 +1,7 @@
-"""Files as those of one version and topology: what is in force, dropped, passed on, set here, or an error."""
+"""Files of one version and topology.
+
+Settings in force, dropped, passed on, set here, or errors.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What admin clients are told of settings, as Kafka's AdminManager tells it."""
+"""Responses to admin clients about settings, as from Kafka's AdminManager."""
 
 import pytest
 

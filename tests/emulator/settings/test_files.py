@@ -1,4 +1,4 @@
-"""Whose settings a file holds: said, by its name, or by what is in it; one clear error where that does not tell."""
+"""The node of a settings file: by option, by its name, or by its keys; else one clear error."""
 
 import pytest
 

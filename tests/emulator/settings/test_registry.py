@@ -1,4 +1,7 @@
-"""Names and values: one clear message for what cannot be, the nearest name, and what a running cluster can be given."""
+"""Names and values.
+
+One clear error, the nearest name, and dynamic settings of a running cluster.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What Kafka refuses when it starts, in the versions that do."""
+"""Kafka's refusals at its start, in the versions that have them."""
 
 from typing import Any
 

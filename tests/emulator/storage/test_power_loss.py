@@ -1,4 +1,7 @@
-"""What a power loss leaves (semantics 3): in memory and on a disk whose fsyncs are written down, the same."""
+"""The remains of a power loss (semantics 3).
+
+The same in memory and on a disk with noted fsyncs.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

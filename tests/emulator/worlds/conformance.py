@@ -1,4 +1,4 @@
-"""What both worlds must do: one suite, run against each through a small adapter.
+"""Requirements on both worlds: one suite, run against each through a small adapter.
 
 A world's test module defines a fixture `world` that yields a `World` and imports everything from here:
 
@@ -23,7 +23,7 @@ from protocol.messages.session_messages import PingRequest
 
 LIMIT_MS = 60_000.0
 SLACK_MS = 900.0
-"""How much later than the model something may be seen: a busy machine at twenty times the speed."""
+"""Tolerance for observations later than the model: a busy machine at twenty times the speed."""
 
 
 class Sighting(NamedTuple):
@@ -32,16 +32,22 @@ class Sighting(NamedTuple):
 
 
 class World(Protocol):
-    """A running world over `three_azs()`; nothing is started yet. Rules are named by the caller's words."""
+    """A running world over `three_azs()`; nothing is started yet. The caller's words name rules."""
 
     async def spawn(self, name: str, script: dict[str, Any]) -> None:
-        """Starts a node that follows the script (fields of scripted.Script); returns when it has begun."""
+        """Starts a node that follows the script (fields of scripted.Script).
+
+        Returns after its start.
+        """
 
     async def respawn(self, name: str) -> None:
         """The next life of a dead node, with the same script and what its files hold."""
 
     async def cut(self, words: str) -> str:
-        """As `emulator.faults.rule_model.parse` reads "cut " + words; in force on return. The rule's id."""
+        """Parses "cut " + words as `emulator.faults.rule_model.parse`; in force on return.
+
+        Returns the rule's id.
+        """
 
     async def limit(self, words: str) -> str:
         """The same of "bandwidth " + words."""
@@ -58,15 +64,19 @@ class World(Protocol):
     async def resume(self, name: str) -> None: ...
 
     async def change(self, fault: HardwareFault) -> None:
-        """What the node's machine is like from now on, alive or dead; in force on return."""
+        """Sets the faults of the node's machine from now on, alive or dead; in force on return."""
 
     async def lose_power(self, name: str, kept_bytes: int) -> None:
-        """Kills the node; of its journal so many bytes survive (at least what was synced, at most what was
-        written)."""
+        """Kills the node; so many bytes of its journal survive.
+
+        At least the synced ones, at most the written ones.
+        """
 
     async def until(self, condition: Callable[[], bool], limit_ms: float = LIMIT_MS) -> None:
-        """Lets time pass until the condition holds. Raises AssertionError after `limit_ms` of scenario
-        time."""
+        """Lets time pass until the condition holds.
+
+        Raises AssertionError after `limit_ms` of scenario time.
+        """
 
     def sightings(self, name: str) -> list[Sighting]:
         """Everything the node has seen so far, over all its lives, in order."""
@@ -147,8 +157,11 @@ def rules(*groups: dict[str, str]) -> pytest.MarkDecorator:
 
 
 async def played_under(world: World, words: str, script: dict[str, Any], first: str, last: str) -> None:
-    """broker-0 follows the script to `last` under the rule. A rule that lets everything through comes before all; one
-    that has to be healed comes with `first`, and is healed a second after `last`."""
+    """broker-0 follows the script to `last` under the rule.
+
+    A rule that lets everything through comes before all; one that has to be healed comes with `first`, and is healed a
+    second after `last`.
+    """
     if words.startswith(("cut", "hold")):
         await world.spawn("broker-0", {**SAYS, **script})
         await seen(world, "broker-0", first)
@@ -218,7 +231,10 @@ async def test_a_close_to_a_node_that_stands_still_comes_behind_what_was_sent(wo
 
 
 async def test_a_close_to_a_node_with_a_slow_disk_comes_behind_what_was_sent(world: World) -> None:
-    """Stalled and, in the midst of it, stopped: what comes before the pause and during it keeps its order."""
+    """Stalled and, in the midst of it, stopped.
+
+    Data sent before the pause and during it keeps its order.
+    """
     await world.spawn("broker-1", {"answers": False, "journal_every_ms": 100.0})
     await world.change(SlowDisk("broker-1", takes_ms=900.0))
     await world.spawn("broker-0", {**SAYS, "close_after": FRAMES})
@@ -320,7 +336,10 @@ async def test_who_ends_during_a_cut_tells_what_it_stopped(world: World) -> None
 
 
 async def test_after_a_heal_data_flows_at_the_next_retransmission(world: World) -> None:
-    """TCP's back-off: 0.2, 0.6, 1.5, 3.1 s after the first loss; a cut of two seconds ends at 3.1 s."""
+    """TCP's back-off: 0.2, 0.6, 1.5, 3.1 s after the first loss.
+
+    A cut of two seconds ends at 3.1 s.
+    """
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
@@ -445,8 +464,7 @@ async def test_a_node_knows_the_rules_in_force_before_its_first_connection(world
 
 
 async def test_a_paused_node_is_still_there_and_goes_on(world: World) -> None:
-    """SIGSTOP: connections stand, the kernel accepts for it; what came meanwhile is handled when it goes
-    on."""
+    """SIGSTOP: connections stand, the kernel accepts for it; it handles waiting input later."""
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
@@ -484,7 +502,7 @@ async def test_power_loss_keeps_what_was_synced(world: World) -> None:
 
 
 async def journalled(world: World, name: str, steps: int) -> list[float]:
-    """When the next few entries of its journal were told of, apart from the first; each a step of its own."""
+    """The times of the next few entries of its journal after the first; each a step of its own."""
     before = len(texts(world, name, "journal"))
     await seen(world, name, "journal", before + steps)
     return [sighting.at_ms for sighting in world.sightings(name) if sighting.text.startswith("journal")][before + 1 :]

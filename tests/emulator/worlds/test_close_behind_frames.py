@@ -1,4 +1,4 @@
-"""A close never overtakes what was sent before it: over generated sends, ends of connections and faults on their link.
+"""A close never overtakes data sent before it, over generated sends, closes and faults.
 
 Two nodes talk over one connection. One of them ends its side: it closes, its process exits, or it is killed. Rules
 come and go meanwhile. The other node sees all that was sent before, once and in order, and the end behind it. Only
@@ -92,7 +92,7 @@ class Talker:
         self.ended = False
         self.heard: list[int] = []
         self.losses: list[tuple[Loss, int]] = []
-        """How its connections were lost, and how much had been heard by then."""
+        """Losses of its connections, each with the number of messages received by then."""
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         match event:
@@ -217,7 +217,7 @@ def test_a_close_never_overtakes_what_was_sent_before_it(talk: Talk) -> None:
         assert len(other.heard) == one.said, "all of it"
     assert other.losses == [(Loss.CLOSED, len(other.heard))], "and then the end, once"
     assert one.heard == list(range(1, len(one.heard) + 1)), "what it heard before it ended, in order"
-    assert not one.losses, "nobody is told of his own close"
+    assert not one.losses, "no side sees a loss for its own close"
     assert not any(node.leaving for node in world.nodes.values()), "kernels keep nothing for ever"
 
 

@@ -1,4 +1,7 @@
-"""What nodes think, asked of processes: all at once, within a bound, and whoever does not answer is left out."""
+"""Nodes' states, from processes.
+
+All at once, within a bound, without those that do not answer.
+"""
 
 import signal
 import socket
@@ -55,7 +58,7 @@ async def test_every_running_node_tells_what_it_thinks(tmp_path: Path) -> None:
 async def test_a_node_that_does_not_answer_is_left_out_and_answers_the_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was stopped by somebody else, so the supervisor does not know."""
+    """A foreign process stopped it, so the supervisor does not know."""
     monkeypatch.setattr(rule_board, "STATUS_LIMIT_S", 0.2)
     async with ensemble(tmp_path) as cluster:
         await cluster.start("session-0", "client-0")

@@ -1,4 +1,4 @@
-"""What members of groups say to one another, against an independent implementation of it (kafka-python's)."""
+"""Metadata of group members, against kafka-python's independent implementation."""
 
 import struct
 

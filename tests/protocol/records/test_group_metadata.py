@@ -54,7 +54,7 @@ def schema(version: int) -> Any:
 
 
 def held(group: StoredGroup, version: int) -> StoredGroup:
-    """What `version` has room for."""
+    """The fields that `version` has room for."""
     members = tuple(
         msgspec.structs.replace(
             one,

@@ -1,4 +1,7 @@
-"""Statuses for the view's tests, from machines in the simulated world: what they say is what real ones say."""
+"""Statuses for the view's tests, from simulated machines.
+
+Which report the same as real ones.
+"""
 
 import io
 
@@ -14,12 +17,15 @@ from protocol.machine import Now, ReportsStatus
 from protocol.messages.status_messages import NodeStatus, WorkloadStatus
 from tests.simulated.cluster import BEGIN, Cluster
 
-TWO_LEADERS = BEGIN + """
+TWO_LEADERS = (
+    BEGIN
+    + """
   - cut: az-0
   - produce: {broker: 0, values: [c, d, e], acks: 1}
   - pause: 12
   - produce: {broker: 1, values: [f], acks: all}
 """
+)
 STARTS = "  - start: {}\n  - start: {}\n  - start: {}\n"
 LEADER_AND_CONTROLLER = TWO_LEADERS.replace(STARTS.format(2, 1, 0), STARTS.format(0, 1, 2))
 
@@ -75,7 +81,7 @@ def later(status: ClusterStatus, ms: float = 500.0, **more: int) -> ClusterStatu
 
 
 def drawn(status: ClusterStatus, width: int = 100, height: int | None = 35, before: ClusterStatus | None = None) -> str:
-    """What a terminal of that size shows, without colours."""
+    """The output of a terminal of that size, without colours."""
     console = Console(width=width, file=io.StringIO(), force_terminal=False, legacy_windows=False)
     with console.capture() as capture:
         console.print(view(status, width, height, before))

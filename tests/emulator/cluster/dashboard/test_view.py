@@ -48,7 +48,7 @@ def six() -> ClusterStatus:
 
 
 def elected(dual: ClusterStatus) -> str:
-    """Which of the other two became controller: a race."""
+    """The new controller of the other two: a race."""
     (told,) = {dual.nodes[name].controller for name in ("broker-1", "broker-2")}
     return told
 
@@ -139,9 +139,7 @@ def test_a_narrow_terminal_has_the_figures_as_words(dual: ClusterStatus) -> None
 
 @pytest.mark.parametrize("width", [60, 80, 99, 100, 140, 220])
 @pytest.mark.parametrize("height", [24, 35, 60])
-def test_it_fits(
-    healthy: ClusterStatus, dual: ClusterStatus, six: ClusterStatus, width: int, height: int
-) -> None:
+def test_it_fits(healthy: ClusterStatus, dual: ClusterStatus, six: ClusterStatus, width: int, height: int) -> None:
     faults = ["delay az-0 -> az-1 50ms 10ms", "loss az-1 az-2 5%", "cut broker-0 broker-2", "hold az-2 -> az-0"]
     many = status(played(TWO_LEADERS), *faults)
     for told in (healthy, dual, six, many, later(six, 500.0, acked=1_000_000, failed=50_000)):

@@ -1,4 +1,4 @@
-"""Who is let in over HTTP."""
+"""Admission over HTTP."""
 
 import pytest
 
@@ -50,7 +50,7 @@ def test_loopback_is_this_machine(host: str) -> None:
     ],
 )  # fmt: skip
 def test_a_name_that_was_made_to_lead_here_is_refused(host: str) -> None:
-    """Whatever else is shown."""
+    """DNS rebinding is refused, whatever else the request shows."""
     assert refused(("host", host), RIGHT) == 403
 
 

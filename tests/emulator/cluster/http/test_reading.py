@@ -1,4 +1,4 @@
-"""A method, a target and a body over HTTP: the request that they stand for, or a line with the nearest valid thing."""
+"""HTTP method, target and body become a request, or a line with the nearest valid thing."""
 
 import json
 

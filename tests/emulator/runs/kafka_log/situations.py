@@ -1,4 +1,4 @@
-"""What may happen to a broker, as events, and the versions in which it can happen. Broker 0, partition t-0."""
+"""Possible events of a broker, with the versions that have them. Broker 0, partition t-0."""
 
 from collections.abc import Iterator
 from typing import Any

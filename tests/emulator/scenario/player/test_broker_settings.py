@@ -1,4 +1,7 @@
-"""Brokers that are given settings while they run, in the simulated world (KIP-226, semantics 7)."""
+"""Brokers whose settings change while they run, in the simulated world (KIP-226.
+
+Semantics 7).
+"""
 
 import pytest
 

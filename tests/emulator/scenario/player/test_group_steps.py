@@ -1,4 +1,7 @@
-"""Groups in the simulated world: consume, commit and look, from outside and from within an AZ (semantics 6)."""
+"""Groups in the simulated world.
+
+Consume, commit and look, from outside or an AZ (semantics 6).
+"""
 
 from typing import Any
 
@@ -45,7 +48,7 @@ def test_the_offsets_topic_is_made_when_the_first_group_asks_for_its_coordinator
 
 
 def test_a_consumer_that_finds_no_coordinator_ends_with_an_error_by_its_name() -> None:
-    """Two of three brokers: the offsets topic cannot be made, and nobody coordinates."""
+    """Two of three brokers: the offsets topic cannot be made, and no broker coordinates."""
     script = "  - kill: 2\n  - pause: 8\n  - consume: {group: g, settings: {auto.offset.reset: earliest}, limit_s: 5}\n"
     (entry,) = saw(played(script, "2.6", OFFSETS), "consume")
     assert (entry["error"], entry["position"], entry["records"]) == ("TimeoutException", -1, [])

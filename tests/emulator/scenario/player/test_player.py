@@ -1,4 +1,4 @@
-"""The player in the simulated world: starts, background steps, notes of what came back, steps that cannot be done."""
+"""The player in the simulated world: starts, background steps, results, impossible steps."""
 
 import pytest
 

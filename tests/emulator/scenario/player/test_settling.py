@@ -13,7 +13,7 @@ LOOK_S = 0.2
 
 
 def settled_s(*before: str, seed: int = 1) -> float:
-    """How long the settle behind these steps takes."""
+    """The duration of the settle behind these steps."""
     steps = "".join(f"  - {step}\n" for step in (*before, f"settle: {{quiet_s: {QUIET_S}, limit_s: 20}}", "pause: 0.1"))
     cluster = Cluster(BEGIN + "  - pause: 2\n" + steps, version="2.6", seed=seed)
     cluster.run()
@@ -37,7 +37,7 @@ def test_a_follower_that_copies_late_is_waited_for() -> None:
 
 
 def test_a_limit_ends_it() -> None:
-    """Somebody is still copying: the limit counts, not the stillness."""
+    """A follower is still copying: the limit counts, not the stillness."""
     steps = BEGIN + "  - pause: 2\n  - settle: {quiet_s: 5, limit_s: 1}\n  - pause: 0.1\n"
     cluster = Cluster(steps, version="2.6")
     cluster.run()

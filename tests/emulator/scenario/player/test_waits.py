@@ -102,7 +102,7 @@ def test_a_limit_that_passes() -> None:
     waiting.run(60_000.0)
     ((at_ms, held),) = waiting.told
     assert not held and 3_000.0 <= at_ms <= 3_050.0 and on_grid(waiting, at_ms)
-    assert waiting.due_ms is None, "nothing is looked at when nobody waits"
+    assert waiting.due_ms is None, "no condition is polled without a wait"
 
 
 def test_stillness_counts_from_the_last_change() -> None:

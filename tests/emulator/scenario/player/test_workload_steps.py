@@ -1,4 +1,7 @@
-"""Workloads of a scenario: they go on beside the steps, and each ends, whatever became of its client."""
+"""Workloads of a scenario.
+
+They go on beside the steps, and each ends, even without its client.
+"""
 
 from typing import Any
 
@@ -104,7 +107,10 @@ def of_members(cluster: Cluster) -> dict[str, dict[str, Any]]:
     ],
 )  # fmt: skip
 def test_members_of_a_group_read_every_record_once(version: str, more: str) -> None:
-    """Two partitions, three members: one has nothing. Whoever comes or leaves, what is committed is not read again."""
+    """Two partitions, three members: one has nothing.
+
+    Whichever member comes or leaves, committed records are not read again.
+    """
     script = f"""
   - workload: {{name: r, group: g, producers: false, azs: [az-1, az-2], consumer_settings: {{{MEMBERS}{more}}}}}
   - pause: 5

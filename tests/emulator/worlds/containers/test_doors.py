@@ -1,4 +1,4 @@
-"""Kafka's ports of containers: which they are, and that the shipped compose files publish just those."""
+"""Kafka's ports of containers: their numbers; the shipped compose files publish just those."""
 
 from typing import Any
 

@@ -25,8 +25,10 @@ esac
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A docker command whose engine has the image there:1; its folder, with what it was asked, and what the compose
-    tool makes of any file."""
+    """A docker command whose engine has the image there:1.
+
+    Its folder holds the calls and the compose tool's output for any file.
+    """
     command = tmp_path / "bin" / "docker"
     command.parent.mkdir()
     command.write_text(DOCKER.format(folder=command.parent))

@@ -1,4 +1,4 @@
-"""What a Docker command says when it fails, and what follows from it."""
+"""A failing Docker command's output, and the consequences."""
 
 from pathlib import Path
 

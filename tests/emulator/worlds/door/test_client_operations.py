@@ -166,7 +166,7 @@ def test_a_connection_that_reads_on_is_one_operation_and_one_that_jumps_begins_a
 
 @pytest.mark.parametrize(("asked", "invoked"), [(2, 0), (7, 7)])
 def test_an_offset_out_of_range_is_left_by_the_operation_that_had_come_there(asked: int, invoked: int) -> None:
-    """What a client asks for by itself is an operation that began there, of which the check says nothing."""
+    """A client's own request is an operation that began there; the check does not judge it."""
 
     def test() -> None:
         connection = Connection()

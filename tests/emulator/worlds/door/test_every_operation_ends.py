@@ -1,4 +1,7 @@
-"""Each operation that a broker's listener writes down ends once, whatever its client, the links and the broker do."""
+"""Each operation that a broker's listener writes down ends once, despite client.
+
+Links and broker.
+"""
 
 import contextlib
 import socket
@@ -169,7 +172,7 @@ ACTION = st.one_of(
     st.tuples(st.just("exit")),
 )
 PIPELINED = [("send", 0, -1, 1)] * 4
-"""What a client that pipelines has sent when its first answer comes."""
+"""The requests that a pipelining client has sent when its first answer arrives."""
 
 
 @settings(max_examples=150, deadline=None)

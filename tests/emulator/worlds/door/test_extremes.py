@@ -1,4 +1,7 @@
-"""Every field of every request at its extremes is answered, as Kafka answers it: no connection ends, nothing fails."""
+"""Every field of every request at its extremes is answered, as Kafka answers it.
+
+No connection ends, nothing fails.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -34,7 +37,10 @@ class Extreme(NamedTuple):
 
 
 class _Writer:
-    """Ordinary values, and `value` at the path `field`: of a list `twice` and `none` are such values."""
+    """Ordinary values, and `value` at the path `field`.
+
+    Of a list `twice` and `none` are such values.
+    """
 
     def __init__(self, version: int, field: str, value: Any, records: bytes) -> None:
         self._version = version

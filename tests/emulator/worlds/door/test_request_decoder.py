@@ -1,4 +1,7 @@
-"""The request decoder reads what the library reads, and no frame costs it more than its size and its entries allow."""
+"""The request decoder reads the same as the library.
+
+A frame's size and entries bound its cost.
+"""
 
 import random
 import re
@@ -25,12 +28,15 @@ MUCH = 128 * 1024
 """Bytes: enough for more entries than a request may have."""
 ENDLESS = b"\xff" * (1 << 20)
 CALLS_PER_ENTRY = 20
-"""Function calls for one entry of a list: its fields, and their lengths. Generous by a factor of two."""
+"""Function calls for one entry of a list: its fields, and their lengths.
+
+Generous by a factor of two.
+"""
 CALLS_OF_A_FRAME = 200
 
 
 def plain(value: Any, schema: dict[str, Any], common: dict[str, Any]) -> Any:
-    """A decoded value as dictionaries and lists, whoever decoded it."""
+    """A decoded value as dictionaries and lists, from either decoder."""
     if isinstance(value, list):
         return [plain(one, {**schema, "type": schema["type"].removeprefix("[]")}, common) for one in value]
     fields = schema.get("fields") or common.get(schema["type"].removeprefix("[]"))

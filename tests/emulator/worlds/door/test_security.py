@@ -1,4 +1,4 @@
-"""What is answered of ACLs and quotas: Kafka's own words, of brokers that have neither."""
+"""Answers about ACLs and quotas: Kafka's own words, of brokers that have neither."""
 
 from typing import Any
 

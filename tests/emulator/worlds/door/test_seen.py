@@ -1,4 +1,4 @@
-"""What a broker's door tells of a client's records, as operations for the audit."""
+"""Operations for the audit that a broker's Kafka listener reports of a client's records."""
 
 import zlib
 

@@ -1,4 +1,7 @@
-"""Every request and answer at the door, in every version: by the library's other end, a client's."""
+"""Every request and response of Kafka clients, in every version.
+
+By the library's client end.
+"""
 
 import contextlib
 import io

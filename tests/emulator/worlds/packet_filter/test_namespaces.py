@@ -1,4 +1,7 @@
-"""Machines in network namespaces, cut by the kernel: real packets. Skipped without the right to make them."""
+"""Machines in network namespaces, cut by the kernel: real packets.
+
+Skipped without the right to make them.
+"""
 
 import fcntl
 import subprocess
@@ -38,11 +41,11 @@ except ConnectionRefusedError:
 except TimeoutError:
     sys.exit(1)
 """
-"""Nobody listens there: who can be reached refuses."""
+"""A port without a listener: a reachable machine refuses connections."""
 
 
 def reaches(machines: NamespaceMachines, source: str, target: str) -> bool:
-    """Whether a packet from the source's namespace comes to the target's data address, and its answer back."""
+    """True if a packet from the source's namespace reaches the target's data address and back."""
     there = machines.namespaces()
     dial = [sys.executable, "-I", "-c", DIAL, there[target].addresses[0]]
     return subprocess.run(["nsenter", f"--net={there[source].path}", *dial], check=False).returncode == 0
