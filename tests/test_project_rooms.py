@@ -26,8 +26,8 @@ def inside(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_says_what_is_in_it(folder: str) -> None:
-    said = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    unsaid = inside(ROOT / folder) - set(re.findall(r"`(\w+)`", said))
+    output = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    unsaid = inside(ROOT / folder) - set(re.findall(r"`(\w+)`", output))
     assert not unsaid, f"{folder}/__init__.py does not name {sorted(unsaid)}"
 
 

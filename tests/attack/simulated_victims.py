@@ -53,7 +53,7 @@ class Victims:
         before: set[tuple[str, int, Cause]] = set()
         """Inputs that have come; a node that stands still is given them once more."""
 
-        def heard(node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
+        def received(node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
             if isinstance(event, MessageReceived) and (node.node.name, event.connection, cause) not in before:
                 before.add((node.node.name, event.connection, cause))
                 where = (node.node.name, node.incarnation, event.connection)
@@ -62,7 +62,7 @@ class Victims:
             step(node, event, cause)
 
         self.world._send = noted  # type: ignore[method-assign]
-        self.world._step = heard  # type: ignore[method-assign]
+        self.world._step = received  # type: ignore[method-assign]
 
     def _begun(self) -> bool:
         return len(self.cluster.attempts()) >= 2
@@ -92,8 +92,8 @@ class Victims:
             self._count += 1
             number, purpose = THEIRS - self._count, chance.choice(PURPOSES)
             peer = chance.choice(list(self.world.nodes))
-            heard: AcceptedMessages = getattr(node.machine, "ACCEPTED_MESSAGES", {})
-            self._open[node.node.name, number] = Conversation(heard, purpose, opened=False)
+            received: AcceptedMessages = getattr(node.machine, "ACCEPTED_MESSAGES", {})
+            self._open[node.node.name, number] = Conversation(received, purpose, opened=False)
             self.world.deliver(node, ConnectionAccepted(number, peer, purpose), "attack")
             return
         topic_partition = chance.choice(mine)
@@ -115,13 +115,13 @@ class Victims:
             return
         end = self.chance.choice(ours)
         conversation = Conversation({}, end.wire.purpose, opened=True)
-        asked = self._asked.get((node.node.name, node.incarnation, end.connection))
-        place = (asked.message.API_KEY, RESPONSE) if asked is not None else None
-        if asked is not None and place in REGISTRY and self.chance.random() < 0.6:
+        requested = self._asked.get((node.node.name, node.incarnation, end.connection))
+        place = (requested.message.API_KEY, RESPONSE) if requested is not None else None
+        if requested is not None and place in REGISTRY and self.chance.random() < 0.6:
             # In the place of the true answer, which would then be one too many: it ends the connection.
-            conversation.say(asked.message, asked.correlation_id)
+            conversation.say(requested.message, requested.correlation_id)
             answer = self.messages.of(REGISTRY[place])
-            self._say(node, end.connection, conversation, answer, asked.correlation_id, peek)
+            self._say(node, end.connection, conversation, answer, requested.correlation_id, peek)
             if node.ends.get(end.connection) is end:
                 self._hang_up(node, end.connection, "one answer too many")
             return

@@ -14,7 +14,7 @@ from protocol.events import NodeStopped
 
 
 @pytest.mark.parametrize(
-    ("printed", "told"),
+    ("printed", "reported"),
     [
         (b"one\ntwo\n", "two"),
         (b"\xff\xfe words\n", "\ufffd\ufffd words"),
@@ -23,13 +23,13 @@ from protocol.events import NodeStopped
         (None, "exited with code 1 and no output (see its events)"),
     ],
 )
-def test_the_last_line_of_what_it_printed(tmp_path: Path, printed: bytes | None, told: str) -> None:
+def test_the_last_line_of_what_it_printed(tmp_path: Path, printed: bytes | None, reported: str) -> None:
     output = tmp_path / "output" / "broker-0.1.txt"
     output.parent.mkdir()
     if printed is not None:
         output.write_bytes(printed)
     lives = SimpleNamespace(_orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)])
-    assert Processes._dying_words(lives, "broker-0", Supervised(incarnation=1)) == told  # type: ignore[arg-type]
+    assert Processes._dying_words(lives, "broker-0", Supervised(incarnation=1)) == reported  # type: ignore[arg-type]
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def test_a_real_cluster_stands_and_others_notice_nothing(tmp_path: Path, monkeyp
     finally:
         ended = end(found)
     assert came["problems"] == [] and came["processes_ended"] == 0
-    said = came["said_over_sockets"]
-    assert set(said) == {"lines", "frames without the token", "frames with the token"} and sum(said.values()) >= 2_000
+    output = came["said_over_sockets"]
+    assert (
+        set(output) == {"lines", "frames without the token", "frames with the token"} and sum(output.values()) >= 2_000
+    )
     assert came["beside_written_and_read"] >= 3
     assert "Traceback" not in (run / "supervisor.log").read_text(), ended

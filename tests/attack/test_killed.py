@@ -55,8 +55,8 @@ def trials(
 ) -> Iterator[dict[str, Future[list[Trial]]]]:
     """{name: its trials}, of the tests that are to run."""
     folder = tmp_path_factory.mktemp("killed")
-    asked = {item.name.partition("[")[2].rstrip("]") for item in request.session.items if item.path == request.path}
-    wanted = {name: order for name, order in ORDERS.items() if name in asked and not lacking(order)}
+    requested = {item.name.partition("[")[2].rstrip("]") for item in request.session.items if item.path == request.path}
+    wanted = {name: order for name, order in ORDERS.items() if name in requested and not lacking(order)}
     with ThreadPoolExecutor(AT_ONCE) as lanes:
         yield {
             name: lanes.submit(played, order, folder / str(number), random.Random(1))

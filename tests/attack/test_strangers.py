@@ -68,12 +68,12 @@ async def test_a_node_without_descriptors_takes_connections_when_it_has_some_aga
 
 async def test_strangers_beyond_the_told_ones_write_no_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrivals, "REFUSALS_WRITTEN_MAX", 5)
-    told: list[FrameRefused] = []
-    shell = SimpleNamespace(emit=lambda event, cause: told.append(event))
+    reported: list[FrameRefused] = []
+    shell = SimpleNamespace(emit=lambda event, cause: reported.append(event))
     coming = Arrivals(shell)  # type: ignore[arg-type]
     for number in range(20):
         coming._refuse("127.0.0.1:1", f"refusal {number}")
-    assert len(told) == 5 and told[-1].reason.startswith("refusal 4; the 5th refusal of this life, the last")
+    assert len(reported) == 5 and reported[-1].reason.startswith("refusal 4; the 5th refusal of this life, the last")
 
 
 async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> None:
@@ -105,7 +105,7 @@ async def test_accepting_goes_on_after_errors_of_the_machine_and_of_peers(autoju
     import socket
 
     class Listener(socket.socket):
-        said = [errno.EMFILE, errno.ECONNABORTED, errno.ENOBUFS, errno.EPROTO]
+        output = [errno.EMFILE, errno.ECONNABORTED, errno.ENOBUFS, errno.EPROTO]
 
         def accept(self) -> tuple[socket.socket, tuple[str, int]]:
             if self.said:

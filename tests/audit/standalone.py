@@ -118,9 +118,9 @@ def _read(output: IO[bytes], lines: queue.Queue[str | None]) -> None:
 
 def _said(lines: queue.Queue[str | None], pattern: str) -> str:
     """The first match of `pattern` in a line to come."""
-    heard = []
+    received = []
     while (line := lines.get(timeout=READY_TIMEOUT_S)) is not None:
         if found := re.search(pattern, line):
             return found[1]
-        heard.append(line)
-    raise AssertionError(f"it ended and never said {pattern!r}: {''.join(heard)[-2000:]}")
+        received.append(line)
+    raise AssertionError(f"it ended and never said {pattern!r}: {''.join(received)[-2000:]}")

@@ -53,11 +53,11 @@ def test_what_was_planned_before_there_was_a_run_finds_what_is_found_afterwards(
     # Whoever asks meanwhile makes other tables of the same names.
     audit_runs(spark, [Trace("other").cluster().write(tmp_path)], scratch=str(tmp_path), checks=FEW)
     run = read_directory(lossy().write(tmp_path))
-    told = ahead.judge([run])
-    assert told is not None and ahead.problem == ""
+    reported = ahead.judge([run])
+    assert reported is not None and ahead.problem == ""
     [afterwards] = judge(spark, [run], checks, str(tmp_path / "scratch"))
-    assert in_order(told[0]) == in_order(afterwards)
-    [lost] = told[0].findings["lost-acknowledged"].violations
+    assert in_order(reported[0]) == in_order(afterwards)
+    [lost] = reported[0].findings["lost-acknowledged"].violations
     assert lost.details["value"] == "x", "what it wrote is looked up as well"
 
 
@@ -114,9 +114,9 @@ def test_a_subquery_is_asked_when_there_is_a_run(spark: SparkSession, tmp_path: 
     ahead = Ahead(spark, tmp_path / "trace", checks)
     trace = lossy()
     appends = sum(b'"batch_appended"' in line for lines in trace.files.values() for line in lines)
-    told = ahead.judge([read_directory(trace.write(tmp_path))])
-    assert told is not None and ahead.problem == ""
-    [found] = told[0].findings["lost-acknowledged"].violations
+    reported = ahead.judge([read_directory(trace.write(tmp_path))])
+    assert reported is not None and ahead.problem == ""
+    [found] = reported[0].findings["lost-acknowledged"].violations
     assert found.text == f"of {appends}" and appends > 1
 
 
@@ -127,9 +127,11 @@ def test_who_reads_reads_all_that_spark_gives_it(tmp_path: Path) -> None:
     """
     run = lossy().write(tmp_path)
     given = iter([0])
-    told = dict(_reading(run, False)(given))
+    reported = dict(_reading(run, False)(given))
     assert [*given] == []
-    assert sum(map(len, told.values())) == sum(len(lines) for (*_, wire), lines in lossy().files.items() if not wire)
+    assert sum(map(len, reported.values())) == sum(
+        len(lines) for (*_, wire), lines in lossy().files.items() if not wire
+    )
 
 
 NASTY = (

@@ -21,9 +21,16 @@ IN_OTHER_WORDS = [name for name, check in CHECKS.items() if "--big" in check.vio
 """Checks that big runs answer by another query."""
 
 
-def _found(told: CheckVerdict) -> tuple[object, ...]:
+def _found(reported: CheckVerdict) -> tuple[object, ...]:
     """The findings that do not depend on the test's expectation."""
-    return told.count, told.judged, told.evidence, told.by_acks, told.allowed, told.verdict == "unknown"
+    return (
+        reported.count,
+        reported.judged,
+        reported.evidence,
+        reported.by_acks,
+        reported.allowed,
+        reported.verdict == "unknown",
+    )
 
 
 @pytest.mark.spark
@@ -57,9 +64,9 @@ def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(
     monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     big = audit_runs(spark, [*chosen], scratch=str(tmp_path), checks=[CHECKS[name] for name in names])
     differ = {
-        (judged.run.name, name): (_found(told), _found(of_big.checks[name]))
+        (judged.run.name, name): (_found(reported), _found(of_big.checks[name]))
         for judged, of_big in zip(chosen.values(), big, strict=True)
-        for name, told in judged.verdict.checks.items()
-        if name in names and _found(told) != _found(of_big.checks[name])
+        for name, reported in judged.verdict.checks.items()
+        if name in names and _found(reported) != _found(of_big.checks[name])
     }
     assert not differ

@@ -88,8 +88,8 @@ def test_lines_are_counted_by_kind_as_spark_counts_them(
     kept = kept_of(spark, [dual_leader(), twice(), in_any_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
     kept.lines.createOrReplaceTempView("left_lines")
-    told = added_up(kept.sums[0])
-    assert told == added_up(spark.sql(TALLIES)) and len(told) > 30
+    reported = added_up(kept.sums[0])
+    assert reported == added_up(spark.sql(TALLIES)) and len(reported) > 30
 
 
 FELL = {
@@ -153,8 +153,8 @@ def test_what_is_not_in_order_is_found_and_little_else(
     assert len(fell) == real
     kept.sums[1].createOrReplaceTempView("blocks")
     spark.sql(OF_BLOCKS).createOrReplaceTempView("stretches")
-    told = {row["sequence"] for row in spark.sql(DISORDERED).collect()}
-    assert fell <= told and len(told) <= most
+    reported = {row["sequence"] for row in spark.sql(DISORDERED).collect()}
+    assert fell <= reported and len(reported) <= most
     # Of lines that Spark has read a life is one stretch, and of the others anything may be.
     spark.sql(STRETCHES).createOrReplaceTempView("stretches")
     assert fell <= {row["sequence"] for row in spark.sql(DISORDERED).collect()}

@@ -56,16 +56,16 @@ def is_taken(lines: bytes, source: Source = HERE) -> bool:
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_of_every_kind_is_taken_with_what_it_says(event: str) -> None:
     family = FAMILY_OF.get(event, RARE_ONES)
-    [(told, table)] = tables(block(line_of(event))).items()
+    [(reported, table)] = tables(block(line_of(event))).items()
     [row] = table.to_pylist()
-    assert told == family and list(row) == columns_of(family)
-    said = fields_of(event)
+    assert reported == family and list(row) == columns_of(family)
+    output = fields_of(event)
     assert {name: value for name, value in row.items() if name != RARE_COLUMN} == {
-        name: said.get(name) for name in columns_of(family) if name != RARE_COLUMN
+        name: output.get(name) for name in columns_of(family) if name != RARE_COLUMN
     }
     if family == RARE_ONES:
-        told_there = {name: value for name, value in said.items() if name not in BEGINNING}
-        assert msgspec.json.decode(row[RARE_COLUMN]) == told_there
+        reported_there = {name: value for name, value in output.items() if name not in BEGINNING}
+        assert msgspec.json.decode(row[RARE_COLUMN]) == reported_there
 
 
 @pytest.mark.parametrize("event", ["batch_appended", "role_changed"])
@@ -83,7 +83,7 @@ def test_a_line_whose_parts_stand_in_another_order_says_the_same(event: str) -> 
 def test_what_lines_begin_with_is_looked_at_as_what_is_in_them() -> None:
     good = line_of("batch_appended")
     assert is_taken(block(good))
-    for said, other in (
+    for output, other in (
         (b'"format":1', b'"format":2'),
         (b'"format":1', b'"format":01'),
         (b'"run":"trace"', b'"run":"tr\\u0061ces"'),
@@ -92,7 +92,7 @@ def test_what_lines_begin_with_is_looked_at_as_what_is_in_them() -> None:
         (b'"incarnation":1,', b'"incarnation":1,"run":"trace",'),
         (b'"incarnation":1,', b'"incarnation":1,,'),
     ):
-        line = good.replace(said, other)
+        line = good.replace(output, other)
         assert line != good and not is_taken(block(line)) and not is_taken(block(line, line)), other
 
 
@@ -237,8 +237,8 @@ def test_whatever_is_taken_is_what_its_lines_say(data: st.DataObject) -> None:
     events = [event_in(line) for line in whole.split(b"\n")[:-1]]
     for family, table in taken.items():
         of_family = [one for one in events if one is not None and FAMILY_OF.get(one["event"], RARE_ONES) == family]
-        said = [{name: one.get(name) for name in columns_of(family) if name != RARE_COLUMN} for one in of_family]
-        assert said == [
+        output = [{name: one.get(name) for name in columns_of(family) if name != RARE_COLUMN} for one in of_family]
+        assert output == [
             {name: value for name, value in row.items() if name != RARE_COLUMN} for row in table.to_pylist()
         ]
     assert sum(table.num_rows for table in taken.values()) == len(events)

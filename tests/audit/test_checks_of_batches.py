@@ -41,8 +41,8 @@ def test_each_record_of_a_lost_batch_is_lost(audit: Audit, acks: int) -> None:
     check = audit(_another_leads(_with_batch(acks=acks))).checks["lost-acknowledged"]
     assert (check.count, check.judged) == (5, 8)
     assert check.by_acks == {{-1: "all", 1: "1", 0: "0"}[acks]: 5}
-    told = [(one["value"], one["record"], one.get("offset", -1)) for one in check.evidence]
-    assert told == [(value, n, 3 + n if acks else -1) for n, value in enumerate(VALUES)]
+    reported = [(one["value"], one["record"], one.get("offset", -1)) for one in check.evidence]
+    assert reported == [(value, n, 3 + n if acks else -1) for n, value in enumerate(VALUES)]
     assert all(repr(one["value"]) in one["text"] for one in check.evidence)
 
 

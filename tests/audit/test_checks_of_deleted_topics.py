@@ -41,8 +41,8 @@ def _recreated(value: str = "", *, again: bool = True) -> Trace:
 def _acknowledged(trace: Trace, value: str, at: int) -> Trace:
     """The produce that was begun before."""
     trace.emit("client-0", e.AttemptEnded("client-0.1:99", 1, 0, at, ""))
-    told = (TOPIC, 0, at, -1, digest_of(value), -1, 1, 1, False)
-    return trace.emit("client-0", e.OperationEnded("client-0.1:99", "produce", "ok", 0, *told))
+    reported = (TOPIC, 0, at, -1, digest_of(value), -1, 1, 1, False)
+    return trace.emit("client-0", e.OperationEnded("client-0.1:99", "produce", "ok", 0, *reported))
 
 
 def _taken(trace: Trace, value: str, at: int) -> Trace:

@@ -138,24 +138,24 @@ BOUND_MS = 78_000
 """Of 2.6: twice a lag of 30 s and a session of 18 s."""
 
 
-def _asked(timeout_ms: int = 300_000) -> Trace:
+def _requested(timeout_ms: int = 300_000) -> Trace:
     return healthy().ask(2, timeout_ms=timeout_ms).answer(6).ask(1, timeout_ms=timeout_ms, attempt=2)
 
 
 @pytest.mark.parametrize("answered", [False, True])
 def test_a_request_that_nobody_answers_though_all_are_there(audit: Audit, answered: bool) -> None:
-    trace = _asked().later(BOUND_MS + 1_000)
+    trace = _requested().later(BOUND_MS + 1_000)
     operation = f"client-0.1:{trace.operations}"
     check = audit(_left(trace.answer(attempt=2) if answered else trace)).checks["unanswered-request"]
     assert (check.verdict, check.count) == ("violated", 1)
     [one] = check.evidence
-    told = {"operation": operation, "attempt": 2, "client": "client-0", "broker": 1, "bound_ms": BOUND_MS}
-    assert {name: one[name] for name in told} == told
+    reported = {"operation": operation, "attempt": 2, "client": "client-0", "broker": 1, "bound_ms": BOUND_MS}
+    assert {name: one[name] for name in reported} == reported
 
 
 @pytest.mark.parametrize("error", [0, 7, -2])
 def test_a_request_that_is_answered_refused_or_given_up_in_time(audit: Audit, error: int) -> None:
-    trace = _asked().later(BOUND_MS - 1_000).answer(error, attempt=2)
+    trace = _requested().later(BOUND_MS - 1_000).answer(error, attempt=2)
     assert audit(_left(trace)).checks["unanswered-request"].verdict == "held"
 
 
@@ -165,19 +165,19 @@ def test_a_request_that_is_answered_refused_or_given_up_in_time(audit: Audit, er
 def test_after_a_cut_a_request_is_waited_for_as_long_as_its_client_does(
     audit: Audit, timeout_ms: int, verdict: str
 ) -> None:
-    trace = _in_force(_asked(timeout_ms)).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
+    trace = _in_force(_requested(timeout_ms)).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
     # Connections may be dead for 30 s more.
     assert audit(_left(trace, 115_500)).checks["unanswered-request"].verdict == verdict
 
 
 def test_of_the_session_service_nothing_is_asked_here(audit: Audit) -> None:
-    trace = _asked().answer(attempt=2).ask(-1)
+    trace = _requested().answer(attempt=2).ask(-1)
     assert audit(_left(trace, BOUND_MS + 20_000)).checks["unanswered-request"].verdict == "held"
 
 
 @pytest.mark.parametrize("why", ["short", "another life"])
 def test_requests_that_nobody_need_answer(audit: Audit, why: str) -> None:
-    trace, ms = _asked(), BOUND_MS + 20_000.0
+    trace, ms = _requested(), BOUND_MS + 20_000.0
     match why:
         case "short":
             ms = BOUND_MS - 1_000
@@ -190,7 +190,7 @@ def test_requests_that_nobody_need_answer(audit: Audit, why: str) -> None:
 @pytest.mark.parametrize("wanting", ["client-0", "broker-2"])
 def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit, wanting: str) -> None:
     """Any missing answer leaves it unknown: its content is not known."""
-    trace = _asked()
+    trace = _requested()
     trace.seqs[wanting] += 1
     verdict = audit(_left(trace, BOUND_MS + 1_000))
     check = verdict.checks["unanswered-request"]

@@ -84,8 +84,8 @@ def _at_the_door(
     trace.emit("broker-0", e.OperationInvoked(operation, "produce", TOPIC, 0, -1, value, 0, -1, client))
     trace.emit("broker-0", e.AttemptSent(operation, 1, 0, digest))
     trace.emit("broker-0", e.AttemptEnded(operation, 1, error, at, ""))
-    told = (TOPIC, 0, at, 0, digest, -1, 0, 1, idempotent)
-    return trace.emit("broker-0", e.OperationEnded(operation, "produce", outcome, error, *told))
+    reported = (TOPIC, 0, at, 0, digest, -1, 0, 1, idempotent)
+    return trace.emit("broker-0", e.OperationEnded(operation, "produce", outcome, error, *reported))
 
 
 @pytest.mark.parametrize(("other", "result"), [("one", "violated"), ("other", "held")])

@@ -59,9 +59,9 @@ def facts(*, small: bool = False, rare: bool = True, many: frozenset[str] = froz
     ],
 )
 def test_what_is_asked_of_tables_with_few_rows_is_asked_as_of_a_small_run(query: str, few: bool) -> None:
-    asked = facts(many=frozenset({"promised"}))
-    assert asked.of_few(query) is few
-    [(_, adapted)] = asked.each(lambda one: cast(tuple[str, str], asked.sql(one)), [query])
+    requested = facts(many=frozenset({"promised"}))
+    assert requested.of_few(query) is few
+    [(_, adapted)] = requested.each(lambda one: cast(tuple[str, str], requested.sql(one)), [query])
     assert adapted == ("false" if few else "as it was")
     assert not facts(rare=False).of_few(query), "rare events are many"
     assert not facts(small=True, rare=False).of_few(query), "all of it is asked so"
@@ -71,15 +71,15 @@ MARKED = "/*gather*/ /*spread(run)*/ /*few(lost)*/ {table}\n--big more"
 
 
 def test_marks_are_told_by_the_way_that_a_question_goes() -> None:
-    def asked(of: Facts, table: str) -> str:
+    def requested(of: Facts, table: str) -> str:
         query, _ = cast(tuple[str, str], of.sql(MARKED.format(table=table)))
         return query
 
     as_of_a_small_run = "/*+ COALESCE(1) */   {}\n{}more"
-    assert asked(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends", "--big ")
-    assert asked(facts(), "rest") == as_of_a_small_run.format("rest", "")
-    assert asked(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
-    assert asked(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
+    assert requested(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends", "--big ")
+    assert requested(facts(), "rest") == as_of_a_small_run.format("rest", "")
+    assert requested(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
+    assert requested(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
 
 
 def test_answers_come_in_the_order_of_the_questions() -> None:
@@ -99,8 +99,8 @@ def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
         assert counted == bool(CHECKS[name].counted), name
     kinds = ("counts", "note", "unavailable", "unknown-outcomes", "two-at-once", "doubt")
     for kind in kinds:
-        asked = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]
-        assert asked[0] == asked[1] > 0, kind
+        requested = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]
+        assert requested[0] == requested[1] > 0, kind
 
 
 @pytest.mark.spark

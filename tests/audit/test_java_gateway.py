@@ -207,9 +207,9 @@ def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("master", ["moon://crater", "local[two]", "spark://", "local-cluster[1]", ""])
 def test_a_master_that_spark_does_not_know_is_told_before_java_starts(tmp_path: Path, master: str) -> None:
-    with pytest.raises(GatewayError) as told:
+    with pytest.raises(GatewayError) as reported:
         start_gateway(find_java(os.environ), tmp_path / "new", master=master)
-    assert str(told.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
+    assert str(reported.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
     assert not (tmp_path / "new").exists()
 
 
@@ -217,10 +217,10 @@ def test_what_java_dies_of_is_told_without_its_stack(tmp_path: Path) -> None:
     """YARN wants a setting that is not there."""
     with (
         start_gateway(find_java(os.environ, alone=False), tmp_path, master="yarn") as gateway,
-        pytest.raises(GatewayError, match=r"ended with code 1.*") as told,
+        pytest.raises(GatewayError, match=r"ended with code 1.*") as reported,
     ):
         spark_session(gateway)
-    assert "YARN_CONF_DIR" in str(told.value) and "\tat " not in str(told.value)
+    assert "YARN_CONF_DIR" in str(reported.value) and "\tat " not in str(reported.value)
 
 
 def test_executors_that_the_wheels_java_cannot_start_are_refused(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_another_java_has_another_class_archive(tmp_path: Path) -> None:
 def test_who_starts_after_its_parent_is_gone_ends_at_once(tmp_path: Path) -> None:
     """The kernel signals no death of a parent that died before the child requested the signal."""
     parent = os.getpid()
-    for number, told in ((parent, "ran\n"), (parent + 1, "")):
+    for number, reported in ((parent, "ran\n"), (parent + 1, "")):
         command = ["sh", "-c", UNLESS_ORPHANED, "sh", str(number), "echo", "ran"]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        assert (ended.stdout, ended.returncode) == (told, 0 if told else 1)
+        assert (ended.stdout, ended.returncode) == (reported, 0 if reported else 1)

@@ -141,8 +141,8 @@ def test_runs_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
     paths.append(dual_leader().write(tmp_path / "e").rename(tmp_path / "e" / "renamed"))
     runs = [read_directory(path) for path in paths]
     rows = both_alike(spark, runs, tmp_path / "lines")
-    told = Counter(row[2 + FREQUENT.index("run")] for row in rows.elements())
-    assert {*told} == {repr(key) for key in run_keys(runs)}
+    reported = Counter(row[2 + FREQUENT.index("run")] for row in rows.elements())
+    assert {*reported} == {repr(key) for key in run_keys(runs)}
     assert 0 < left_to_spark(tmp_path / "lines") < rows.total()
 
 

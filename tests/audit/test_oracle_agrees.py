@@ -89,7 +89,7 @@ Runs = tuple[dict[str, Verdict], dict[str, Verdict]]
 
 
 @pytest.fixture(scope="module")
-def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder: Path = tmp_path_factory.mktemp("runs")
     runs = [
         written(folder, scenario, version, seed, f"{scenario}@{version}-{seed}")
@@ -123,8 +123,8 @@ def _high_watermark_falls(folder: Path) -> tuple[Path, Verdict]:
         return written(folder, "az-isolated-follower", "2.8", 1, SABOTAGED)
 
 
-def test_audit_and_oracle_say_the_same(said: Runs) -> None:
-    verdicts, oracle = said
+def test_audit_and_oracle_say_the_same(output: Runs) -> None:
+    verdicts, oracle = output
     assert list(verdicts) == list(oracle)
     for run, verdict in verdicts.items():
         expected = oracle[run]
@@ -136,5 +136,5 @@ def test_audit_and_oracle_say_the_same(said: Runs) -> None:
     assert violated == set(CHECKS) - FOUND_IN_MUTANTS_ALONE
 
 
-def test_they_agree_on_a_leader_whose_high_watermark_falls(said: Runs) -> None:
-    assert [told[SABOTAGED].checks["high-watermark-regression"].count for told in said] == [1, 1]
+def test_they_agree_on_a_leader_whose_high_watermark_falls(output: Runs) -> None:
+    assert [reported[SABOTAGED].checks["high-watermark-regression"].count for reported in output] == [1, 1]

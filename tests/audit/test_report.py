@@ -104,8 +104,8 @@ def test_the_page_says_what_was_played(tmp_path: Path) -> None:
     text = "id: x\ntitle: A <title>\nsettings: {replica.lag.time.max.ms: 4000}\nsteps: []\n"
     (run / "scenario.yaml").write_text(text, encoding="utf-8")
     nodes = {f"broker-{n}": {"kafka.version": "2.6", "replica.lag.time.max.ms": 4000, "broker.id": n} for n in (0, 1)}
-    told = {"kafka": "2.6", "seed": 7, "speed": 2.0, "nodes": nodes | {"session-0": {"tickTime": 3000}}}
-    (run / "settings.json").write_bytes(msgspec.json.encode(told))
+    reported = {"kafka": "2.6", "seed": 7, "speed": 2.0, "nodes": nodes | {"session-0": {"tickTime": 3000}}}
+    (run / "settings.json").write_bytes(msgspec.json.encode(reported))
     page = write_report(run, verdict()).read_text(encoding="utf-8")
     assert "<h1>A &lt;title&gt;</h1>" in page and "<title>A &lt;title&gt;: as expected" in page
     assert "az-isolated-leader · Kafka 2.6 · real processes · clock x2 · seed 7 · 61 events · run dual-leader" in page
@@ -136,9 +136,9 @@ def test_evidence_leads_to_its_moment_in_its_picture(page: Path) -> None:
 
 def test_a_window_that_does_not_end_is_drawn_to_the_end(tmp_path: Path) -> None:
     """The oracle says so with null."""
-    told = verdict()
-    told.checks["dual-leader"].evidence[0]["to_ms"] = None
-    assert "two leaders" in text_of(write_report(cut_run().write(tmp_path), told))
+    reported = verdict()
+    reported.checks["dual-leader"].evidence[0]["to_ms"] = None
+    assert "two leaders" in text_of(write_report(cut_run().write(tmp_path), reported))
 
 
 def test_every_mark_that_can_be_drawn_is_in_the_legend() -> None:

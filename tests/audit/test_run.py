@@ -69,13 +69,17 @@ def test_a_cut_that_stopped_nothing_makes_the_run_unknown() -> None:
     assert reasons == ["fault 'cut az-0' stopped nothing: no traffic met it"]
 
 
-@pytest.mark.parametrize(("stopped", "told", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)])
-def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(stopped: int, told: int, took_effect: bool) -> None:
+@pytest.mark.parametrize(
+    ("stopped", "reported", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)]
+)
+def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(
+    stopped: int, reported: int, took_effect: bool
+) -> None:
     """An unreported one is believed, because the process that would report it was killed."""
     notes = rule(healed=False, tried=False, proved=False)
     notes += [
         note("fault_lasted", 40, f"broker-{n}", rule="r", what="cut az-0", frames_stopped=stopped * n)
-        for n in range(told)
+        for n in range(reported)
     ]
     [fault], reasons = fault_verdicts(notes)
     assert (fault.frames_stopped, fault.took_effect, fault.healed) == (stopped, took_effect, None)
@@ -114,10 +118,10 @@ def test_the_end_of_the_run_does_not_heal() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [note("fault_asked", 20, rule="r", what="heal cut az-0"), note("scenario_step", 20, text="heal")]
+    "requested", [note("fault_asked", 20, rule="r", what="heal cut az-0"), note("scenario_step", 20, text="heal")]
 )
-def test_a_heal_that_was_asked_for_and_reached_nobody_is_no_heal(asked: Note) -> None:
-    [fault], reasons = fault_verdicts([*rule(healed=False, proved=False), asked])
+def test_a_heal_that_was_asked_for_and_reached_nobody_is_no_heal(requested: Note) -> None:
+    [fault], reasons = fault_verdicts([*rule(healed=False, proved=False), requested])
     assert fault.healed is False
     assert reasons == ["fault 'cut az-0' did not heal: still in force at broker-0, broker-1"]
 
@@ -177,14 +181,14 @@ def test_an_end_that_was_told_to_whom_had_asked_for_the_start_is_no_surprise() -
         note("node_stopped", 5, "broker-0", 2, code=1, reason="registered"),
         note("machine_fault", 6, what="died", target="broker-0"),
     ]
-    told = note("machine_fault", 7, what="start-refused", target="broker-0")
+    reported = note("machine_fault", 7, what="start-refused", target="broker-0")
     assert unexpected_deaths(lives) == ["broker-0 died by itself at 5 ms with code 1: registered"]
-    assert unexpected_deaths([*lives, told]) == []
-    assert exits([*lives, told]) == {"broker-0": 1}
+    assert unexpected_deaths([*lives, reported]) == []
+    assert exits([*lives, reported]) == {"broker-0": 1}
     again = [note("node_started", 8, "broker-0", 3), note("node_stopped", 9, "broker-0", 3, code=1)]
-    assert unexpected_deaths([*lives, told, *again]) == ["broker-0 died by itself at 9 ms with code 1"]
+    assert unexpected_deaths([*lives, reported, *again]) == ["broker-0 died by itself at 9 ms with code 1"]
     crash = [msgspec.structs.replace(one, code=70) if one.code else one for one in lives]
-    assert unexpected_deaths([*crash, told]) == ["broker-0 died by itself at 5 ms with code 70: registered"]
+    assert unexpected_deaths([*crash, reported]) == ["broker-0 died by itself at 5 ms with code 70: registered"]
 
 
 def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
@@ -221,9 +225,9 @@ def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
     assert late_timers(still, None) == Lateness(1.0, None, late=False)
     once = late_timers(still, 40.0)
     assert once == Lateness(1.0, 40.0, late=True, once=((401.0, "injector"),))
-    said = why_late(once, "", 5.0)
-    assert said.startswith("timers were later, once, than the shortest time-out, 400 ms: injector 401 ms; that could")
-    assert said.endswith("Play it again with --speed 2")
+    output = why_late(once, "", 5.0)
+    assert output.startswith("timers were later, once, than the shortest time-out, 400 ms: injector 401 ms; that could")
+    assert output.endswith("Play it again with --speed 2")
 
 
 @pytest.mark.parametrize(
@@ -232,8 +236,8 @@ def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
 )
 def test_a_late_run_says_what_to_do(speed: float, what_to_do: str) -> None:
     late = Lateness(90.0, 40.0, late=True, of_whom=((90.0, "broker-1"),))
-    said = why_late(late, "2 recordings of real Kafka and 200 simulated seeds", speed)
-    assert said.endswith(
+    output = why_late(late, "2 recordings of real Kafka and 200 simulated seeds", speed)
+    assert output.endswith(
         "that could have changed the outcome, and the run equals none of 2 recordings of real Kafka and 200 simulated "
         f"seeds. Play it again {'' if speed == 1.0 else 'with '}{what_to_do}"
     )
@@ -360,9 +364,9 @@ def restarted() -> Trace:
     trace = dual_leader()
     trace.run = "restarted"
     trace.emit("injector", FaultRequested("r", "cut az-0", True))
-    for told in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
+    for reported in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
         for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
-            trace.emit(node, told)
+            trace.emit(node, reported)
     trace.emit("broker-0", FaultTraffic("r", "broker-1"))
     trace.emit("broker-1", TimerLateness(9, 0.5, 12.5, 20.25, "1:8 13:1"))
     trace.ended("x", at=-1, outcome="failed", error=6).produce("y", at=4, epoch=1, leader=1, followers=(0, 2))

@@ -17,13 +17,13 @@ from tests.patience import PATIENCE_S
 
 
 def test_answers_come_in_the_order_of_the_questions() -> None:
-    second_told = threading.Event()
+    second_reported = threading.Event()
 
     def ask(one: int) -> int:
         if one == 1:
-            assert second_told.wait(PATIENCE_S), "the second is not asked while the first is"
+            assert second_reported.wait(PATIENCE_S), "the second is not asked while the first is"
         else:
-            second_told.set()
+            second_reported.set()
         return 10 * one
 
     assert side_by_side(ask, [1, 2]) == [10, 20]

@@ -36,7 +36,7 @@ class Failed(Py4JError):  # type: ignore[misc]
         self.java_exception = java_exception
 
 
-def told(java_exception: JavaException) -> str:
+def reported(java_exception: JavaException) -> str:
     with pytest.raises(SparkFailed) as failed, spark_faults(GATEWAY):
         raise Failed(java_exception)
     return str(failed.value)
@@ -52,11 +52,11 @@ def told(java_exception: JavaException) -> str:
     ],
 )  # fmt: skip
 def test_the_first_cause_is_told_behind_what_spark_says(below: JavaException | None, message: str) -> None:
-    said = told(JavaException("Task failed while writing rows to file:/out", below))
-    assert said == f"Spark failed: org.apache.spark.SparkException: {message}"
+    output = reported(JavaException("Task failed while writing rows to file:/out", below))
+    assert output == f"Spark failed: org.apache.spark.SparkException: {message}"
 
 
 def test_causes_in_a_circle_come_to_an_end() -> None:
     circle = JavaException("a")
     circle.cause = circle
-    assert told(circle).endswith(": a") and circle.asked == CAUSES_MAX
+    assert reported(circle).endswith(": a") and circle.asked == CAUSES_MAX

@@ -89,8 +89,8 @@ def _summary(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Without what differs between two runs of the same seeds."""
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert err == ""
-    told: dict[str, Any] = msgspec.json.decode(out)
-    return {name: value for name, value in told.items() if name not in ("wall_s", "speed")}
+    reported: dict[str, Any] = msgspec.json.decode(out)
+    return {name: value for name, value in reported.items() if name not in ("wall_s", "speed")}
 
 
 @pytest.mark.slow
@@ -107,9 +107,9 @@ def test_seeds_of_an_executor_that_is_killed_are_played_by_another(tmp_path: Pat
         _sim(SEEDS, "--master", cluster.master) as there,
     ):
         _at_work(cluster, there)[0].kill()
-        told = _summary(there)
+        reported = _summary(there)
     with _sim(SEEDS) as here:
-        assert told == _summary(here)
+        assert reported == _summary(here)
 
 
 def _at_work(cluster: Cluster, process: subprocess.Popen[str]) -> list[psutil.Process]:

@@ -199,8 +199,8 @@ def test_checks_that_a_setting_could_change_which_is_not_modelled_are_unknown(au
     Settings are in the run's settings.json, also of a live cluster; one may matter only in a longer run.
     """
     trace = dual_leader()
-    told = {"not_modelled": [COMPACTED | {"from_ms": from_ms}], "without_bearing": ["num.network.threads"]}
-    trace.beside["settings.json"] = msgspec.json.encode({"settings": told})
+    reported = {"not_modelled": [COMPACTED | {"from_ms": from_ms}], "without_bearing": ["num.network.threads"]}
+    trace.beside["settings.json"] = msgspec.json.encode({"settings": reported})
     verdict = audit(trace)
     assert verdict.settings.without_bearing == ("num.network.threads",)
     if from_ms:
@@ -218,8 +218,8 @@ def test_checks_that_a_setting_could_change_which_is_not_modelled_are_unknown(au
 
 
 def test_the_text_of_a_verdict_names_what_was_found(audit: Audit) -> None:
-    told = verdict_text(audit(dual_leader(), violations={"lost-acknowledged": True}))
-    text = " ".join(told.split())
+    reported = verdict_text(audit(dual_leader(), violations={"lost-acknowledged": True}))
+    text = " ".join(reported.split())
     assert "lost-acknowledged violated 3 (acks=1: 3) of 7 acknowledged records (expected)" in text
     assert "'c' of client-0.1:3 was acknowledged" in text
     assert "dual-leader violated 1" in text

@@ -140,8 +140,8 @@ class Trace:
         min_insync: int = 1,
     ) -> Self:
         """`isr`: of a leader."""
-        told = (0, high_watermark, isr if role == "leader" else "", "", "", min_insync)
-        event = e.RoleChanged(TOPIC, partition, role, leader, epoch, epoch - 1, 1, *told)
+        reported = (0, high_watermark, isr if role == "leader" else "", "", "", min_insync)
+        event = e.RoleChanged(TOPIC, partition, role, leader, epoch, epoch - 1, 1, *reported)
         return self.emit(f"broker-{broker}", event, at_ms=at_ms)
 
     def in_sync(self, broker: int, isr: str, *, high_watermark: int, min_insync: int) -> Self:
@@ -331,8 +331,8 @@ class Trace:
             self.emit("client-0", e.AttemptEnded(operation, attempt, -2, -1, "timed out"))
         self.emit("client-0", e.AttemptSent(operation, attempts, broker, digest))
         self.emit("client-0", e.AttemptEnded(operation, attempts, error, at, ""))
-        told = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent, records)
-        return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *told))
+        reported = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent, records)
+        return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *reported))
 
     def ask(self, broker: int = 0, *, timeout_ms: int = 30_000, attempt: int = 1, client: int = 0) -> Self:
         """An attempt of the operation that began last, of a new one if it is the first."""
@@ -369,8 +369,8 @@ class Trace:
         self.operations += 1
         name = f"broker-{broker}" if client_id else f"client-{client}"
         operation = f"{name}.1:{self.operations}"
-        asked = offset if kind == "commit" else -1
-        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, asked, client_id))
+        requested = offset if kind == "commit" else -1
+        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, requested, client_id))
         error = 0 if outcome == "ok" else -2
         return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0, broker))
 

@@ -95,8 +95,8 @@ def _wait_until_listening(container_id: str, times: int = 1) -> None:
 
 def test_the_image_has_the_project(image: str) -> None:
     imports = "import controller, protocol; from emulator.machines.node import specs; print(specs.RunSpec.__name__)"
-    said = run("docker", "run", "--rm", "--read-only", "--network=none", image, "python", "-c", imports)
-    assert said == "RunSpec\n"
+    output = run("docker", "run", "--rm", "--read-only", "--network=none", image, "python", "-c", imports)
+    assert output == "RunSpec\n"
     assert "three-az" in run("docker", "run", "--rm", "--network=none", image, "ls", "/faultline/code/compose")
 
 

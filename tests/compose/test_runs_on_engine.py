@@ -122,12 +122,12 @@ def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Pat
                  "--filter=label=com.docker.compose.service=broker-0"], check=True, capture_output=True,
             ).stdout.decode().split()
         )  # fmt: skip
-        said = subprocess.run(
+        message = subprocess.run(
             ["docker", "exec", hostile, "python", "-c", HOSTILE], check=True, capture_output=True, encoding="utf-8"
         ).stdout.splitlines()
-        assert "/faultline/run/events/broker-0.1.jsonl" in said and "/faultline/data/t-0" in said, "it did look"
-        assert not [line for line in said if "broker-2" in line or "session-" in line or "injector" in line]
-        refused = [line.split()[1] for line in said if line.startswith("refused")]
+        assert "/faultline/run/events/broker-0.1.jsonl" in message and "/faultline/data/t-0" in message, "it did look"
+        assert not [line for line in message if "broker-2" in line or "session-" in line or "injector" in line]
+        refused = [line.split()[1] for line in message if line.startswith("refused")]
         assert "/faultline/data/../broker-1" in refused
         faultline(tmp_path, "kill", "broker-0")
         lost = subprocess.run(

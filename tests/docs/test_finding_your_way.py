@@ -21,7 +21,7 @@ def test_there_are_twenty_and_more() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=[row["asked"] for row in ROWS])
 def test_two_steps_lead_to_the_answer(row: dict[str, str]) -> None:
     folder = ROOT / row["folder"]
-    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    assert f"`{row['module']}`" in said, f"{row['folder']}/__init__.py does not name {row['module']}"
+    output = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert f"`{row['module']}`" in output, f"{row['folder']}/__init__.py does not name {row['module']}"
     path = folder / f"{row['module']}.py"
     assert re.search(rf"\b{row['what']}\b", path.read_text(encoding="utf-8")), f"no {row['what']} in {path.name}"

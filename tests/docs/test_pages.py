@@ -104,9 +104,9 @@ def test_gates_and_events_that_semantics_names_exist() -> None:
 
 def test_every_gate_is_told_of() -> None:
     """Semantics, the list of what is not modelled, or a client's rule documents each gate."""
-    told = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
+    reported = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
     gates = [name for name in Gates.__struct_fields__ if name not in ("binary", "inter_broker_protocol")]
-    untold = [name for name in gates if f"`{name}`" not in told]
+    untold = [name for name in gates if f"`{name}`" not in reported]
     assert untold == []
 
 

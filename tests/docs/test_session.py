@@ -62,9 +62,9 @@ def test_the_recording_is_of_the_story(recording: Cast) -> None:
     parts = parts_of(recording)
     assert [part.caption for part in parts] == [part.caption for part in STORY]
     assert commands_of(parts) == [step.command for part in STORY for step in part.steps]
-    for part, told in zip(parts, STORY, strict=True):
+    for part, reported in zip(parts, STORY, strict=True):
         text = " ".join(texts(part))
-        assert [step.shows for step in told.steps if step.shows not in text] == []
+        assert [step.shows for step in reported.steps if step.shows not in text] == []
 
 
 def test_the_recording_shows_what_it_is_there_for(recording: Cast) -> None:
@@ -88,7 +88,7 @@ def test_a_recording_is_read_as_it_was_written(recording: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("", "line 1"),
         ('{"version": 1, "width": 80, "height": 24}\n', "line 1"),
@@ -97,8 +97,8 @@ def test_a_recording_is_read_as_it_was_written(recording: Cast) -> None:
         (as_text(HEADER, [Event(2.0, "o", "a"), Event(1.0, "o", "b")]), "order of time"),
     ],
 )
-def test_what_is_no_recording_is_refused(text: str, said: str) -> None:
-    with pytest.raises(NoCast, match=said):
+def test_what_is_no_recording_is_refused(text: str, output: str) -> None:
+    with pytest.raises(NoCast, match=output):
         parsed(text)
 
 
@@ -148,10 +148,10 @@ def test_the_guide_shows_the_picture_and_it_is_of_the_recording(recording: Cast)
     assert len(written) < PICTURE_BYTES_MAX
     tree = ElementTree.fromstring(written)
     letters = "".join(text.text or "" for text in tree.iter(f"{SVG}text") if text.get("class") not in ("n", "c"))
-    drawn = [part for part, told in zip(parts_of(recording), STORY, strict=True) if told.drawn]
+    drawn = [part for part, reported in zip(parts_of(recording), STORY, strict=True) if reported.drawn]
     assert drawn and float(tree.get("height", "inf")) <= PICTURE_HEIGHT_MAX
-    told = "".join(cell.char for part in drawn for line in part.lines for cell in line)
-    assert letters == "".join(char for char in told if not char.isspace() and char not in LINES)
+    reported = "".join(cell.char for part in drawn for line in part.lines for cell in line)
+    assert letters == "".join(char for char in reported if not char.isspace() and char not in LINES)
 
 
 def test_every_letter_of_the_picture_has_its_own_place() -> None:

@@ -169,9 +169,9 @@ def test_the_fixture_audits_a_test_that_has_passed(pytester: pytest.Pytester, mo
     monkeypatch.setattr(faultline.sync_cluster, "Cluster", faultline.sync_cluster.Cluster)  # restored at the end
     pytester.makeconftest(FAKE)
     pytester.makepyfile(TESTS)
-    told = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
-    told.assert_outcomes(passed=3, failed=1, errors=1)
-    assert told.stdout.str().count("the run is in runs/of-this-test") == 2, "once for each that did not pass"
-    told.stdout.fnmatch_lines(
+    reported = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
+    reported.assert_outcomes(passed=3, failed=1, errors=1)
+    assert reported.stdout.str().count("the run is in runs/of-this-test") == 2, "once for each that did not pass"
+    reported.stdout.fnmatch_lines(
         ["*ERROR at teardown of test_whose_audit_finds_something*", "lost-acknowledged violated 1"], consecutive=True
     )

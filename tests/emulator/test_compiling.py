@@ -21,15 +21,15 @@ pytestmark = pytest.mark.slow
 def test_without_a_c_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -pipe")
     assert main([]) == UNUSABLE
-    said = "faultline: compiling needs a C compiler; no-such-compiler is not on PATH: apt install gcc, or set CC\n"
-    assert capsys.readouterr() == ("", said)
+    output = "faultline: compiling needs a C compiler; no-such-compiler is not on PATH: apt install gcc, or set CC\n"
+    assert capsys.readouterr() == ("", output)
 
 
 def test_without_headers_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "true")
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / name))
-    said = r"Python's headers, and there is no .*/include/Python.h: apt install python3-dev"
-    with pytest.raises(CannotCompile, match=said):
+    output = r"Python's headers, and there is no .*/include/Python.h: apt install python3-dev"
+    with pytest.raises(CannotCompile, match=output):
         c_compiler()
 
 

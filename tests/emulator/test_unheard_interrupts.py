@@ -36,7 +36,7 @@ except KeyboardInterrupt:
 
 
 @pytest.fixture
-def heard() -> Iterator[list[int]]:
+def received() -> Iterator[list[int]]:
     """The interrupts that Python heard."""
     numbers: list[int] = []
 
@@ -56,22 +56,22 @@ def test_an_interrupt_between_the_prompt_and_its_wait_is_heard() -> None:
     assert child.exitstatus == 0
 
 
-def test_an_interrupt_at_the_prompt_is_heard_once(heard: list[int]) -> None:
+def test_an_interrupt_at_the_prompt_is_heard_once(received: list[int]) -> None:
     with interrupts_end_the_wait():
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
-    assert heard == [signal.SIGINT]
+    assert received == [signal.SIGINT]
     os.kill(os.getpid(), signal.SIGINT)
-    assert heard == [signal.SIGINT, signal.SIGINT], "the earlier handler is installed again"
+    assert received == [signal.SIGINT, signal.SIGINT], "the earlier handler is installed again"
 
 
-def test_a_prompt_leaves_no_thread_and_no_descriptor(heard: list[int]) -> None:
+def test_a_prompt_leaves_no_thread_and_no_descriptor(received: list[int]) -> None:
     before = threading.active_count(), len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         with interrupts_end_the_wait():
             os.kill(os.getpid(), signal.SIGINT)
     assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == before
-    assert len(heard) == 20
+    assert len(received) == 20
 
 
 def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
@@ -106,7 +106,7 @@ with unheard_interrupts_come_again():
 
 
 def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
-    monkeypatch: pytest.MonkeyPatch, heard: list[int]
+    monkeypatch: pytest.MonkeyPatch, received: list[int]
 ) -> None:
     """On a busy machine the thread that repeats the interrupt ends before its start does.
 
@@ -126,23 +126,23 @@ def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
     with unheard_interrupts_come_again():
         sys.unraisablehook(UNHEARD)
     assert len(starts) == 3
-    assert heard == [signal.SIGINT] * 3
+    assert received == [signal.SIGINT] * 3
 
 
 def test_an_interrupt_that_has_not_come_again_is_raised_at_the_end(
-    monkeypatch: pytest.MonkeyPatch, heard: list[int]
+    monkeypatch: pytest.MonkeyPatch, received: list[int]
 ) -> None:
     monkeypatch.setattr(interrupt_redelivery, "AGAIN_S", LIMIT_S)
     with pytest.raises(KeyboardInterrupt), unheard_interrupts_come_again():
         sys.unraisablehook(UNHEARD)
-    assert heard == []
+    assert received == []
     with unheard_interrupts_come_again():
         pass
 
 
 def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    reported: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
 
     class Dies:
         def __del__(self) -> None:
@@ -151,4 +151,4 @@ def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.Monke
     with unheard_interrupts_come_again():
         dies = Dies()
         del dies
-    assert [one.exc_type for one in told] == [ValueError]
+    assert [one.exc_type for one in reported] == [ValueError]

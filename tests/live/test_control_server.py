@@ -25,8 +25,8 @@ pytestmark = pytest.mark.trio
 TOKEN = "0123456789abcdef"
 
 
-async def echo(asked: r.AnyAsk, wait_s: float) -> r.Answer:
-    return r.Answer(result={"asked": type(asked).__name__})
+async def echo(requested: r.AnyAsk, wait_s: float) -> r.Answer:
+    return r.Answer(result={"asked": type(requested).__name__})
 
 
 @asynccontextmanager
@@ -71,8 +71,8 @@ def with_token(rest: bytes) -> bytes:
     return b'{"token":"' + TOKEN.encode() + b'",' + rest + b"}\n"
 
 
-def line(asked: r.Ask, token: str = TOKEN) -> bytes:
-    return r.encode_request(token, asked, 1.0)
+def line(requested: r.Ask, token: str = TOKEN) -> bytes:
+    return r.encode_request(token, requested, 1.0)
 
 
 async def test_it_listens_on_loopback_alone_and_answers_line_by_line() -> None:
@@ -86,21 +86,21 @@ async def test_it_listens_on_loopback_alone_and_answers_line_by_line() -> None:
 
 
 async def test_a_wrong_token_is_refused_before_its_request_is_looked_at() -> None:
-    asked: list[Any] = []
+    requested: list[Any] = []
 
     async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
-        asked.append(what)
+        requested.append(what)
         return r.Answer()
 
     async with served_here(answer) as (_, port), asker(port) as one:
         await one.say(line(r.Down(), token="f" * 16))
         refused = await one.hear()
         assert refused is not None and (refused.code, refused.error) == (2, "not this run's token")
-        assert await one.hear() is None and not asked
+        assert await one.hear() is None and not requested
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("output", "error"),
     [
         (b"cut az-0\n", "not a request"),
         (b"\xff\xfe\n", "not a request"),
@@ -114,10 +114,10 @@ async def test_a_wrong_token_is_refused_before_its_request_is_looked_at() -> Non
         (b'{"ask":{"ask":"status"},"token":"' + TOKEN.encode() + b'"}\n', "a line begins with"),
     ],
 )
-async def test_what_is_no_request_is_one_line_of_error_and_the_last(said: bytes, error: str) -> None:
+async def test_what_is_no_request_is_one_line_of_error_and_the_last(output: bytes, error: str) -> None:
     async with served_here() as (_, port):
         async with asker(port) as one:
-            await one.say(said + line(r.Status()))
+            await one.say(output + line(r.Status()))
             refused = await one.hear()
             assert refused is not None and refused.code == 2 and error in refused.error
             assert await one.hear() is None
@@ -219,7 +219,7 @@ async def test_nobody_who_answers_is_unknown_not_a_traceback() -> None:
 
 async def test_every_request_comes_back_as_it_was_sent() -> None:
     ids = list(brokers(1, 0))
-    asks: list[r.Ask] = [
+    requests: list[r.Ask] = [
         r.Status(), r.Down(), r.Ready(), r.LinkFault(["cut", "a", "->", "b"]), r.Heal(["x"], "hold"),
         r.Machine("power-loss", "broker-0", 3), r.CreateTopic("t", [ids], settings={"min.insync.replicas": 2}),
         r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, Offset(5)),
@@ -230,8 +230,8 @@ async def test_every_request_comes_back_as_it_was_sent() -> None:
         r.DeleteTopic("t"), r.TopicOffsets("t"), r.DescribeSettings(),
         r.Machine("start", "broker-0", version="2.8", settings={"port": None}, from_files={"port": "1"}),
     ]  # fmt: skip
-    assert {type(one) for one in asks} == set(r.AnyAsk.__args__)
-    for one in asks:
+    assert {type(one) for one in requests} == set(r.AnyAsk.__args__)
+    for one in requests:
         assert r.decode_ask(r.decode_request(r.encode_request(TOKEN, one, 1.0))) == one
     with pytest.raises(r.Refused):
         r.encode_request(TOKEN, r.Produce("t", ["x" * r.LINE_BYTES_MAX]), 1.0)

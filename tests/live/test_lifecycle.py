@@ -56,11 +56,11 @@ def test_the_commands_from_up_to_down(home: Path) -> None:
     once = ("--set", "zookeeper.session.timeout.ms=60000")
     up = faultline("up", "--json", "--speed", "5", "--name", "mine", *once, *files)
     assert up.code == 0, up
-    told = msgspec.json.decode(up.out)["settings"]
-    assert [one["name"] for one in told["not_modelled"]] == ["log.retention.hours"]
-    assert [one["name"] for one in told["set_here"]] == ["listeners"]
-    assert {"num.network.threads", "producer.client.id"} <= set(told["without_bearing"])
-    assert {one["value"] for one in told["in_force"]} == {20_000}
+    reported = msgspec.json.decode(up.out)["settings"]
+    assert [one["name"] for one in reported["not_modelled"]] == ["log.retention.hours"]
+    assert [one["name"] for one in reported["set_here"]] == ["listeners"]
+    assert {"num.network.threads", "producer.client.id"} <= set(reported["without_bearing"])
+    assert {one["value"] for one in reported["in_force"]} == {20_000}
     assert "warning: zookeeper.session.timeout.ms=60000 is in force as 20000" in up.err
     live = Live(_found(Path(msgspec.json.decode(up.out)["run"])))
     spec = read_specification(live.directory)

@@ -22,7 +22,7 @@ from protocol.messages.workload_messages import WorkloadReportsRequest, Workload
 from tests.ids import brokers
 
 
-class Told:
+class Reported:
     """The live player, whose answers are kept as the supervisor keeps them."""
 
     def __init__(self, player: LivePlayer) -> None:
@@ -44,7 +44,7 @@ class Bench:
         )  # fmt: skip
         spec = resolve(scenario).spec
         self.player = LivePlayer(topology, 2, "2.6")
-        self.told = Told(self.player)
+        self.told = Reported(self.player)
 
         def machine(node: Node, files: MemoryFiles) -> Machine:
             return self.told if node.name == OBSERVER else machine_for(spec, node, files)

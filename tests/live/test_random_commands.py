@@ -106,14 +106,14 @@ def test_two_hundred_random_commands_are_answered_and_leave_nothing_behind(up: C
     took_s: list[tuple[float, Ask]] = []
     codes: dict[int, int] = {}
     for number in range(COMMANDS):
-        asked = some(chance)
+        requested = some(chance)
         began = time.monotonic()
-        answer = live.ask(asked)
-        took_s.append((time.monotonic() - began, asked))
+        answer = live.ask(requested)
+        took_s.append((time.monotonic() - began, requested))
         codes[answer.code] = codes.get(answer.code, 0) + 1
-        assert answer.code in (0, 2, 3), (asked, answer)
-        assert answer.code == 0 or (answer.error and "\n" not in answer.error), (asked, answer)
-        assert "a bug" not in answer.error, (asked, answer, (live.directory / LOG_FILE).read_text())
+        assert answer.code in (0, 2, 3), (requested, answer)
+        assert answer.code == 0 or (answer.error and "\n" not in answer.error), (requested, answer)
+        assert "a bug" not in answer.error, (requested, answer, (live.directory / LOG_FILE).read_text())
         live.look()
         if number == COMMANDS // 2:
             kill_a_command(live)

@@ -78,8 +78,8 @@ def died(dead: Dead, incarnation: int, why: str) -> str:
 
 def test_a_start_that_is_not_done_names_how_to_wait_and_when_the_earlier_session_expires(dead: Dead) -> None:
     goes_on = f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
-    told = dead.returning.not_ended(START, 1.5, ["broker-1"])
-    assert told == goes_on + (
+    reported = dead.returning.not_ended(START, 1.5, ["broker-1"])
+    assert reported == goes_on + (
         "; broker-1 may end because its earlier session lives: it expires within 4.0 s, if the ensemble has a quorum, "
         "then faultline start broker-1"
     )
@@ -90,8 +90,8 @@ def test_a_start_that_is_not_done_names_how_to_wait_and_when_the_earlier_session
 
 @pytest.mark.parametrize("fault", ["resume", "kill", "stop", "lose-disk"])
 def test_other_commands_name_it_too_where_they_have_it(dead: Dead, fault: r.MachineFault) -> None:
-    told = dead.returning.not_ended(r.Machine(fault, "broker-1"), 1.5, [])
-    assert told == f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
+    reported = dead.returning.not_ended(r.Machine(fault, "broker-1"), 1.5, [])
+    assert reported == f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
     assert dead.returning.not_ended(r.Produce("t", ["a"]), 3, []) == f"not ended after 3 s; it goes on ({LONGER})"
     assert dead.returning.not_ended(r.Heal(), 1.5, []) == "not ended after 1.5 s; it goes on"
 

@@ -196,8 +196,8 @@ def test_the_outcome_as_json_and_as_a_table() -> None:
     played = Played(Path("run"), cast(LiveSpec, None), [], 9, {"broker-0": climbing(12.0, 1.0, minutes=10), "b": []})
     trends = {name: trend_of(samples) for name, samples in played.samples.items()}
     judgements = [judge_cuts([], 9)]
-    asked, late_ms = Asked(out=Path("run")), {"broker-0": 17.5}
-    found = document(asked, played, judgements, trends, late_ms, Outside(), {"ended": "down"})
+    requested, late_ms = Asked(out=Path("run")), {"broker-0": 17.5}
+    found = document(requested, played, judgements, trends, late_ms, Outside(), {"ended": "down"})
     again = msgspec.json.decode(msgspec.json.encode(found))
     assert again["asked"]["margin_s"] == 21.0 and "out" not in again["asked"]
     assert again["memory_mib"]["b"] is None and len(again["series_mib"]["broker-0"]) <= 75
@@ -211,15 +211,15 @@ def test_the_outcome_as_json_and_as_a_table() -> None:
 
 
 def test_cuts_take_turns_and_the_last_is_over_before_the_end() -> None:
-    asked = Asked(minutes=4.0)
-    cuts = list(planned_cuts(asked, ["az-0", "az-1", "az-2"]))
+    requested = Asked(minutes=4.0)
+    cuts = list(planned_cuts(requested, ["az-0", "az-1", "az-2"]))
     assert [(cut.az, cut.begins_s) for cut in cuts] == [("az-0", 30), ("az-1", 90), ("az-2", 150)]
-    assert all(cut.ends_s + asked.margin_s <= 240 for cut in cuts)
+    assert all(cut.ends_s + requested.margin_s <= 240 for cut in cuts)
     assert len(list(planned_cuts(Asked(), ["az-0"]))) == 59
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (["--minutes", "0"], "--minutes 0"),
         (["--rate", "0.5"], "--rate 0.5"),
@@ -229,7 +229,9 @@ def test_cuts_take_turns_and_the_last_is_over_before_the_end() -> None:
         (["--speed", "1000", "--minutes", "1"], "--speed 1000"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_done_is_said_in_a_line(
+    words: list[str], output: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 2
     err = capsys.readouterr().err
-    assert said in err and err.count("\n") == 1
+    assert output in err and err.count("\n") == 1

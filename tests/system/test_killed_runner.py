@@ -88,10 +88,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """Runs whose runner was killed, each at a moment of its own."""
     folder = tmp_path_factory.mktemp("killed")
     moments = random.Random(SEED)
-    asked = [(folder / str(number) / "run", moments.uniform(0.0, LATEST_S)) for number in range(KILLS)]
+    requested = [(folder / str(number) / "run", moments.uniform(0.0, LATEST_S)) for number in range(KILLS)]
 
     def kill(number: int) -> Path:
-        run, moment_s = asked[number]
+        run, moment_s = requested[number]
         run.parent.mkdir()
         runner = Runner(run, audit="spark" if number < WITH_SPARK else "none")
         runner.go_on(moment_s)

@@ -137,9 +137,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> d
         ]
     for other in others:
         other.result()
-    told = audited(spark, list(runs.values()), folder / "scratch")
-    assert [verdict["run"] for verdict in told] == [run.name for run in runs.values()]
-    return dict(zip(runs, told, strict=True))
+    reported = audited(spark, list(runs.values()), folder / "scratch")
+    assert [verdict["run"] for verdict in reported] == [run.name for run in runs.values()]
+    return dict(zip(runs, reported, strict=True))
 
 
 @pytest.mark.network

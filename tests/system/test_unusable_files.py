@@ -122,8 +122,10 @@ def test_what_may_not_be_written_is_named(tmp_path: Path) -> None:
         ("sim", LEADER, "--seeds", "1", "--junit", str(place)),
         ("up", "--out", str(place)),
     ]
-    said = [(2, "", f"faultline {words[0]}: {words[-2]} {place}: {place.parent} is not writable\n") for words in given]
-    assert ended(given, ROOT) == said
+    output = [
+        (2, "", f"faultline {words[0]}: {words[-2]} {place}: {place.parent} is not writable\n") for words in given
+    ]
+    assert ended(given, ROOT) == output
 
 
 def test_a_file_that_finds_no_room_is_named_and_an_older_one_stays(run: Path, tmp_path: Path) -> None:

@@ -102,8 +102,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def run(installed: Installed) -> str:
     """A run's directory, from where commands are run."""
-    told = installed.faultline("run", "az-isolated-leader", "--world", "sim", "--out", "runs/first")
-    assert "equals real Kafka: az-isolated-leader@2.6/1.json" in told
+    reported = installed.faultline("run", "az-isolated-leader", "--world", "sim", "--out", "runs/first")
+    assert "equals real Kafka: az-isolated-leader@2.6/1.json" in reported
     return "runs/first"
 
 
@@ -159,8 +159,8 @@ def test_a_run_is_held_against_a_recording(installed: Installed, run: str) -> No
     assert installed.faultline("compare", run, "az-isolated-leader@2.6") == (
         f"{run} equals az-isolated-leader@2.6/1.json\n"
     )
-    told = installed.faultline("compare", run, "az-isolated-leader@2.8", code=1)
-    assert told.startswith(f"{run} differs from az-isolated-leader@2.8/")
+    reported = installed.faultline("compare", run, "az-isolated-leader@2.8", code=1)
+    assert reported.startswith(f"{run} differs from az-isolated-leader@2.8/")
 
 
 def test_the_catalogue(installed: Installed) -> None:
@@ -170,15 +170,15 @@ def test_the_catalogue(installed: Installed) -> None:
 
 
 def test_seeds_equal_a_recording(installed: Installed) -> None:
-    told = installed.faultline("sim", "az-isolated-leader", "--seeds", "1..20")
-    assert "     20 equal az-isolated-leader@2.6/1.json\n" in told
+    reported = installed.faultline("sim", "az-isolated-leader", "--seeds", "1..20")
+    assert "     20 equal az-isolated-leader@2.6/1.json\n" in reported
 
 
 def test_settings_and_doctor(installed: Installed) -> None:
     assert installed.faultline("settings", "min.insync.replicas").startswith("min.insync.replicas, a broker's setting")
-    told = json.loads(installed.faultline("doctor", "--json"))
-    assert told["usable"]
-    assert "make" not in {finding["subject"] for finding in told["findings"]}
+    reported = json.loads(installed.faultline("doctor", "--json"))
+    assert reported["usable"]
+    assert "make" not in {finding["subject"] for finding in reported["findings"]}
 
 
 @pytest.mark.network

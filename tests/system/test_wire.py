@@ -81,8 +81,8 @@ def test_followers_fetch_and_ask_for_the_end_of_an_epoch_first(seen: Seen) -> No
     KIP-279).
     """
     for follower in ("broker-1", "broker-2"):
-        asked = kinds(seen[follower, "broker-0"])
-        assert {(FETCH, REQUEST), (FETCH, RESPONSE)} <= asked
+        requested = kinds(seen[follower, "broker-0"])
+        assert {(FETCH, REQUEST), (FETCH, RESPONSE)} <= requested
     after_heal = [frame[0] for frame in seen["broker-0", "broker-1"] if frame[1] == REQUEST]
     assert OFFSET_FOR_LEADER_EPOCH in after_heal and FETCH in after_heal
     assert after_heal.index(OFFSET_FOR_LEADER_EPOCH) < after_heal.index(FETCH)

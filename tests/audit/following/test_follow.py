@@ -101,10 +101,10 @@ def test_a_run_is_followed_while_it_is_written(
     telling.close()
     lines = [msgspec.json.decode(text) for written in printed for text in written.splitlines()]
     end = lines.pop()
-    told = [(line["finding"], line["state"], line["violation"]) for line in lines]
-    assert told.count(("lost-acknowledged", "told", True)) == 3
-    assert told.count(("leader-change", "told", False)) == 1
-    assert ("dual-leader", "ended", True) in told or ("dual-leader", "begun", True) in told
+    reported = [(line["finding"], line["state"], line["violation"]) for line in lines]
+    assert reported.count(("lost-acknowledged", "told", True)) == 3
+    assert reported.count(("leader-change", "told", False)) == 1
+    assert ("dual-leader", "ended", True) in reported or ("dual-leader", "begun", True) in reported
     assert [line["text"].partition(";")[0] for line in lines if line["finding"] == "broken"] == [
         "broker-1.1.jsonl: 2 lines are no events, no format",
         "broker-1.1.jsonl: 1 lines are no events, no JSON object of the schema's types",

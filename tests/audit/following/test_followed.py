@@ -199,16 +199,16 @@ def test_what_was_written_late_does_not_depend_on_who_told_it_first(data: st.Dat
 
     Old ones are forgotten meanwhile.
     """
-    told = [event for event in by_node(late_states())["session-0"] if event.event == "znode_changed"]
+    reported = [event for event in by_node(late_states())["session-0"] if event.event == "znode_changed"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(followed_commits, "CHANGES_MAX", data.draw(st.integers(6, 8)))
-        known, left = followed_commits.Committed(), [list(told), list(told)]
+        known, left = followed_commits.Committed(), [list(reported), list(reported)]
         while left := [events for events in left if events]:
             known.changed(data.draw(st.sampled_from(left)).pop(0))
             known.written_late()
     [late] = known.written_late().values()
     assert (late.controller_epoch, late.reached, late.states) == (1, 2, 2)
-    assert late.name == told[4].name
+    assert late.name == reported[4].name
 
 
 def test_a_record_is_lost_when_the_new_leader_does_not_have_it() -> None:

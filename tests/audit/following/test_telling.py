@@ -102,7 +102,7 @@ def test_a_file_that_says_nothing_is_none(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (["--follow"], "no cluster runs: start one with faultline up"),
         (["--follow", "nothing"], "no cluster 'nothing' runs"),
@@ -113,7 +113,7 @@ def test_a_file_that_says_nothing_is_none(tmp_path: Path, text: bytes) -> None:
     ],
 )
 def test_what_cannot_be_followed_is_one_sentence(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -122,7 +122,7 @@ def test_what_cannot_be_followed_is_one_sentence(
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert said in err
+    assert output in err
 
 
 def test_counts_are_of_what_stands() -> None:

@@ -139,8 +139,8 @@ def test_step(line: str, step: m.AnyStep) -> None:
 
 
 def test_every_verb_is_in_the_table_of_good_steps() -> None:
-    said = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
-    assert set(VERBS) - said == {"await"}
+    output = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
+    assert set(VERBS) - output == {"await"}
 
 
 def test_background_steps_are_awaited_by_name() -> None:

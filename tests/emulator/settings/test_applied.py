@@ -14,8 +14,8 @@ AZS = {0: "az-0", 1: "az-1", 2: "az-2"}
 
 def apply(*files: tuple[str, str], version: str = "2.6") -> Layer:
     """(word of --settings, text)"""
-    asked = [(wanted(word), text) for word, text in files]
-    return applied([settings_file(one, one.path, text.encode()) for one, text in asked], version, AZS)
+    requested = [(wanted(word), text) for word, text in files]
+    return applied([settings_file(one, one.path, text.encode()) for one, text in requested], version, AZS)
 
 
 def problems(word: str, text: str, version: str = "2.6") -> list[str]:
@@ -60,8 +60,8 @@ def test_clients_topics_and_the_session_service_have_their_kind_before_the_name(
 
 
 def test_a_file_for_one_broker_by_its_id_is_told_where_others_have_none() -> None:
-    (told,) = apply(("server.properties", "broker.id=1")).warnings
-    assert told == "server.properties is broker-1's, by its broker.id; for all brokers: " \
+    (reported,) = apply(("server.properties", "broker.id=1")).warnings
+    assert reported == "server.properties is broker-1's, by its broker.id; for all brokers: " \
         "--settings broker:server.properties"  # fmt: skip
     assert apply(("broker:server.properties", "broker.id=1")).warnings == []
     everyone = [(f"server-{broker}.properties", f"broker.id={broker}") for broker in AZS]

@@ -18,7 +18,7 @@ FILE: dict[str, Value] = {
     "broker.id": 1,
     "ssl.keystore.password": "secret",
 }
-Said = list[tuple[str, str | None, Source]]
+Stated = list[tuple[str, str | None, Source]]
 
 
 def broker(version: str = "2.6", **about: dict[str, str]) -> BrokersSettings:
@@ -33,8 +33,8 @@ def of_topic(given: BrokersSettings, own: dict[str, str] | None = None) -> dict[
     return {one.setting.name: one for one in describe_topic(given, own or {})}
 
 
-def synonyms(one: Described) -> Said:
-    return [(said.name, said.value, said.source) for said in one.synonyms]
+def synonyms(one: Described) -> Stated:
+    return [(output.name, output.value, output.source) for output in one.synonyms]
 
 
 def test_the_first_of_all_that_is_said_is_in_force() -> None:

@@ -7,12 +7,12 @@ from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPI
 
 
 def read(word: str, data: bytes) -> SettingsFile:
-    asked = wanted(word)
-    return settings_file(asked, asked.path, data)
+    requested = wanted(word)
+    return settings_file(requested, requested.path, data)
 
 
 @pytest.mark.parametrize(
-    ("word", "asked"),
+    ("word", "requested"),
     [
         ("a.properties", Wanted("a.properties")),
         ("producer:a.properties", Wanted("a.properties", PRODUCER)),
@@ -23,8 +23,8 @@ def read(word: str, data: bytes) -> SettingsFile:
         ("broker-:a", Wanted("broker-:a")),
     ],
 )
-def test_the_kind_may_stand_before_the_name(word: str, asked: Wanted) -> None:
-    assert wanted(word) == asked
+def test_the_kind_may_stand_before_the_name(word: str, requested: Wanted) -> None:
+    assert wanted(word) == requested
 
 
 @pytest.mark.parametrize(

@@ -117,17 +117,17 @@ def test_without_syncs_nothing_is_asked_of_the_device(tmp_path: Path, monkeypatc
 
     The written data is the same.
     """
-    asked: list[int] = []
-    monkeypatch.setattr(os, "fsync", asked.append)
+    requested: list[int] = []
+    monkeypatch.setattr(os, "fsync", requested.append)
     files = DiskFiles(tmp_path / "lazy", syncs=False)
     files.append("a", b"one")
     files.fsync("a")
     files.write_atomically("b", b"two")
     files.fsync("")
-    assert (asked, files.read("a", 0, 9), files.read("b", 0, 9)) == ([], b"one", b"two")
+    assert (requested, files.read("a", 0, 9), files.read("b", 0, 9)) == ([], b"one", b"two")
     files.close()
     careful = DiskFiles(tmp_path / "careful")
     careful.append("a", b"one")
     careful.fsync("a")
-    assert len(asked) == 1
+    assert len(requested) == 1
     careful.close()

@@ -309,14 +309,14 @@ async def test_a_cut_hides_everything_and_nothing_is_reset(world: World) -> None
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")
     rule = await world.cut("az-0")
-    said = await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 20)
+    output = await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 20)
     before = len(numbers(world, "broker-1", "got"))
     await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 10)
     assert len(numbers(world, "broker-1", "got")) == before, "nothing got through"
     assert not texts(world, "broker-0", "lost") and not texts(world, "broker-1", "lost")
     stopped = await world.heal(rule)
     assert stopped["broker-0"] >= 20, "every frame that a rule stopped is counted"
-    last = int(said.text.split()[1])
+    last = int(output.text.split()[1])
     await world.until(lambda: last in numbers(world, "broker-1", "got"))
     got = numbers(world, "broker-1", "got")
     assert got == list(range(1, len(got) + 1)), "what was held comes after the heal, once and in order"
@@ -331,8 +331,8 @@ async def test_who_ends_during_a_cut_tells_what_it_stopped(world: World) -> None
     await seen(world, "broker-0", "said", len(texts(world, "broker-0", "said")) + 10)
     await world.stop("broker-0")
     assert texts(world, "broker-0")[-1] == "stop"
-    (told,) = world.events("broker-0", "fault_lasted")
-    assert told["rule"] == rule and told["frames_stopped"] >= 9
+    (reported,) = world.events("broker-0", "fault_lasted")
+    assert reported["rule"] == rule and reported["frames_stopped"] >= 9
 
 
 async def test_after_a_heal_data_flows_at_the_next_retransmission(world: World) -> None:
@@ -386,8 +386,8 @@ async def test_a_death_behind_a_cut_is_heard_after_the_heal(world: World) -> Non
     await seen(world, "broker-0", "answer 3")
     rule = await world.cut("az-1")
     await world.kill("broker-1")
-    said = len(texts(world, "broker-0", "said"))
-    await seen(world, "broker-0", "said", said + 10)
+    output = len(texts(world, "broker-0", "said"))
+    await seen(world, "broker-0", "said", output + 10)
     assert not texts(world, "broker-0", "lost"), "the FIN vanished in the cut"
     await world.heal(rule)
     await seen(world, "broker-0", "lost ours closed by peer")
@@ -529,9 +529,9 @@ async def test_a_disk_that_is_slow_to_sync_lets_all_else_pass(world: World) -> N
     await world.spawn("broker-0", {"journal_every_ms": 50.0, "journal_syncs_until": 4})
     await world.change(SlowDisk("broker-0", fsync_ms=2_000.0))
     await seen(world, "broker-0", "journal 8")
-    told = {text.text: text.at_ms for text in world.sightings("broker-0")}
-    assert told["journal 4"] - told["journal 3"] >= 2_050.0
-    assert told["journal 8"] - told["journal 4"] < 2_000.0
+    reported = {text.text: text.at_ms for text in world.sightings("broker-0")}
+    assert reported["journal 4"] - reported["journal 3"] >= 2_050.0
+    assert reported["journal 8"] - reported["journal 4"] < 2_000.0
 
 
 async def test_a_dead_nodes_disk_can_be_made_slow(world: World) -> None:

@@ -71,8 +71,8 @@ def agent_engine(run_dir: Path) -> AgentEngine:
     async def revive(node: str) -> None:
         """Restarts an agent; the process that started the agents supervises them."""
 
-    everybody = {node: Address(host, NODE_PORT) for node, host in HOSTS.items()}
-    return AgentEngine(locate, dict.fromkeys(HOSTS, everybody), TOKEN, run_dir=str(run_dir), revive=revive)
+    all_nodes = {node: Address(host, NODE_PORT) for node, host in HOSTS.items()}
+    return AgentEngine(locate, dict.fromkeys(HOSTS, all_nodes), TOKEN, run_dir=str(run_dir), revive=revive)
 
 
 def kept_cluster(run_dir: Path) -> Cluster:

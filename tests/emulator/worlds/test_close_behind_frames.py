@@ -249,9 +249,9 @@ def test_what_a_cut_stops_dies_with_the_process_and_its_end_is_heard_after_the_h
 def test_a_cut_takes_what_a_dead_process_has_left_on_a_slow_link(end: str) -> None:
     slow = Fault(f"delay {OPENER} {ACCEPTOR} 2000ms", 100.0, 9_000.0)
     cut = Fault(f"cut {OPENER} {ACCEPTOR}", 1_000.0, 8_000.0)
-    for faults_, heard in (((slow,), [1]), ((slow, cut), [])):
+    for faults_, received in (((slow,), [1]), ((slow, cut), [])):
         talkers, _ = played(Talk(1, False, {OPENER: (200.0,)}, OPENER, 300.0, end, faults_, ()))
-        assert talkers[ACCEPTOR].heard == heard and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(heard))]
+        assert talkers[ACCEPTOR].heard == received and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(received))]
 
 
 def test_a_process_that_holds_its_connection_is_tried_for_a_quarter_of_an_hour() -> None:
@@ -263,8 +263,8 @@ def test_a_process_that_holds_its_connection_is_tried_for_a_quarter_of_an_hour()
     assert talkers[ACCEPTOR].losses == [(Loss.CLOSED, 0)]
 
 
-@pytest.mark.parametrize(("what", "heard"), [("kill", [1]), ("power-loss", [])])
-def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, heard: list[int]) -> None:
+@pytest.mark.parametrize(("what", "received"), [("kill", [1]), ("power-loss", [])])
+def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, received: list[int]) -> None:
     """And a machine without power has none."""
     delay = Fault(f"delay {OPENER} {ACCEPTOR} 2000ms", 100.0, 10_000.0)
     talk = Talk(1, False, {OPENER: (200.0,)}, ACCEPTOR, 20_000.0, "close", (delay,), ())
@@ -283,4 +283,4 @@ def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, heard: list[i
     world.at(30_000.0, lambda: None)
     world.run(lambda: world.now_ms >= 30_000.0)
     assert talkers[OPENER].said == 1
-    assert talkers[ACCEPTOR].heard == heard and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(heard))]
+    assert talkers[ACCEPTOR].heard == received and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(received))]

@@ -32,10 +32,10 @@ async def ended_after_ms(world: NetworkWorld, words: str) -> float:
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 300.0, "leaves_after": 10})
     await seen(world, "broker-0", "said 3")
     await world.impose(words)
-    said = await seen(world, "broker-0", "said 10")
+    output = await seen(world, "broker-0", "said 10")
     end = await world.exit_of("broker-0")
     assert end.code == 0
-    return end.at_ms - said.at_ms
+    return end.at_ms - output.at_ms
 
 
 @pytest.mark.parametrize("kind", ["cut", "hold"])

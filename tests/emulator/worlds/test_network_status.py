@@ -42,12 +42,14 @@ async def test_every_running_node_tells_what_it_thinks(tmp_path: Path) -> None:
         await cluster.start(*SERVERS, "client-0")
         with trio.fail_after(PATIENCE_S):
             while True:
-                told = await cluster.statuses()
-                roles = [it.ensemble.role for it in told.values() if it.ensemble is not None and it.ensemble.serving]
+                reported = await cluster.statuses()
+                roles = [
+                    it.ensemble.role for it in reported.values() if it.ensemble is not None and it.ensemble.serving
+                ]
                 if len(roles) == 3:
                     break
         assert sorted(roles) == ["following", "following", "leading"]
-        assert set(told) == {*SERVERS, "client-0"}
+        assert set(reported) == {*SERVERS, "client-0"}
         await cluster.kill("session-0")
         await cluster.pause("session-1")
         assert set(await cluster.statuses()) == {"session-2", "client-0"}
@@ -91,13 +93,13 @@ async def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next() -> N
     node = trio.SocketStream(trio.socket.from_stdlib_socket(theirs))
     decoder = FrameDecoder()
 
-    async def next_asked() -> list[str]:
+    async def next_requested() -> list[str]:
         return [decode(payload).message.API_NAME for payload in decoder.feed(await node.receive_some())]
 
     async with ControlConnection(trio.SocketStream(trio.socket.from_stdlib_socket(ours))) as control:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(control.request, StatusRequest())
-            assert await next_asked() == ["Status"]
+            assert await next_requested() == ["Status"]
             nursery.cancel_scope.cancel()
         answers: list[str] = []
 
@@ -110,7 +112,7 @@ async def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next() -> N
             with pytest.raises(BlockingIOError):
                 theirs.recv(1)  # the second waits for the first one's answer before it is sent
             await node.send_all(encode(StatusResponse()))
-            assert await next_asked() == ["Pause"]
+            assert await next_requested() == ["Pause"]
             await node.send_all(encode(PauseResponse()))
         assert answers == ["Pause"]
         await node.aclose()

@@ -27,9 +27,9 @@ def played(script: str, version: str = "2.6", seed: int = 1) -> Cluster:
 def attempts_ms(cluster: Cluster) -> Iterator[float]:
     """The duration of each first attempt of a step."""
     entries = cluster.player.timeline.entries
-    for asked, answer in pairwise(entries):
-        if asked.get("do") == "produce" and answer.get("saw") == "attempt":
-            yield (answer["t"] - asked["t"]) * 1000.0
+    for requested, answer in pairwise(entries):
+        if requested.get("do") == "produce" and answer.get("saw") == "attempt":
+            yield (answer["t"] - requested["t"]) * 1000.0
 
 
 def test_a_brokers_first_write_takes_longer_than_its_second() -> None:

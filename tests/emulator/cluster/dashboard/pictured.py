@@ -55,12 +55,12 @@ def status(cluster: Cluster, *faults: str, name: str = "three-az", workloads: bo
     for node_name, node in world.nodes.items():
         machine: object = node.machine
         if isinstance(machine, ReportsStatus) and not node.paused:
-            told = statuses[node_name] = machine.status(Now(at_ms, at_ms))
+            reported = statuses[node_name] = machine.status(Now(at_ms, at_ms))
             if workloads and node_name.startswith("client"):
-                told.workloads = {"w": WorkloadStatus("produce", True, acked=480, read=460)}
+                reported.workloads = {"w": WorkloadStatus("produce", True, acked=480, read=460)}
     topology = world.topology
-    asked = [fault(topology, f"rule-{n}", words, at_ms) for n, words in enumerate(faults, start=1)]
-    return status_of(topology, statuses, lives, asked, at_ms, name)
+    requested = [fault(topology, f"rule-{n}", words, at_ms) for n, words in enumerate(faults, start=1)]
+    return status_of(topology, statuses, lives, requested, at_ms, name)
 
 
 def fault(topology: Topology, rule_id: str, words: str, at_ms: float) -> LinkFault:

@@ -29,8 +29,8 @@ def test_every_request_and_every_fault_can_be_asked_for() -> None:
     machines = [sample.ask for sample in SAMPLES if isinstance(sample.ask, r.Machine)]
     assert {ask.fault for ask in machines} == set(LIVE_FAULTS)
     bodies = [json.dumps(one.body).encode() if one.body else b"" for one in SAMPLES]
-    asked = [read_request(one.method, one.target, body) for one, body in zip(SAMPLES, bodies, strict=True)]
-    assert {one.route.name for one in asked} == {route.name for route in ROUTES}
+    requested = [read_request(one.method, one.target, body) for one, body in zip(SAMPLES, bodies, strict=True)]
+    assert {one.route.name for one in requested} == {route.name for route in ROUTES}
     assert {str(kind.__struct_config__.tag) for kind in AnyLinkBody.__args__} == set(KINDS)
 
 

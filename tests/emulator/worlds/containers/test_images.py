@@ -85,7 +85,7 @@ def test_up_makes_nothing_then(engine: Path, tmp_path: Path, capsys: pytest.Capt
     assert up_command(UpOptions(topology="own.yml", engine="docker")) == 2
     assert capsys.readouterr().err.startswith("faultline up: own.yml: service broker-0: no image own:1; FAULTLINE")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "own.yml"]
-    asked = (engine / "asked").read_text().splitlines()
-    assert [words for words in asked if "config" not in words and "version" not in words] == [
+    requested = (engine / "asked").read_text().splitlines()
+    assert [words for words in requested if "config" not in words and "version" not in words] == [
         "image inspect --format {{.Id}} own:1"
     ]

@@ -20,9 +20,9 @@ class Engine:
     (`by_somebody`).
     """
 
-    def __init__(self, folder: Path, refusals: int = 0, *, by_somebody: bool = True) -> None:
+    def __init__(self, folder: Path, refusals: int = 0, *, by_other_process: bool = True) -> None:
         self.there = {"container": ["c0", "c1"], "network": ["n0"], "volume": list[str]()}
-        self.refusals, self.by_somebody = refusals, by_somebody
+        self.refusals, self.by_somebody = refusals, by_other_process
         owner = mine().text().replace(f"{mine().pid}-{mine().ticks}", f"{mine().pid}-1", 1)
         self.labels = ("p", owner, str(folder))
         self.asked: list[tuple[str, ...]] = []

@@ -128,14 +128,14 @@ def test_a_count_is_compared_with_the_bytes_that_are_left(count: int) -> None:
 
 @pytest.mark.parametrize("version", [1, 9])
 def test_one_entry_more_than_a_request_may_have_is_refused(version: int) -> None:
-    def asked(count: int) -> bytes:
+    def requested(count: int) -> bytes:
         if version == 1:
             return head(apis.METADATA, 1) + struct.pack(">i", count) + bytes(2 * count)
         return head(apis.METADATA, 9) + b"\x00" + varint(count + 1) + b"\x01\x00" * count + b"\x01\x00\x00\x00"
 
-    assert len(body_of(asked(ENTRIES_MAX), apis.METADATA, version).topics) == ENTRIES_MAX
+    assert len(body_of(requested(ENTRIES_MAX), apis.METADATA, version).topics) == ENTRIES_MAX
     with pytest.raises(ProtocolError, match=f"more than {ENTRIES_MAX} entries in the lists of one request"):
-        body_of(asked(ENTRIES_MAX + 1), apis.METADATA, version)
+        body_of(requested(ENTRIES_MAX + 1), apis.METADATA, version)
 
 
 def varint(value: int) -> bytes:
