@@ -106,7 +106,9 @@ async def requests(stream: trio.SocketStream) -> None:
 
 
 @pytest.mark.parametrize("first_bytes", [b"", b"\x00", HALF_A_FRAME], ids=["silent", "a byte", "half a frame"])
-async def test_a_thousand_idle_strangers_lock_nobody_out(monkeypatch: pytest.MonkeyPatch, first_bytes: bytes) -> None:
+async def test_a_thousand_idle_strangers_lock_no_client_out(
+    monkeypatch: pytest.MonkeyPatch, first_bytes: bytes
+) -> None:
     async with listener(monkeypatch) as there:
         before = await served(there.addresses[0])
         with silent(there.addresses[0], 1_000, first_bytes) as strangers:

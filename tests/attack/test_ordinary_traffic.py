@@ -51,7 +51,7 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
     assert received_data > 200
 
 
-def test_a_follower_out_of_range_asks_where_the_log_begins() -> None:
+def test_a_follower_out_of_range_requests_the_start_of_the_log() -> None:
     """ListOffsets on a fetcher's connection: rare, and in no scenario's first seed."""
     from protocol.conversations import ACCEPTED_BY_BROKER
     from protocol.messages.replication_messages import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest

@@ -66,7 +66,9 @@ async def test_a_node_without_descriptors_takes_connections_when_it_has_some_aga
         assert world.cluster.running() == ("broker-0",)
 
 
-async def test_strangers_beyond_the_told_ones_write_no_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_strangers_beyond_the_reported_ones_write_no_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arrivals, "REFUSALS_WRITTEN_MAX", 5)
     reported: list[FrameRefused] = []
     shell = SimpleNamespace(emit=lambda event, cause: reported.append(event))
@@ -129,7 +131,7 @@ async def test_accepting_goes_on_after_errors_of_the_machine_and_of_peers(autoju
     assert len(taken) == 1 and len(exhausted) == 2 and not Listener.said
 
 
-async def test_a_keeper_serves_its_supervisor_whoever_else_knocks(tmp_path: Path) -> None:
+async def test_a_keeper_serves_its_supervisor_despite_other_connections(tmp_path: Path) -> None:
     address = (HOSTS["broker-0"], AGENT_PORT)
     not_utf_8 = bytes.fromhex("0000001295cd051402000081a46e6f6465a4fffefdfc")
     deep = (1_000).to_bytes(4, "big") + b"\x91" * 1_000

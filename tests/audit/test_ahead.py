@@ -109,7 +109,7 @@ SELECT run, '' AS topic, -1 AS partition, -1L AS offset, concat('of ', (SELECT c
 FROM (SELECT DISTINCT run FROM lines)"""
 
 
-def test_a_subquery_is_asked_when_there_is_a_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_subquery_runs_when_there_is_a_run(spark: SparkSession, tmp_path: Path) -> None:
     checks = (msgspec.structs.replace(FEW[0], violations=COUNTING, evidence=""), FEW[1])
     ahead = Ahead(spark, tmp_path / "trace", checks)
     trace = lossy()

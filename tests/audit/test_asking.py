@@ -51,7 +51,7 @@ def test_the_last_argument_is_the_query_unless_it_is_a_directory(tmp_path: Path)
         (["sql", "nowhere", "--rows", "0"], "at least 1 row"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(
+def test_an_invalid_query_is_one_line(
     arguments: list[str],
     output: str,
     capsys: pytest.CaptureFixture[str],
@@ -94,7 +94,7 @@ def test_rows_are_read_back(requested: SparkSession, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.spark
-def test_a_bound_on_rows_is_said(requested: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bound_on_rows_is_reported(requested: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
     assert _ask(requested, "SELECT value FROM operations ORDER BY value", "text", 2) == 0
     out, err = capsys.readouterr()
     assert (out.count("\n"), err) == (3, "faultline sql: there are more than 2 rows; --rows N prints more\n")
@@ -201,7 +201,7 @@ def test_tab_completes_tables_columns_and_keywords() -> None:
     assert complete("sel", 0) == "SELECT" and complete("x", 0) is None
 
 
-def test_what_was_asked_comes_back_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_queries_come_back_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is its owner's alone; a prompt without one goes on all the same."""
     import readline
 

@@ -97,7 +97,7 @@ def test_what_lines_begin_with_is_looked_at_as_what_is_in_them() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_what_a_table_asks_for_is_there(table: str) -> None:
+def test_columns_that_a_table_needs_are_there(table: str) -> None:
     event, columns = TABLES[table]
     theirs = {*ENVELOPE, *EVENTS[event].__struct_fields__}
     assert {*columns} & theirs <= {*columns_of(table), "run"}

@@ -66,7 +66,7 @@ def test_replicas_of_the_topic_of_the_same_name_diverge(audit: Audit) -> None:
     assert [(one["partition"], one["offset"]) for one in check.evidence] == [("t-0", 1)]
 
 
-def test_what_a_topic_did_wrong_before_it_was_deleted_is_still_told(audit: Audit) -> None:
+def test_violations_of_a_topic_before_its_deletion_are_still_reported(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=1, followers=(1, 2)).produce("a", at=0, epoch=1)
     trace.watermark(0, 0, previous=1, epoch=1).role(1, "follower", epoch=0)
     checks = audit(trace.deleted(0, 1).removed()).checks
@@ -96,7 +96,7 @@ def test_what_only_a_stale_leader_holds_is_lost_too(audit: Audit) -> None:
     assert audit(trace).checks["lost-acknowledged"].count == 1
 
 
-def test_losses_are_told_apart_by_acks(audit: Audit) -> None:
+def test_losses_are_distinguished_by_acks(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0)
     for offset, acks in enumerate((-1, 1, 1)):
         trace.produce(f"v{offset}", at=offset, acks=acks, followers=())
@@ -216,7 +216,7 @@ def test_a_copy_that_was_truncated_is_no_duplicate(audit: Audit) -> None:
     assert audit(trace).checks["duplicate"].verdict == "held"
 
 
-def test_duplicates_are_unknown_where_the_log_is_not_told(audit: Audit) -> None:
+def test_duplicates_are_unknown_with_an_unreported_log(audit: Audit) -> None:
     trace = healthy().append(0, "c", at=5, epoch=0, as_leader=True)
     assert audit(trace).checks["duplicate"].verdict == "unknown"
 
@@ -301,7 +301,7 @@ def test_after_peace_a_replica_outside_the_isr_diverges_if_it_is_assigned(
     assert audit(trace).checks["replica-divergence"].verdict == verdict
 
 
-def test_divergence_is_unknown_where_a_log_is_not_told(audit: Audit) -> None:
+def test_divergence_is_unknown_with_an_unreported_log(audit: Audit) -> None:
     trace = healthy().append(1, "x", at=7, epoch=0)
     assert audit(trace).checks["replica-divergence"].verdict == "unknown"
 

@@ -127,7 +127,7 @@ def test_a_log_that_was_moved_away_and_back_was_not_lost_by_a_disk(audit: Audit)
 
 
 @pytest.mark.parametrize("what", ["power-loss", "lose-unsynced", "lose-disk"])
-def test_what_is_left_on_a_leaders_disk_that_was_lost_nobody_knows_before_it_starts(audit: Audit, what: str) -> None:
+def test_remains_on_a_lost_leaders_disk_are_unknown_before_it_starts(audit: Audit, what: str) -> None:
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).kill("broker-0", what)
     assert audit(trace).checks["lost-acknowledged"].verdict == "unknown"
 
@@ -162,7 +162,7 @@ def test_what_was_committed_before_the_isr_shrank_may_be_acknowledged_after(audi
     assert audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"].verdict == "held"
 
 
-def test_whoever_is_in_sync_again_may_acknowledge(audit: Audit) -> None:
+def test_a_follower_in_sync_again_may_acknowledge(audit: Audit) -> None:
     trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).in_sync(0, "0,1", high_watermark=0, min_insync=2)
     trace.watermark(0, 1, previous=0, epoch=0)
     assert audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"].verdict == "held"
@@ -193,7 +193,7 @@ def test_what_lies_between_two_leaders_and_is_not_given_is_skipped_and_unseen(au
     assert checks["non-monotonic-read"].verdict == "held"
 
 
-def test_whoever_reads_on_where_it_was_skips_nothing(audit: Audit) -> None:
+def test_a_consumer_that_resumes_at_its_position_skips_nothing(audit: Audit) -> None:
     trace = _succeeded()
     operation = trace.consume(0)
     checks = audit(_given(_given(trace, operation, "abc", at=0, epoch=0), operation, "de", at=3, epoch=1)).checks
@@ -250,7 +250,7 @@ def test_of_three_hundred_who_read_what_is_lost_the_one_that_passed_by_is_found(
     assert [(one["offset"], one["reader"]) for one in check.evidence] == [(1, operations[137])]
 
 
-def test_where_the_final_leader_is_not_told_nothing_is_known_to_be_unseen(audit: Audit) -> None:
+def test_an_unreported_final_leader_leaves_no_record_known_to_be_unseen(audit: Audit) -> None:
     trace = healthy().append(0, "g", at=7, epoch=0)
     operation = trace.consume(0)
     assert audit(_given(trace, operation, "axc", at=0, epoch=0)).checks["unseen"].verdict == "unknown"
@@ -259,7 +259,7 @@ def test_where_the_final_leader_is_not_told_nothing_is_known_to_be_unseen(audit:
 # --- inconsistent-offsets ---
 
 
-def test_one_offset_read_as_two_things_is_inconsistent_whoever_reads(audit: Audit) -> None:
+def test_one_offset_read_as_two_things_is_inconsistent_for_any_reader(audit: Audit) -> None:
     trace = healthy().read("c", at=2, epoch=0, high_watermark=3).read("x", at=2, epoch=1, high_watermark=3, broker=1)
     check = audit(trace).checks["inconsistent-offsets"]
     assert [(one["offset"], sorted(one["epochs"])) for one in check.evidence] == [(2, [0, 1])]
@@ -291,7 +291,7 @@ def test_so_is_one_that_the_cluster_named(audit: Audit) -> None:
     assert audit(trace.left(trace.consume(), 7)).checks["offset-out-of-range"].count == 1
 
 
-def test_what_a_client_asks_for_by_itself_is_its_own_affair(audit: Audit) -> None:
+def test_a_clients_own_requests_are_not_judged(audit: Audit) -> None:
     trace = healthy()
     assert audit(trace.left(trace.consume(7), 7)).checks["offset-out-of-range"].verdict == "held"
 

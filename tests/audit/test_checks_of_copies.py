@@ -21,7 +21,7 @@ def test_an_operation_that_failed_for_certain_excuses_no_second_copy(audit: Audi
     assert (one["copies"], one["operations"]) == (2, 1)
 
 
-def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_idempotent(audit: Audit) -> None:
+def test_a_second_copy_is_reported_with_its_attempts_and_its_producers_idempotence(audit: Audit) -> None:
     trace = healthy()
     for offset in (3, 4):
         trace.append(0, "d", at=offset, epoch=0, as_leader=True)
@@ -30,7 +30,7 @@ def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_ide
     assert (one["copies"], one["operations"], one["attempts"], one["idempotent"]) == (2, 1, 2, True)
 
 
-def test_an_operation_that_is_told_to_have_ended_twice_excuses_no_second_copy(audit: Audit) -> None:
+def test_an_operation_reported_to_have_ended_twice_excuses_no_second_copy(audit: Audit) -> None:
     trace = healthy()
     for offset in (3, 4):
         trace.append(0, "d", at=offset, epoch=0, as_leader=True)

@@ -35,7 +35,7 @@ def _stored(*values: str) -> Trace:
 # --- reordered ---
 
 
-def test_what_was_asked_for_first_and_lies_behind_is_reordered(audit: Audit) -> None:
+def test_a_record_produced_first_that_lies_behind_is_reordered(audit: Audit) -> None:
     trace = _acknowledged(_stored("b", "a"), "b", at=0, operation=_operation(2))
     check = audit(_acknowledged(trace, "a", at=1, operation=_operation(1))).checks["reordered"]
     assert [(one["offset"], one["operation"], one["earlier"]) for one in check.evidence] == [
@@ -106,7 +106,7 @@ def test_a_retry_that_is_answered_with_its_first_place_counts_from_then(
     assert check.verdict == result, check.reason
 
 
-def test_order_is_unknown_where_the_log_is_not_told(audit: Audit) -> None:
+def test_order_is_unknown_with_an_unreported_log(audit: Audit) -> None:
     trace = _acknowledged(_stored("b", "a"), "b", at=0, operation=_operation(2)).loaded(0, 9)
     assert audit(_acknowledged(trace, "a", at=1, operation=_operation(1))).checks["reordered"].verdict == "unknown"
 
@@ -126,12 +126,12 @@ def test_what_was_read_and_stays_is_kept(audit: Audit) -> None:
     assert audit(trace).checks["read-then-lost"].verdict == "held"
 
 
-def test_what_is_kept_is_unknown_where_the_leaders_log_is_not_told(audit: Audit) -> None:
+def test_kept_records_are_unknown_without_the_leaders_reported_log(audit: Audit) -> None:
     trace = healthy().leader(1, epoch=1).truncate(1, 0, log_end=3).loaded(1, 7)
     assert audit(trace).checks["read-then-lost"].verdict == "unknown"
 
 
-def test_what_nobody_wrote_is_a_phantom(audit: Audit) -> None:
+def test_a_record_that_no_client_wrote_is_a_phantom(audit: Audit) -> None:
     check = audit(healthy().read("x", at=2, epoch=0, high_watermark=3)).checks["phantom-read"]
     assert [(one["offset"], one["digest"]) for one in check.evidence] == [(2, digest_of("x"))]
 
@@ -191,7 +191,7 @@ def test_who_reads_may_begin_in_the_middle_of_a_batch(audit: Audit) -> None:
     assert (checks["phantom-read"].verdict, checks["read-then-lost"].verdict) == ("held", "held")
 
 
-def test_without_reads_nothing_is_said_of_them(audit: Audit) -> None:
+def test_without_reads_there_are_no_findings_about_them(audit: Audit) -> None:
     checks = audit(Trace().cluster().leader(0, epoch=0).produce("a", at=0)).checks
     about_reads = [name for name, check in checks.items() if check.subject == "batches read"]
     assert {checks[name].verdict for name in about_reads} == {"skipped"}

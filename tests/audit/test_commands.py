@@ -98,7 +98,7 @@ def test_evidence_names_its_partition() -> None:
     assert lines[-3:] == ["    t-0: two leaders", "    t-1: two leaders", "    of the whole run"]
 
 
-def test_the_text_of_a_cluster_that_stays_says_what_was_violated_for_nobody_expected_anything() -> None:
+def test_the_text_of_a_live_cluster_names_violations_as_there_are_no_expectations() -> None:
     """Such a run has no scenario."""
     checks = {"dual-leader": CheckVerdict("violated", False, 1, []), "duplicate": CheckVerdict("held", False, 0, [])}
     broken = Verdict("live", "", "network", False, [], [], checks, {})
@@ -173,7 +173,7 @@ def test_out_holds_what_its_page_says(spark: SparkSession, tmp_path: Path) -> No
     assert set(read["events"].columns) == set(FIELDS)
 
 
-def test_of_many_runs_it_is_told_how_many_came_out_how() -> None:
+def test_the_outcomes_of_many_runs_are_counted() -> None:
     came_out: list[tuple[Valid, CheckResult]] = [(True, "held"), (False, "violated"), ("unknown", "unknown")]
     reported = [
         Verdict("x", "x", "sim", valid, [], [], {"duplicate": CheckVerdict(check, False, 0, [])}, {})

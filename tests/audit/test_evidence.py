@@ -295,7 +295,7 @@ def test_a_run_that_was_played_to_its_end_is_owed_every_end() -> None:
     assert incomplete(counts, [*notes, _note("node_stopped", 60_000.0, "broker-1", code=0)], over=True) == []
 
 
-def test_what_was_started_just_now_may_have_told_nothing_yet() -> None:
+def test_a_node_started_just_now_may_have_no_events_yet() -> None:
     started = _note("machine_fault", 59_000.0, "injector", what="start", target="broker-1", life=1)
     counts, notes = _lives(broker_0_1=60_000.0), [*_begun("broker-0"), started]
     assert incomplete(counts, notes) == []

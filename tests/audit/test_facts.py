@@ -58,7 +58,7 @@ def facts(*, small: bool = False, rare: bool = True, many: frozenset[str] = froz
         ("SELECT * FROM logs_of_mine", True),
     ],
 )
-def test_what_is_asked_of_tables_with_few_rows_is_asked_as_of_a_small_run(query: str, few: bool) -> None:
+def test_queries_of_tables_with_few_rows_are_those_of_a_small_run(query: str, few: bool) -> None:
     requested = facts(many=frozenset({"promised"}))
     assert requested.of_few(query) is few
     [(_, adapted)] = requested.each(lambda one: cast(tuple[str, str], requested.sql(one)), [query])
@@ -70,7 +70,7 @@ def test_what_is_asked_of_tables_with_few_rows_is_asked_as_of_a_small_run(query:
 MARKED = "/*gather*/ /*spread(run)*/ /*few(lost)*/ {table}\n--big more"
 
 
-def test_marks_are_told_by_the_way_that_a_question_goes() -> None:
+def test_marks_are_reported_by_the_route_of_a_query() -> None:
     def requested(of: Facts, table: str) -> str:
         query, _ = cast(tuple[str, str], of.sql(MARKED.format(table=table)))
         return query
@@ -87,7 +87,7 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
     assert facts().each(lambda query: query, queries) == queries
 
 
-def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
+def test_every_part_of_an_audit_is_queried_once_on_any_route() -> None:
     checks = tuple(CHECKS.values())
     how = How(tallied=True, wire=True)
     together = questions(checks, 20, how)

@@ -78,7 +78,7 @@ def test_without_a_wheel_one_message_says_what_was_found_and_what_to_do(
         find_java({"PATH": ""})
 
 
-def test_a_java_without_a_release_file_is_asked(tmp_path: Path) -> None:
+def test_a_java_without_a_release_file_is_run_for_its_version(tmp_path: Path) -> None:
     home = java_home(tmp_path / "a", says='openjdk version "17.0.15" 2025-04-15')
     assert java_major(home / "bin" / "java") == 17
 

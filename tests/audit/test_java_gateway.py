@@ -183,7 +183,7 @@ def test_a_session_prints_nothing_and_stays_in_its_directory(
 
 
 @pytest.mark.spark
-def test_the_virtual_machine_runs_at_the_niceness_asked_for(gateway: Gateway, spark: SparkSession) -> None:
+def test_the_virtual_machine_runs_at_the_requested_niceness(gateway: Gateway, spark: SparkSession) -> None:
     assert psutil.Process(gateway.process.pid).nice() == psutil.Process().nice() + 1
 
 
@@ -206,14 +206,14 @@ def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("master", ["moon://crater", "local[two]", "spark://", "local-cluster[1]", ""])
-def test_a_master_that_spark_does_not_know_is_told_before_java_starts(tmp_path: Path, master: str) -> None:
+def test_a_master_that_spark_does_not_know_is_reported_before_java_starts(tmp_path: Path, master: str) -> None:
     with pytest.raises(GatewayError) as reported:
         start_gateway(find_java(os.environ), tmp_path / "new", master=master)
     assert str(reported.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
     assert not (tmp_path / "new").exists()
 
 
-def test_what_java_dies_of_is_told_without_its_stack(tmp_path: Path) -> None:
+def test_a_death_of_java_is_reported_without_its_stack(tmp_path: Path) -> None:
     """YARN wants a setting that is not there."""
     with (
         start_gateway(find_java(os.environ, alone=False), tmp_path, master="yarn") as gateway,

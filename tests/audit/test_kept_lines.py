@@ -135,7 +135,7 @@ def test_a_line_is_of_the_block_that_it_begins_in(
     assert left_to_spark(tmp_path / "lines") == 0
 
 
-def test_runs_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+def test_runs_are_kept_apart(spark: SparkSession, tmp_path: Path) -> None:
     """Also one whose directory was renamed, and one with lines that are none."""
     paths = [trace().write(tmp_path / name) for name, trace in (("a + b", dual_leader), ("c", strange), ("d", torn))]
     paths.append(dual_leader().write(tmp_path / "e").rename(tmp_path / "e" / "renamed"))
@@ -172,7 +172,7 @@ def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     assert not (tmp_path / "lines" / "left").exists()
 
 
-def test_a_full_disk_is_told(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

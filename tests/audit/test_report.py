@@ -81,7 +81,7 @@ def test_the_page_contains_the_facts(page: Path) -> None:
         assert fact in text, fact
 
 
-def test_the_page_asks_nobody_for_anything(page: Path) -> None:
+def test_the_page_sends_no_requests(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"""src\s*=|href\s*=\s*"[^#]|url\((?!#)|@import|https?://""", text)
     assert not re.search(r"""fetch\(|XMLHttpRequest|<link""", text)
@@ -224,7 +224,7 @@ def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkey
     assert [len(of["broker-0"].log_ends) for _, of in sorted(timeline.replicas.items())] == [250] * 4
 
 
-def test_nobody_said_what_to_expect_of_a_cluster_that_was_used(tmp_path: Path) -> None:
+def test_a_cluster_that_was_used_has_no_expectations(tmp_path: Path) -> None:
     run = cut_run().write(tmp_path)
     alone = msgspec.structs.replace(verdict(), scenario="", valid=False, expectations=[])
     page = render(alone, read_timeline(read_directory(run)))
@@ -264,7 +264,7 @@ def test_a_long_run_has_a_bounded_page(tmp_path: Path) -> None:
     assert page.stat().st_size < 500_000
 
 
-def test_writes_that_are_one_mark_are_told_apart_when_zoomed_in() -> None:
+def test_writes_that_share_a_mark_are_separate_when_zoomed_in() -> None:
     topic_partition = ("t", 0)
     writes = [
         Operation(f"v{at_ms}", [f"v{at_ms}"], 1, 0, at_ms, topic_partition=topic_partition, outcome="ok")

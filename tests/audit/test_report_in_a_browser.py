@@ -161,7 +161,7 @@ def test_the_logs_of_a_moment_say_what_differs_and_what_was_cut_off(page: Browse
     assert set(after["logs"].values()) == {"a b f g h"} and after["gone"] == "c d e x" and after["lost"] == 3
 
 
-def test_of_a_long_log_the_table_has_a_part_that_somebody_chose_or_where_replicas_differ(
+def test_of_a_long_log_the_table_has_a_chosen_part_or_where_replicas_differ(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     browser.open(pages[WORKLOAD], width=NARROW)
@@ -182,7 +182,7 @@ def test_of_a_long_log_the_table_has_a_part_that_somebody_chose_or_where_replica
     assert chosen["first"] == "5" and browser.complaints() == []
 
 
-def test_what_a_pointer_is_told_of_marks_can_be_read_as_a_list(page: Browser) -> None:
+def test_the_pointers_texts_of_marks_can_be_read_as_a_list(page: Browser) -> None:
     told = page.run(
         """document.getElementById('near').open = true; view.look(12880); await frame();
         return [...document.querySelectorAll('#near li')].map((one) => one.textContent);"""

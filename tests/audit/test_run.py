@@ -97,7 +97,7 @@ def test_a_heal_after_which_nothing_that_is_sent_arrives_is_unknown() -> None:
     assert reasons == ["fault 'cut az-0' was healed, but nothing that was sent since has arrived"]
 
 
-def test_a_heal_of_links_over_which_nobody_has_sent_since_is_one() -> None:
+def test_a_heal_of_links_without_any_frame_since_is_one() -> None:
     [fault], reasons = fault_verdicts(rule(tried=False, proved=False))
     assert (fault.healed, reasons) == (True, [])
 
@@ -120,7 +120,7 @@ def test_the_end_of_the_run_does_not_heal() -> None:
 @pytest.mark.parametrize(
     "requested", [note("fault_asked", 20, rule="r", what="heal cut az-0"), note("scenario_step", 20, text="heal")]
 )
-def test_a_heal_that_was_asked_for_and_reached_nobody_is_no_heal(requested: Note) -> None:
+def test_a_requested_heal_that_reached_no_node_is_no_heal(requested: Note) -> None:
     [fault], reasons = fault_verdicts([*rule(healed=False, proved=False), requested])
     assert fault.healed is False
     assert reasons == ["fault 'cut az-0' did not heal: still in force at broker-0, broker-1"]
@@ -133,7 +133,7 @@ def test_a_node_that_was_killed_needs_no_heal() -> None:
     assert (fault.healed, reasons) == (True, [])
 
 
-def test_a_cut_that_lasts_to_the_end_is_not_asked_to_heal() -> None:
+def test_a_cut_that_lasts_to_the_end_needs_no_heal() -> None:
     [fault], reasons = fault_verdicts(rule(healed=False, proved=False))
     assert (fault.healed, fault.healed_ms, reasons) == (None, None, [])
 
@@ -148,7 +148,7 @@ def test_a_node_that_stops_with_a_code_died_by_itself() -> None:
     assert unexpected_deaths(notes) == ["broker-0 died by itself at 9 ms with code 1: NODEEXISTS"]
 
 
-def test_a_node_that_was_stopped_killed_or_asked_to_start_did_not() -> None:
+def test_a_node_that_was_stopped_killed_or_requested_to_start_did_not() -> None:
     notes = [
         note("node_started", 1, "broker-0"),
         note("node_stopped", 2, "broker-0", code=0),
@@ -171,7 +171,7 @@ def test_a_node_that_is_expected_to_exit_may_as_kafkas_would() -> None:
     assert exits([*lives, crash]) == {"broker-0": 2}
 
 
-def test_an_end_that_was_told_to_whom_had_asked_for_the_start_is_no_surprise() -> None:
+def test_an_end_reported_to_the_starts_requester_is_no_surprise() -> None:
     """Of that life alone, and only as Kafka's broker ends."""
     lives = [
         note("node_started", 1, "broker-0"),
@@ -196,7 +196,7 @@ def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
     assert exits([*killed, note("node_started", 3, "broker-1"), note("node_stopped", 4, "broker-1", code=0)]) == {}
 
 
-def test_a_node_that_starts_again_by_itself_is_told() -> None:
+def test_a_node_that_starts_again_by_itself_is_reported() -> None:
     notes = [note("node_started", 1, "broker-0"), note("node_started", 5, "broker-0", 2)]
     assert unexpected_deaths(notes) == ["broker-0 started again at 5 ms, and nobody had stopped it"]
 
@@ -243,14 +243,14 @@ def test_a_late_run_says_what_to_do(speed: float, what_to_do: str) -> None:
     )
 
 
-def test_a_run_in_which_nobody_measured_its_timers_is_unknown() -> None:
+def test_a_run_without_timer_measurements_is_unknown() -> None:
     unmeasured = late_timers([], 40.0)
     assert unmeasured == Lateness(None, 40.0, late=True)
     assert why_late(unmeasured, "", 5.0) == "no process tells how late its timers were"
     assert not late_timers([], None).late
 
 
-def test_an_end_that_the_supervisor_did_not_ask_for_is_told_once() -> None:
+def test_an_end_that_the_supervisor_did_not_request_is_reported_once() -> None:
     died = note("machine_fault", 10, what="died", target="broker-0")
     started, spoken = note("node_started", 1, "broker-0"), note("node_stopped", 9, "broker-0", code=1)
     assert unexpected_deaths([started, died]) == ["broker-0 ended by itself at 10 ms without a word"]
@@ -277,7 +277,7 @@ def count(*seqs: int, event: str = "x") -> EventCount:
         ),
     ],
 )
-def test_gaps_in_the_sequence_are_told(counts: list[EventCount], expected: str | None) -> None:
+def test_gaps_in_the_sequence_are_reported(counts: list[EventCount], expected: str | None) -> None:
     assert lost_events(reports_by_life(counts)) == ([expected] if expected else [])
 
 
@@ -337,7 +337,7 @@ def test_the_registry_names_the_checks_as_scenarios_do() -> None:
 
 
 @pytest.mark.spark
-def test_a_check_that_crashes_is_unknown_and_takes_nobody_along(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_check_that_crashes_is_unknown_and_affects_no_other(spark: SparkSession, tmp_path: Path) -> None:
     failing = (
         "SELECT run, topic, partition, 0L AS offset, raise_error('on purpose') AS text, '' AS details FROM appends"
     )
@@ -394,7 +394,7 @@ FEW = ("lost-acknowledged", "dual-leader")
         pytest.param((restarted,), FEW, FEW_MAX, marks=pytest.mark.slow),
     ],
 )
-def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
+def test_many_runs_are_judged_apart_and_a_big_one_alike(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 RUNS = Path(__file__).parent / "runs_of_before"
 
 
-def test_a_run_whose_batches_are_told_record_by_record(audit: Audit, tmp_path: Path) -> None:
+def test_a_run_whose_batches_are_reported_record_by_record(audit: Audit, tmp_path: Path) -> None:
     """A Kafka client wrote a batch of 5 records, each an operation then.
 
     A batch of 40 records was one operation.

@@ -50,7 +50,7 @@ def test_seeds_that_executors_play_are_as_those_that_are_played_here(spark: Spar
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_python_that_lacks_what_runs_need_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_python_that_lacks_packages_of_runs_is_reported_in_one_line(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     python.chmod(0o755)

@@ -30,7 +30,7 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
     assert side_by_side(ask, []) == []
 
 
-def test_no_more_are_asked_at_once_than_may_be() -> None:
+def test_concurrent_queries_do_not_exceed_their_bound() -> None:
     full, now, most, lock = threading.Barrier(AT_ONCE_MAX), 0, 0, threading.Lock()
 
     def ask(_: int) -> None:
@@ -46,7 +46,7 @@ def test_no_more_are_asked_at_once_than_may_be() -> None:
     assert most == AT_ONCE_MAX
 
 
-def test_a_failure_is_told_when_the_others_have_ended() -> None:
+def test_a_failure_is_reported_when_the_others_have_ended() -> None:
     begun, failed, ended = threading.Event(), threading.Event(), []
 
     def ask(one: int) -> None:

@@ -51,7 +51,7 @@ def reported(java_exception: JavaException) -> str:
          "Task failed while writing rows to file:/out: No space left on device"),
     ],
 )  # fmt: skip
-def test_the_first_cause_is_told_behind_what_spark_says(below: JavaException | None, message: str) -> None:
+def test_the_first_cause_is_reported_behind_sparks_message(below: JavaException | None, message: str) -> None:
     output = reported(JavaException("Task failed while writing rows to file:/out", below))
     assert output == f"Spark failed: org.apache.spark.SparkException: {message}"
 

@@ -44,7 +44,7 @@ def test_a_violation_that_may_come_is_as_expected_with_it_and_without(
     assert verdict.checks["lost-acknowledged"].expected is comes
 
 
-def test_a_violation_nobody_expects_breaks_the_verdict(audit: Audit) -> None:
+def test_an_unexpected_violation_breaks_the_verdict(audit: Audit) -> None:
     assert audit(dual_leader()).exit_code == 1
 
 
@@ -99,9 +99,7 @@ NO_JSON = "no JSON object of the schema's types"
     ],
     ids=("a log", "zeros", "no UTF-8", "deep array", "deep object", "a long number", "an empty object"),
 )
-def test_what_was_written_by_somebody_else_is_counted_by_its_reason(
-    audit: Audit, lines: list[bytes], reasons: dict[str, int]
-) -> None:
+def test_foreign_lines_are_counted_by_their_reason(audit: Audit, lines: list[bytes], reasons: dict[str, int]) -> None:
     trace = healthy()
     trace.files[BROKER_1][2:2] = lines
     verdict = audit(trace)
@@ -132,7 +130,7 @@ def test_a_file_that_says_the_same_in_other_bytes_is_judged_alike(
     assert (verdict.valid, verdict.quarantine.lines) == (True, 0)
 
 
-def test_a_file_that_is_there_twice_over_is_told(audit: Audit) -> None:
+def test_a_duplicate_file_is_reported(audit: Audit) -> None:
     trace = healthy()
     trace.files[BROKER_1] *= 2
     verdict = audit(trace)
@@ -156,7 +154,7 @@ def test_events_that_are_missing_make_the_run_unknown(audit: Audit) -> None:
     assert audit(trace).exit_code == 3
 
 
-def test_what_was_acknowledged_and_nobody_appended_makes_the_run_unknown(audit: Audit) -> None:
+def test_an_acknowledged_record_without_an_append_makes_the_run_unknown(audit: Audit) -> None:
     verdict = audit(healthy().ended("d", at=3))
     assert verdict.unknown_because == [
         "1 records were acknowledged that no replica is told to have appended, such as the one at offset 3 of t-0"

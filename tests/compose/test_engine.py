@@ -136,7 +136,7 @@ def test_a_kill_ends_the_node_and_a_start_brings_it_back(cluster: None) -> None:
     assert json.loads(reached)["reached"] == {"broker-2.az-0-az-2:9092": 1}
 
 
-def test_a_stop_is_heard(cluster: None) -> None:
+def test_a_stop_is_received(cluster: None) -> None:
     run("docker", "stop", container("session-1"))
     [exited] = run("docker", "container", "ls", "--all", "--quiet", "--filter", "status=exited",
                    "--filter", f"label=com.docker.compose.project={PROJECT}").split()  # fmt: skip

@@ -102,7 +102,7 @@ def test_gates_and_events_that_semantics_names_exist() -> None:
     assert settings - set(REGISTRY) - clients == {"inter.broker.protocol.version"} - set(REGISTRY)
 
 
-def test_every_gate_is_told_of() -> None:
+def test_every_gate_is_documented_in_a_page() -> None:
     """Semantics, the list of what is not modelled, or a client's rule documents each gate."""
     reported = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
     gates = [name for name in Gates.__struct_fields__ if name not in ("binary", "inter_broker_protocol")]

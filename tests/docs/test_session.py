@@ -166,7 +166,7 @@ def test_every_letter_of_the_picture_has_its_own_place() -> None:
     assert [rect.get("width") for rect in tree.iter(f"{SVG}rect") if rect.get("fill") == "#b62324"] == ["16"]
 
 
-def test_a_colour_that_nobody_knows_is_not_drawn_as_another() -> None:
+def test_an_unknown_colour_is_not_drawn_as_another() -> None:
     parts = shown("\x1b[93ma\x1b[90mb\x1b[38;5;141mc\r\n")
     assert re.findall(r"fill:(#\w+)\" y", picture("t", parts, 20)) == ["#e3b341", "#7d8590", "#af87ff"]
 

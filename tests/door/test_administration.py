@@ -98,7 +98,7 @@ def test_a_topic_is_made_by_being_used(cluster: faultline.Cluster, topic: str) -
 
 
 @works("librdkafka", "settings told and changed (one by one since 2.3)", "0.11")
-def test_settings_are_told_and_changed(cluster: faultline.Cluster, topic: str, version: str) -> None:
+def test_settings_are_described_and_changed(cluster: faultline.Cluster, topic: str, version: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers("az-1")})
 
     def reported(kind: str, name: str) -> dict[str, ConfigEntry]:

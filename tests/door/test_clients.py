@@ -83,7 +83,7 @@ def test_codecs_pass_through(cluster: faultline.Cluster, topic: str, codec: str)
 
 
 @pytest.mark.parametrize("cluster", ["0.10.2"], indirect=True)
-def test_before_batches_an_idempotent_producer_is_told(cluster: faultline.Cluster, topic: str) -> None:
+def test_before_batches_an_idempotent_producer_is_reported(cluster: faultline.Cluster, topic: str) -> None:
     servers = cluster.bootstrap_servers()
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "message.timeout.ms": 3000})
     producer.produce(topic, b"v", partition=0)

@@ -56,7 +56,7 @@ def test_what_one_of_them_says_alone_is_named(reported: dict[str, Sent], named: 
     assert line.startswith(why)
 
 
-def test_a_record_of_acks_all_that_is_gone_or_twice_there_is_broken_whoever_says_so() -> None:
+def test_a_record_of_acks_all_that_is_gone_or_twice_there_is_broken_for_either_judge() -> None:
     gone = compare(witness(logs={**LOGS, SAFE: [(0, "s")]}), REPORTED, ["b:2", "b:5"])
     assert gone.broken == ["'again' at safe-0 -1: acks=all, and lost"]
     twice = compare(witness(logs={**LOGS, SAFE: [*LOGS[SAFE], (2, "s")]}), REPORTED, ["b:2"])

@@ -83,7 +83,7 @@ print("what others print")
 """A process that begins with this finds in a run what was found there before."""
 
 
-def test_an_audit_beside_a_spark_of_the_programs_own_is_told_by_its_last_line(
+def test_an_audit_beside_a_spark_of_the_programs_own_is_reported_by_its_last_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = faultline.run("az-isolated-leader", seed=1, directory=tmp_path / "run")

@@ -105,7 +105,7 @@ def test_generated_frames_end_their_connections_and_others_notice_nothing(
     works(cluster, topic)
 
 
-def test_who_asks_in_an_unknown_version_of_api_versions_is_told_in_which_to(cluster: faultline.Cluster) -> None:
+def test_an_unknown_version_of_api_versions_gets_the_known_ones(cluster: faultline.Cluster) -> None:
     with knocking(cluster) as sock:
         sock.sendall(request(ApiVersionsRequest, 4))
         _, correlation_id, error, *reported = struct.unpack(">iihihhh", sock.recv(20, socket.MSG_WAITALL))
@@ -127,7 +127,9 @@ def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster:
 
 
 @pytest.mark.parametrize("first_bytes", [b"", request(ApiVersionsRequest, 0)[:-1]], ids=["silent", "half a frame"])
-def test_a_thousand_idle_strangers_lock_nobody_out(cluster: faultline.Cluster, topic: str, first_bytes: bytes) -> None:
+def test_a_thousand_idle_strangers_lock_no_client_out(
+    cluster: faultline.Cluster, topic: str, first_bytes: bytes
+) -> None:
     with silent(address(cluster), 1_000, first_bytes):
         for _ in range(3):
             with knocking(cluster) as sock:
@@ -137,7 +139,7 @@ def test_a_thousand_idle_strangers_lock_nobody_out(cluster: faultline.Cluster, t
         works(cluster, topic)
 
 
-def test_who_asks_and_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:
+def test_a_client_that_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers(), "compression.type": "none"})
     for _ in range(64):
         producer.produce(topic, bytes(256 * 1024), partition=0)

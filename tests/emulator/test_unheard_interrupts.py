@@ -48,7 +48,7 @@ def received() -> Iterator[list[int]]:
     signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_between_the_prompt_and_its_wait_is_heard() -> None:
+def test_an_interrupt_between_the_prompt_and_its_wait_is_received() -> None:
     child = pexpect.spawn(sys.executable, ["-c", AT_THE_PROMPT], encoding="utf-8", timeout=LIMIT_S)
     child.expect(pexpect.EOF)
     assert "heard True -1" in str(child.before)
@@ -56,7 +56,7 @@ def test_an_interrupt_between_the_prompt_and_its_wait_is_heard() -> None:
     assert child.exitstatus == 0
 
 
-def test_an_interrupt_at_the_prompt_is_heard_once(received: list[int]) -> None:
+def test_an_interrupt_at_the_prompt_is_received_once(received: list[int]) -> None:
     with interrupts_end_the_wait():
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
@@ -140,7 +140,7 @@ def test_an_interrupt_that_has_not_come_again_is_raised_at_the_end(
         pass
 
 
-def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_unraisable_errors_are_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", reported.append)
 

@@ -226,7 +226,7 @@ def test_a_topic_is_not_deleted_where_the_controller_may_not(up: Callable[..., L
     assert reported.code == 3 and reported.why == "busy" and "the cluster ends" in reported.error, reported
 
 
-def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
+def test_machines_report_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))], settings={"min.insync.replicas": 2}))
     refusals = {

@@ -145,7 +145,7 @@ async def test_a_line_without_an_end_is_given_up_at_its_bound() -> None:
         assert await one.hear() is None
 
 
-async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered() -> None:
+async def test_clients_beyond_the_bound_are_refused_and_those_within_are_answered() -> None:
     async with served_here() as (served, port), trio.open_nursery() as nursery:
         inside: list[Asker] = []
 
@@ -170,7 +170,7 @@ async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered
     assert served.clients == 0
 
 
-async def test_an_asker_that_takes_no_answer_holds_up_nobody_and_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_takes_no_answer_delays_no_other_and_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_context, "SEND_LIMIT_S", 0.3)
 
     async def long_answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
@@ -196,7 +196,7 @@ async def test_an_answer_that_is_too_long_becomes_an_error() -> None:
         assert answer is not None and answer.code == 2 and "bytes" in answer.error
 
 
-async def test_the_asker_waits_no_longer_than_it_said() -> None:
+async def test_the_client_waits_no_longer_than_its_limit() -> None:
     async def never(what: r.AnyAsk, wait_s: float) -> r.Answer:
         await trio.sleep_forever()
         raise AssertionError
@@ -209,7 +209,7 @@ async def test_the_asker_waits_no_longer_than_it_said() -> None:
         assert trio.current_time() - began < 2.0
 
 
-async def test_nobody_who_answers_is_unknown_not_a_traceback() -> None:
+async def test_an_absent_server_is_unknown_not_a_traceback() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         at = Registration("c", mine(), 1, "127.0.0.1", closed.getsockname()[1], TOKEN)

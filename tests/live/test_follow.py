@@ -56,7 +56,7 @@ class Following:
         return code
 
 
-def test_two_leaders_and_what_they_cost_are_told_while_it_happens(up: Callable[..., Live]) -> None:
+def test_two_leaders_and_their_cost_are_reported_while_it_happens(up: Callable[..., Live]) -> None:
     live = up(speed=SPEED)
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     follow = Following()

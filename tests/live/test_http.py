@@ -146,7 +146,7 @@ async def test_what_is_no_request_is_one_line_of_error_and_the_last(output: str,
             assert received is not None and received.status == 200
 
 
-async def test_a_request_that_is_refused_for_what_it_asks_is_not_the_last() -> None:
+async def test_a_request_refused_for_its_content_is_not_the_last() -> None:
     async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
         raise r.NotThere("no topic 'u'; did you mean t?") if isinstance(what, r.DescribeTopic) else ValueError("a bug")
 
@@ -198,7 +198,7 @@ async def test_requests_one_after_the_other_and_several_at_once() -> None:
         assert await one.is_closed()
 
 
-async def test_an_older_http_a_body_in_pieces_and_one_that_asks_first() -> None:
+async def test_an_older_http_a_body_in_pieces_and_an_expect_header() -> None:
     async with served_here() as (_, port):
         async with web(port) as old:
             await old.say(f"GET /v1/status HTTP/1.0\r\n{LET_IN}\r\n")
@@ -233,7 +233,7 @@ async def test_a_body_that_is_too_long_is_refused_while_it_is_still_sent() -> No
         assert received is not None and received.status == 413 and str(h.BODY_BYTES_MAX) in received.error
 
 
-async def test_who_is_slow_is_given_up_and_keeps_out_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_client_is_dropped_and_blocks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(h, "BODY_LIMIT_S", 0.1)
     monkeypatch.setattr(control_context, "SILENCE_LIMIT_S", 0.1)
     async with served_here() as (served, port):
@@ -249,7 +249,7 @@ async def test_who_is_slow_is_given_up_and_keeps_out_nobody(monkeypatch: pytest.
         await until(lambda: served.clients == 0)
 
 
-async def test_strangers_make_room_and_askers_beyond_the_bound_are_told_so() -> None:
+async def test_strangers_make_room_and_clients_beyond_the_bound_are_refused() -> None:
     async with served_here() as (served, port):
         begun = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2 * c.STRANGERS_MAX)]
         for stream in begun:
@@ -288,7 +288,7 @@ async def test_an_answer_that_is_too_long_becomes_an_error() -> None:
         assert received is not None and received.status == 500 and "bytes" in received.error
 
 
-async def test_whoever_goes_away_in_the_middle_costs_nothing() -> None:
+async def test_a_client_that_leaves_in_the_middle_costs_nothing() -> None:
     async with served_here(echo) as (served, port):
         for output in ("GET /v1/sta", f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{", ""):
             async with web(port) as one:

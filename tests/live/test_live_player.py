@@ -146,7 +146,7 @@ def test_what_a_command_has_brought_so_far_can_be_looked_at(bench: Bench) -> Non
     assert bench.player.noted(number) == ()
 
 
-def test_more_commands_than_may_be_under_way_are_told_so_and_the_others_end(bench: Bench) -> None:
+def test_commands_beyond_the_bound_are_refused_and_the_others_end(bench: Bench) -> None:
     bench.world.pause("broker-0")
     numbers = [bench.begin(produce("x", socket_timeout_s=2)) for _ in range(UNDER_WAY_MAX + 3)]
     bench.until(lambda: all(map(bench.answer, numbers)))

@@ -108,7 +108,7 @@ def test_a_second_start_that_comes_too_early_does_not_make_the_session_live_long
     assert dead.noted == [("start-refused", "broker-1")] * 4
 
 
-def test_who_is_not_registered_yet_is_told_how_to_wait(dead: Dead) -> None:
+def test_an_unregistered_node_gets_the_way_to_wait(dead: Dead) -> None:
     dead.live.discard(1)
     done = dead.watch()
     assert done["registered"] is False and done["next"] == f"{SHOWN} ({LONGER})"

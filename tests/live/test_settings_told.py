@@ -49,7 +49,7 @@ def test_what_is_given_to_a_live_cluster(up: Callable[..., Live]) -> None:
     assert reported.doubts_about("lost-acknowledged", 60_000.0)
 
 
-def test_each_thing_is_said_of_the_run_once(spec: RunSpec, tmp_path: Path) -> None:
+def test_each_thing_is_reported_of_the_run_once(spec: RunSpec, tmp_path: Path) -> None:
     reported = SettingWarnings(tmp_path, spec)
     for _ in range(2):
         result = reported.with_warnings({"topic": "t"}, TOPIC, {"cleanup.policy": "compact"}, "topic t")
@@ -66,7 +66,7 @@ def test_what_else_settings_json_says_stays(spec: RunSpec, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"settings": 1}'])
-def test_a_file_that_cannot_be_understood_is_told_of_and_stays(content: str, spec: RunSpec, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_and_stays(content: str, spec: RunSpec, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(content)
     warnings = SettingWarnings(tmp_path, spec)

@@ -57,7 +57,7 @@ def test_a_leak_is_seen_in_ten_minutes() -> None:
     assert judge_memory({"broker-0": trend_of(climbing(12.0, 6.9, minutes=10))}, 1 / 6).held is False
 
 
-def test_what_grows_by_design_is_allowed_and_its_slope_is_told() -> None:
+def test_growth_by_design_is_allowed_and_its_slope_is_reported() -> None:
     trend = trend_of(climbing(12.0, 0.05))
     assert trend is not None
     assert trend.slope_per_h == pytest.approx(3.0, abs=0.01)
@@ -97,7 +97,7 @@ def test_an_acknowledged_record_that_is_missing_is_rejected(log: dict[int, str])
     assert "are not in t-0 on broker-0" in judged.text
 
 
-def test_a_record_that_was_told_no_offset_may_be_anywhere_but_must_be() -> None:
+def test_a_record_without_a_reported_offset_may_be_anywhere_but_must_be() -> None:
     assert not kept_of({-1: "c"}, {7: "c"}).missing
     assert kept_of({-1: "c"}, {7: "d"}).missing == {"t-0 on broker-0": 1}
 
@@ -229,7 +229,7 @@ def test_cuts_take_turns_and_the_last_is_over_before_the_end() -> None:
         (["--speed", "1000", "--minutes", "1"], "--speed 1000"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(
+def test_an_impossible_request_is_reported_in_a_line(
     words: list[str], output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(words) == 2

@@ -65,7 +65,7 @@ def test_the_json_form_is_read_back_as_it_was() -> None:
     assert msgspec.convert(json.loads(json.dumps(as_json(reported))), ClusterStatus) == reported
 
 
-def test_who_did_not_answer_is_told_from_who_is_dead() -> None:
+def test_an_unanswering_node_is_distinguished_from_a_dead_one() -> None:
     lives = ALIVE | {"broker-1": Life(False, False, 2), "broker-2": Life(True, True, 1)}
     del lives["client-0"]
     reported = status_of(TOPOLOGY, {"broker-0": NodeStatus()}, lives, [], 10.0).nodes

@@ -33,7 +33,7 @@ async def test_an_answer_of_many_pieces_and_a_refusal() -> None:
             await ask(at(port), r.Produce("t", ["x" * r.LINE_BYTES_MAX]))
 
 
-async def test_it_waits_no_longer_than_it_said_and_no_longer_than_it_is_let(autojump_clock: trio.abc.Clock) -> None:
+async def test_it_waits_no_longer_than_its_limit_and_its_callers(autojump_clock: trio.abc.Clock) -> None:
     """On a clock that jumps: what is waited for is waited for, and takes no time."""
 
     async def never(what: r.AnyAsk, wait_s: float) -> r.Answer:
@@ -60,7 +60,7 @@ async def test_a_cancelled_asker_is_gone() -> None:
     await until(lambda: served.clients == 0)
 
 
-async def test_nobody_who_answers_is_unknown() -> None:
+async def test_an_absent_server_is_unknown() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         reported = await ask(at(closed.getsockname()[1]), r.Status(), 0.1)

@@ -141,7 +141,7 @@ def test_work_that_is_begun_inside_other_work_goes_as_far_as_it_can(at_once: boo
 
 
 @both
-def test_to_be_told_twice_is_a_bug(at_once: bool) -> None:
+def test_a_second_result_is_a_bug(at_once: bool) -> None:
     bell = Bell()
 
     def work() -> Work[None]:

@@ -87,7 +87,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dic
 
 @pytest.mark.network
 @pytest.mark.spark
-def test_bad_frames_cost_their_sender_the_connection_and_nobody_else_anything(
+def test_bad_frames_cost_their_sender_the_connection_and_affect_no_other(
     judged: dict[str, tuple[Path, dict[str, Any]]],
 ) -> None:
     run, verdict = judged["frames"]

@@ -154,7 +154,7 @@ def test_a_run_that_cannot_be_judged_is_unknown_and_says_why(verdicts: dict[str,
 
 @pytest.mark.network
 @pytest.mark.spark
-def test_lateness_is_told_of_the_node_that_stood_still(verdicts: dict[str, dict[str, Any]]) -> None:
+def test_lateness_is_reported_of_the_node_that_stood_still(verdicts: dict[str, dict[str, Any]]) -> None:
     [reason] = [reason for reason in verdicts["late"]["unknown_because"] if reason.startswith("timers were later")]
     assert reason.startswith(WHY["late"] + "broker-2 "), "the latest first"
     assert 6_000 < float(reason.removeprefix(WHY["late"] + "broker-2 ").partition(" ms")[0]) < 20_000

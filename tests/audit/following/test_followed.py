@@ -38,7 +38,7 @@ def test_a_process_that_stood_still_is_told_once_and_named() -> None:
     assert folded(trace)[1] == [], "of a run with a scenario nothing is said"
 
 
-def test_a_stale_leader_that_takes_records_is_told_with_what_is_lost_of_them() -> None:
+def test_a_stale_leader_that_takes_records_is_reported_with_the_lost_ones() -> None:
     _, lines = folded(dual_leader())
     change, window, *lost = lines
     assert (change.finding, change.state, change.who, change.violation) == (
@@ -102,7 +102,7 @@ def test_a_finding_that_a_late_line_refutes_is_withdrawn() -> None:
     assert followed.findings.counts["dual-leader"] == 0
 
 
-def test_a_window_is_told_when_it_begins_when_it_is_used_and_when_it_ends() -> None:
+def test_a_window_is_reported_at_its_begin_use_and_end() -> None:
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
     trace.leader(1, epoch=1, followers=(2,))
     followed = Followed()
@@ -151,7 +151,7 @@ def test_a_pause_ends_none() -> None:
     assert [(one.finding, one.state) for one in lines] == [("leader-change", "told"), ("dual-leader", "begun")]
 
 
-def test_two_controllers_are_told_when_it_lasts_and_are_no_violation_yet() -> None:
+def test_two_controllers_are_reported_after_a_while_and_are_no_violation_yet() -> None:
     """An ordinary change of controllers has a window, too."""
     trace = Trace().cluster().controller("broker-0", epoch=2)
     _, short = folded(trace.controller("broker-2", epoch=1, active=False))
@@ -194,7 +194,7 @@ def test_a_controller_that_writes_when_its_successor_has_begun_is_a_violation() 
 
 @settings(max_examples=60, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
-def test_what_was_written_late_does_not_depend_on_who_told_it_first(data: st.DataObject) -> None:
+def test_late_writes_do_not_depend_on_the_first_reporter(data: st.DataObject) -> None:
     """Servers report the same transactions, each in order, one of them late.
 
     Old ones are forgotten meanwhile.
@@ -234,7 +234,7 @@ def test_a_record_is_lost_when_the_leaders_log_is_found_shorter() -> None:
     assert lines == []
 
 
-def test_a_log_that_is_not_told_makes_losses_unknown() -> None:
+def test_an_unreported_log_makes_losses_unknown() -> None:
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=())
     trace.append(0, "c", at=2, epoch=0, as_leader=True).ended("b", at=1)
     followed, [line] = folded(trace)
@@ -279,7 +279,7 @@ def test_a_client_whose_produces_fail_is_unavailable_until_one_is_acknowledged()
     assert followed.unavailable_ms(trace.at_ms)["az-0"] == round(trace.at_ms - since_ms, 3)
 
 
-def test_a_client_that_nobody_answers_is_unavailable_though_nothing_has_failed_yet() -> None:
+def test_a_client_without_answers_is_unavailable_though_no_operation_has_failed_yet() -> None:
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
     trace.emit("client-0", e.OperationInvoked("client-0.1:9", "produce", "t", 0, -1, "x", 0, -1))
     followed = Followed()
@@ -352,7 +352,7 @@ def remembered(followed: object) -> int:
     return size(followed)
 
 
-def test_a_cut_below_what_is_remembered_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_below_the_remembered_entries_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(followed_logs, "BATCHES_MAX", 5)
     trace = Trace().cluster().leader(0, epoch=0)
     for at in range(20):
@@ -366,7 +366,7 @@ def test_a_cut_below_what_is_remembered_is_said(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("below", "lost"), [(4, []), (2, [2, 3])])
-def test_what_was_deleted_on_request_is_not_told_as_lost(below: int, lost: list[int]) -> None:
+def test_records_deleted_on_request_are_not_reported_as_lost(below: int, lost: list[int]) -> None:
     """Of a leader that begins where the deleted records end; what lies above the offset is lost."""
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
     for offset in range(4):

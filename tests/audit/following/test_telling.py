@@ -43,7 +43,7 @@ def test_a_line_says_when_what_where_who_and_which_events(tmp_path: Path) -> Non
     )
 
 
-def test_a_person_is_told_how_many_more_and_json_has_every_line(tmp_path: Path) -> None:
+def test_text_reports_the_number_of_further_findings_and_json_has_every_line(tmp_path: Path) -> None:
     findings = Findings()
     seen: dict[Hashable, Seen] = {
         n: Seen(finding="lost-acknowledged", at_ms=n, to_ms=n, violation=True, text=f"no {n}") for n in range(500)
@@ -83,7 +83,7 @@ def test_the_newest_are_what_stands(tmp_path: Path) -> None:
     assert +findings.counts == {} and findings.withdrawn == 1
 
 
-def test_a_directory_that_cannot_be_written_is_said_once_and_the_follow_goes_on(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_reported_once_and_the_follow_goes_on(tmp_path: Path) -> None:
     printed: list[str] = []
     warned: list[str] = []
     telling = Telling(tmp_path / "gone", printed.append, warned.append, json=False)

@@ -21,7 +21,7 @@ def test_a_replica_that_is_behind_does_not_differ() -> None:
     assert marks([[0, 0, "a"], [1, 0, "b"]], [[0, 0, "a"]]) == [(0, SAME), (1, MISSING)]
 
 
-def test_what_differs_is_said_even_where_somebody_has_nothing() -> None:
+def test_differences_are_reported_even_where_a_node_has_nothing() -> None:
     assert marks([], [[0, 0, "a"]], [[0, 1, "x"]]) == [(0, DIFFERS)]
 
 

@@ -110,7 +110,7 @@ def test_a_broker_that_speaks_too_new_stays_out_of_sync() -> None:
     assert 0 not in run.observations.partition_states[-1]["isr"]
 
 
-def test_settings_of_a_start_are_in_force_and_told() -> None:
+def test_settings_of_a_start_are_in_force_and_reported() -> None:
     text = small("start: {node: 0, settings: {replica.lag.time.max.ms: 800, min.insync.replicas: null}}")
     scenario = load_scenario(text, "small.yaml")
     resolved = resolve(scenario)

@@ -78,7 +78,7 @@ def test_before_is_what_a_view_held() -> None:
         (c.Every(c.CaughtUp()), Needs(log_ends=True)),
     ],
 )
-def test_only_what_is_needed_is_asked(condition: Condition, requested: Needs) -> None:
+def test_only_needed_state_is_requested(condition: Condition, requested: Needs) -> None:
     assert needs(condition) == requested
 
 

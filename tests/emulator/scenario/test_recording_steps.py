@@ -31,7 +31,7 @@ def test_the_script_comes_back_as_it_was(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_results_nobody_asked_for_become_steps_in_their_place(name: str) -> None:
+def test_unrequested_results_become_steps_in_their_place(name: str) -> None:
     """The order of scripted steps and recorded states is the timeline's."""
     o = recording(name)
     expected = [e.get("do") or e["saw"] for e in o.timeline if "do" in e or e["saw"] in RECORDED]

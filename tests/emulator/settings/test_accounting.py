@@ -129,7 +129,7 @@ def test_what_is_accepted_without_bearing_takes_one_line() -> None:
     ]
 
 
-def test_what_kafka_refuses_is_told_with_who_asked_for_it() -> None:
+def test_kafkas_refusals_are_reported_with_their_source() -> None:
     given = {
         "replica.fetch.wait.max.ms": Given(20_000, "server.properties:3"),
         "replica.lag.time.max.ms": Given(5_000, "--set"),

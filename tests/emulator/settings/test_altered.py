@@ -71,7 +71,7 @@ def test_what_can_change_nothing_within_a_day_is_taken(change: Change) -> None:
     assert changed(OF_TOPIC, NOW, [change])["retention.ms"] == change.value
 
 
-def test_what_is_there_already_is_not_asked_about_again() -> None:
+def test_what_is_there_already_is_not_requested_again() -> None:
     """A topic that was made with a short retention can be changed otherwise."""
     assert "segment.bytes" in changed(OF_TOPIC, {"retention.ms": "1000"}, [Change("segment.bytes", "100")])
 

@@ -102,7 +102,7 @@ def test_names_with_a_unit_have_that_unit() -> None:
         ("", ""),
     ],
 )
-def test_a_slip_is_told_from_a_name_of_somebody_elses(name: str, known: str) -> None:
+def test_a_slip_is_distinguished_from_a_foreign_name(name: str, known: str) -> None:
     assert slip_of(name, BY_SCOPE[BROKER]) == known
 
 

@@ -112,7 +112,7 @@ def test_the_root_is_a_file(tmp_path: Path) -> None:
         DiskFiles(tmp_path / "file")
 
 
-def test_without_syncs_nothing_is_asked_of_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_syncs_the_device_gets_no_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster's own processes: their power losses are played, not suffered.
 
     The written data is the same.

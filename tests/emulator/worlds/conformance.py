@@ -370,7 +370,7 @@ async def test_a_connection_is_opened_when_its_syn_is_repeated(world: World) -> 
     assert expected_ms - 50.0 <= opened.at_ms <= expected_ms + SLACK_MS, (began, healed_ms, opened)
 
 
-async def test_a_connection_that_nobody_answers_times_out(world: World) -> None:
+async def test_a_connection_without_an_answer_times_out(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.cut("az-1")
     await world.spawn("broker-0", {"open_to": ["broker-1"]})
@@ -380,7 +380,7 @@ async def test_a_connection_that_nobody_answers_times_out(world: World) -> None:
     assert expected_ms - 1_000.0 <= lost.at_ms <= expected_ms + SLACK_MS, "5 x 1 + 2 + 4 + ... + 64 s and a little more"
 
 
-async def test_a_death_behind_a_cut_is_heard_after_the_heal(world: World) -> None:
+async def test_a_death_behind_a_cut_is_received_after_the_heal(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")

@@ -240,7 +240,7 @@ def test_a_kernel_gives_up_what_a_process_left_behind_after_a_hundred_seconds() 
 
 
 @pytest.mark.parametrize("end", ["exit", "kill"])
-def test_what_a_cut_stops_dies_with_the_process_and_its_end_is_heard_after_the_heal(end: str) -> None:
+def test_data_behind_a_cut_dies_with_the_process_and_its_end_arrives_after_the_heal(end: str) -> None:
     one, other = cut_for(5_000.0, end)
     assert one.said == 1 and other.heard == [] and other.losses == [(Loss.CLOSED, 0)]
 

@@ -106,7 +106,7 @@ async def test_a_bad_frame_after_the_hello_costs_the_connection(tmp_path: Path, 
         assert texts(world, "broker-0", "got") == ["got 7"], "nothing before it is lost"
 
 
-async def test_a_torn_frame_is_told_at_the_connections_end(tmp_path: Path) -> None:
+async def test_a_torn_frame_is_reported_at_the_connections_end(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {})
         await knock(world, encode(hello(world)) + encode(PingRequest())[:-1], end=True)

@@ -86,7 +86,7 @@ async def test_a_machine_that_says_nothing_is_left_out(tmp_path: Path) -> None:
         assert await world.cluster.statuses() == {}
 
 
-async def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next() -> None:
+async def test_an_answer_without_a_waiter_is_not_taken_for_the_next() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     theirs.setblocking(False)

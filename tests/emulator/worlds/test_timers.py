@@ -85,7 +85,7 @@ def test_the_injectors_pause_excuses_its_own_interval_alone(stopped: tuple[float
     assert report is not None and report.max_ms == late_ms
 
 
-def test_a_stop_that_nobody_announced_is_lateness() -> None:
+def test_an_unannounced_stop_is_lateness() -> None:
     """Also one behind the injector's."""
     lateness = Lateness()
     lateness.add(100.0, 5_002.0)

@@ -109,7 +109,7 @@ def test_what_is_cut_short_is_refused(
             decode(whole + b"\0")
 
 
-def test_versions_that_nobody_wrote_are_refused_and_a_groups_members_are_no_offset() -> None:
+def test_impossible_versions_are_refused_and_a_groups_members_are_no_offset() -> None:
     assert decode_key(b"\x00\x02\x00\x01g") == GroupKey("g")
     with pytest.raises(UnreadableRecord, match="key version 9; known are 0, 1 and 2"):
         decode_key(b"\x00\x09")

@@ -94,7 +94,7 @@ def test_one_way_is_an_arrow_with_the_other_way_open(healthy: ClusterStatus) -> 
     assert "5% lost" in text
 
 
-def test_the_dead_the_paused_and_the_silent_are_told_apart(healthy: ClusterStatus) -> None:
+def test_the_dead_the_paused_and_the_silent_are_distinguished(healthy: ClusterStatus) -> None:
     cluster = played(BEGIN + "  - kill: 1\n  - pause: 8\n")
     cluster.world.nodes["broker-2"].paused = True
     reported = status(cluster)

@@ -54,7 +54,7 @@ def test_a_name_that_was_made_to_lead_here_is_refused(host: str) -> None:
     assert refused(("host", host), RIGHT) == 403
 
 
-def test_a_name_of_ours_that_was_told() -> None:
+def test_a_reported_name_of_ours() -> None:
     assert refused(("host", "control:9400"), RIGHT, hosts=frozenset({"control", "10.0.0.1"})) == 0
     assert refused(("host", "10.0.0.1:9400"), RIGHT, hosts=frozenset({"control", "10.0.0.1"})) == 0
     assert refused(("host", "contro1:9400"), RIGHT, hosts=frozenset({"control"})) == 403

@@ -24,7 +24,7 @@ def test_what_a_request_stands_for(sample: Sample) -> None:
     assert read_request(sample.method, sample.target, body).ask == sample.ask
 
 
-def test_every_request_and_every_fault_can_be_asked_for() -> None:
+def test_every_request_and_every_fault_can_be_requested() -> None:
     assert {type(sample.ask) for sample in SAMPLES if sample.ask is not None} == set(r.AnyAsk.__args__)
     machines = [sample.ask for sample in SAMPLES if isinstance(sample.ask, r.Machine)]
     assert {ask.fault for ask in machines} == set(LIVE_FAULTS)

@@ -24,7 +24,7 @@ def settled_s(*before: str, seed: int = 1) -> float:
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_nothing_changes_after_a_write_that_everybody_has(seed: int) -> None:
+def test_nothing_changes_after_a_write_that_all_replicas_have(seed: int) -> None:
     write = "produce: {broker: 0, values: [c], acks: all}"
     assert QUIET_S <= settled_s(write, seed=seed) < QUIET_S + LOOK_S / 2
 

@@ -55,7 +55,7 @@ def test_keys_go_where_the_partitioner_says_and_each_to_one_partition() -> None:
     assert numbers[0] | numbers[1] == set(range(5)) and not numbers[0] & numbers[1]
 
 
-def test_a_client_that_died_or_stands_still_is_told_of_and_holds_nobody_up() -> None:
+def test_a_dead_or_paused_client_is_reported_and_delays_no_other() -> None:
     script = """
   - workload: {name: w, rate: 5, consumers: false}
   - pause: 1

@@ -72,7 +72,7 @@ def test_what_is_there_what_is_fetched_and_what_is_no_node_is_let_pass(engine: P
     assert "no image elsewhere/own:1;" in refused()
 
 
-def test_what_is_no_compose_file_is_said_in_a_line(engine: Path) -> None:
+def test_a_wrong_compose_file_is_reported_in_a_line(engine: Path) -> None:
     (engine / "config").write_text("version: 3\n")
     with pytest.raises(DockerFailed, match=r"^own\.yml: the compose tool's `config` says nothing of its services"):
         require_images(Path("own.yml"), NODES)

@@ -81,7 +81,7 @@ def engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     return made
 
 
-def test_what_somebody_else_removes_is_waited_for(engine: Engine, folder: Path) -> None:
+def test_a_foreign_removal_is_awaited(engine: Engine, folder: Path) -> None:
     engine.refusals = 1
     assert remove_project("p", folder).containers == ("c0", "c1")
     assert engine.asked == [("c0",), ("c1",), ("n0",)], "one container after the other"
@@ -109,7 +109,7 @@ def test_one_who_removes_alone(engine: Engine, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("call", range(1, CALLS + 1))
-def test_nothing_is_left_when_somebody_else_has_got_that_far(call: int, engine: Engine, folder: Path) -> None:
+def test_nothing_is_left_when_another_process_has_got_that_far(call: int, engine: Engine, folder: Path) -> None:
     """The second process ends with nothing left, nor the folder, at any progress of the first.
 
     The first one, which goes on after it, accepts that result.
@@ -151,7 +151,7 @@ def test_what_one_who_was_killed_at_it_left_is_removed(call: int, engine: Engine
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_removed_is_told_of(
+def test_a_folder_that_cannot_be_removed_is_reported(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(path: Path) -> None:

@@ -25,7 +25,7 @@ def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get\n",
     ],
 )
-def test_no_engine_is_told_from_one_that_refuses(says: Path, output: str) -> None:
+def test_no_engine_is_distinguished_from_one_that_refuses(says: Path, output: str) -> None:
     says.write_text(output)
     with pytest.raises(NoEngine):
         docker("ps")

@@ -99,7 +99,7 @@ def test_a_look_tells_what_it_found() -> None:
 
 @pytest.mark.parametrize(("request_", "outcome"), [(COMMIT, "unknown"), (LOOK, "failed")])
 @pytest.mark.parametrize("end", ["dropped", "ended", "gone"])
-def test_an_operation_that_nobody_is_told_of_ends_once(request_: Message, outcome: str, end: str) -> None:
+def test_an_unreported_operation_ends_once(request_: Message, outcome: str, end: str) -> None:
     """A commit may have been done all the same."""
 
     def test() -> None:

@@ -205,5 +205,5 @@ def test_an_unknown_kind_of_coordinator_fails_as_coordinator_type_does(kind: int
     assert answer(apis.FIND_COORDINATOR, 3, "/key_type", kind).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_all_apis_are_asked() -> None:
+def test_all_apis_are_requested() -> None:
     assert {extreme.api for extreme in extremes("2.8")} >= set(BUILT) - {apis.DESCRIBE_CLUSTER}

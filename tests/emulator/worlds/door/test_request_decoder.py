@@ -154,7 +154,7 @@ def test_numbers_of_32_bits_are_read_to_their_end(value: int) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from(VERSIONS))
 @settings(max_examples=400)
-def test_whatever_is_said_is_a_request_or_a_protocol_error(tail: bytes, which: tuple[int, int]) -> None:
+def test_any_input_is_a_request_or_a_protocol_error(tail: bytes, which: tuple[int, int]) -> None:
     try:
         body_of(head(*which) + tail, *which)
     except ProtocolError as error:

@@ -68,13 +68,13 @@ def components(*types: str) -> list[Any]:
          "used with user or clientId filter component."),
     ],
 )  # fmt: skip
-def test_nobody_has_a_quota(kafka: str, types: tuple[str, ...], error: int, message: str | None) -> None:
+def test_no_client_has_a_quota(kafka: str, types: tuple[str, ...], error: int, message: str | None) -> None:
     reported = answer(48, 0, kafka, components=components(*types), strict=False)
     assert (reported.error_code, reported.error_message) == (error, message)
     assert reported.entries == (None if error else [])
 
 
-def test_since_which_kafka_they_can_be_asked_for() -> None:
+def test_the_first_kafka_with_their_requests() -> None:
     assert 29 not in SPOKEN["0.10.2"]
     assert {api: SPOKEN["0.11"][api] for api in (29, 30, 31)} == dict.fromkeys((29, 30, 31), (0, 0))
     assert 48 not in SPOKEN["2.4"]

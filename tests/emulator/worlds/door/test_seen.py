@@ -74,7 +74,9 @@ def test_operations_name_every_record_of_a_batch_once(
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize(("codec", "operations"), [("none", 3), ("gzip", 1)])
-def test_records_of_older_formats_are_told_by_entry_of_the_log(magic: int, codec: Compression, operations: int) -> None:
+def test_records_of_older_formats_are_reported_by_entry_of_the_log(
+    magic: int, codec: Compression, operations: int
+) -> None:
     events = reported(encode([b"a", b"b", b"c"], magic=magic, timestamp_ms=1, compression=codec))
     each = [value for one in invoked_in(events) for value in values_in(one.value, one.records)]
     assert each == ["a", "b", "c"] and len(invoked_in(events)) == operations
@@ -85,9 +87,7 @@ def test_records_of_older_formats_are_told_by_entry_of_the_log(magic: int, codec
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize(("count", "size_bytes"), [(TOLD_RECORDS_MAX + 1, 1), (5, TOLD_BYTES_MAX)])
-def test_of_what_is_too_large_to_be_told_each_record_is_counted(
-    codec: Compression, count: int, size_bytes: int
-) -> None:
+def test_of_a_batch_too_large_to_report_each_record_is_counted(codec: Compression, count: int, size_bytes: int) -> None:
     events = reported(encode_batch([bytes(size_bytes)] * count, timestamp_ms=1, compression=codec))
     assert sum(one.records for one in invoked_in(events)) == sum(one.records for one in ended_in(events)) == count
     assert all(values_in(one.value, one.records) == [""] * one.records for one in invoked_in(events))

@@ -251,7 +251,7 @@ def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
 
 
 @pytest.mark.parametrize(("kafka", "reported"), [("2.8", {18: (0, 3)}), ("2.4", {18: (0, 3)}), ("2.3", {})])
-def test_who_asks_for_versions_in_a_later_one_is_told_in_version_0_in_which_to(
+def test_an_unknown_version_of_api_versions_gets_the_known_ones_in_version_0(
     kafka: str, reported: dict[int, tuple[int, int]]
 ) -> None:
     spoken = apis_of(gates_for(kafka))

@@ -142,7 +142,7 @@ def test_what_a_killed_supervisor_left_is_removed(machines: NamespaceMachines) -
     assert (NETNS_DIR / f"faultline-{machines.number}-broker-0").exists()
 
 
-def test_what_somebody_else_removes_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_removal_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A supervisor that was killed as it ended has an `ip` that goes on."""
     names = [f"faultline-{subject.CLUSTERS_MAX + 1}-broker-{number}" for number in range(3)]
     for name in names:
@@ -163,7 +163,7 @@ def test_what_the_kernel_does_not_remove_is_an_error(monkeypatch: pytest.MonkeyP
         subject._remove(["faultline-251-hub"])
 
 
-def test_a_number_is_given_up_while_nobody_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_is_released_while_no_process_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the file of who takes it next would be removed with it."""
     machines = NamespaceMachines(TOPOLOGY, "token")
     locked = []
