@@ -45,7 +45,7 @@ def silent(address: tuple[str, int], count: int, first_bytes: bytes = b"") -> It
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def asked(
+def exchange(
     address: tuple[str, int], hello: Hello, message: Message, limit_s: float = PATIENCE_S
 ) -> tuple[Message, float]:
     """The answer over a new connection, and after how many seconds. Raises OSError."""

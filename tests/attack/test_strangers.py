@@ -26,7 +26,7 @@ from protocol.events import FrameRefused
 from protocol.messages.agents import LaunchRequest, LaunchResponse
 from protocol.messages.control import Hello
 from protocol.messages.session_messages import PingRequest, PingResponse
-from tests.attack.strangers import PROMPT_S, asked, closed, silent, until_closed
+from tests.attack.strangers import PROMPT_S, closed, exchange, silent, until_closed
 from tests.emulator.worlds.network_world import NetworkWorld, network_world
 from tests.emulator.worlds.test_agent_engine import HOSTS, TOKEN, agents, kept_cluster
 
@@ -42,7 +42,7 @@ async def test_a_node_with_a_thousand_silent_strangers_serves_a_new_connection_a
         await world.spawn("broker-0", {})
         address = (LOOPBACK, world.cluster.ports["broker-0"])
         with silent(address, 1_000, b"\x00\x00\x00") as there:
-            answer, after_s = await trio.to_thread.run_sync(asked, address, hello(world), PingRequest())
+            answer, after_s = await trio.to_thread.run_sync(exchange, address, hello(world), PingRequest())
             assert isinstance(answer, PingResponse) and after_s < PROMPT_S
             await world.until(lambda: closed(there) >= 700)  # the newest may stay until their time is over
         assert world.cluster.running() == ("broker-0",)
@@ -61,7 +61,7 @@ async def test_a_node_without_descriptors_takes_connections_when_it_has_some_aga
         address = (LOOPBACK, world.cluster.ports["broker-0"])
         with silent(address, 60) as there:
             await world.until(lambda: closed(there) >= 20)
-            answer, after_s = await trio.to_thread.run_sync(asked, address, hello(world), PingRequest())
+            answer, after_s = await trio.to_thread.run_sync(exchange, address, hello(world), PingRequest())
             assert isinstance(answer, PingResponse) and after_s < PROMPT_S
         assert world.cluster.running() == ("broker-0",)
 
@@ -175,5 +175,5 @@ async def test_a_launch_that_is_no_order_is_answered(tmp_path: Path) -> None:
         address = (HOSTS["broker-0"], AGENT_PORT)
         mine = Hello("injector", 1, 1, "control", TOKEN)
         for order in (b"", b"\xa1\xff", b"\x91" * 5_000):
-            answer, _ = asked(address, mine, LaunchRequest(order))
+            answer, _ = exchange(address, mine, LaunchRequest(order))
             assert isinstance(answer, LaunchResponse) and answer.problem.startswith("broker-0: ")

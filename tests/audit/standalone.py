@@ -48,13 +48,13 @@ def standalone(java: Java, folder: Path, workers: int = 2) -> Iterator[Cluster]:
     with ExitStack() as stack:
         arguments = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         process, lines = stack.enter_context(_daemon(java, folder / "master", ("master.Master", *arguments)))
-        master = _said(lines, r"Starting Spark master at (spark://\S+)")
+        master = _first_match(lines, r"Starting Spark master at (spark://\S+)")
         known = [psutil.Process(process.pid)]
         for number in range(workers):
             of_worker = ("--cores", "1", "--memory", MEMORY, "--work-dir", str(folder / f"work-{number}"), master)
             command = ("worker.Worker", *arguments, *of_worker)
             process, lines = stack.enter_context(_daemon(java, folder / f"worker-{number}", command))
-            _said(lines, r"(Successfully registered) with master")
+            _first_match(lines, r"(Successfully registered) with master")
             known.append(psutil.Process(process.pid))
         cluster = Cluster(master, tuple(known[1:]))
         try:
@@ -116,7 +116,7 @@ def _read(output: IO[bytes], lines: queue.Queue[str | None]) -> None:
     lines.put(None)
 
 
-def _said(lines: queue.Queue[str | None], pattern: str) -> str:
+def _first_match(lines: queue.Queue[str | None], pattern: str) -> str:
     """The first match of `pattern` in a line to come."""
     received = []
     while (line := lines.get(timeout=READY_TIMEOUT_S)) is not None:

@@ -83,7 +83,7 @@ def test_an_unclean_election_allows_what_is_lost_by_it(audit: Audit) -> None:
 
 
 @pytest.mark.parametrize(("cut", "allowed"), [(False, {}), (True, {"unclean.leader.election": 1})])
-def test_whoever_has_a_record_does_not_lose_it_by_being_elected(
+def test_a_replica_that_has_a_record_does_not_lose_it_by_being_elected(
     audit: Audit, cut: bool, allowed: dict[str, int]
 ) -> None:
     """A replica outside the ISR that has the record, unless it had cut it off.

@@ -20,7 +20,7 @@ def java_home(folder: Path, *, release: str | None = None, says: str | None = No
     command.write_text("#!/bin/sh\nexit 1\n" if says is None else f"#!/bin/sh\necho '{says}' >&2\n")
     command.chmod(0o755)
     if release is not None:
-        (folder / "release").write_text(f'IMPLEMENTOR="Somebody"\nJAVA_VERSION="{release}"\nLIBC="gnu"\n')
+        (folder / "release").write_text(f'IMPLEMENTOR="Vendor"\nJAVA_VERSION="{release}"\nLIBC="gnu"\n')
     return folder
 
 

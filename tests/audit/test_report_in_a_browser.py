@@ -183,12 +183,12 @@ def test_of_a_long_log_the_table_has_a_chosen_part_or_where_replicas_differ(
 
 
 def test_the_pointers_texts_of_marks_can_be_read_as_a_list(page: Browser) -> None:
-    told = page.run(
+    texts = page.run(
         """document.getElementById('near').open = true; view.look(12880); await frame();
         return [...document.querySelectorAll('#near li')].map((one) => one.textContent);"""
     )
-    assert any("'c', 'd', 'e'" in one or "c, d, e" in one for one in told), told
-    assert any("broker-1 leads in epoch 1" in one for one in told) and len(told) == 15
+    assert any("'c', 'd', 'e'" in one or "c, d, e" in one for one in texts), texts
+    assert any("broker-1 leads in epoch 1" in one for one in texts) and len(texts) == 15
 
 
 def test_messages_are_arrows_as_soon_as_there_is_room_and_what_was_stopped_is_always_drawn(page: Browser) -> None:

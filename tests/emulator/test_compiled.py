@@ -41,7 +41,7 @@ def made(root: Path, suffix: str = SUFFIX) -> None:
     for name in (LIBRARY, NAME):
         (folder / f"{name}{SUFFIX}").write_bytes(b"no machine's code")
     sources = {"protocol/chance.py": digest_of(root / "protocol" / "chance.py")}
-    manifest = Manifest(suffix=suffix, modules=(NAME,), sources=sources, seconds=1.0, by="nobody")
+    manifest = Manifest(suffix=suffix, modules=(NAME,), sources=sources, seconds=1.0, by="no-compiler")
     (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 

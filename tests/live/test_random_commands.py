@@ -57,7 +57,7 @@ def some(chance: Random) -> Ask:
             return Heal(words, chance.choice(["", "", "hold"]))
         case 4 | 5 | 6:
             fault: MachineFault = chance.choice(FAULTS)
-            node = chance.choice([*NODES * 2, "observer", "nobody"])
+            node = chance.choice([*NODES * 2, "observer", "no-node"])
             return Machine(fault, node, chance.randrange(-1, 5), chance.choice(["", "", "", "d0"]))
         case 7:
             assignment = [[BrokerId(chance.randrange(4)) for _ in range(chance.randrange(4))]]

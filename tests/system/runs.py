@@ -100,7 +100,7 @@ def wait_until(directory: Path, condition: Callable[[], bool], limit_s: float = 
     trio.run(until, directory, condition, limit_s)
 
 
-def said(run: Path, event: str, **fields: object) -> bool:
+def has_event(run: Path, event: str, **fields: object) -> bool:
     """Some node has written such an event."""
     return any(all(line[name] == value for name, value in fields.items()) for line in events_of(run, event))
 

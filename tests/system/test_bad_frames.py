@@ -22,7 +22,7 @@ from emulator.worlds.network.spec import LOOPBACK
 from protocol.framing import MAX_FRAME_BYTES
 from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, GOLDEN, ROOT, run_command
-from tests.system.runs import audited, events_of, process_of, said, wait_until, was_late
+from tests.system.runs import audited, events_of, has_event, process_of, wait_until, was_late
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +56,7 @@ def played_under_bad_frames(run: Path) -> None:
     words = [*COMMAND, "run", "az-isolated-follower", "--audit", "none", "--out", str(run)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
-            wait_until(run.parent, lambda: said(run, "operation_ended", outcome="ok"))
+            wait_until(run.parent, lambda: has_event(run, "operation_ended", outcome="ok"))
             leader = process_of(run, "broker-0", psutil.Process(running.pid))
             [port] = {at.laddr.port for at in leader.net_connections("tcp") if at.status == psutil.CONN_LISTEN}
             for data in FRAMES.values():

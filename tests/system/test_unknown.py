@@ -28,7 +28,7 @@ from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import HealReport
 from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, ROOT, run_command
-from tests.system.runs import audited, process_of, said, short, wait_until
+from tests.system.runs import audited, has_event, process_of, short, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +76,7 @@ def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], 
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
             if interfere is not None:
-                wait_until(run.parent, lambda: said(run, "operation_ended", outcome="ok"))
+                wait_until(run.parent, lambda: has_event(run, "operation_ended", outcome="ok"))
                 interfere(run, psutil.Process(running.pid))
             out, _ = running.communicate(timeout=PATIENCE_S)
         finally:

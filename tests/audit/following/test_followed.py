@@ -24,7 +24,7 @@ def test_a_healthy_run_has_nothing_to_tell() -> None:
     assert followed.unavailable_ms(100.0) == {"az-0": 0.0, "az-1": None, "az-2": None}
 
 
-def test_a_process_that_stood_still_is_told_once_and_named() -> None:
+def test_a_process_that_stood_still_is_reported_once_and_named() -> None:
     """A live cluster's reports of lateness; the first report is of a punctual process."""
     followed = Followed(Watch(Ensemble(4_000.0, SessionLimits(1_000))))
     trace = healthy()

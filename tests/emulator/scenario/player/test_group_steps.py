@@ -35,7 +35,7 @@ def saw(cluster: Cluster, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.6", "2.8"])
-def test_the_offsets_topic_is_made_when_the_first_group_asks_for_its_coordinator(version: str) -> None:
+def test_the_offsets_topic_is_made_when_the_first_group_requests_its_coordinator(version: str) -> None:
     """Semantics 6, 4.4: placed over all brokers; then the commit goes through."""
     cluster = played("  - commit: {group: g, offset: 2, client: az-1}\n  - committed: g\n", version, OFFSETS)
     assert saw(cluster, "commit") == [{"group": "g", "offset": 2, "error": 0}]

@@ -60,10 +60,10 @@ def components(*types: str) -> list[Any]:
         ("2.6", ("user", "client-id"), 0, None),
         ("2.8", ("ip",), 0, None),
         ("2.6", ("ip",), 35, "Custom entity type 'ip' not supported"),
-        ("2.6", ("user", "user", "nobody"), 42, "Duplicate user filter component entity type"),
+        ("2.6", ("user", "user", "nothing"), 42, "Duplicate user filter component entity type"),
         ("2.6", ("client-id", "client-id"), 42, "Duplicate client filter component entity type"),
         ("2.8", ("",), 42, "Unexpected empty filter component entity type"),
-        ("2.8", ("user", "nobody"), 35, "Custom entity type 'nobody' not supported"),
+        ("2.8", ("user", "nothing"), 35, "Custom entity type 'nothing' not supported"),
         ("2.8", ("ip", "user"), 42, "Invalid entity filter component combination, IP filter component should not be "
          "used with user or clientId filter component."),
     ],
