@@ -87,7 +87,6 @@ def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
 def test_an_interrupt_in_a_destructor_comes_again() -> None:
     code = """
 import os, signal
-from emulator import unheard_interrupts
 from emulator.interrupt_redelivery import unheard_interrupts_come_again
 class Dies:
     def __del__(self):
