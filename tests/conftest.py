@@ -1,4 +1,4 @@
-"""Session setup shared by all suites: groups of tests, capability skips, and a user state directory of their own.
+"""Session setup shared by all suites: test groups, capability skips, a user state directory.
 
 `make test` runs the tests without a marker of `REAL` or `slow`. They use neither a virtual machine of Java nor node
 processes, and no test there waits in real time. `make test-all` runs all tests.
@@ -47,7 +47,10 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         signal.signal(_number, lambda _number, _frame: None)
 
 REAL = ("network", "spark", "docker", "browser", "cargo", "kcat")
-"""Markers of tests with real parts: node processes, sockets, Java, containers, a browser, foreign programs."""
+"""Markers of tests with real parts.
+
+Node processes, sockets, Java, containers, a browser, foreign programs.
+"""
 REAL_GROUP = "real"
 """Name of their group (xdist)."""
 SPARK_FIXTURES = {"gateway", "spark"}

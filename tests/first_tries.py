@@ -1,4 +1,4 @@
-"""First tries of tests that mostly wait, begun before they are asked for: as many at a time as a pool has workers."""
+"""First tries of mostly waiting tests, begun early: as many at a time as a pool has workers."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
@@ -16,8 +16,10 @@ Result = TypeVar("Result")
 def first_tries(
     request: pytest.FixtureRequest, test: str, pool: Executor, play: Callable[..., Result]
 ) -> Iterator[dict[tuple[Any, ...], Future[Result]]]:
-    """{the parameters of each chosen case of `test` in its module: `play` of them}, begun in the order in which the
-    tests come. What has not begun when they are over is not played."""
+    """{the parameters of each chosen case of `test` in its module: `play` of them}.
+
+    They begin in the order in which the tests come. Those that have not begun when the tests are over are not played.
+    """
     chosen = [
         tuple(item.callspec.params.values())
         for item in request.session.items

@@ -1,4 +1,6 @@
-"""Scenario files drawn from the grammar: each verb, key and subject with boundary values, and with values of no use.
+"""Scenario files drawn from the grammar: each verb, key and subject with boundary values.
+
+Useless values come, too.
 
 `field_cases` puts every hostile value in the place of every field once. `scenario_text` draws a whole file by number:
 half of them with one field of those pairs, half with several faults at once, also of the YAML itself. The same number
@@ -255,8 +257,10 @@ def fields() -> tuple[Field, ...]:
 
 @cache
 def field_cases() -> tuple[tuple[Field, str], ...]:
-    """Every field with every hostile value, in an order of chance. Of settings, which have readers of their own, every
-    twentieth value."""
+    """Every field with every hostile value, in an order of chance.
+
+    Of settings, which have readers of their own, every twentieth value.
+    """
     pairs = [
         (field, value)
         for field in fields()
@@ -269,7 +273,10 @@ def field_cases() -> tuple[tuple[Field, str], ...]:
 
 
 def scenario_text(number: int) -> str:
-    """A file: of even numbers with one hostile value; of odd ones with several, and faults of YAML."""
+    """A file: of even numbers with one hostile value.
+
+    Of odd ones with several, and faults of YAML.
+    """
     chance = Random(number)
     if number % 2 == 0:
         field, value = field_cases()[number // 2 % len(field_cases())]

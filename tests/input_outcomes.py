@@ -1,4 +1,4 @@
-"""What becomes of a scenario file: refused with its places, or played to an exit code; in this process.
+"""Outcome of a scenario file, in this process: refused with its places, or an exit code.
 
 Used by the property "whatever `scenarios check` accepts ends with 0 to 3, whatever it refuses has a line and a column".
 """
@@ -19,8 +19,10 @@ class NoEnding(AssertionError):
 
 
 def outcome(text: str, directory: Path, seed: int = 1) -> int | str:
-    """REFUSED, or the exit code of a simulated run that the oracle judges. `directory`: an empty one. Raises
-    NoEnding."""
+    """REFUSED, or the exit code of a simulated run that the oracle judges.
+
+    `directory`: an empty one. Raises NoEnding.
+    """
     file = directory / "x.yaml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     faults = list(faults_of(file))

@@ -1,4 +1,4 @@
-"""Runs that were late: the speeds at which a test plays them again, and the skip where no speed made one punctual.
+"""Late runs: the speeds at which a test replays them, and the skip where all were late.
 
 A run whose timers were late is unknown, neither right nor wrong. It says something of the machine, nothing of the code.
 """
@@ -13,7 +13,10 @@ NO_PUNCTUAL_TIMERS = "no punctual timers"
 """Capability that a machine lacks at times; the summary of a session counts these tests."""
 
 SLOWER = (2.0, 1.0, 0.5, 0.2)
-"""Speeds after the default one. Lateness counts in the time of the scenario: at a tenth of the speed it is a tenth."""
+"""Speeds after the default one.
+
+Lateness counts in the time of the scenario: at a tenth of the speed it is a tenth.
+"""
 
 
 def skip_late_test() -> NoReturn:

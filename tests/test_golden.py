@@ -1,5 +1,4 @@
-"""The golden recordings are exactly what was recorded: `golden/SHA256SUMS` names every file and its
-digest."""
+"""The golden recordings are unchanged: `golden/SHA256SUMS` names every file and its digest."""
 
 import hashlib
 import shutil
@@ -11,7 +10,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def golden_problem(folder: Path) -> str | None:
-    """What is wrong with a copy of the recordings, in one line; None when it is whole."""
+    """The fault of a copy of the recordings, in one line; None when it is whole."""
     sums = folder / "SHA256SUMS"
     if not sums.is_file():
         return f"{sums}: missing, so the recordings cannot be trusted; restore tests/golden from the repository"

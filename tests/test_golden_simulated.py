@@ -1,4 +1,6 @@
-"""Simulated runs against the recordings of real Kafka: each named scenario, a few seeds each, a hundred in all tests.
+"""Simulated runs against the recordings of real Kafka.
+
+Each named scenario has a few seeds, a hundred in all tests.
 
 Every seed must equal one of the recordings in its folder, or do so by a race that its scenario names. The random
 schedules are judged by other rules (golden/README.md): tests/test_random_schedules.py.

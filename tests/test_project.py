@@ -1,4 +1,4 @@
-"""The project keeps its own rules: pure packages, pinned dependencies, budgets, nothing of one machine."""
+"""The project keeps its own rules: pure packages, pinned dependencies, budgets, portability."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def pure_contract() -> dict[str, Any]:
 
 
 def modules(folder: str) -> list[Path]:
-    """Every module below `folder`, as a path from the root; none when the folder does not exist yet."""
+    """Every module below `folder`, as a path from the root.
+
+    None when the folder does not exist yet.
+    """
     return sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.py"))
 
 
@@ -49,7 +52,10 @@ def dotted(path: Path) -> str:
 
 
 def covered(module: str, expressions: list[str]) -> bool:
-    """True when an expression of an import contract (a module, or everything below one) takes `module` in."""
+    """True when an expression of an import contract includes `module`.
+
+    An expression is a module, or everything below one.
+    """
     return any(
         module.startswith(expression.removesuffix("**"))
         if expression.endswith(".**")
@@ -73,9 +79,7 @@ def imported(path: Path) -> set[str]:
 def test_every_module_of_a_pure_package_is_under_the_purity_contract(folder: str) -> None:
     sources = pure_contract()["source_modules"]
     # A wildcard takes in what is below a package, not the package's own __init__: see the next test.
-    uncovered = [
-        path for path in modules(folder) if path.name != "__init__.py" and not covered(dotted(path), sources)
-    ]
+    uncovered = [path for path in modules(folder) if path.name != "__init__.py" and not covered(dotted(path), sources)]
     assert not uncovered, "add to source_modules of the contract 'pure' in pyproject.toml"
 
 
@@ -92,7 +96,10 @@ def test_no_pure_module_imports_the_impure() -> None:
 
 
 def test_the_purity_contract_can_fail(tmp_path: Path) -> None:
-    """The contract's own table, on a package of the same names that breaks it through a second module."""
+    """The contract's own table, on a package of the same names.
+
+    The package breaks it through a second module.
+    """
     contract = pure_contract()
     for package in PACKAGES:
         (tmp_path / package).mkdir()
@@ -133,9 +140,7 @@ def test_constraints_pin_every_dependency_and_name_no_index() -> None:
     assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)] == []
     pinned = {normal(line.split("==")[0]) for line in lines}
     table = project()["project"]
-    wanted = table["dependencies"] + [
-        row for extra in table["optional-dependencies"].values() for row in extra
-    ]
+    wanted = table["dependencies"] + [row for extra in table["optional-dependencies"].values() for row in extra]
     names = {normal(re.split(r"[^A-Za-z0-9._-]", row)[0]) for row in wanted}
     assert names - pinned == set()
 

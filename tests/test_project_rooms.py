@@ -1,4 +1,4 @@
-"""Where things are: few rooms, each of which says what is in it, and no two files that import each other."""
+"""The layout: few rooms with descriptions, and no import cycles between files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def inside(folder: Path) -> set[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_says_what_is_in_it(folder: str) -> None:
-    said = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    unsaid = inside(ROOT / folder) - set(re.findall(r"`(\w+)`", said))
+    output = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    unsaid = inside(ROOT / folder) - set(re.findall(r"`(\w+)`", output))
     assert not unsaid, f"{folder}/__init__.py does not name {sorted(unsaid)}"
 
 

@@ -1,7 +1,8 @@
-"""The random schedules, judged as their README asks, with a share of the seeds of docs/random-schedules.md.
+"""The random schedules, judged as their README asks, with a sample of a table's seeds.
 
-The table there says what 200 seeds did when it was last written (`python -m benchmarks.random_schedules`, four minutes
-on two cores). Seeds draw anew when a machine changes: then the table is of others, and is written again.
+The table is in docs/random-schedules.md. It says what 200 seeds did when it was last written (`python -m
+benchmarks.random_schedules`, four minutes on two cores). Seeds draw anew when a machine changes: then the table is of
+others, and is written again.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -19,10 +20,12 @@ pytestmark = pytest.mark.xdist_group("random-schedules")  # one process plays th
 SEEDS = range(1, 7)
 TABLE = Path(__file__).parents[1] / "benchmarks" / "results" / "random_schedules.json"
 OFTEN = 0.57
-"""A recording that so many of the table's seeds reach is missed by all of `SEEDS` once in 160 tries."""
+"""Number of the table's seeds for a recording that all of `SEEDS` miss once in 160 tries."""
 LUCK = 0.09
-"""How much the share of wrong seeds, over all schedules, may be above the table's: two to three standard
-deviations."""
+"""Allowed excess of the share of wrong seeds over the table's, over all schedules.
+
+Two to three standard deviations.
+"""
 
 
 @cache
@@ -67,7 +70,7 @@ def test_no_entry_that_recordings_agree_on_is_rare(schedule: str) -> None:
 
 @pytest.mark.parametrize("schedule", schedules())
 def test_every_recording_is_reached_by_a_seed_of_the_table(schedule: str) -> None:
-    """What real Kafka did, some seed does; and the table is of the machines as they are."""
+    """Some seed matches each result of real Kafka; the table is of the current machines."""
     for name, seeds in table()[schedule].reached.items():
         assert seeds, f"no seed reaches {schedule}/{name}: a rule is missing"
         assert reaches(schedule, name, seeds[0]), (

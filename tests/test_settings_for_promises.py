@@ -30,7 +30,10 @@ def found() -> Found:
 
 
 def drawn(version: str) -> tuple[Cell, list[tuple[str, int]]]:
-    """A cell that breaks something, and (fault, seed) of a run that does, of one that waits longest, and of any."""
+    """A violating cell, and (fault, seed) of a run that violates, one that waits longest.
+
+    And any.
+    """
     chance = random.Random(f"{SEED} {version}")
     cell = chance.choice([one for one in found().cells if one.version == version and one.broken])
     broken = [(fault, seed) for by in cell.broken.values() for fault, seeds in by.items() for seed in seeds]
@@ -40,9 +43,9 @@ def drawn(version: str) -> tuple[Cell, list[tuple[str, int]]]:
 
 
 def played(cell: Cell, fault: str, seed: int) -> Outcome:
-    asked = version_plan(cell.version, (cell.profile,))
-    place = next(place for place, one in enumerate(asked.faults) if one.name == fault)
-    return AdviceWorker(msgspec.structs.replace(asked, runs=((0, place, seed),))).play(0)[1]
+    requested = version_plan(cell.version, (cell.profile,))
+    place = next(place for place, one in enumerate(requested.faults) if one.name == fault)
+    return AdviceWorker(msgspec.structs.replace(requested, runs=((0, place, seed),))).play(0)[1]
 
 
 @pytest.mark.long  # the page is of earlier machines: python -m benchmarks.settings_for_promises, 15 minutes
@@ -51,10 +54,10 @@ def test_what_the_page_shows_is_played_again_and_the_same(version: str) -> None:
     cell, runs = drawn(version)
     for fault, seed in runs:
         outcome = played(cell, fault, seed)
-        told = {check for check, by in cell.broken.items() if seed in by.get(fault, [])}
+        reported = {check for check, by in cell.broken.items() if seed in by.get(fault, [])}
         about = f"{' '.join(choice_of(version, cell.profile).overrides)} {fault} seed {seed}: {AGAIN}"
         assert bool(outcome.untold) == (seed in cell.untold.get(fault, [])), about
-        assert outcome.untold or set(outcome.broken) == told, about
+        assert outcome.untold or set(outcome.broken) == reported, about
         for az, ms in outcome.writes.waited_ms.items():
             assert ms <= cell.waits[az].ms, about
             assert (fault, seed) != (cell.waits[az].fault, cell.waits[az].seed) or ms == cell.waits[az].ms, about
@@ -72,11 +75,16 @@ def test_min_insync_is_not_looked_at_without_acks_all() -> None:
     """So that the page need not have it twice."""
     cell = next(one for one in found().cells if (one.version, PROFILES[one.profile]["producer.acks"]) == ("2.8", "1"))
     fault = next(iter(cell.broken["lost-acknowledged"]))
-    asked = version_plan("2.8", (cell.profile,))
-    place = next(place for place, one in enumerate(asked.faults) if one.name == fault)
-    more = msgspec.structs.replace(asked.choices[0], overrides=(*asked.choices[0].overrides, "min.insync.replicas=2"))
+    requested = version_plan("2.8", (cell.profile,))
+    place = next(place for place, one in enumerate(requested.faults) if one.name == fault)
+    more = msgspec.structs.replace(
+        requested.choices[0], overrides=(*requested.choices[0].overrides, "min.insync.replicas=2")
+    )
     both = msgspec.structs.replace(
-        asked, choices=(asked.choices[0], more), replicas=asked.replicas * 2, runs=((0, place, 1), (1, place, 1))
+        requested,
+        choices=(requested.choices[0], more),
+        replicas=requested.replicas * 2,
+        runs=((0, place, 1), (1, place, 1)),
     )
     worker = AdviceWorker(both)
     assert worker.play(0)[1] == worker.play(1)[1]

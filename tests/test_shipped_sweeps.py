@@ -1,4 +1,7 @@
-"""docs/isr-flapping.md and docs/incident-remedies.md: cells of what they show come out the same again."""
+"""docs/isr-flapping.md and docs/incident-remedies.md.
+
+Cells of their tables are reproducible.
+"""
 
 import random
 from functools import cache

@@ -1,4 +1,4 @@
-"""What attackers need: an order for a node that is never started."""
+"""Fixtures of the attack tests: a command line for a node that is never started."""
 
 from collections.abc import Callable
 

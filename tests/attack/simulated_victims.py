@@ -1,5 +1,8 @@
-"""A simulated cluster with a peer in it that has the token and no manners: it opens connections to every node for every
-purpose and says whatever comes to its mind, and puts words into the mouths of those whom nodes asked."""
+"""A simulated cluster with a hostile peer that has the token.
+
+It opens connections to every node for every purpose, sends arbitrary messages, and forges answers to the nodes' own
+requests.
+"""
 
 import random
 from collections import Counter
@@ -22,7 +25,10 @@ THEIRS = -1_000_000
 
 
 class Victims:
-    """`said`: messages that reached a machine; `refused`: those that a conversation had no place for."""
+    """`said`: messages that reached a machine.
+
+    `refused`: messages that a conversation had no place for.
+    """
 
     def __init__(self, seed: int, batches: list[bytes]) -> None:
         self.cluster = Cluster(BEGIN + "  - pause: 100000\n", seed=seed, steps_may_fail=True, topology="{brokers: 3}")
@@ -47,7 +53,7 @@ class Victims:
         before: set[tuple[str, int, Cause]] = set()
         """Inputs that have come; a node that stands still is given them once more."""
 
-        def heard(node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
+        def received(node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
             if isinstance(event, MessageReceived) and (node.node.name, event.connection, cause) not in before:
                 before.add((node.node.name, event.connection, cause))
                 where = (node.node.name, node.incarnation, event.connection)
@@ -56,7 +62,7 @@ class Victims:
             step(node, event, cause)
 
         self.world._send = noted  # type: ignore[method-assign]
-        self.world._step = heard  # type: ignore[method-assign]
+        self.world._step = received  # type: ignore[method-assign]
 
     def _begun(self) -> bool:
         return len(self.cluster.attempts()) >= 2
@@ -86,8 +92,8 @@ class Victims:
             self._count += 1
             number, purpose = THEIRS - self._count, chance.choice(PURPOSES)
             peer = chance.choice(list(self.world.nodes))
-            heard: AcceptedMessages = getattr(node.machine, "ACCEPTED_MESSAGES", {})
-            self._open[node.node.name, number] = Conversation(heard, purpose, opened=False)
+            received: AcceptedMessages = getattr(node.machine, "ACCEPTED_MESSAGES", {})
+            self._open[node.node.name, number] = Conversation(received, purpose, opened=False)
             self.world.deliver(node, ConnectionAccepted(number, peer, purpose), "attack")
             return
         topic_partition = chance.choice(mine)
@@ -99,9 +105,7 @@ class Victims:
             self.world.deliver(node, ConnectionLost(topic_partition[1], "closed by peer"), "attack")
             return
         fitting = sorted(self._open[topic_partition]._accepted, key=lambda one: one.__name__)
-        message = (
-            self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
-        )
+        message = self.messages.of(chance.choice(fitting)) if fitting and chance.random() < 0.9 else self.messages.any()
         self._say(node, topic_partition[1], self._open[topic_partition], message, chance.randrange(3), peek)
 
     def _answer(self, node: SimulatedNode, peek: Callable[[Message], object]) -> None:
@@ -111,13 +115,13 @@ class Victims:
             return
         end = self.chance.choice(ours)
         conversation = Conversation({}, end.wire.purpose, opened=True)
-        asked = self._asked.get((node.node.name, node.incarnation, end.connection))
-        place = (asked.message.API_KEY, RESPONSE) if asked is not None else None
-        if asked is not None and place in REGISTRY and self.chance.random() < 0.6:
+        requested = self._asked.get((node.node.name, node.incarnation, end.connection))
+        place = (requested.message.API_KEY, RESPONSE) if requested is not None else None
+        if requested is not None and place in REGISTRY and self.chance.random() < 0.6:
             # In the place of the true answer, which would then be one too many: it ends the connection.
-            conversation.say(asked.message, asked.correlation_id)
+            conversation.say(requested.message, requested.correlation_id)
             answer = self.messages.of(REGISTRY[place])
-            self._say(node, end.connection, conversation, answer, asked.correlation_id, peek)
+            self._say(node, end.connection, conversation, answer, requested.correlation_id, peek)
             if node.ends.get(end.connection) is end:
                 self._hang_up(node, end.connection, "one answer too many")
             return

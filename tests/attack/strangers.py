@@ -1,4 +1,7 @@
-"""Connections without a token, many and silent; and one with the token that wants to be served."""
+"""Connections without a token, many and silent.
+
+Another connection has the token and has to be served.
+"""
 
 import errno
 import resource
@@ -15,7 +18,10 @@ from protocol.messages.message_base import Message
 from tests.patience import PATIENCE_S
 
 PROMPT_S = 3.0
-"""A new connection is served within this, on a busy machine; the kernel's line alone may cost one retried SYN."""
+"""Time limit for serving a new connection on a busy machine.
+
+The kernel's accept queue alone may cost one retried SYN.
+"""
 
 
 @contextmanager
@@ -39,7 +45,7 @@ def silent(address: tuple[str, int], count: int, first_bytes: bytes = b"") -> It
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def asked(
+def exchange(
     address: tuple[str, int], hello: Hello, message: Message, limit_s: float = PATIENCE_S
 ) -> tuple[Message, float]:
     """The answer over a new connection, and after how many seconds. Raises OSError."""
@@ -64,7 +70,7 @@ async def until_closed(sockets: list[socket.socket]) -> None:
 
 
 def closed(sockets: list[socket.socket]) -> int:
-    """How many of them the other side has closed by now."""
+    """The number of these connections that the other side has closed by now."""
     count = 0
     for sock in sockets:
         try:

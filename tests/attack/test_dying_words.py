@@ -1,4 +1,4 @@
-"""What a dying process printed is told, whatever it is."""
+"""The supervisor reports any last output of a dying process."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from protocol.events import NodeStopped
 
 
 @pytest.mark.parametrize(
-    ("printed", "told"),
+    ("printed", "reported"),
     [
         (b"one\ntwo\n", "two"),
         (b"\xff\xfe words\n", "\ufffd\ufffd words"),
@@ -23,24 +23,20 @@ from protocol.events import NodeStopped
         (None, "exited with code 1 and no output (see its events)"),
     ],
 )
-def test_the_last_line_of_what_it_printed(tmp_path: Path, printed: bytes | None, told: str) -> None:
+def test_the_last_line_of_what_it_printed(tmp_path: Path, printed: bytes | None, reported: str) -> None:
     output = tmp_path / "output" / "broker-0.1.txt"
     output.parent.mkdir()
     if printed is not None:
         output.write_bytes(printed)
-    lives = SimpleNamespace(
-        _orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)]
-    )
-    assert Processes._dying_words(lives, "broker-0", Supervised(incarnation=1)) == told  # type: ignore[arg-type]
+    lives = SimpleNamespace(_orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)])
+    assert Processes._dying_words(lives, "broker-0", Supervised(incarnation=1)) == reported  # type: ignore[arg-type]
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "output").mkdir()
     (tmp_path / "secret").write_text("secret\n")
     (tmp_path / "output" / "broker-0.1.txt").symlink_to(tmp_path / "secret")
-    lives = SimpleNamespace(
-        _orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)]
-    )
+    lives = SimpleNamespace(_orders=SimpleNamespace(run_dir=tmp_path), exits=[NodeExit("broker-0", 1, 1, False, 0.0)])
     words = Processes._dying_words(lives, "broker-0", Supervised(incarnation=1))  # type: ignore[arg-type]
     assert words == "exited with code 1 and no output (see its events)"
 
@@ -52,7 +48,7 @@ def stopped(reason: str, node: str = "broker-0") -> str:
 
 @pytest.mark.parametrize("own", ["", "broker-0/"])
 def test_the_last_word_of_a_life_is_its_own_wherever_it_lived(tmp_path: Path, own: str) -> None:
-    """What another node says in its name, another life's and what is on the wire are none."""
+    """Output of another node or incarnation, and bytes on the wire, do not count."""
     files = {
         f"{own}broker-0.2.jsonl": stopped("an older one") + stopped("no space left") + "torn",
         f"{own}broker-0.1.jsonl": stopped("its life before"),

@@ -1,4 +1,4 @@
-"""Generated frames and lines: to what decodes them, to every kind of machine, and to real processes."""
+"""Generated frames and lines, for the decoders, every kind of machine, and real processes."""
 
 from pathlib import Path
 
@@ -28,8 +28,11 @@ def test_frames_and_lines_are_understood_or_refused_and_nothing_else_comes_of_th
 
 @pytest.mark.parametrize("seed", [2, 3, 15, 1039])
 def test_no_machine_minds_what_a_peer_with_the_token_says(seed: int) -> None:
-    """Well-formed messages of every type to every kind of node for every purpose, and answers to what it asked. Nodes
-    may end with a reason, as they do when the session service says that another is registered; no machine raises."""
+    """Well-formed messages of every type, to every kind of node and for every purpose.
+
+    The peer also answers the nodes' requests. A node may end with a reason, as it does when ZooKeeper reports another
+    registration; no machine raises.
+    """
     victims = Victims(seed, [])
     assert all(isinstance(node.machine, AcceptsMessages) for node in victims.world.nodes.values())
     victims.attack(250)
@@ -47,7 +50,9 @@ def test_a_real_cluster_stands_and_others_notice_nothing(tmp_path: Path, monkeyp
     finally:
         ended = end(found)
     assert came["problems"] == [] and came["processes_ended"] == 0
-    said = came["said_over_sockets"]
-    assert set(said) == {"lines", "frames without the token", "frames with the token"} and sum(said.values()) >= 2_000
+    output = came["said_over_sockets"]
+    assert (
+        set(output) == {"lines", "frames without the token", "frames with the token"} and sum(output.values()) >= 2_000
+    )
     assert came["beside_written_and_read"] >= 3
     assert "Traceback" not in (run / "supervisor.log").read_text(), ended

@@ -1,4 +1,7 @@
-"""Generated HTTP: requests of every operation, broken in every way, to what serves a connection."""
+"""Generated HTTP requests of every operation, broken in every way.
+
+For one server connection.
+"""
 
 import json
 import random
@@ -74,9 +77,9 @@ async def test_every_request_is_answered_or_closed_and_none_is_a_bug(
             if await talk.begin():
                 await talk.serve()
         await ours.aclose()
-        said = bytearray()
+        output = bytearray()
         while data := await theirs.receive_some(65536):
-            said += data
-        came.update(int(status) for status in re.findall(rb"HTTP/1.1 (\d{3}) ", said))
+            output += data
+        came.update(int(status) for status in re.findall(rb"HTTP/1.1 (\d{3}) ", output))
     assert capfd.readouterr().err == "" and came[500] == 0
     assert all(came[status] > 10 for status in (200, 201, 400, 401, 403, 404)), came

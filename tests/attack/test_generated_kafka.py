@@ -1,4 +1,7 @@
-"""Generated Kafka frames to a door without sockets; `tests/door/test_strangers.py` has them over sockets."""
+"""Generated Kafka frames to a listener without sockets.
+
+`tests/door/test_strangers.py` has them over sockets.
+"""
 
 import pytest
 
@@ -8,9 +11,12 @@ from benchmarks.attack.listener_attack import SLOWEST_S
 FRAMES = 6_000
 LARGE_FRAMES = 120
 PATIENCE = 4
-"""A machine may be so much slower than the one that the budget is for; frames that froze a broker took minutes."""
+"""Factor by which a machine may be slower than the budget's.
+
+Frames that froze a broker took minutes.
+"""
 AT_THE_DOOR = frozenset({17, 18, 29, 30, 31, 48, 49, 50, 51})
-"""No machine is asked: SaslHandshake and ApiVersions; ACLs, quotas and SCRAM credentials: a cluster has none."""
+"""APIs that no machine answers: SaslHandshake, ApiVersions, ACLs, quotas, SCRAM credentials."""
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.8"])

@@ -37,7 +37,7 @@ def pair() -> tuple[trio.SocketStream, trio.SocketStream]:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         *BAD_FRAMES.values(),
         encode(FlushResponse()),
@@ -47,11 +47,11 @@ def pair() -> tuple[trio.SocketStream, trio.SocketStream]:
     ],
 )
 async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
-    said: bytes, capsys: pytest.CaptureFixture[str]
+    output: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ours, theirs = pair()
     async with ControlConnection(ours, "broker-0") as control, theirs:
-        await theirs.send_all(said)
+        await theirs.send_all(output)
         for message in (PauseRequest(), StatusRequest()):
             with trio.fail_after(PATIENCE_S), pytest.raises(NodeGone):
                 await control.request(message)
@@ -62,8 +62,8 @@ async def test_a_node_that_says_what_is_no_answer_is_as_good_as_gone(
 class HostileAgent:
     """Listens where an agent does, and answers the first order with `said`."""
 
-    def __init__(self, said: bytes) -> None:
-        self._said = said
+    def __init__(self, output: bytes) -> None:
+        self._said = output
         self.orders: list[bytes] = []
 
     async def serve(self, stream: trio.SocketStream) -> None:
@@ -84,7 +84,7 @@ def frames(*messages: Message) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         *BAD_FRAMES.values(),
         frames(SignalResponse(alive=True)),
@@ -96,10 +96,10 @@ def frames(*messages: Message) -> bytes:
     ids=[*BAD_FRAMES, "no signal sent", "no pause", "two answers", "thirty unknown ends", "thirty unknown halts"],
 )
 async def test_an_agent_that_says_what_no_agent_says_is_as_good_as_gone(
-    said: bytes, monkeypatch: pytest.MonkeyPatch, make_order: Callable[[], object]
+    output: bytes, monkeypatch: pytest.MonkeyPatch, make_order: Callable[[], object]
 ) -> None:
     monkeypatch.setattr("emulator.worlds.network.agent_engine.PROCESSES_MAX", 20)
-    agent = HostileAgent(said)
+    agent = HostileAgent(output)
 
     async def locate(node: str) -> str:
         return "127.9.200.1"

@@ -1,5 +1,8 @@
-"""A run's directory that somebody else has written to, or a bad day has: nothing of it is believed, followed or waited
-for; the verdict is unknown with the reason, or the directory is refused in one line."""
+"""A run's directory that another program or a fault has damaged.
+
+The audit neither believes, follows nor waits for any of it: the verdict is unknown with the reason, or one line refuses
+the directory.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ TAILS = {
     "torn, not UTF-8": b'{"node":"\xe4\xff',
     "torn, deep": b"[" * 20_000,
 }
-"""What a death may leave."""
+"""Remains that a death may leave."""
 
 
 def run_with(directory: Path, lines: bytes, name: str = "broker-0.1.jsonl") -> Path:
@@ -129,7 +132,10 @@ def test_the_report_and_every_reader_leave_out_what_is_no_event(tmp_path: Path, 
 
 @given(st.sampled_from(sorted(EVENTS)), st.data())
 def test_whatever_is_made_of_a_line_it_is_an_event_or_none(name: str, data: st.DataObject) -> None:
-    """One field of any value of JSON's, bytes changed and cut: an event is what everybody can rely on."""
+    """Any change of a line yields an event or none.
+
+    One field has any JSON value, or bytes are changed and cut. An event has the fields that every reader relies on.
+    """
     anything = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(), lambda inner: st.lists(inner, max_size=2)
     )
@@ -214,7 +220,11 @@ def test_what_cannot_be_written_leaves_nothing_beside(tmp_path: Path) -> None:
 def test_who_reads_a_verdict_while_it_is_written_reads_all_of_the_older_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str
 ) -> None:
-    """Whoever writes it: another file takes its place, when it is whole."""
+    """A reader sees all of the older verdict while a new one is written.
+
+    The writer replaces the file by another one when that is complete.
+    """
+
     def write(run: str) -> None:
         verdict = Verdict(run, "", "network", True, [], [], {}, {})
         if writer == "the audit":
@@ -242,8 +252,10 @@ def test_who_reads_a_verdict_while_it_is_written_reads_all_of_the_older_one(
 
 
 def in_folders(directory: Path) -> Path:
-    """A run whose nodes have folders of their own, as in containers: broker-0 is sound and also speaks as broker-1,
-    which has nothing to say; beside them the supervisor's two."""
+    """A run whose nodes have folders of their own, as in containers.
+
+    broker-0 is sound and also writes as broker-1, which has no events; beside them are the supervisor's two.
+    """
     for node, lines in (
         ("broker-0", (*SOUND, line_of("node_stopped", 5, node="broker-1"))),
         ("broker-1", (line_of("node_started", 1, node="broker-1", roles="broker", az="az-1"),)),
@@ -298,7 +310,11 @@ def test_spark_keeps_apart_what_a_node_says_in_anothers_name(spark: SparkSession
 
 @pytest.mark.spark
 def test_spark_says_the_same_of_all_of_them_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    """One run, a file for each: unknown, every broken line counted and kept, and what is sound looked at."""
+    """Spark judges all of them at once alike.
+
+    One run, a file for each: the verdict is unknown, every broken line is counted and kept, and sound lines are
+    checked.
+    """
     from audit.audited_run import audit_runs
 
     run = run_with(tmp_path / "run", b"")

@@ -1,6 +1,7 @@
-"""SIGKILL for each kind of process: nothing is left that `down` does not remove, and what can be started again is.
+"""SIGKILL for each kind of process: `down` removes all remains, and nodes can start again.
 
-A few of each; `python -m benchmarks.killed_processes` kills hundreds, over every engine and driver."""
+A few of each; `python -m benchmarks.killed_processes` kills hundreds, over every engine and driver.
+"""
 
 import random
 from collections.abc import Iterator
@@ -29,13 +30,13 @@ ORDERS = {
     "a run's owner": Ordered("run", LOCAL, ("owner",)),
     "a run's fork server": Ordered("run", LOCAL, ("fork server",)),
 }
-"""What takes longest comes first."""
+"""Cases by duration, longest first."""
 AT_ONCE = 2
-"""Nobody asks whether they are punctual; and whoever cleans up beside others must bear that."""
+"""No timer's lateness is judged; a cleanup beside others must tolerate that."""
 
 
 def lacking(order: Ordered) -> str:
-    """Why this machine cannot have it; "" if it can."""
+    """The reason why this machine cannot run it; "" if it can."""
     engine, driver = order.place
     if driver == "kernel" and missing():
         return "; ".join(missing())
@@ -54,8 +55,8 @@ def trials(
 ) -> Iterator[dict[str, Future[list[Trial]]]]:
     """{name: its trials}, of the tests that are to run."""
     folder = tmp_path_factory.mktemp("killed")
-    asked = {item.name.partition("[")[2].rstrip("]") for item in request.session.items if item.path == request.path}
-    wanted = {name: order for name, order in ORDERS.items() if name in asked and not lacking(order)}
+    requested = {item.name.partition("[")[2].rstrip("]") for item in request.session.items if item.path == request.path}
+    wanted = {name: order for name, order in ORDERS.items() if name in requested and not lacking(order)}
     with ThreadPoolExecutor(AT_ONCE) as lanes:
         yield {
             name: lanes.submit(played, order, folder / str(number), random.Random(1))

@@ -1,4 +1,4 @@
-"""Idle connections at a broker's listener for Kafka clients: they keep out neither a new client nor a connected one."""
+"""Idle connections at a broker's Kafka listener keep out neither new nor connected clients."""
 
 import contextlib
 import socket
@@ -95,25 +95,27 @@ async def served(address: tuple[str, int]) -> trio.SocketStream:
     """A new client's connection, its first request answered promptly."""
     with trio.fail_after(PROMPT_S):
         stream = await trio.open_tcp_stream(*address)
-        await asks(stream)
+        await requests(stream)
     return stream
 
 
-async def asks(stream: trio.SocketStream) -> None:
+async def requests(stream: trio.SocketStream) -> None:
     with trio.fail_after(PROMPT_S):
         await stream.send_all(API_VERSIONS)
         assert await stream.receive_some(4) == ANSWER
 
 
 @pytest.mark.parametrize("first_bytes", [b"", b"\x00", HALF_A_FRAME], ids=["silent", "a byte", "half a frame"])
-async def test_a_thousand_idle_strangers_lock_nobody_out(monkeypatch: pytest.MonkeyPatch, first_bytes: bytes) -> None:
+async def test_a_thousand_idle_strangers_lock_no_client_out(
+    monkeypatch: pytest.MonkeyPatch, first_bytes: bytes
+) -> None:
     async with listener(monkeypatch) as there:
         before = await served(there.addresses[0])
         with silent(there.addresses[0], 1_000, first_bytes) as strangers:
             for address in there.addresses:
                 for _ in range(5):
                     await (await served(address)).aclose()
-                await asks(before)
+                await requests(before)
             await until_closed(strangers[:900])
         await before.aclose()
     assert any("others needed the room" in reason for reason in there.refused)
@@ -130,7 +132,7 @@ async def test_clients_are_counted_from_their_first_request_on(monkeypatch: pyte
             await one_more.aclose()
             await (await served(there.addresses[1])).aclose()  # of another AZ
             for client in clients:
-                await asks(client)
+                await requests(client)
             await clients.pop().aclose()
             with trio.fail_after(PROMPT_S):
                 await there.switchboard.left.wait()

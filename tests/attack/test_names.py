@@ -61,7 +61,7 @@ def test_a_compose_files_error_does_not_tell_what_the_environment_holds(tmp_path
 # --- directories ---
 
 
-def test_a_directory_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:
+def test_a_world_writable_directory_is_refused(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o777)
@@ -100,6 +100,7 @@ def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(tmp_path: Path) -> None:
 
 
 # --- what a program inherits ---
+
 
 def test_a_cluster_that_did_not_come_up_leaves_no_directory(tmp_path: Path) -> None:
     run = tmp_path / "run"

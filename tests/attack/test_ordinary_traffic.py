@@ -1,4 +1,4 @@
-"""Conversations have a place for everything that nodes really say: scenarios, frame by frame."""
+"""Conversations have a place for every real message of the nodes: scenarios, frame by frame."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from protocol.machine import Input, MessageReceived, Send
 def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyPatch) -> None:
     conversations: dict[int, tuple[End, Conversation]] = {}
     """{id of an end: it, which so keeps its id, and its conversation}."""
-    heard = 0
+    received_data = 0
 
     def of(node: SimulatedNode, end: End) -> Conversation:
         if id(end) not in conversations:
@@ -37,21 +37,21 @@ def test_what_nodes_say_belongs_there(scenario: str, monkeypatch: pytest.MonkeyP
         send(world, node, order)
 
     def received(world: SimulatedWorld, node: SimulatedNode, event: Input | ActDone, cause: Cause) -> None:
-        nonlocal heard
+        nonlocal received_data
         fresh = isinstance(event, MessageReceived) and (node.node.name, event.connection, cause) not in before
         if isinstance(event, MessageReceived) and fresh and node.machine is not None:
             before.add((node.node.name, event.connection, cause))
             of(node, node.ends[event.connection]).hear(event.message, event.correlation_id)
-            heard += 1
+            received_data += 1
         step(world, node, event, cause)
 
     monkeypatch.setattr(SimulatedWorld, "_send", sent)
     monkeypatch.setattr(SimulatedWorld, "_step", received)
     play(resolve(find_scenario(scenario)), seed=1)
-    assert heard > 200
+    assert received_data > 200
 
 
-def test_a_follower_out_of_range_asks_where_the_log_begins() -> None:
+def test_a_follower_out_of_range_requests_the_start_of_the_log() -> None:
     """ListOffsets on a fetcher's connection: rare, and in no scenario's first seed."""
     from protocol.conversations import ACCEPTED_BY_BROKER
     from protocol.messages.replication_messages import FetchRequest, ListOffsetsRequest, OffsetForLeaderEpochRequest

@@ -1,4 +1,4 @@
-"""What a request costs a broker grows with its size, and no faster, whatever it lists."""
+"""A request's cost to a broker grows linearly with its size, whatever it lists."""
 
 import gc
 from collections.abc import Iterator
@@ -10,9 +10,15 @@ from benchmarks.attack.heavy_requests import Broker, Heavy, heavy_requests
 FEW, MANY = 250, 2_000
 TIMES = MANY // FEW
 MORE_THAN_LINEAR = 3.0
-"""Work that grows with the square is `TIMES` times as much again; what a machine does meanwhile is not."""
+"""Factor of work; quadratic growth would cost `TIMES` times more.
+
+The machine's other load does not.
+"""
 NEGLIGIBLE_S = 0.004
-"""Of `MANY` entries: less is not compared. Four times as much would still be within the budget at the bound."""
+"""Number of entries; fewer are not compared.
+
+Four times as much would still be within the budget at the bound.
+"""
 
 
 @pytest.fixture(autouse=True)

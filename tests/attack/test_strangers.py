@@ -1,4 +1,7 @@
-"""Silent strangers and too few descriptors: who has the token is served all the same, and nobody ends."""
+"""Silent strangers and too few descriptors.
+
+Clients with the token are served, and no node ends.
+"""
 
 import os
 import resource
@@ -23,7 +26,7 @@ from protocol.events import FrameRefused
 from protocol.messages.agents import LaunchRequest, LaunchResponse
 from protocol.messages.control import Hello
 from protocol.messages.session_messages import PingRequest, PingResponse
-from tests.attack.strangers import PROMPT_S, asked, closed, silent, until_closed
+from tests.attack.strangers import PROMPT_S, closed, exchange, silent, until_closed
 from tests.emulator.worlds.network_world import NetworkWorld, network_world
 from tests.emulator.worlds.test_agent_engine import HOSTS, TOKEN, agents, kept_cluster
 
@@ -39,7 +42,7 @@ async def test_a_node_with_a_thousand_silent_strangers_serves_a_new_connection_a
         await world.spawn("broker-0", {})
         address = (LOOPBACK, world.cluster.ports["broker-0"])
         with silent(address, 1_000, b"\x00\x00\x00") as there:
-            answer, after_s = await trio.to_thread.run_sync(asked, address, hello(world), PingRequest())
+            answer, after_s = await trio.to_thread.run_sync(exchange, address, hello(world), PingRequest())
             assert isinstance(answer, PingResponse) and after_s < PROMPT_S
             await world.until(lambda: closed(there) >= 700)  # the newest may stay until their time is over
         assert world.cluster.running() == ("broker-0",)
@@ -58,19 +61,21 @@ async def test_a_node_without_descriptors_takes_connections_when_it_has_some_aga
         address = (LOOPBACK, world.cluster.ports["broker-0"])
         with silent(address, 60) as there:
             await world.until(lambda: closed(there) >= 20)
-            answer, after_s = await trio.to_thread.run_sync(asked, address, hello(world), PingRequest())
+            answer, after_s = await trio.to_thread.run_sync(exchange, address, hello(world), PingRequest())
             assert isinstance(answer, PingResponse) and after_s < PROMPT_S
         assert world.cluster.running() == ("broker-0",)
 
 
-async def test_strangers_beyond_the_told_ones_write_no_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_strangers_beyond_the_reported_ones_write_no_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arrivals, "REFUSALS_WRITTEN_MAX", 5)
-    told: list[FrameRefused] = []
-    shell = SimpleNamespace(emit=lambda event, cause: told.append(event))
+    reported: list[FrameRefused] = []
+    shell = SimpleNamespace(emit=lambda event, cause: reported.append(event))
     coming = Arrivals(shell)  # type: ignore[arg-type]
     for number in range(20):
         coming._refuse("127.0.0.1:1", f"refusal {number}")
-    assert len(told) == 5 and told[-1].reason.startswith("refusal 4; the 5th refusal of this life, the last")
+    assert len(reported) == 5 and reported[-1].reason.startswith("refusal 4; the 5th refusal of this life, the last")
 
 
 async def test_askers_are_answered_behind_any_number_of_silent_strangers() -> None:
@@ -102,11 +107,11 @@ async def test_accepting_goes_on_after_errors_of_the_machine_and_of_peers(autoju
     import socket
 
     class Listener(socket.socket):
-        said = [errno.EMFILE, errno.ECONNABORTED, errno.ENOBUFS, errno.EPROTO]
+        failures = [errno.EMFILE, errno.ECONNABORTED, errno.ENOBUFS, errno.EPROTO]
 
         def accept(self) -> tuple[socket.socket, tuple[str, int]]:
-            if self.said:
-                raise OSError(self.said.pop(0), "as the test says")
+            if self.failures:
+                raise OSError(self.failures.pop(0), "as the test says")
             return super().accept()
 
     taken: list[str] = []
@@ -123,10 +128,10 @@ async def test_accepting_goes_on_after_errors_of_the_machine_and_of_peers(autoju
                     nursery.cancel_scope.cancel()
 
                 nursery.start_soon(accept_all, listener, take, lambda: exhausted.append(1))
-    assert len(taken) == 1 and len(exhausted) == 2 and not Listener.said
+    assert len(taken) == 1 and len(exhausted) == 2 and not Listener.failures
 
 
-async def test_a_keeper_serves_its_supervisor_whoever_else_knocks(tmp_path: Path) -> None:
+async def test_a_keeper_serves_its_supervisor_despite_other_connections(tmp_path: Path) -> None:
     address = (HOSTS["broker-0"], AGENT_PORT)
     not_utf_8 = bytes.fromhex("0000001295cd051402000081a46e6f6465a4fffefdfc")
     deep = (1_000).to_bytes(4, "big") + b"\x91" * 1_000
@@ -170,5 +175,5 @@ async def test_a_launch_that_is_no_order_is_answered(tmp_path: Path) -> None:
         address = (HOSTS["broker-0"], AGENT_PORT)
         mine = Hello("injector", 1, 1, "control", TOKEN)
         for order in (b"", b"\xa1\xff", b"\x91" * 5_000):
-            answer, _ = asked(address, mine, LaunchRequest(order))
+            answer, _ = exchange(address, mine, LaunchRequest(order))
             assert isinstance(answer, LaunchResponse) and answer.problem.startswith("broker-0: ")

@@ -75,7 +75,7 @@ class Browser:
         self.driver.get(page.as_uri())
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """What the script returns; `frame()` in it waits until what was asked for is drawn."""
+        """The script's result; `frame()` in it waits until the requested change is drawn."""
         return self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1], frame = () => new Promise((then) =>"
             " requestAnimationFrame(() => requestAnimationFrame(then)));"

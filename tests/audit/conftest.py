@@ -1,4 +1,4 @@
-"""What the audit says of a trace: of one, or of all that a module has at once."""
+"""The audit's verdict of a trace: of one, or of all traces of a module at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Audit = Callable[..., Verdict]
 def verdicts_together(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Judged]:
-    """{test: what was judged}, of all modules that say TOGETHER: one question to Spark, whatever their number."""
+    """{test: verdict} of all modules with TOGETHER: one Spark query, whatever their number."""
     tests = [item for item in request.session.items if isinstance(item, pytest.Function)]
     together = [test for test in tests if getattr(test.module, "TOGETHER", False)]
     return judged_together(spark, together, tmp_path_factory.mktemp("traces"))
@@ -31,8 +31,10 @@ def verdicts_together(
 
 @pytest.fixture
 def audit(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Audit:
-    """The verdict of one trace, or of a run's directory; keywords: the fields of `Expected`. In a module that says
-    TOGETHER every test gives it one trace (`tests.audit.trace` says how)."""
+    """The verdict of one trace, or of a run's directory; keywords: the fields of `Expected`.
+
+    In a module with TOGETHER every test passes one trace (`tests.audit.trace` explains it).
+    """
     from audit.audited_run import audit_runs
 
     if getattr(request.module, "TOGETHER", False):

@@ -1,4 +1,4 @@
-"""Spark's standalone cluster on this machine, from the jars of pyspark: a master and workers, each a process."""
+"""Spark's standalone cluster on this machine, from pyspark's jars: master and workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.patience import PATIENCE_S
 READY_TIMEOUT_S: Final = PATIENCE_S
 END_TIMEOUT_S: Final = PATIENCE_S
 MEMORY: Final = "1g"
-"""What a worker has for executors: one of them, of Spark's ordinary size."""
+"""A worker's room for executors: one of them, of Spark's ordinary size."""
 
 
 class Cluster(msgspec.Struct, frozen=True):
@@ -41,17 +41,20 @@ class Cluster(msgspec.Struct, frozen=True):
 
 @contextmanager
 def standalone(java: Java, folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A master and `workers` of one core each, on loopback. They and their executors have ended when it is left."""
+    """A master and `workers` of one core each, on loopback.
+
+    They and their executors have ended when the context is left.
+    """
     with ExitStack() as stack:
         arguments = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         process, lines = stack.enter_context(_daemon(java, folder / "master", ("master.Master", *arguments)))
-        master = _said(lines, r"Starting Spark master at (spark://\S+)")
+        master = _first_match(lines, r"Starting Spark master at (spark://\S+)")
         known = [psutil.Process(process.pid)]
         for number in range(workers):
             of_worker = ("--cores", "1", "--memory", MEMORY, "--work-dir", str(folder / f"work-{number}"), master)
             command = ("worker.Worker", *arguments, *of_worker)
             process, lines = stack.enter_context(_daemon(java, folder / f"worker-{number}", command))
-            _said(lines, r"(Successfully registered) with master")
+            _first_match(lines, r"(Successfully registered) with master")
             known.append(psutil.Process(process.pid))
         cluster = Cluster(master, tuple(known[1:]))
         try:
@@ -66,7 +69,7 @@ def standalone(java: Java, folder: Path, workers: int = 2) -> Iterator[Cluster]:
 def _daemon(
     java: Java, folder: Path, arguments: Sequence[str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], queue.Queue[str | None]]]:
-    """One of Spark's processes and the lines that it says; its executors start as quickly as it does."""
+    """One of Spark's processes and its output lines; its executors start as quickly as it does."""
     folder.mkdir(parents=True)
     name, *more = arguments
     command = [str(java.command), "-cp", class_path({}), "-Xmx256m", f"org.apache.spark.deploy.{name}", *more]
@@ -113,11 +116,11 @@ def _read(output: IO[bytes], lines: queue.Queue[str | None]) -> None:
     lines.put(None)
 
 
-def _said(lines: queue.Queue[str | None], pattern: str) -> str:
-    """What `pattern` finds first in a line to come."""
-    heard = []
+def _first_match(lines: queue.Queue[str | None], pattern: str) -> str:
+    """The first match of `pattern` in a line to come."""
+    received = []
     while (line := lines.get(timeout=READY_TIMEOUT_S)) is not None:
         if found := re.search(pattern, line):
             return found[1]
-        heard.append(line)
-    raise AssertionError(f"it ended and never said {pattern!r}: {''.join(heard)[-2000:]}")
+        received.append(line)
+    raise AssertionError(f"it ended and never said {pattern!r}: {''.join(received)[-2000:]}")

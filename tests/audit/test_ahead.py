@@ -1,4 +1,7 @@
-"""The audit that is planned before its run is played: the same findings, or none; and never of another run."""
+"""The audit that is planned before its run is played.
+
+It has the same findings, or none; and never those of another run.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +53,11 @@ def test_what_was_planned_before_there_was_a_run_finds_what_is_found_afterwards(
     # Whoever asks meanwhile makes other tables of the same names.
     audit_runs(spark, [Trace("other").cluster().write(tmp_path)], scratch=str(tmp_path), checks=FEW)
     run = read_directory(lossy().write(tmp_path))
-    told = ahead.judge([run])
-    assert told is not None and ahead.problem == ""
+    reported = ahead.judge([run])
+    assert reported is not None and ahead.problem == ""
     [afterwards] = judge(spark, [run], checks, str(tmp_path / "scratch"))
-    assert in_order(told[0]) == in_order(afterwards)
-    [lost] = told[0].findings["lost-acknowledged"].violations
+    assert in_order(reported[0]) == in_order(afterwards)
+    [lost] = reported[0].findings["lost-acknowledged"].violations
     assert lost.details["value"] == "x", "what it wrote is looked up as well"
 
 
@@ -106,24 +109,29 @@ SELECT run, '' AS topic, -1 AS partition, -1L AS offset, concat('of ', (SELECT c
 FROM (SELECT DISTINCT run FROM lines)"""
 
 
-def test_a_subquery_is_asked_when_there_is_a_run(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_subquery_runs_when_there_is_a_run(spark: SparkSession, tmp_path: Path) -> None:
     checks = (msgspec.structs.replace(FEW[0], violations=COUNTING, evidence=""), FEW[1])
     ahead = Ahead(spark, tmp_path / "trace", checks)
     trace = lossy()
     appends = sum(b'"batch_appended"' in line for lines in trace.files.values() for line in lines)
-    told = ahead.judge([read_directory(trace.write(tmp_path))])
-    assert told is not None and ahead.problem == ""
-    [found] = told[0].findings["lost-acknowledged"].violations
+    reported = ahead.judge([read_directory(trace.write(tmp_path))])
+    assert reported is not None and ahead.problem == ""
+    [found] = reported[0].findings["lost-acknowledged"].violations
     assert found.text == f"of {appends}" and appends > 1
 
 
 def test_who_reads_reads_all_that_spark_gives_it(tmp_path: Path) -> None:
-    """Spark ends a Python that does not, and starts another for the next task: a fifth of a second."""
+    """Spark ends a Python process that stops reading early.
+
+    It starts another for the next task: a fifth of a second.
+    """
     run = lossy().write(tmp_path)
     given = iter([0])
-    told = dict(_reading(run, False)(given))
+    reported = dict(_reading(run, False)(given))
     assert [*given] == []
-    assert sum(map(len, told.values())) == sum(len(lines) for (*_, wire), lines in lossy().files.items() if not wire)
+    assert sum(map(len, reported.values())) == sum(
+        len(lines) for (*_, wire), lines in lossy().files.items() if not wire
+    )
 
 
 NASTY = (
@@ -133,7 +141,7 @@ NASTY = (
 
 
 def changed(line: bytes, drawn: random.Random) -> bytes:
-    """A line that is nearly `line`: a field of another type, one that is twice there, text cut or strange."""
+    """A variant of `line`: a field of another type, a duplicate field, cut or strange text."""
     fields = msgspec.json.decode(line)
     name = drawn.choice([*fields])
     # Not 1e300, which is "1e300" to one and "1.0E300" to the other where a text is expected.
@@ -152,7 +160,10 @@ def changed(line: bytes, drawn: random.Random) -> bytes:
 
 
 def test_a_line_is_read_as_an_audit_reads_it_or_called_no_event(spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever it is: both see the same event, or it is none to the way of this one, which then is not believed."""
+    """A line is read as an audit reads it, or is no event.
+
+    Whatever the line: both see the same event, or this reader finds none and is then not believed.
+    """
     drawn = random.Random(20_261_127)
     trace = lossy()
     lines = [line.rstrip(b"\n") for lines in trace.files.values() for line in lines]

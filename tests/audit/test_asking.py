@@ -1,4 +1,4 @@
-"""`faultline sql`: which argument is the query, how rows are printed, and what is said of a query that is refused."""
+"""`faultline sql`: which argument is the query, how rows are printed, messages of refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_last_argument_is_the_query_unless_it_is_a_directory(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "output"),
     [
         (["sql"], "no run given"),
         (["sql", "nowhere", "nothing"], "nowhere: no such directory"),
@@ -51,14 +51,18 @@ def test_the_last_argument_is_the_query_unless_it_is_a_directory(tmp_path: Path)
         (["sql", "nowhere", "--rows", "0"], "at least 1 row"),
     ],
 )
-def test_what_cannot_be_asked_is_one_line(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_invalid_query_is_one_line(
+    arguments: list[str],
+    output: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert app(arguments, result_action="return_value") == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith("faultline sql: ") and said in err
+    assert err.startswith("faultline sql: ") and output in err
 
 
 OPERATIONS = "SELECT 1 FROM operations"
@@ -66,22 +70,22 @@ OPERATIONS = "SELECT 1 FROM operations"
 
 
 @pytest.fixture(scope="module")
-def asked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+def requested(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
     create_views(spark, find_runs([dual_leader().write(tmp_path_factory.mktemp("asked"))]), OPERATIONS)
     _silence_spark()
     return spark
 
 
 @pytest.mark.spark
-def test_rows_come_below_their_names(asked: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _ask(asked, "SELECT 'a\tb' AS x, NULL AS nothing, 1 AS n", "text", 10) == 0
+def test_rows_come_below_their_names(requested: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _ask(requested, "SELECT 'a\tb' AS x, NULL AS nothing, 1 AS n", "text", 10) == 0
     assert capsys.readouterr().out == "x\tnothing\tn\na\\tb\t\t1\n"
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("shape", ["csv", "json"])
-def test_rows_are_read_back(asked: SparkSession, capsys: pytest.CaptureFixture[str], shape: Shape) -> None:
-    assert _ask(asked, "SELECT 'a,\"b\nc' AS x, 1 AS n, 2 AS n, DATE '2020-01-02' AS day", shape, 10) == 0
+def test_rows_are_read_back(requested: SparkSession, capsys: pytest.CaptureFixture[str], shape: Shape) -> None:
+    assert _ask(requested, "SELECT 'a,\"b\nc' AS x, 1 AS n, 2 AS n, DATE '2020-01-02' AS day", shape, 10) == 0
     out = capsys.readouterr().out
     if shape == "csv":
         assert list(csv.reader(io.StringIO(out))) == [["x", "n", "n", "day"], ['a,"b\nc', "1", "2", "2020-01-02"]]
@@ -90,17 +94,17 @@ def test_rows_are_read_back(asked: SparkSession, capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.spark
-def test_a_bound_on_rows_is_said(asked: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _ask(asked, "SELECT value FROM operations ORDER BY value", "text", 2) == 0
+def test_a_bound_on_rows_is_reported(requested: SparkSession, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _ask(requested, "SELECT value FROM operations ORDER BY value", "text", 2) == 0
     out, err = capsys.readouterr()
     assert (out.count("\n"), err) == (3, "faultline sql: more than 2 rows; print more with --rows N\n")
-    assert _ask(asked, "SELECT 1 AS one", "text", 1) == 0
+    assert _ask(requested, "SELECT 1 AS one", "text", 1) == 0
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "output"),
     [
         ("selct 1 a", "Syntax error at or near 'selct' (line 1, pos 0)"),
         ("SELECT valu FROM operations", "no column valu; nearest: value (line 1, pos 7)"),
@@ -112,12 +116,12 @@ def test_a_bound_on_rows_is_said(asked: SparkSession, capsys: pytest.CaptureFixt
     ],
 )
 def test_a_refused_query_is_one_line_with_the_nearest_name(
-    asked: SparkSession, capfd: pytest.CaptureFixture[str], query: str, said: str
+    requested: SparkSession, capfd: pytest.CaptureFixture[str], query: str, output: str
 ) -> None:
-    assert _ask(asked, query, "text", 10) == 2
+    assert _ask(requested, query, "text", 10) == 2
     out, err = capfd.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"faultline sql: {said}")
+    assert err.startswith(f"faultline sql: {output}")
 
 
 @pytest.mark.spark
@@ -140,7 +144,7 @@ def test_without_a_query_there_is_a_prompt(tmp_path: Path) -> None:
 
 
 def _until(terminal: int, text: str | None) -> str:
-    """What the terminal shows until `text`, or its end."""
+    """The terminal's output until `text`, or until its end."""
     shown = b""
     while text is None or text.encode() not in shown:
         try:
@@ -155,14 +159,14 @@ def _until(terminal: int, text: str | None) -> str:
 
 @pytest.mark.spark
 def test_queries_are_taken_from_a_pipe(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: SparkSession
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], requested: SparkSession
 ) -> None:
     from audit import asking
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1 AS a;\nSELECT\n 2 AS b\n"))
     queries = list(asking._piped())
     assert queries == ["SELECT 1 AS a", "SELECT\n 2 AS b"]
-    assert [_ask(asked, query, "text", 1) for query in queries] == [0, 0]
+    assert [_ask(requested, query, "text", 1) for query in queries] == [0, 0]
     assert capsys.readouterr().out == "a\n1\nb\n2\n"
 
 
@@ -197,7 +201,7 @@ def test_tab_completes_tables_columns_and_keywords() -> None:
     assert complete("sel", 0) == "SELECT" and complete("x", 0) is None
 
 
-def test_what_was_asked_comes_back_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_queries_come_back_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is its owner's alone; a prompt without one goes on all the same."""
     import readline
 
@@ -259,13 +263,11 @@ def test_a_campaign_is_opened_like_a_run(
 ) -> None:
     tables = opened([str(campaign(tmp_path / "a [campaign]"))])
     _silence_spark()
-    asked = "SELECT check, runs, of, share, kafka_version, replay FROM broken"
-    assert _ask(spark, asked, "text", 10, tables) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "lost-acknowledged\t1\t2\t0.5\t2.8\tfaultline run s --seed 1"
-    ]
-    asked = "SELECT settings, runs, told, losing, most_lost FROM cells ORDER BY cell"
-    assert _ask(spark, asked, "json", 9, tables) == 0
+    requested = "SELECT check, runs, of, share, kafka_version, replay FROM broken"
+    assert _ask(spark, requested, "text", 10, tables) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["lost-acknowledged\t1\t2\t0.5\t2.8\tfaultline run s --seed 1"]
+    requested = "SELECT settings, runs, told, losing, most_lost FROM cells ORDER BY cell"
+    assert _ask(spark, requested, "json", 9, tables) == 0
     assert json.loads(capsys.readouterr().out) == [
         {"settings": {"producer.acks": "1"}, "runs": 2, "told": 2, "losing": 0.5, "most_lost": 2},
         {"settings": {"producer.acks": "all"}, "runs": 2, "told": 1, "losing": 0.0, "most_lost": 0},
@@ -273,9 +275,9 @@ def test_a_campaign_is_opened_like_a_run(
     assert _ask(spark, "SELECT az, value FROM measures WHERE measure = 'unavailable_ms'", "csv", 9, tables) == 0
     assert capsys.readouterr().out.splitlines() == ["az,value", *["az-0,5.0"] * 4]
     assert _ask(spark, "SELECT measure, value FROM measures WHERE cell = 0 AND seed = 0", "json", 99, tables) == 0
-    told = {row["measure"]: row["value"] for row in json.loads(capsys.readouterr().out)}
-    assert set(told) == {*COUNTED, *TIMED, *CHANGES, "unavailable_ms"}
-    assert {told[name] for name in MEASURED} == {1.0}
+    reported = {row["measure"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+    assert set(reported) == {*COUNTED, *TIMED, *CHANGES, "unavailable_ms"}
+    assert {reported[name] for name in MEASURED} == {1.0}
     assert _ask(spark, "SELECT 1 FROM chekcs", "text", 9, tables) == 2
     assert "no table chekcs; nearest: checks" in capsys.readouterr().err
     for view in CAMPAIGN_VIEWS:

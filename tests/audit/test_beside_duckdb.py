@@ -1,4 +1,7 @@
-"""The audit's own queries, translated: DuckDB finds with them what the oracle finds in the machines themselves."""
+"""The audit's own queries, translated: DuckDB finds with them the same as the oracle.
+
+The oracle reads the machines themselves.
+"""
 
 from __future__ import annotations
 

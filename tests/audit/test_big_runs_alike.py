@@ -1,4 +1,4 @@
-"""What big runs are asked instead, to move less, says the same of every trace that a check rejects."""
+"""The cheaper queries of big runs agree about every trace that a check rejects."""
 
 from __future__ import annotations
 
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 IN_OTHER_WORDS = [name for name, check in CHECKS.items() if "--big" in check.violations or check.counted]
-"""What is asked of big runs by another query."""
+"""Checks that big runs answer by another query."""
 
 
-def _found(told: CheckVerdict) -> tuple[object, ...]:
-    """What does not depend on what the test expects."""
-    return told.count, told.judged, told.evidence, told.by_acks, told.allowed, told.verdict == "unknown"
+def _found(reported: CheckVerdict) -> tuple[object, ...]:
+    """The findings that do not depend on the test's expectation."""
+    return (
+        reported.count,
+        reported.judged,
+        reported.evidence,
+        reported.by_acks,
+        reported.allowed,
+        reported.verdict == "unknown",
+    )
 
 
 @pytest.mark.spark
@@ -57,9 +64,9 @@ def test_a_trace_that_a_check_rejects_is_judged_alike_as_part_of_a_big_run(
     monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     big = audit_runs(spark, [*chosen], scratch=str(tmp_path), checks=[CHECKS[name] for name in names])
     differ = {
-        (judged.run.name, name): (_found(told), _found(of_big.checks[name]))
+        (judged.run.name, name): (_found(reported), _found(of_big.checks[name]))
         for judged, of_big in zip(chosen.values(), big, strict=True)
-        for name, told in judged.verdict.checks.items()
-        if name in names and _found(told) != _found(of_big.checks[name])
+        for name, reported in judged.verdict.checks.items()
+        if name in names and _found(reported) != _found(of_big.checks[name])
     }
     assert not differ

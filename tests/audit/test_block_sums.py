@@ -1,4 +1,4 @@
-"""What Arrow tells of blocks as a whole: the same that Spark tells of their lines."""
+"""Arrow's summary of whole blocks equals Spark's result of their lines."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def kept_of(spark: SparkSession, traces: list[Trace], folder: Path) -> Kept:
 
 
 def added_up(tallies: DataFrame) -> Counter[tuple[object, ...]]:
-    """What tallies say when those of one kind are put together."""
+    """The sum of the tallies of each kind."""
     tallies.createOrReplaceTempView("tallies")
     rows = tallies.sparkSession.sql("""
 SELECT run, node, incarnation, event, problem, kind, outcome, acks, led, sum(events), min(first_seq), max(last_seq),
@@ -88,8 +88,8 @@ def test_lines_are_counted_by_kind_as_spark_counts_them(
     kept = kept_of(spark, [dual_leader(), twice(), in_any_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
     kept.lines.createOrReplaceTempView("left_lines")
-    told = added_up(kept.sums[0])
-    assert told == added_up(spark.sql(TALLIES)) and len(told) > 30
+    reported = added_up(kept.sums[0])
+    assert reported == added_up(spark.sql(TALLIES)) and len(reported) > 30
 
 
 FELL = {
@@ -141,7 +141,10 @@ def test_what_is_not_in_order_is_found_and_little_else(
     most: int,
     bytes_a_block: int,
 ) -> None:
-    """`real`: sequences that fall; `most`: that are in doubt, where blocks were shuffled or a line is there twice."""
+    """`real`: sequences that fall.
+
+    `most`: sequences in doubt, with shuffled blocks or duplicate lines.
+    """
     monkeypatch.setattr("audit.line_store.BLOCK_BYTES", bytes_a_block)
     kept = kept_of(spark, [trace(), in_order()], tmp_path)
     assert kept.sums is not None and kept.left is None
@@ -150,8 +153,8 @@ def test_what_is_not_in_order_is_found_and_little_else(
     assert len(fell) == real
     kept.sums[1].createOrReplaceTempView("blocks")
     spark.sql(OF_BLOCKS).createOrReplaceTempView("stretches")
-    told = {row["sequence"] for row in spark.sql(DISORDERED).collect()}
-    assert fell <= told and len(told) <= most
+    reported = {row["sequence"] for row in spark.sql(DISORDERED).collect()}
+    assert fell <= reported and len(reported) <= most
     # Of lines that Spark has read a life is one stretch, and of the others anything may be.
     spark.sql(STRETCHES).createOrReplaceTempView("stretches")
     assert fell <= {row["sequence"] for row in spark.sql(DISORDERED).collect()}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BEGINNING = ("format", "run", "node", "incarnation")
-"""What is read once, where all lines of a block begin with it."""
+"""Fields that are read once, where all lines of a block begin with them."""
 HERE = Source("trace", "broker-0.1.jsonl")
 SAMPLE: dict[type, Any] = {int: 7, float: 7.5, str: "seven", bool: True}
 
@@ -56,16 +56,16 @@ def is_taken(lines: bytes, source: Source = HERE) -> bool:
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_of_every_kind_is_taken_with_what_it_says(event: str) -> None:
     family = FAMILY_OF.get(event, RARE_ONES)
-    [(told, table)] = tables(block(line_of(event))).items()
+    [(reported, table)] = tables(block(line_of(event))).items()
     [row] = table.to_pylist()
-    assert told == family and list(row) == columns_of(family)
-    said = fields_of(event)
+    assert reported == family and list(row) == columns_of(family)
+    output = fields_of(event)
     assert {name: value for name, value in row.items() if name != RARE_COLUMN} == {
-        name: said.get(name) for name in columns_of(family) if name != RARE_COLUMN
+        name: output.get(name) for name in columns_of(family) if name != RARE_COLUMN
     }
     if family == RARE_ONES:
-        told_there = {name: value for name, value in said.items() if name not in BEGINNING}
-        assert msgspec.json.decode(row[RARE_COLUMN]) == told_there
+        reported_there = {name: value for name, value in output.items() if name not in BEGINNING}
+        assert msgspec.json.decode(row[RARE_COLUMN]) == reported_there
 
 
 @pytest.mark.parametrize("event", ["batch_appended", "role_changed"])
@@ -83,7 +83,7 @@ def test_a_line_whose_parts_stand_in_another_order_says_the_same(event: str) -> 
 def test_what_lines_begin_with_is_looked_at_as_what_is_in_them() -> None:
     good = line_of("batch_appended")
     assert is_taken(block(good))
-    for said, other in (
+    for output, other in (
         (b'"format":1', b'"format":2'),
         (b'"format":1', b'"format":01'),
         (b'"run":"trace"', b'"run":"tr\\u0061ces"'),
@@ -92,12 +92,12 @@ def test_what_lines_begin_with_is_looked_at_as_what_is_in_them() -> None:
         (b'"incarnation":1,', b'"incarnation":1,"run":"trace",'),
         (b'"incarnation":1,', b'"incarnation":1,,'),
     ):
-        line = good.replace(said, other)
+        line = good.replace(output, other)
         assert line != good and not is_taken(block(line)) and not is_taken(block(line, line)), other
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_what_a_table_asks_for_is_there(table: str) -> None:
+def test_columns_that_a_table_needs_are_there(table: str) -> None:
     event, columns = TABLES[table]
     theirs = {*ENVELOPE, *EVENTS[event].__struct_fields__}
     assert {*columns} & theirs <= {*columns_of(table), "run"}
@@ -135,7 +135,10 @@ def test_lines_of_another_run_node_or_life_are_refused(source: Source) -> None:
 
 
 def test_blocks_that_come_together_are_taken_as_each_by_itself() -> None:
-    """Of several files: no row is another block's, and one block that is refused refuses them all."""
+    """Blocks that come together are taken as each by itself.
+
+    Of several files: no row is another block's, and one refused block refuses them all.
+    """
     kinds = ("batch_appended", "role_changed", "node_started", "batch_appended", "high_watermark_moved")
     blocks = []
     for number, kind in enumerate(kinds):
@@ -182,7 +185,7 @@ NASTY = {
     "zero bytes": block(GOOD, b"\0" * 9, GOOD),
     "a name with a space before its colon": block(GOOD.replace(b'"event":', b'"event" :')),
     "buckets that cannot be read": block(line_of("timer_lateness", buckets="1:2\n")),
-    "an event that nobody knows": block(line_of("batch_appended", event="batch_burnt")),
+    "an unknown event": block(line_of("batch_appended", event="batch_burnt")),
     "nothing": b"",
 }
 
@@ -211,7 +214,10 @@ KEPT_LINES = [
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_whatever_is_taken_is_what_its_lines_say(data: st.DataObject) -> None:
-    """Lines changed at any byte: of those that are taken, each is an event by itself, and the tables say the same."""
+    """Lines changed at any byte.
+
+    Each line that is taken is an event by itself, with the same rows.
+    """
     lines = data.draw(st.lists(st.sampled_from(KEPT_LINES), min_size=1, max_size=4))
     for _ in range(data.draw(st.integers(0, 2))):
         which = data.draw(st.integers(0, len(lines) - 1))
@@ -231,8 +237,8 @@ def test_whatever_is_taken_is_what_its_lines_say(data: st.DataObject) -> None:
     events = [event_in(line) for line in whole.split(b"\n")[:-1]]
     for family, table in taken.items():
         of_family = [one for one in events if one is not None and FAMILY_OF.get(one["event"], RARE_ONES) == family]
-        said = [{name: one.get(name) for name in columns_of(family) if name != RARE_COLUMN} for one in of_family]
-        assert said == [
+        output = [{name: one.get(name) for name in columns_of(family) if name != RARE_COLUMN} for one in of_family]
+        assert output == [
             {name: value for name, value in row.items() if name != RARE_COLUMN} for row in table.to_pylist()
         ]
     assert sum(table.num_rows for table in taken.values()) == len(events)

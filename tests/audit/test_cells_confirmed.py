@@ -1,4 +1,4 @@
-"""Spark says of every published cell what the oracle said: the sweeps that come with faultline, from their events."""
+"""Spark confirms every published cell of the oracle: faultline's sweeps, from their events."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def test_spark_confirms_every_cell_of_the_cap_choice_matrix(spark: SparkSession, tmp_path: Path) -> None:
     sweep = find_sweep("cap-choice")
     assert sweep is not None
-    asked = CampaignOptions(sweep.space)
-    cells, worker = Cells(asked), CampaignWorker(asked)
+    requested = CampaignOptions(sweep.space)
+    cells, worker = Cells(requested), CampaignWorker(requested)
     rows, paths = [], []
     for number in all_of(sweep.space):
         draw = sweep.space.draw(number)

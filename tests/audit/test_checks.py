@@ -1,4 +1,4 @@
-"""Every check has traces that it must reject, traces that it must accept, and traces that leave it unknown."""
+"""Every check has traces to reject, traces to accept, and traces that leave it unknown."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_replicas_of_the_topic_of_the_same_name_diverge(audit: Audit) -> None:
     assert [(one["partition"], one["offset"]) for one in check.evidence] == [("t-0", 1)]
 
 
-def test_what_a_topic_did_wrong_before_it_was_deleted_is_still_told(audit: Audit) -> None:
+def test_violations_of_a_topic_before_its_deletion_are_still_reported(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=1, followers=(1, 2)).produce("a", at=0, epoch=1)
     trace.watermark(0, 0, previous=1, epoch=1).role(1, "follower", epoch=0)
     checks = audit(trace.deleted(0, 1).removed()).checks
@@ -96,7 +96,7 @@ def test_what_only_a_stale_leader_holds_is_lost_too(audit: Audit) -> None:
     assert audit(trace).checks["lost-acknowledged"].count == 1
 
 
-def test_losses_are_told_apart_by_acks(audit: Audit) -> None:
+def test_losses_are_distinguished_by_acks(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0)
     for offset, acks in enumerate((-1, 1, 1)):
         trace.produce(f"v{offset}", at=offset, acks=acks, followers=())
@@ -216,7 +216,7 @@ def test_a_copy_that_was_truncated_is_no_duplicate(audit: Audit) -> None:
     assert audit(trace).checks["duplicate"].verdict == "held"
 
 
-def test_duplicates_are_unknown_where_the_log_is_not_told(audit: Audit) -> None:
+def test_duplicates_are_unknown_with_an_unreported_log(audit: Audit) -> None:
     trace = healthy().append(0, "c", at=5, epoch=0, as_leader=True)
     assert audit(trace).checks["duplicate"].verdict == "unknown"
 
@@ -249,8 +249,11 @@ OUTSIDE = "outside the ISR"
 
 
 def behind(how: str) -> Trace:
-    """Broker 0 led in epoch 0, has an uncommitted tail at offset 3, where broker 1, leader of epoch 1, has another
-    batch; then what `how` says befell broker 0."""
+    """Broker 0 led in epoch 0, and its log diverges from the next leader's.
+
+    It has an uncommitted tail at offset 3, where broker 1, leader of epoch 1, has another batch. Then broker 0 suffers
+    the event `how`.
+    """
     trace = healthy().append(0, "tail", at=3, epoch=0, as_leader=True)
     if how != OUTSIDE:
         trace.kill("broker-0", how)
@@ -287,7 +290,10 @@ def test_two_running_replicas_diverge_beside_a_dead_one(audit: Audit) -> None:
 def test_after_peace_a_replica_outside_the_isr_diverges_if_it_is_assigned(
     audit: Audit, replicas: tuple[int, ...], verdict: str
 ) -> None:
-    """60 s in which nothing is broken: it had to be in sync again. A log that a reassignment left behind is none."""
+    """60 s without a fault: the replica had to be in sync again.
+
+    A log that a reassignment left behind is no assigned replica.
+    """
     trace = behind(OUTSIDE).assigned(*replicas).later(60_000)
     trace.produce("x", at=4, epoch=1, leader=1, followers=(2,))
     for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
@@ -295,7 +301,7 @@ def test_after_peace_a_replica_outside_the_isr_diverges_if_it_is_assigned(
     assert audit(trace).checks["replica-divergence"].verdict == verdict
 
 
-def test_divergence_is_unknown_where_a_log_is_not_told(audit: Audit) -> None:
+def test_divergence_is_unknown_with_an_unreported_log(audit: Audit) -> None:
     trace = healthy().append(1, "x", at=7, epoch=0)
     assert audit(trace).checks["replica-divergence"].verdict == "unknown"
 
@@ -365,7 +371,7 @@ def test_without_roles_leaders_are_unknown(audit: Audit) -> None:
 
 
 def test_two_controllers_at_once_are_a_measure(audit: Audit) -> None:
-    """What they must not do is in `test_checks_of_replicas`."""
+    """The rules for two controllers are in `test_checks_of_replicas`."""
     verdict = audit(healthy().controller("broker-1", epoch=2))
     assert verdict.checks["dual-controller"].verdict == "held"
     assert verdict.measures["dual_controller_ms"] == 0.0

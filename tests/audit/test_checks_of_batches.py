@@ -1,4 +1,4 @@
-"""As `test_checks`: operations of several records each, which checks count and tell record by record."""
+"""As `test_checks`: operations of several records each, which checks count record by record."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_each_record_of_a_lost_batch_is_lost(audit: Audit, acks: int) -> None:
     check = audit(_another_leads(_with_batch(acks=acks))).checks["lost-acknowledged"]
     assert (check.count, check.judged) == (5, 8)
     assert check.by_acks == {{-1: "all", 1: "1", 0: "0"}[acks]: 5}
-    told = [(one["value"], one["record"], one.get("offset", -1)) for one in check.evidence]
-    assert told == [(value, n, 3 + n if acks else -1) for n, value in enumerate(VALUES)]
+    reported = [(one["value"], one["record"], one.get("offset", -1)) for one in check.evidence]
+    assert reported == [(value, n, 3 + n if acks else -1) for n, value in enumerate(VALUES)]
     assert all(repr(one["value"]) in one["text"] for one in check.evidence)
 
 
-def test_records_whose_values_are_not_told_are_told_by_their_number(audit: Audit) -> None:
+def test_records_without_reported_values_are_named_by_their_number(audit: Audit) -> None:
     trace = healthy().append(0, "many", at=3, last=1_002, epoch=0, as_leader=True)
     trace.ended("many", at=3, records=1_000).leader(1, epoch=1, followers=(2,))
     check = audit(trace).checks["lost-acknowledged"]
@@ -61,7 +61,7 @@ def test_what_was_deleted_of_a_batch_on_request_is_not_lost_with_the_rest(audit:
     assert [one["value"] for one in check.evidence] == ["x", "y", "z"]
 
 
-def test_a_reused_sequence_number_is_told_of_each_record(audit: Audit) -> None:
+def test_a_reused_sequence_number_is_reported_for_each_record(audit: Audit) -> None:
     trace = healthy().append(0, "first", at=3, last=7, epoch=0, as_leader=True).ended("first", at=3, values="ABCDE")
     for follower in (1, 2):
         trace.append(follower, "first", at=3, last=7, epoch=0)
@@ -108,7 +108,7 @@ def test_of_a_batch_that_a_reader_begins_within_only_what_it_passed_is_unseen(au
     assert [(one["value"], one["offset"]) for one in check.evidence] == [("y", 6), ("z", 7)]
 
 
-def test_what_a_lone_leader_acknowledges_is_told_record_by_record(audit: Audit) -> None:
+def test_acknowledgements_of_a_lone_leader_are_reported_record_by_record(audit: Audit) -> None:
     """The high watermark passed two of the batch before: they were not acknowledged by too few."""
     trace = Trace().cluster().role(0, "leader", epoch=0, min_insync=2)
     trace.append(0, VALUES, at=0, last=4, epoch=0, as_leader=True)

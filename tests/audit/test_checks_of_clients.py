@@ -1,4 +1,4 @@
-"""As `test_checks`: what acknowledgements, consumers and groups are promised from one leader to the next."""
+"""As `test_checks`: guarantees for acknowledgements, consumers and groups across leaders."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def test_what_only_the_leader_answered_for_may_be_lost(audit: Audit) -> None:
 
 @pytest.mark.parametrize("acks", [-1, 1])
 def test_a_reused_sequence_number_loses_the_clients_record_alone(audit: Audit, acks: int) -> None:
-    """Some clients number other records anew as a retry; the leader answers them with the offset of the first."""
+    """Some clients number other records anew as a retry.
+
+    The leader answers them with the offset of the first.
+    """
     trace = healthy().answered_as_duplicate("x", "b", at=1).ended("x", at=1, acks=acks, broker=0)
     verdict = audit(trace)
     check = verdict.checks["lost-acknowledged"]
@@ -60,7 +63,7 @@ def test_a_retry_that_is_answered_as_a_duplicate_loses_nothing(audit: Audit) -> 
 
 @pytest.mark.parametrize(("sent", "at"), [("x", 2), ("y", 1)])
 def test_what_was_answered_as_a_duplicate_elsewhere_explains_no_loss(audit: Audit, sent: str, at: int) -> None:
-    """Another offset or another digest: nothing explains the acknowledgement, so events are missing."""
+    """Another offset or another digest explains no acknowledgement, so events are missing."""
     trace = healthy().answered_as_duplicate(sent, "b", at=1).ended("x", at=at, broker=0)
     verdict = audit(trace)
     assert verdict.checks["lost-acknowledged"].allowed == {}
@@ -80,10 +83,13 @@ def test_an_unclean_election_allows_what_is_lost_by_it(audit: Audit) -> None:
 
 
 @pytest.mark.parametrize(("cut", "allowed"), [(False, {}), (True, {"unclean.leader.election": 1})])
-def test_whoever_has_a_record_does_not_lose_it_by_being_elected(
+def test_a_replica_that_has_a_record_does_not_lose_it_by_being_elected(
     audit: Audit, cut: bool, allowed: dict[str, int]
 ) -> None:
-    """It was not in sync and had it, unless it had cut it off; as leader it loses it some other way."""
+    """A replica outside the ISR that has the record, unless it had cut it off.
+
+    As leader it loses the record some other way.
+    """
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=(1,))
     if cut:
         trace.truncate(1, 0, log_end=1).leader(1, epoch=1)
@@ -121,7 +127,7 @@ def test_a_log_that_was_moved_away_and_back_was_not_lost_by_a_disk(audit: Audit)
 
 
 @pytest.mark.parametrize("what", ["power-loss", "lose-unsynced", "lose-disk"])
-def test_what_is_left_on_a_leaders_disk_that_was_lost_nobody_knows_before_it_starts(audit: Audit, what: str) -> None:
+def test_remains_on_a_lost_leaders_disk_are_unknown_before_it_starts(audit: Audit, what: str) -> None:
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).kill("broker-0", what)
     assert audit(trace).checks["lost-acknowledged"].verdict == "unknown"
 
@@ -144,9 +150,10 @@ def test_acks_all_that_a_lone_leader_acknowledges_is_below_the_least(audit: Audi
 @pytest.mark.parametrize("acks", [1, 0])
 def test_the_least_means_nothing_to_other_acks(audit: Audit, acks: int) -> None:
     trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).ended("a", at=0, acks=acks)
-    assert audit(trace.ended("b", at=-1, error=19, outcome="failed")).checks[
-        "acknowledged-below-min-insync"
-    ].verdict == "skipped"
+    assert (
+        audit(trace.ended("b", at=-1, error=19, outcome="failed")).checks["acknowledged-below-min-insync"].verdict
+        == "skipped"
+    )
 
 
 def test_what_was_committed_before_the_isr_shrank_may_be_acknowledged_after(audit: Audit) -> None:
@@ -155,7 +162,7 @@ def test_what_was_committed_before_the_isr_shrank_may_be_acknowledged_after(audi
     assert audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"].verdict == "held"
 
 
-def test_whoever_is_in_sync_again_may_acknowledge(audit: Audit) -> None:
+def test_a_follower_in_sync_again_may_acknowledge(audit: Audit) -> None:
     trace = _alone().append(0, "a", at=0, epoch=0, as_leader=True).in_sync(0, "0,1", high_watermark=0, min_insync=2)
     trace.watermark(0, 1, previous=0, epoch=0)
     assert audit(trace.ended("a", at=0)).checks["acknowledged-below-min-insync"].verdict == "held"
@@ -186,7 +193,7 @@ def test_what_lies_between_two_leaders_and_is_not_given_is_skipped_and_unseen(au
     assert checks["non-monotonic-read"].verdict == "held"
 
 
-def test_whoever_reads_on_where_it_was_skips_nothing(audit: Audit) -> None:
+def test_a_consumer_that_resumes_at_its_position_skips_nothing(audit: Audit) -> None:
     trace = _succeeded()
     operation = trace.consume(0)
     checks = audit(_given(_given(trace, operation, "abc", at=0, epoch=0), operation, "de", at=3, epoch=1)).checks
@@ -206,7 +213,10 @@ def test_a_consumer_that_has_left_its_position_may_go_on_anywhere(audit: Audit, 
 
 
 def test_what_was_acknowledged_after_a_consumer_had_passed_is_not_missed(audit: Audit) -> None:
-    """It read the history that was cut off; in the one that goes on others lie there, which came later."""
+    """The consumer read the history that was cut off.
+
+    In the history that goes on, other records lie there, which came later.
+    """
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=()).produce("x", at=1, followers=())
     trace.produce("y", at=2, followers=())
     _given(trace, trace.consume(0), "axy", at=0, epoch=0)
@@ -240,7 +250,7 @@ def test_of_three_hundred_who_read_what_is_lost_the_one_that_passed_by_is_found(
     assert [(one["offset"], one["reader"]) for one in check.evidence] == [(1, operations[137])]
 
 
-def test_where_the_final_leader_is_not_told_nothing_is_known_to_be_unseen(audit: Audit) -> None:
+def test_an_unreported_final_leader_leaves_no_record_known_to_be_unseen(audit: Audit) -> None:
     trace = healthy().append(0, "g", at=7, epoch=0)
     operation = trace.consume(0)
     assert audit(_given(trace, operation, "axc", at=0, epoch=0)).checks["unseen"].verdict == "unknown"
@@ -249,7 +259,7 @@ def test_where_the_final_leader_is_not_told_nothing_is_known_to_be_unseen(audit:
 # --- inconsistent-offsets ---
 
 
-def test_one_offset_read_as_two_things_is_inconsistent_whoever_reads(audit: Audit) -> None:
+def test_one_offset_read_as_two_things_is_inconsistent_for_any_reader(audit: Audit) -> None:
     trace = healthy().read("c", at=2, epoch=0, high_watermark=3).read("x", at=2, epoch=1, high_watermark=3, broker=1)
     check = audit(trace).checks["inconsistent-offsets"]
     assert [(one["offset"], sorted(one["epochs"])) for one in check.evidence] == [(2, [0, 1])]
@@ -281,7 +291,7 @@ def test_so_is_one_that_the_cluster_named(audit: Audit) -> None:
     assert audit(trace.left(trace.consume(), 7)).checks["offset-out-of-range"].count == 1
 
 
-def test_what_a_client_asks_for_by_itself_is_its_own_affair(audit: Audit) -> None:
+def test_a_clients_own_requests_are_not_judged(audit: Audit) -> None:
     trace = healthy()
     assert audit(trace.left(trace.consume(7), 7)).checks["offset-out-of-range"].verdict == "held"
 

@@ -1,4 +1,4 @@
-"""As `test_checks`: which copies of a batch the operations account for that sent it, ended or not."""
+"""As `test_checks`: copies of a batch that its produce operations account for, ended or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_an_operation_that_failed_for_certain_excuses_no_second_copy(audit: Audi
     assert (one["copies"], one["operations"]) == (2, 1)
 
 
-def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_idempotent(audit: Audit) -> None:
+def test_a_second_copy_is_reported_with_its_attempts_and_its_producers_idempotence(audit: Audit) -> None:
     trace = healthy()
     for offset in (3, 4):
         trace.append(0, "d", at=offset, epoch=0, as_leader=True)
@@ -30,7 +30,7 @@ def test_a_second_copy_is_told_with_its_attempts_and_whether_its_producer_is_ide
     assert (one["copies"], one["operations"], one["attempts"], one["idempotent"]) == (2, 1, 2, True)
 
 
-def test_an_operation_that_is_told_to_have_ended_twice_excuses_no_second_copy(audit: Audit) -> None:
+def test_an_operation_reported_to_have_ended_twice_excuses_no_second_copy(audit: Audit) -> None:
     trace = healthy()
     for offset in (3, 4):
         trace.append(0, "d", at=offset, epoch=0, as_leader=True)
@@ -41,7 +41,10 @@ def test_an_operation_that_is_told_to_have_ended_twice_excuses_no_second_copy(au
 
 
 def _left_open(trace: Trace, value: str, *, attempts: int = 1, partition: int = 0) -> Trace:
-    """A produce of a client that never hears what became of it. Partition -1: the partitioner was not asked yet."""
+    """A produce whose client never learns the result.
+
+    Partition -1: the partitioner has not run yet.
+    """
     trace.operations += 1
     operation = f"client-0.1:{trace.operations}"
     trace.emit("client-0", e.OperationInvoked(operation, "produce", TOPIC, partition, -1, value, -1, -1))

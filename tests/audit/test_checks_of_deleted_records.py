@@ -1,4 +1,7 @@
-"""Records that were deleted on request (DeleteRecords): what the checks allow to be gone, and what they do not."""
+"""Records deleted on request (DeleteRecords).
+
+Losses that the checks allow, and those they do not.
+"""
 
 import pytest
 
@@ -44,7 +47,7 @@ def test_a_record_above_the_deleted_offset_is_lost(audit: Audit) -> None:
     assert [one["value"] for one in checks["lost-acknowledged"].evidence] == ["v2", "v3"]
 
 
-def test_what_nobody_asked_to_delete_is_lost(audit: Audit) -> None:
+def test_records_deleted_without_a_request_are_lost(audit: Audit) -> None:
     """That a follower begins later is no request."""
     trace = started_over(written().records_deleted(1, 4, reason="leader"), 4)
     assert audit(trace, violations={"lost-acknowledged": True}).checks["lost-acknowledged"].count == 4

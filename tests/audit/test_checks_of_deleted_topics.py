@@ -1,4 +1,4 @@
-"""As `test_checks`: what clients had under way when their topic was deleted, and was there again under its name."""
+"""As `test_checks`: operations in progress when their topic was deleted and recreated."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ OF_READS = (
 
 
 def _recreated(value: str = "", *, again: bool = True) -> Trace:
-    """a, b and c, deleted; then d in the topic of the same name, if it is there `again`. A produce of `value` was begun
-    before."""
+    """a, b and c, deleted; then d in the topic of the same name, if it is there `again`.
+
+    A produce of `value` was begun before.
+    """
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
     for offset, kept in enumerate("abc"):
         trace.produce(kept, at=offset)
@@ -39,8 +41,8 @@ def _recreated(value: str = "", *, again: bool = True) -> Trace:
 def _acknowledged(trace: Trace, value: str, at: int) -> Trace:
     """The produce that was begun before."""
     trace.emit("client-0", e.AttemptEnded("client-0.1:99", 1, 0, at, ""))
-    told = (TOPIC, 0, at, -1, digest_of(value), -1, 1, 1, False)
-    return trace.emit("client-0", e.OperationEnded("client-0.1:99", "produce", "ok", 0, *told))
+    reported = (TOPIC, 0, at, -1, digest_of(value), -1, 1, 1, False)
+    return trace.emit("client-0", e.OperationEnded("client-0.1:99", "produce", "ok", 0, *reported))
 
 
 def _taken(trace: Trace, value: str, at: int) -> Trace:

@@ -39,7 +39,7 @@ def test_a_group_that_has_committed_the_logs_end_is_not(audit: Audit) -> None:
     assert audit(trace).checks["group-ahead-of-log"].verdict == "held"
 
 
-def test_a_group_is_ahead_of_a_log_that_is_told_or_of_none(audit: Audit) -> None:
+def test_a_group_is_ahead_of_a_reported_log_or_of_none(audit: Audit) -> None:
     trace = healthy().append(0, "g", at=7, epoch=0).group("commit", 40)
     assert audit(trace).checks["group-ahead-of-log"].verdict == "unknown"
 
@@ -47,7 +47,7 @@ def test_a_group_is_ahead_of_a_log_that_is_told_or_of_none(audit: Audit) -> None
 # --- committed-offset-regression ---
 
 
-def test_less_than_was_acknowledged_is_a_regression_whoever_looks(audit: Audit) -> None:
+def test_less_than_was_acknowledged_is_a_regression_for_any_observer(audit: Audit) -> None:
     trace = healthy().start("client-1", "client")
     trace.group("commit", 2).group("commit", 3, client=1).group("committed", 2)
     check = audit(trace).checks["committed-offset-regression"]
@@ -73,7 +73,7 @@ def test_a_commit_that_certainly_failed_explains_nothing(audit: Audit) -> None:
     assert audit(trace).checks["committed-offset-regression"].verdict == "violated"
 
 
-def test_without_groups_nothing_is_said_of_them(audit: Audit) -> None:
+def test_without_groups_there_are_no_findings_about_them(audit: Audit) -> None:
     checks = audit(healthy()).checks
     assert {checks[name].verdict for name in ("group-ahead-of-log", "committed-offset-regression")} == {"skipped"}
 

@@ -22,7 +22,7 @@ def _left(trace: Trace, ms: float = LONG_MS) -> Trace:
 
 
 def _leaderless() -> Trace:
-    """Its leader dies and is back, and nobody is elected."""
+    """The leader dies and is back, and the controller elects no leader."""
     trace = healthy().assigned(0, 1, 2).kill("broker-0").state(leader=-1, epoch=1, isr=(1, 2))
     return trace.emit("injector", e.MachineFault("start", "broker-0", life=2)).start("broker-0")
 
@@ -31,7 +31,7 @@ def _lagging(version: str = "2.6", settings: str = "") -> Trace:
     return healthy(version, settings).assigned(0, 1, 2).state(leader=0, epoch=0, isr=(0, 2))
 
 
-def test_a_partition_that_nobody_leads_though_all_are_there(audit: Audit) -> None:
+def test_a_partition_without_a_leader_though_all_replicas_are_there(audit: Audit) -> None:
     check = audit(_left(_leaderless())).checks["no-leader"]
     # 2.6: a session of 18 s if nobody gave another.
     assert [(one["partition"], one["bound_ms"], one["lasted_ms"] >= LONG_MS) for one in check.evidence] == [
@@ -57,7 +57,7 @@ def test_a_replica_that_is_back_in_time(audit: Audit) -> None:
 @pytest.mark.parametrize(
     ("version", "cut", "bound_ms"), [("2.6", False, 48_000), ("2.7", False, 78_000), ("2.6", True, 78_000)]
 )
-def test_an_isr_that_is_asked_for_may_stall_for_a_request_and_after_a_cut_for_a_connection(
+def test_a_requested_isr_may_stall_for_a_request_and_after_a_cut_for_a_connection(
     audit: Audit, version: str, cut: bool, bound_ms: int
 ) -> None:
     trace = _lagging(version)
@@ -138,24 +138,24 @@ BOUND_MS = 78_000
 """Of 2.6: twice a lag of 30 s and a session of 18 s."""
 
 
-def _asked(timeout_ms: int = 300_000) -> Trace:
+def _requested(timeout_ms: int = 300_000) -> Trace:
     return healthy().ask(2, timeout_ms=timeout_ms).answer(6).ask(1, timeout_ms=timeout_ms, attempt=2)
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_a_request_that_nobody_answers_though_all_are_there(audit: Audit, answered: bool) -> None:
-    trace = _asked().later(BOUND_MS + 1_000)
+def test_a_request_without_an_answer_though_all_nodes_are_there(audit: Audit, answered: bool) -> None:
+    trace = _requested().later(BOUND_MS + 1_000)
     operation = f"client-0.1:{trace.operations}"
     check = audit(_left(trace.answer(attempt=2) if answered else trace)).checks["unanswered-request"]
     assert (check.verdict, check.count) == ("violated", 1)
     [one] = check.evidence
-    told = {"operation": operation, "attempt": 2, "client": "client-0", "broker": 1, "bound_ms": BOUND_MS}
-    assert {name: one[name] for name in told} == told
+    reported = {"operation": operation, "attempt": 2, "client": "client-0", "broker": 1, "bound_ms": BOUND_MS}
+    assert {name: one[name] for name in reported} == reported
 
 
 @pytest.mark.parametrize("error", [0, 7, -2])
 def test_a_request_that_is_answered_refused_or_given_up_in_time(audit: Audit, error: int) -> None:
-    trace = _asked().later(BOUND_MS - 1_000).answer(error, attempt=2)
+    trace = _requested().later(BOUND_MS - 1_000).answer(error, attempt=2)
     assert audit(_left(trace)).checks["unanswered-request"].verdict == "held"
 
 
@@ -165,19 +165,19 @@ def test_a_request_that_is_answered_refused_or_given_up_in_time(audit: Audit, er
 def test_after_a_cut_a_request_is_waited_for_as_long_as_its_client_does(
     audit: Audit, timeout_ms: int, verdict: str
 ) -> None:
-    trace = _in_force(_asked(timeout_ms)).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
+    trace = _in_force(_requested(timeout_ms)).emit("broker-0", e.FaultHealed("1", "cut az-0", 0))
     # Connections may be dead for 30 s more.
     assert audit(_left(trace, 115_500)).checks["unanswered-request"].verdict == verdict
 
 
-def test_of_the_session_service_nothing_is_asked_here(audit: Audit) -> None:
-    trace = _asked().answer(attempt=2).ask(-1)
+def test_requests_to_zookeeper_are_not_judged_here(audit: Audit) -> None:
+    trace = _requested().answer(attempt=2).ask(-1)
     assert audit(_left(trace, BOUND_MS + 20_000)).checks["unanswered-request"].verdict == "held"
 
 
 @pytest.mark.parametrize("why", ["short", "another life"])
-def test_requests_that_nobody_need_answer(audit: Audit, why: str) -> None:
-    trace, ms = _asked(), BOUND_MS + 20_000.0
+def test_requests_that_need_no_answer(audit: Audit, why: str) -> None:
+    trace, ms = _requested(), BOUND_MS + 20_000.0
     match why:
         case "short":
             ms = BOUND_MS - 1_000
@@ -188,9 +188,9 @@ def test_requests_that_nobody_need_answer(audit: Audit, why: str) -> None:
 
 
 @pytest.mark.parametrize("wanting", ["client-0", "broker-2"])
-def test_an_answer_that_is_not_told_leaves_it_unknown(audit: Audit, wanting: str) -> None:
-    """Whoever's event is missing: nobody knows what it told."""
-    trace = _asked()
+def test_an_unreported_answer_leaves_it_unknown(audit: Audit, wanting: str) -> None:
+    """Any missing answer leaves it unknown: its content is not known."""
+    trace = _requested()
     trace.seqs[wanting] += 1
     verdict = audit(_left(trace, BOUND_MS + 1_000))
     check = verdict.checks["unanswered-request"]
@@ -267,13 +267,13 @@ def test_only_who_alters_it_makes_it_less(audit: Audit, node: str, event: e.Even
     assert audit(_left(trace)).checks["too-few-copies"].verdict == verdict
 
 
-@pytest.mark.parametrize("why", ["short", "nobody leads", "no acks=all"])
+@pytest.mark.parametrize("why", ["short", "no leader", "no acks=all"])
 def test_copies_are_not_counted_without_peace_a_leader_or_a_promise(audit: Audit, why: str) -> None:
     trace, ms = _acknowledged(()), LONG_MS
     match why:
         case "short":
             ms = 40_000
-        case "nobody leads":
+        case "no leader":
             trace.state(leader=-1, epoch=1, isr=(0,))
         case _:
             trace = Trace("copies").cluster().assigned(0, 1, 2).leader(0, epoch=0, followers=(1, 2))
@@ -281,7 +281,7 @@ def test_copies_are_not_counted_without_peace_a_leader_or_a_promise(audit: Audit
     assert audit(_left(trace, ms)).checks["too-few-copies"].verdict == "skipped"
 
 
-def test_copies_are_unknown_where_a_log_is_not_told(audit: Audit) -> None:
+def test_copies_are_unknown_with_an_unreported_log(audit: Audit) -> None:
     check = audit(_left(_acknowledged(()).truncate(1, 2, log_end=2))).checks["too-few-copies"]
     assert (check.verdict, check.count) == ("unknown", 0)
 

@@ -1,5 +1,4 @@
-"""As `test_checks`: what producers and consumers are promised of order and of reads, and what replicas and states must
-never say."""
+"""As `test_checks`: guarantees of order and reads; states that replicas must never report."""
 
 from __future__ import annotations
 
@@ -36,7 +35,7 @@ def _stored(*values: str) -> Trace:
 # --- reordered ---
 
 
-def test_what_was_asked_for_first_and_lies_behind_is_reordered(audit: Audit) -> None:
+def test_a_record_produced_first_that_lies_behind_is_reordered(audit: Audit) -> None:
     trace = _acknowledged(_stored("b", "a"), "b", at=0, operation=_operation(2))
     check = audit(_acknowledged(trace, "a", at=1, operation=_operation(1))).checks["reordered"]
     assert [(one["offset"], one["operation"], one["earlier"]) for one in check.evidence] == [
@@ -57,7 +56,10 @@ def test_a_later_life_of_a_client_begins_later_whatever_its_numbers(audit: Audit
 
 
 def test_what_is_lost_does_not_count_as_earlier(audit: Audit) -> None:
-    """Acknowledged at 5 by a leader that nobody followed: its place is lost, not the order of what came after."""
+    """Acknowledged at 5 by a leader without followers.
+
+    Its place is lost, not the later records' order.
+    """
     trace = _stored("a", "b").append(1, "lost", at=5, epoch=0).truncate(1, 0, log_end=6)
     trace = _acknowledged(trace, "lost", at=5, operation=_operation(1))
     check = audit(_acknowledged(trace, "a", at=0, operation=_operation(2))).checks
@@ -73,14 +75,17 @@ def test_two_clients_have_no_order(audit: Audit) -> None:
 def _at_the_door(
     trace: Trace, value: str, number: int, *, client: str, at: int = -1, idempotent: bool = False
 ) -> Trace:
-    """A produce of a Kafka client, as broker-0 saw it; `at` -1: its answer did not reach the client."""
+    """A produce of a Kafka client, as broker-0 saw it.
+
+    `at` -1: its answer did not reach the client.
+    """
     operation, digest = f"broker-0.1:{number}", digest_of(value)
     outcome, error = ("ok", 0) if at >= 0 else ("unknown", -2)
     trace.emit("broker-0", e.OperationInvoked(operation, "produce", TOPIC, 0, -1, value, 0, -1, client))
     trace.emit("broker-0", e.AttemptSent(operation, 1, 0, digest))
     trace.emit("broker-0", e.AttemptEnded(operation, 1, error, at, ""))
-    told = (TOPIC, 0, at, 0, digest, -1, 0, 1, idempotent)
-    return trace.emit("broker-0", e.OperationEnded(operation, "produce", outcome, error, *told))
+    reported = (TOPIC, 0, at, 0, digest, -1, 0, 1, idempotent)
+    return trace.emit("broker-0", e.OperationEnded(operation, "produce", outcome, error, *reported))
 
 
 @pytest.mark.parametrize(("other", "result"), [("one", "violated"), ("other", "held")])
@@ -101,7 +106,7 @@ def test_a_retry_that_is_answered_with_its_first_place_counts_from_then(
     assert check.verdict == result, check.reason
 
 
-def test_order_is_unknown_where_the_log_is_not_told(audit: Audit) -> None:
+def test_order_is_unknown_with_an_unreported_log(audit: Audit) -> None:
     trace = _acknowledged(_stored("b", "a"), "b", at=0, operation=_operation(2)).loaded(0, 9)
     assert audit(_acknowledged(trace, "a", at=1, operation=_operation(1))).checks["reordered"].verdict == "unknown"
 
@@ -121,12 +126,12 @@ def test_what_was_read_and_stays_is_kept(audit: Audit) -> None:
     assert audit(trace).checks["read-then-lost"].verdict == "held"
 
 
-def test_what_is_kept_is_unknown_where_the_leaders_log_is_not_told(audit: Audit) -> None:
+def test_kept_records_are_unknown_without_the_leaders_reported_log(audit: Audit) -> None:
     trace = healthy().leader(1, epoch=1).truncate(1, 0, log_end=3).loaded(1, 7)
     assert audit(trace).checks["read-then-lost"].verdict == "unknown"
 
 
-def test_what_nobody_wrote_is_a_phantom(audit: Audit) -> None:
+def test_a_record_that_no_client_wrote_is_a_phantom(audit: Audit) -> None:
     check = audit(healthy().read("x", at=2, epoch=0, high_watermark=3)).checks["phantom-read"]
     assert [(one["offset"], one["digest"]) for one in check.evidence] == [(2, digest_of("x"))]
 
@@ -186,7 +191,7 @@ def test_who_reads_may_begin_in_the_middle_of_a_batch(audit: Audit) -> None:
     assert (checks["phantom-read"].verdict, checks["read-then-lost"].verdict) == ("held", "held")
 
 
-def test_without_reads_nothing_is_said_of_them(audit: Audit) -> None:
+def test_without_reads_there_are_no_findings_about_them(audit: Audit) -> None:
     checks = audit(Trace().cluster().leader(0, epoch=0).produce("a", at=0)).checks
     about_reads = [name for name, check in checks.items() if check.subject == "batches read"]
     assert {checks[name].verdict for name in about_reads} == {"skipped"}

@@ -1,4 +1,7 @@
-"""As `test_checks`: what replicas must keep, which leader may change its ISR, which controller may decide."""
+"""As `test_checks`.
+
+Data that replicas must keep, ISR changes by leaders, controllers' decisions.
+"""
 
 from __future__ import annotations
 
@@ -119,13 +122,13 @@ def test_epochs_that_are_those_of_the_log(audit: Audit) -> None:
     assert audit(trace).checks["epoch-cache"].verdict == "held"
 
 
-def test_an_old_cache_is_looked_at_from_its_oldest_entry_that_is_told(audit: Audit) -> None:
+def test_an_old_cache_is_compared_from_its_oldest_reported_entry(audit: Audit) -> None:
     newest = " ".join(f"{epoch}:3" for epoch in range(1, 33))
     trace = healthy().kill("broker-1").start("broker-1").loaded(1, 4, epochs=newest)
     assert audit(trace.append(1, "d", at=3, epoch=1)).checks["epoch-cache"].verdict != "violated"
 
 
-def test_epochs_are_unknown_where_nobody_tells_them(audit: Audit) -> None:
+def test_epochs_are_unknown_where_no_broker_reports_them(audit: Audit) -> None:
     trace = Trace().cluster().leader(0, epoch=0)
     trace.caches[0, 0] = [(0, 0)]
     check = audit(trace.append(0, "a", at=0, epoch=0, as_leader=True)).checks["epoch-cache"]

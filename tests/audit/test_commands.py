@@ -1,4 +1,7 @@
-"""The commands: bad input is one sentence and a code, and the views answer what their words say."""
+"""The commands: bad input yields one sentence and an exit code.
+
+Views show the requested data.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "output"),
     [
         ([], "no run given"),
         (["{tmp}/nothing"], "no such directory"),
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_what_is_no_run_is_named_in_one_sentence(
-    given: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    given: list[str], output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dual_leader().write(tmp_path)
     (tmp_path / "plain").mkdir()
@@ -45,7 +48,7 @@ def test_what_is_no_run_is_named_in_one_sentence(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1 and err.startswith("faultline audit: ")
-    assert said.format(tmp=tmp_path) in err
+    assert output.format(tmp=tmp_path) in err
 
 
 def test_a_report_of_no_run_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,12 +61,12 @@ def test_a_report_tells_as_json_where_it_is(tmp_path: Path, capsys: pytest.Captu
     run = healthy().write(tmp_path)
     write_verdict(Verdict("healthy", "x", "sim", "unknown", [], [], {}, {}), run)
     assert report_command(str(run), json=True) == 0
-    told = {"run": "healthy", "report": str(run / "report.html"), "valid": "unknown"}
-    assert json.loads(capsys.readouterr().out) == told
+    reported = {"run": "healthy", "report": str(run / "report.html"), "valid": "unknown"}
+    assert json.loads(capsys.readouterr().out) == reported
     (run / "verdict.json").unlink()
     assert report_command(str(run), json=True) == 2
-    said = capsys.readouterr()
-    assert said.out == "" and "has no verdict.json yet" in said.err
+    output = capsys.readouterr()
+    assert output.out == "" and "has no verdict.json yet" in output.err
 
 
 def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -89,13 +92,13 @@ def test_a_scenario_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_evidence_names_its_partition() -> None:
     """Two partitions may have the very same to tell."""
-    told = [{"partition": f"t-{n}", "text": "two leaders"} for n in (0, 1)] + [{"text": "of the whole run"}]
-    verdict = Verdict("x", "x", "sim", False, [], [], {"dual-leader": CheckVerdict("violated", False, 3, told)}, {})
+    reported = [{"partition": f"t-{n}", "text": "two leaders"} for n in (0, 1)] + [{"text": "of the whole run"}]
+    verdict = Verdict("x", "x", "sim", False, [], [], {"dual-leader": CheckVerdict("violated", False, 3, reported)}, {})
     lines = verdict_text(verdict).splitlines()
     assert lines[-3:] == ["    t-0: two leaders", "    t-1: two leaders", "    of the whole run"]
 
 
-def test_the_text_of_a_cluster_that_stays_says_what_was_violated_for_nobody_expected_anything() -> None:
+def test_the_text_of_a_live_cluster_names_violations_as_there_are_no_expectations() -> None:
     """Such a run has no scenario."""
     checks = {"dual-leader": CheckVerdict("violated", False, 1, []), "duplicate": CheckVerdict("held", False, 0, [])}
     broken = Verdict("live", "", "network", False, [], [], checks, {})
@@ -170,13 +173,13 @@ def test_out_holds_what_its_page_says(spark: SparkSession, tmp_path: Path) -> No
     assert set(read["events"].columns) == set(FIELDS)
 
 
-def test_of_many_runs_it_is_told_how_many_came_out_how() -> None:
+def test_the_outcomes_of_many_runs_are_counted() -> None:
     came_out: list[tuple[Valid, CheckResult]] = [(True, "held"), (False, "violated"), ("unknown", "unknown")]
-    told = [
+    reported = [
         Verdict("x", "x", "sim", valid, [], [], {"duplicate": CheckVerdict(check, False, 0, [])}, {})
         for valid, check in (*came_out, came_out[0])
     ]
-    assert summary(told).splitlines() == [
+    assert summary(reported).splitlines() == [
         "4 runs: 2 as expected, 1 NOT as expected, 1 UNKNOWN",
         "  duplicate  violated in 1, unknown in 1",
     ]

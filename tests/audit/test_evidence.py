@@ -1,4 +1,7 @@
-"""A verdict is never better than its evidence: a real run's files, changed, and what may still be said of it."""
+"""A verdict is never better than its evidence.
+
+A real run's files, changed, and their verdicts.
+"""
 
 from __future__ import annotations
 
@@ -160,7 +163,7 @@ AMONG_MANY = (
     *("a clock that goes back", "one number twice, one missing", "an operation ended twice"),
     *("a leader without a role", "no file of the final leader", "a log found too long"),
 )
-"""Whose doubts are asked in other words there, or of other tables."""
+"""Checks whose evidence comes from other queries or tables there."""
 
 Verdicts = dict[str, Verdict]
 
@@ -199,8 +202,8 @@ def test_the_run_as_it_was_is_valid(verdicts: dict[str, Verdict]) -> None:
 def test_what_is_missing_makes_the_run_unknown_and_is_named(verdicts: dict[str, Verdict], what: str) -> None:
     verdict, (_, reason) = verdicts[what], ROWS[what]
     assert verdict.valid == "unknown", verdict
-    told = [*verdict.unknown_because, *(check.reason for check in verdict.checks.values())]
-    assert any(reason in one for one in told), told
+    reported = [*verdict.unknown_because, *(check.reason for check in verdict.checks.values())]
+    assert any(reason in one for one in reported), reported
     if reason and "fault" not in what and "in force" not in what:
         assert "held" not in {check.verdict for check in verdict.checks.values()}
 
@@ -214,11 +217,14 @@ def test_a_run_is_believed_as_little_among_many(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Many small runs are judged the way of big ones: each line of theirs is looked at all the same."""
+    """A run is believed as little among many.
+
+    Many small runs are judged the way of big ones: each of their lines is checked all the same.
+    """
     monkeypatch.setattr("audit.audit_run.SMALL_MAX_BYTES", 0)
-    for what, told in _judged(spark, run, {what: changed[what] for what in AMONG_MANY}, tmp_path).items():
+    for what, reported in _judged(spark, run, {what: changed[what] for what in AMONG_MANY}, tmp_path).items():
         alone = verdicts[what]
-        assert (told.valid, told.unknown_because) == (alone.valid, alone.unknown_because), what
+        assert (reported.valid, reported.unknown_because) == (alone.valid, alone.unknown_because), what
 
 
 @pytest.mark.parametrize("name", ["scenario.yaml", "settings.json", "observations.json"])
@@ -267,15 +273,18 @@ def _begun(*nodes: str) -> Iterator[Note]:
 
 
 def test_a_cluster_that_goes_on_owes_no_end() -> None:
-    """But every process says every few seconds that it lives; one that stands still, or was killed, said so before."""
+    """Every process reports every few seconds that it lives.
+
+    A process that stands still, or was killed, reported before.
+    """
     notes = [*_begun("broker-0", "broker-1")]
     assert incomplete(_lives(broker_0_1=60_000.0, broker_1_1=52_000.0), notes) == []
     [why] = incomplete(_lives(broker_0_1=60_000.0, broker_1_1=40_000.0), notes)
     assert why.endswith("broker-1, incarnation 1, end at 40000 ms (number 2), and the run goes on until 60000 ms")
     for what in ("kill", "pause"):
-        told = [*notes, _note("machine_fault", 41_000.0, "injector", what=what, target="broker-1", life=1)]
-        assert incomplete(_lives(broker_0_1=60_000.0, broker_1_1=40_000.0), told) == []
-        assert incomplete(_lives(broker_0_1=60_000.0, broker_1_1=10_000.0), told) != []
+        reported = [*notes, _note("machine_fault", 41_000.0, "injector", what=what, target="broker-1", life=1)]
+        assert incomplete(_lives(broker_0_1=60_000.0, broker_1_1=40_000.0), reported) == []
+        assert incomplete(_lives(broker_0_1=60_000.0, broker_1_1=10_000.0), reported) != []
 
 
 def test_a_run_that_was_played_to_its_end_is_owed_every_end() -> None:
@@ -286,7 +295,7 @@ def test_a_run_that_was_played_to_its_end_is_owed_every_end() -> None:
     assert incomplete(counts, [*notes, _note("node_stopped", 60_000.0, "broker-1", code=0)], over=True) == []
 
 
-def test_what_was_started_just_now_may_have_told_nothing_yet() -> None:
+def test_a_node_started_just_now_may_have_no_events_yet() -> None:
     started = _note("machine_fault", 59_000.0, "injector", what="start", target="broker-1", life=1)
     counts, notes = _lives(broker_0_1=60_000.0), [*_begun("broker-0"), started]
     assert incomplete(counts, notes) == []

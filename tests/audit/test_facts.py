@@ -1,4 +1,4 @@
-"""The tables that checks read: which way a question goes, and when what is kept in memory is made."""
+"""The tables that checks read: each query's route, and the time when cached tables are made."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def facts(*, small: bool = False, rare: bool = True, many: frozenset[str] = froz
         ("SELECT * FROM logs_of_mine", True),
     ],
 )
-def test_what_is_asked_of_tables_with_few_rows_is_asked_as_of_a_small_run(query: str, few: bool) -> None:
-    asked = facts(many=frozenset({"promised"}))
-    assert asked.of_few(query) is few
-    [(_, adapted)] = asked.each(lambda one: cast(tuple[str, str], asked.sql(one)), [query])
+def test_queries_of_tables_with_few_rows_are_those_of_a_small_run(query: str, few: bool) -> None:
+    requested = facts(many=frozenset({"promised"}))
+    assert requested.of_few(query) is few
+    [(_, adapted)] = requested.each(lambda one: cast(tuple[str, str], requested.sql(one)), [query])
     assert adapted == ("false" if few else "as it was")
     assert not facts(rare=False).of_few(query), "rare events are many"
     assert not facts(small=True, rare=False).of_few(query), "all of it is asked so"
@@ -70,16 +70,16 @@ def test_what_is_asked_of_tables_with_few_rows_is_asked_as_of_a_small_run(query:
 MARKED = "/*gather*/ /*spread(run)*/ /*few(lost)*/ {table}\n--big more"
 
 
-def test_marks_are_told_by_the_way_that_a_question_goes() -> None:
-    def asked(of: Facts, table: str) -> str:
+def test_marks_are_reported_by_the_route_of_a_query() -> None:
+    def requested(of: Facts, table: str) -> str:
         query, _ = cast(tuple[str, str], of.sql(MARKED.format(table=table)))
         return query
 
     as_of_a_small_run = "/*+ COALESCE(1) */   {}\n{}more"
-    assert asked(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends", "--big ")
-    assert asked(facts(), "rest") == as_of_a_small_run.format("rest", "")
-    assert asked(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
-    assert asked(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
+    assert requested(facts(small=True, rare=False), "appends") == as_of_a_small_run.format("appends", "--big ")
+    assert requested(facts(), "rest") == as_of_a_small_run.format("rest", "")
+    assert requested(facts(), "appends") == " /*+ REPARTITION(run) */ /*+ BROADCAST(lost) */ appends\nmore"
+    assert requested(facts(many=frozenset({"lost"})), "rest") == " /*+ REPARTITION(run) */  rest\nmore"
 
 
 def test_answers_come_in_the_order_of_the_questions() -> None:
@@ -87,7 +87,7 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
     assert facts().each(lambda query: query, queries) == queries
 
 
-def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
+def test_every_part_of_an_audit_is_queried_once_on_any_route() -> None:
     checks = tuple(CHECKS.values())
     how = How(tallied=True, wire=True)
     together = questions(checks, 20, how)
@@ -99,13 +99,16 @@ def test_every_part_of_an_audit_is_asked_once_whichever_way_it_goes() -> None:
         assert counted == bool(CHECKS[name].counted), name
     kinds = ("counts", "note", "unavailable", "unknown-outcomes", "two-at-once", "doubt")
     for kind in kinds:
-        asked = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]
-        assert asked[0] == asked[1] > 0, kind
+        requested = [sum(query.count(f"'{kind}' AS kind") for query in queries) for queries in (together, apart)]
+        assert requested[0] == requested[1] > 0, kind
 
 
 @pytest.mark.spark
 def test_nothing_that_is_kept_of_a_small_run_is_made_by_several_at_once(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark could wait for itself for ever: all of it is made before, and no question finds anything to be kept."""
+    """Spark could wait for itself for ever.
+
+    All cached tables are made before, and no query finds one to be cached.
+    """
     run = read_directory(dual_leader().write(tmp_path))
     before = set(spark.sparkContext._jsc.getPersistentRDDs())
     with tuned(spark, small=True):

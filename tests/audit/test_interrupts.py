@@ -1,6 +1,6 @@
-"""An interrupt of `audit` and `sql` with a real Java: 130, one line, and nothing half-done is left, whenever it comes.
+"""An interrupt of `audit` and `sql` with a real Java: exit code 130, one line, no remains.
 
-Whoever starts the suite may ignore interrupts; what is started here does not (see the handlers in tests/conftest.py).
+The suite's parent may ignore interrupts; processes started here do not (see the handlers in tests/conftest.py).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OLD = b'{"valid": true, "old": true}\n'
 
 
 class Command:
-    """`faultline WORDS`, with nobody at its terminal but us; `shown`: what it has printed there so far."""
+    """`faultline WORDS` on a terminal of its own; `shown`: its output so far."""
 
     def __init__(self, words: list[str], temporary: Path) -> None:
         self._ours, theirs = pty.openpty()
@@ -66,7 +66,10 @@ class Command:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def works(self) -> bool:
-        """Whether there is a session of Spark: Java has its threads named, cut off after 15 characters."""
+        """True when there is a Spark session.
+
+        Java has its threads named, cut off after 15 characters.
+        """
         for java in self.javas():
             for path in Path(f"/proc/{java.pid}/task").glob("*/comm"):
                 with contextlib.suppress(OSError):  # a thread that ends under our eyes

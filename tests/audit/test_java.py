@@ -1,5 +1,7 @@
-"""Which Java is taken: JAVA_HOME, then the wheel's, then PATH; for executors elsewhere the wheel's last; only the lines
-that Spark 4 runs on."""
+"""The choice of Java: JAVA_HOME, then the wheel's, then PATH.
+
+For executors elsewhere the wheel's comes last. Only the lines that Spark 4 runs on are taken.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,13 @@ from audit.java import Java, NoJavaError, find_java, java_major
 
 
 def java_home(folder: Path, *, release: str | None = None, says: str | None = None) -> Path:
-    """A Java home whose `release` file has the version `release`, and whose `java -version` prints `says`."""
+    """A Java home whose `release` file has `release`, and whose `java -version` prints `says`."""
     (folder / "bin").mkdir(parents=True)
     command = folder / "bin" / "java"
     command.write_text("#!/bin/sh\nexit 1\n" if says is None else f"#!/bin/sh\necho '{says}' >&2\n")
     command.chmod(0o755)
     if release is not None:
-        (folder / "release").write_text(f'IMPLEMENTOR="Somebody"\nJAVA_VERSION="{release}"\nLIBC="gnu"\n')
+        (folder / "release").write_text(f'IMPLEMENTOR="Vendor"\nJAVA_VERSION="{release}"\nLIBC="gnu"\n')
     return folder
 
 
@@ -76,7 +78,7 @@ def test_without_a_wheel_one_message_says_what_was_found_and_what_to_do(
         find_java({"PATH": ""})
 
 
-def test_a_java_without_a_release_file_is_asked(tmp_path: Path) -> None:
+def test_a_java_without_a_release_file_is_run_for_its_version(tmp_path: Path) -> None:
     home = java_home(tmp_path / "a", says='openjdk version "17.0.15" 2025-04-15')
     assert java_major(home / "bin" / "java") == 17
 

@@ -1,4 +1,7 @@
-"""Spark's virtual machine: started without waiting, quiet, contained in its directory, never left behind."""
+"""Spark's virtual machine.
+
+Started without waiting, quiet, within its directory, never left behind.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,10 @@ def existing(*pids: int) -> list[psutil.Process]:
 
 @pytest.mark.spark
 def test_a_long_session_has_room_for_what_java_compiles(gateway: Gateway) -> None:
-    """48 MB, what C1 alone gets unasked, were full after some hundred audits: Java only interpreted from then on."""
+    """A long session has room for compiled Java code.
+
+    48 MB, C1's default alone, were full after some hundred audits: Java only interpreted from then on.
+    """
     diagnostic = gateway.connect().jvm.java.lang.management.ManagementFactory.getPlatformMXBean(
         gateway.connect().jvm.java.lang.Class.forName("com.sun.management.HotSpotDiagnosticMXBean")
     )
@@ -177,7 +183,7 @@ def test_a_session_prints_nothing_and_stays_in_its_directory(
 
 
 @pytest.mark.spark
-def test_the_virtual_machine_runs_at_the_niceness_asked_for(gateway: Gateway, spark: SparkSession) -> None:
+def test_the_virtual_machine_runs_at_the_requested_niceness(gateway: Gateway, spark: SparkSession) -> None:
     assert psutil.Process(gateway.process.pid).nice() == psutil.Process().nice() + 1
 
 
@@ -200,21 +206,21 @@ def test_spark_starts_from_the_class_archive(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("master", ["moon://crater", "local[two]", "spark://", "local-cluster[1]", ""])
-def test_a_master_that_spark_does_not_know_is_told_before_java_starts(tmp_path: Path, master: str) -> None:
-    with pytest.raises(GatewayError) as told:
+def test_a_master_that_spark_does_not_know_is_reported_before_java_starts(tmp_path: Path, master: str) -> None:
+    with pytest.raises(GatewayError) as reported:
         start_gateway(find_java(os.environ), tmp_path / "new", master=master)
-    assert str(told.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
+    assert str(reported.value) == f"{master}: no Spark master; expected local[2], spark://HOST:PORT, k8s://URL or yarn"
     assert not (tmp_path / "new").exists()
 
 
-def test_what_java_dies_of_is_told_without_its_stack(tmp_path: Path) -> None:
+def test_a_death_of_java_is_reported_without_its_stack(tmp_path: Path) -> None:
     """YARN wants a setting that is not there."""
     with (
         start_gateway(find_java(os.environ, alone=False), tmp_path, master="yarn") as gateway,
-        pytest.raises(GatewayError, match=r"ended with code 1.*") as told,
+        pytest.raises(GatewayError, match=r"ended with code 1.*") as reported,
     ):
         spark_session(gateway)
-    assert "YARN_CONF_DIR" in str(told.value) and "\tat " not in str(told.value)
+    assert "YARN_CONF_DIR" in str(reported.value) and "\tat " not in str(reported.value)
 
 
 def test_executors_that_the_wheels_java_cannot_start_are_refused(tmp_path: Path) -> None:
@@ -269,9 +275,9 @@ def test_another_java_has_another_class_archive(tmp_path: Path) -> None:
 
 
 def test_who_starts_after_its_parent_is_gone_ends_at_once(tmp_path: Path) -> None:
-    """The kernel tells nobody of a parent that died before it was asked to."""
+    """The kernel signals no death of a parent that died before the child requested the signal."""
     parent = os.getpid()
-    for number, told in ((parent, "ran\n"), (parent + 1, "")):
+    for number, reported in ((parent, "ran\n"), (parent + 1, "")):
         command = ["sh", "-c", UNLESS_ORPHANED, "sh", str(number), "echo", "ran"]
         ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-        assert (ended.stdout, ended.returncode) == (told, 0 if told else 1)
+        assert (ended.stdout, ended.returncode) == (reported, 0 if reported else 1)

@@ -1,4 +1,4 @@
-"""Lines of big runs in files: the same rows, whoever parsed them."""
+"""Lines of big runs in files: the same rows from either parser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def both_alike(spark: SparkSession, runs: list[RunDirectory], path: Path) -> Cou
 
 
 def strange() -> Trace:
-    """One file whose lines are changed and mixed with good ones, and one with a line of every strange kind."""
+    """One file of changed lines mixed with good ones, and one with a line of every strange kind."""
     drawn = random.Random(20_261_128)
     trace = dual_leader()
     good = [line.rstrip(b"\n") for line in trace.files[FILE]]
@@ -135,14 +135,14 @@ def test_a_line_is_of_the_block_that_it_begins_in(
     assert left_to_spark(tmp_path / "lines") == 0
 
 
-def test_runs_are_told_apart(spark: SparkSession, tmp_path: Path) -> None:
+def test_runs_are_kept_apart(spark: SparkSession, tmp_path: Path) -> None:
     """Also one whose directory was renamed, and one with lines that are none."""
     paths = [trace().write(tmp_path / name) for name, trace in (("a + b", dual_leader), ("c", strange), ("d", torn))]
     paths.append(dual_leader().write(tmp_path / "e").rename(tmp_path / "e" / "renamed"))
     runs = [read_directory(path) for path in paths]
     rows = both_alike(spark, runs, tmp_path / "lines")
-    told = Counter(row[2 + FREQUENT.index("run")] for row in rows.elements())
-    assert {*told} == {repr(key) for key in run_keys(runs)}
+    reported = Counter(row[2 + FREQUENT.index("run")] for row in rows.elements())
+    assert {*reported} == {repr(key) for key in run_keys(runs)}
     assert 0 < left_to_spark(tmp_path / "lines") < rows.total()
 
 
@@ -158,7 +158,7 @@ def test_what_was_there_before_is_there_no_more(spark: SparkSession, tmp_path: P
 def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whose reader passes over it."""
+    """A line that is too long leaves all of it to Spark, whose reader passes over it."""
     for module in ("audit.input", "audit.event_lines"):
         monkeypatch.setattr(f"{module}.LINE_BYTES_MAX", 2_000)
     monkeypatch.setattr("audit.input.WINDOW_BYTES", 1_000)
@@ -172,7 +172,7 @@ def test_a_line_that_is_too_long_leaves_all_of_it_to_spark(
     assert not (tmp_path / "lines" / "left").exists()
 
 
-def test_a_full_disk_is_told(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 

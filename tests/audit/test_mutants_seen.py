@@ -1,4 +1,4 @@
-"""Each check finds the mutant that is named for it, in a real run; the oracle, which shares no code, says the same."""
+"""Each check finds its own mutant in a real run; the oracle, which shares no code, agrees."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 FIRES_IN_THE_CATALOGUE = {"reordered", "inconsistent-offsets", "offset-out-of-range", "committed-offset-regression"}
-"""Machines that are right violate it: reordering, truncation-detection and committed-offsets-az-cut show it, to both
-judges (`test_oracle_agrees`)."""
+"""Checks that correct machines violate.
+
+The scenarios reordering, truncation-detection and committed-offsets-az-cut show it, to both judges
+(`test_oracle_agrees`).
+"""
 
 
 def test_every_check_has_a_mutant() -> None:

@@ -1,5 +1,4 @@
-"""Spark's checks, which read events, and the oracle, which reads the simulated world's state, say the same of the
-same runs."""
+"""Spark's checks, which read events, agree with the oracle, which reads the simulated state."""
 
 from __future__ import annotations
 
@@ -35,9 +34,11 @@ MORE = (
     *(("kafka-2477", "0.8.2"), ("kip101-case2-compressed", "0.10.2"), ("partitions-move", "2.8")),
     *(("start-while-isolated", "2.8"), ("topic-recreated-over-stray", "2.8")),
 )
-"""For what they do to order, to what was read, to a topic's lives, and to a group's offsets; a log that is thrown away,
-message sets that overlap, a leader that is moved away, a node that ends and starts behind a cut, a log that outlives
-its topic (of these five `benchmarks.agreement` found that they differed)."""
+"""Scenarios with effects on order, reads, topics' incarnations and groups' offsets.
+
+Also a log that is thrown away, message sets that overlap, a leader that is moved away, a node that ends and starts
+behind a cut, a log that outlives its topic (of these five `benchmarks.agreement` found that they differed).
+"""
 
 RECORDINGS = (
     "kip101-case1@0.10.2",
@@ -50,7 +51,10 @@ RECORDINGS = (
     "random-303@1.1",
     "random-403@0.10.2",
 )
-"""Chosen for what they violate: divergence, losses with acks=all, several windows with two leaders or controllers."""
+"""Chosen for their violations.
+
+Divergence, losses with acks=all, several dual-leader windows. The windows have two leaders or two controllers.
+"""
 
 FOUND_IN_MUTANTS_ALONE = {
     *("phantom-read", "read-above-high-watermark", "read-gap", "log-matching", "high-watermark-above-log-end"),
@@ -81,11 +85,11 @@ def audited(spark: SparkSession, folder: Path, runs: list[Path]) -> list[Verdict
 
 
 Runs = tuple[dict[str, Verdict], dict[str, Verdict]]
-"""What Spark says, and what the oracle says, of each run."""
+"""The findings of Spark and of the oracle, of each run."""
 
 
 @pytest.fixture(scope="module")
-def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
+def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     folder: Path = tmp_path_factory.mktemp("runs")
     runs = [
         written(folder, scenario, version, seed, f"{scenario}@{version}-{seed}")
@@ -101,7 +105,10 @@ def said(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 
 def _high_watermark_falls(folder: Path) -> tuple[Path, Verdict]:
-    """No right machine does that, so one is sabotaged: once, by one, when a follower comes to fetch."""
+    """No correct machine lowers it, so one is sabotaged.
+
+    Once, at one broker, when a follower fetches.
+    """
     noted = Partition.follower_fetched
     fell: list[Partition] = []
 
@@ -116,8 +123,8 @@ def _high_watermark_falls(folder: Path) -> tuple[Path, Verdict]:
         return written(folder, "az-isolated-follower", "2.8", 1, SABOTAGED)
 
 
-def test_audit_and_oracle_say_the_same(said: Runs) -> None:
-    verdicts, oracle = said
+def test_audit_and_oracle_say_the_same(output: Runs) -> None:
+    verdicts, oracle = output
     assert list(verdicts) == list(oracle)
     for run, verdict in verdicts.items():
         expected = oracle[run]
@@ -129,5 +136,5 @@ def test_audit_and_oracle_say_the_same(said: Runs) -> None:
     assert violated == set(CHECKS) - FOUND_IN_MUTANTS_ALONE
 
 
-def test_they_agree_on_a_leader_whose_high_watermark_falls(said: Runs) -> None:
-    assert [told[SABOTAGED].checks["high-watermark-regression"].count for told in said] == [1, 1]
+def test_they_agree_on_a_leader_whose_high_watermark_falls(output: Runs) -> None:
+    assert [reported[SABOTAGED].checks["high-watermark-regression"].count for reported in output] == [1, 1]

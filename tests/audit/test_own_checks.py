@@ -86,13 +86,13 @@ def test_a_file_that_is_none_is_one_line_and_code_2(
 
 
 @pytest.mark.parametrize("name", ["nowhere.py", "check.sql"])
-def test_a_file_that_is_not_there_or_no_python_is_told(name: str, tmp_path: Path) -> None:
+def test_a_missing_file_or_one_without_python_is_reported(name: str, tmp_path: Path) -> None:
     (tmp_path / "check.sql").touch()
     with pytest.raises(AuditInputError, match=rf"--check .*{name}: no (such|\.py) file; a check is Python"):
         all_checks([tmp_path / name], [])
 
 
 def test_a_name_is_what_verdicts_can_hold(committed_cut: Path) -> None:
-    committed_cut.write_text(committed_cut.read_text().replace('"committed-cut"', "\"it's\""))
+    committed_cut.write_text(committed_cut.read_text().replace('"committed-cut"', '"it\'s"'))
     with pytest.raises(AuditInputError, match="is no name of a check; such as committed-cut"):
         all_checks([committed_cut], [])

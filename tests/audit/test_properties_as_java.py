@@ -1,4 +1,7 @@
-"""Files of settings are read as Java itself reads them: java.util.Properties, in the machine that runs Spark."""
+"""Settings files are read as Java reads them.
+
+Java.util.Properties, in the machine that runs Spark.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ PIECES = (
 
 @pytest.fixture(scope="module")
 def java(gateway: Gateway) -> Callable[[str], dict[str, str] | None]:
-    """What java.util.Properties makes of a text; None: it refuses it."""
+    """The entries that java.util.Properties reads from a text; None: it refuses the text."""
     jvm = gateway.connect().jvm
 
     def load(text: str) -> dict[str, str] | None:
@@ -59,6 +62,9 @@ def test_a_file_of_real_life(java: Callable[[str], dict[str, str] | None], file:
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_any_text(java: Callable[[str], dict[str, str] | None], text: str) -> None:
-    """Save lines of nothing but a backslash, which Java takes for an entry without a name, or not, by what follows."""
+    """Any text but lines of nothing but a backslash.
+
+    Java takes these for an entry without a name, or not, by the text that follows.
+    """
     assume(re.search(r"(?:\A|[\n\r])[ \t\f]*\\(?:[\n\r]|\Z)", text) is None)
     assert ours(text) == java(text)

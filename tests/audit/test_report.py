@@ -1,4 +1,7 @@
-"""The report: contains what the verdict says, and needs no network. In a browser: test_report_in_a_browser."""
+"""The report contains the verdict's findings and needs no network.
+
+In a browser: test_report_in_a_browser.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,7 @@ def test_the_page_contains_the_facts(page: Path) -> None:
         assert fact in text, fact
 
 
-def test_the_page_asks_nobody_for_anything(page: Path) -> None:
+def test_the_page_sends_no_requests(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"""src\s*=|href\s*=\s*"[^#]|url\((?!#)|@import|https?://""", text)
     assert not re.search(r"""fetch\(|XMLHttpRequest|<link""", text)
@@ -101,8 +104,8 @@ def test_the_page_says_what_was_played(tmp_path: Path) -> None:
     text = "id: x\ntitle: A <title>\nsettings: {replica.lag.time.max.ms: 4000}\nsteps: []\n"
     (run / "scenario.yaml").write_text(text, encoding="utf-8")
     nodes = {f"broker-{n}": {"kafka.version": "2.6", "replica.lag.time.max.ms": 4000, "broker.id": n} for n in (0, 1)}
-    told = {"kafka": "2.6", "seed": 7, "speed": 2.0, "nodes": nodes | {"session-0": {"tickTime": 3000}}}
-    (run / "settings.json").write_bytes(msgspec.json.encode(told))
+    reported = {"kafka": "2.6", "seed": 7, "speed": 2.0, "nodes": nodes | {"session-0": {"tickTime": 3000}}}
+    (run / "settings.json").write_bytes(msgspec.json.encode(reported))
     page = write_report(run, verdict()).read_text(encoding="utf-8")
     assert "<h1>A &lt;title&gt;</h1>" in page and "<title>A &lt;title&gt;: as expected" in page
     assert "az-isolated-leader · Kafka 2.6 · real processes · clock x2 · seed 7 · 61 events · run dual-leader" in page
@@ -133,9 +136,9 @@ def test_evidence_leads_to_its_moment_in_its_picture(page: Path) -> None:
 
 def test_a_window_that_does_not_end_is_drawn_to_the_end(tmp_path: Path) -> None:
     """The oracle says so with null."""
-    told = verdict()
-    told.checks["dual-leader"].evidence[0]["to_ms"] = None
-    assert "two leaders" in text_of(write_report(cut_run().write(tmp_path), told))
+    reported = verdict()
+    reported.checks["dual-leader"].evidence[0]["to_ms"] = None
+    assert "two leaders" in text_of(write_report(cut_run().write(tmp_path), reported))
 
 
 def test_every_mark_that_can_be_drawn_is_in_the_legend() -> None:
@@ -143,7 +146,7 @@ def test_every_mark_that_can_be_drawn_is_in_the_legend() -> None:
     for style in ("kept", "lost", "failed", "unknown", "dual", "isr", "controls", "alive", "logend", "watermark",
                   "wedge", "ensemble leading", "ensemble following", "ensemble looking", "cut", "machine",
                   *(f"e{n}" for n in range(EPOCH_COLOURS))):  # fmt: skip
-        assert f"{style}\"" in LEGEND, style
+        assert f'{style}"' in LEGEND, style
 
 
 def text_of(page: Path) -> str:
@@ -202,7 +205,10 @@ def test_of_a_big_run_everything_rare_is_drawn_and_some_of_the_rest(
 
 
 def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One in so many of each, not of all: else one partition might be drawn whole and another not at all."""
+    """One in so many of each partition, not of all.
+
+    Otherwise one partition might be drawn whole and another not at all.
+    """
     events = tmp_path / "run" / "events"
     events.mkdir(parents=True)
     lines = [
@@ -218,7 +224,7 @@ def test_partitions_that_take_turns_are_thinned_out_alike(tmp_path: Path, monkey
     assert [len(of["broker-0"].log_ends) for _, of in sorted(timeline.replicas.items())] == [250] * 4
 
 
-def test_nobody_said_what_to_expect_of_a_cluster_that_was_used(tmp_path: Path) -> None:
+def test_a_cluster_that_was_used_has_no_expectations(tmp_path: Path) -> None:
     run = cut_run().write(tmp_path)
     alone = msgspec.structs.replace(verdict(), scenario="", valid=False, expectations=[])
     page = render(alone, read_timeline(read_directory(run)))
@@ -258,7 +264,7 @@ def test_a_long_run_has_a_bounded_page(tmp_path: Path) -> None:
     assert page.stat().st_size < 500_000
 
 
-def test_writes_that_are_one_mark_are_told_apart_when_zoomed_in() -> None:
+def test_writes_that_share_a_mark_are_separate_when_zoomed_in() -> None:
     topic_partition = ("t", 0)
     writes = [
         Operation(f"v{at_ms}", [f"v{at_ms}"], 1, 0, at_ms, topic_partition=topic_partition, outcome="ok")

@@ -1,4 +1,7 @@
-"""Every claim of a verdict leads to its moment and its events; nothing that a record holds becomes part of a page."""
+"""Every claim of a verdict leads to its moment and its events.
+
+No record's data becomes markup.
+"""
 
 from __future__ import annotations
 
@@ -138,9 +141,9 @@ class _Elements(HTMLParser):
 
 
 def test_values_in_an_island_cannot_leave_it() -> None:
-    told = island("run", {HOSTILE: [HOSTILE]})
-    assert told.count("<") == 2 and "\u2028" not in told and "\u2029" not in told
-    inner = told.removeprefix('<script type="application/json" id="run">').removesuffix("</script>")
+    reported = island("run", {HOSTILE: [HOSTILE]})
+    assert reported.count("<") == 2 and "\u2028" not in reported and "\u2029" not in reported
+    inner = reported.removeprefix('<script type="application/json" id="run">').removesuffix("</script>")
     assert msgspec.json.decode(inner) == {HOSTILE: [HOSTILE]}
 
 

@@ -161,7 +161,7 @@ def test_the_logs_of_a_moment_say_what_differs_and_what_was_cut_off(page: Browse
     assert set(after["logs"].values()) == {"a b f g h"} and after["gone"] == "c d e x" and after["lost"] == 3
 
 
-def test_of_a_long_log_the_table_has_a_part_that_somebody_chose_or_where_replicas_differ(
+def test_of_a_long_log_the_table_has_a_chosen_part_or_where_replicas_differ(
     browser: Browser, pages: dict[str, Path]
 ) -> None:
     browser.open(pages[WORKLOAD], width=NARROW)
@@ -182,13 +182,13 @@ def test_of_a_long_log_the_table_has_a_part_that_somebody_chose_or_where_replica
     assert chosen["first"] == "5" and browser.complaints() == []
 
 
-def test_what_a_pointer_is_told_of_marks_can_be_read_as_a_list(page: Browser) -> None:
-    told = page.run(
+def test_the_pointers_texts_of_marks_can_be_read_as_a_list(page: Browser) -> None:
+    texts = page.run(
         """document.getElementById('near').open = true; view.look(12880); await frame();
         return [...document.querySelectorAll('#near li')].map((one) => one.textContent);"""
     )
-    assert any("'c', 'd', 'e'" in one or "c, d, e" in one for one in told), told
-    assert any("broker-1 leads in epoch 1" in one for one in told) and len(told) == 15
+    assert any("'c', 'd', 'e'" in one or "c, d, e" in one for one in texts), texts
+    assert any("broker-1 leads in epoch 1" in one for one in texts) and len(texts) == 15
 
 
 def test_messages_are_arrows_as_soon_as_there_is_room_and_what_was_stopped_is_always_drawn(page: Browser) -> None:
@@ -271,7 +271,7 @@ def test_ten_thousand_events_are_a_page_of_a_bounded_size_that_draws_a_bounded_n
 
 
 def test_a_script_that_is_not_the_pages_own_does_not_run(browser: Browser, pages: dict[str, Path]) -> None:
-    """Whatever became of all escaping; and a browser that is kept from something does complain."""
+    """The browser blocks foreign scripts even without escaping, and reports each block."""
     text = pages[ISOLATED].read_text(encoding="utf-8")
     changed = pages[ISOLATED].with_name("changed.html")
     hostile = "<script>document.title = 'hit'</script><img src=x onerror=\"document.title = 'hit'\">"

@@ -1,4 +1,7 @@
-"""What a report says of logs: every step that a page can follow, plain batches together where there are many."""
+"""Logs in a report.
+
+Every step that a page can follow, with plain batches grouped if there are many.
+"""
 
 from __future__ import annotations
 

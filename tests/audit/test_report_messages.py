@@ -1,4 +1,7 @@
-"""Messages of a report: joined from what both ends tell, stopped ones too; bounded, and nothing is left out between."""
+"""Messages of a report: joined from both ends' events, stopped ones too.
+
+Bounded, without gaps.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,10 @@ def test_what_its_sender_held_is_the_frame_that_was_just_sent(tmp_path: Path) ->
 
 
 def test_a_real_process_tells_of_what_it_held_when_it_lets_it_through(tmp_path: Path) -> None:
-    """What it dropped, or never let through, has left no other trace; who opened the connection asks on it."""
+    """A frame dropped or never let through leaves no other trace.
+
+    The opener sends requests on it.
+    """
     [before, held, dead, dropped] = kept(
         tmp_path,
         frame("sent", "broker-0", "broker-1", 1.0, 1, api_direction="response"),

@@ -1,4 +1,4 @@
-"""A run as a whole: what makes it unknown, how verdicts compose, and lines that are no events."""
+"""A run as a whole: reasons for unknown, how verdicts compose, and lines that are no events."""
 
 from __future__ import annotations
 
@@ -69,13 +69,17 @@ def test_a_cut_that_stopped_nothing_makes_the_run_unknown() -> None:
     assert reasons == ["fault 'cut az-0' stopped nothing: no traffic met it"]
 
 
-@pytest.mark.parametrize(("stopped", "told", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)])
-def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(stopped: int, told: int, took_effect: bool) -> None:
-    """One that nobody can tell of, because somebody was killed, is believed."""
+@pytest.mark.parametrize(
+    ("stopped", "reported", "took_effect"), [(0, 2, False), (3, 2, True), (0, 1, True), (0, 0, True)]
+)
+def test_a_cut_that_lasts_tells_what_it_stopped_when_its_nodes_end(
+    stopped: int, reported: int, took_effect: bool
+) -> None:
+    """An unreported one is believed, because the process that would report it was killed."""
     notes = rule(healed=False, tried=False, proved=False)
     notes += [
         note("fault_lasted", 40, f"broker-{n}", rule="r", what="cut az-0", frames_stopped=stopped * n)
-        for n in range(told)
+        for n in range(reported)
     ]
     [fault], reasons = fault_verdicts(notes)
     assert (fault.frames_stopped, fault.took_effect, fault.healed) == (stopped, took_effect, None)
@@ -93,7 +97,7 @@ def test_a_heal_after_which_nothing_that_is_sent_arrives_is_unknown() -> None:
     assert reasons == ["fault 'cut az-0' was healed, but nothing that was sent since has arrived"]
 
 
-def test_a_heal_of_links_over_which_nobody_has_sent_since_is_one() -> None:
+def test_a_heal_of_links_without_any_frame_since_is_one() -> None:
     [fault], reasons = fault_verdicts(rule(tried=False, proved=False))
     assert (fault.healed, reasons) == (True, [])
 
@@ -114,10 +118,10 @@ def test_the_end_of_the_run_does_not_heal() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [note("fault_asked", 20, rule="r", what="heal cut az-0"), note("scenario_step", 20, text="heal")]
+    "requested", [note("fault_asked", 20, rule="r", what="heal cut az-0"), note("scenario_step", 20, text="heal")]
 )
-def test_a_heal_that_was_asked_for_and_reached_nobody_is_no_heal(asked: Note) -> None:
-    [fault], reasons = fault_verdicts([*rule(healed=False, proved=False), asked])
+def test_a_requested_heal_that_reached_no_node_is_no_heal(requested: Note) -> None:
+    [fault], reasons = fault_verdicts([*rule(healed=False, proved=False), requested])
     assert fault.healed is False
     assert reasons == ["fault 'cut az-0' did not heal: still in force at broker-0, broker-1"]
 
@@ -129,7 +133,7 @@ def test_a_node_that_was_killed_needs_no_heal() -> None:
     assert (fault.healed, reasons) == (True, [])
 
 
-def test_a_cut_that_lasts_to_the_end_is_not_asked_to_heal() -> None:
+def test_a_cut_that_lasts_to_the_end_needs_no_heal() -> None:
     [fault], reasons = fault_verdicts(rule(healed=False, proved=False))
     assert (fault.healed, fault.healed_ms, reasons) == (None, None, [])
 
@@ -144,7 +148,7 @@ def test_a_node_that_stops_with_a_code_died_by_itself() -> None:
     assert unexpected_deaths(notes) == ["broker-0 died by itself at 9 ms with code 1: NODEEXISTS"]
 
 
-def test_a_node_that_was_stopped_killed_or_asked_to_start_did_not() -> None:
+def test_a_node_that_was_stopped_killed_or_requested_to_start_did_not() -> None:
     notes = [
         note("node_started", 1, "broker-0"),
         note("node_stopped", 2, "broker-0", code=0),
@@ -167,7 +171,7 @@ def test_a_node_that_is_expected_to_exit_may_as_kafkas_would() -> None:
     assert exits([*lives, crash]) == {"broker-0": 2}
 
 
-def test_an_end_that_was_told_to_whom_had_asked_for_the_start_is_no_surprise() -> None:
+def test_an_end_reported_to_the_starts_requester_is_no_surprise() -> None:
     """Of that life alone, and only as Kafka's broker ends."""
     lives = [
         note("node_started", 1, "broker-0"),
@@ -177,14 +181,14 @@ def test_an_end_that_was_told_to_whom_had_asked_for_the_start_is_no_surprise() -
         note("node_stopped", 5, "broker-0", 2, code=1, reason="registered"),
         note("machine_fault", 6, what="died", target="broker-0"),
     ]
-    told = note("machine_fault", 7, what="start-refused", target="broker-0")
+    reported = note("machine_fault", 7, what="start-refused", target="broker-0")
     assert unexpected_deaths(lives) == ["broker-0 died by itself at 5 ms with code 1: registered"]
-    assert unexpected_deaths([*lives, told]) == []
-    assert exits([*lives, told]) == {"broker-0": 1}
+    assert unexpected_deaths([*lives, reported]) == []
+    assert exits([*lives, reported]) == {"broker-0": 1}
     again = [note("node_started", 8, "broker-0", 3), note("node_stopped", 9, "broker-0", 3, code=1)]
-    assert unexpected_deaths([*lives, told, *again]) == ["broker-0 died by itself at 9 ms with code 1"]
+    assert unexpected_deaths([*lives, reported, *again]) == ["broker-0 died by itself at 9 ms with code 1"]
     crash = [msgspec.structs.replace(one, code=70) if one.code else one for one in lives]
-    assert unexpected_deaths([*crash, told]) == ["broker-0 died by itself at 5 ms with code 70: registered"]
+    assert unexpected_deaths([*crash, reported]) == ["broker-0 died by itself at 5 ms with code 70: registered"]
 
 
 def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
@@ -192,7 +196,7 @@ def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
     assert exits([*killed, note("node_started", 3, "broker-1"), note("node_stopped", 4, "broker-1", code=0)]) == {}
 
 
-def test_a_node_that_starts_again_by_itself_is_told() -> None:
+def test_a_node_that_starts_again_by_itself_is_reported() -> None:
     notes = [note("node_started", 1, "broker-0"), note("node_started", 5, "broker-0", 2)]
     assert unexpected_deaths(notes) == ["broker-0 started again at 5 ms, and nobody had stopped it"]
 
@@ -206,7 +210,10 @@ def test_timers_later_than_the_limit_make_the_run_unknown(limit_ms: float | None
 
 
 def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
-    """But whoever stood still for longer than a time-out has missed one, however long it lived."""
+    """A process that stood still for longer than a timeout has missed one.
+
+    However long it lived.
+    """
     of_2 = [note("timer_lateness", buckets="1:1499", max_ms=1.0), note("timer_lateness", buckets="90.51:1", max_ms=90)]
     assert late_timers(of_2, 40.0) == Lateness(1.0, 40.0, late=False)
     [*_, short] = of_2
@@ -218,9 +225,9 @@ def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
     assert late_timers(still, None) == Lateness(1.0, None, late=False)
     once = late_timers(still, 40.0)
     assert once == Lateness(1.0, 40.0, late=True, once=((401.0, "injector"),))
-    said = why_late(once, "", 5.0)
-    assert said.startswith("timers were later, once, than the shortest time-out, 400 ms: injector 401 ms; that could")
-    assert said.endswith("Play it again with --speed 2")
+    output = why_late(once, "", 5.0)
+    assert output.startswith("timers were later, once, than the shortest time-out, 400 ms: injector 401 ms; that could")
+    assert output.endswith("Play it again with --speed 2")
 
 
 @pytest.mark.parametrize(
@@ -229,21 +236,21 @@ def test_lateness_is_that_of_a_whole_life_not_of_its_worst_seconds() -> None:
 )
 def test_a_late_run_says_what_to_do(speed: float, what_to_do: str) -> None:
     late = Lateness(90.0, 40.0, late=True, of_whom=((90.0, "broker-1"),))
-    said = why_late(late, "2 recordings of real Kafka and 200 simulated seeds", speed)
-    assert said.endswith(
+    output = why_late(late, "2 recordings of real Kafka and 200 simulated seeds", speed)
+    assert output.endswith(
         "that could have changed the outcome, and the run equals none of 2 recordings of real Kafka and 200 simulated "
         f"seeds. Play it again {'' if speed == 1.0 else 'with '}{what_to_do}"
     )
 
 
-def test_a_run_in_which_nobody_measured_its_timers_is_unknown() -> None:
+def test_a_run_without_timer_measurements_is_unknown() -> None:
     unmeasured = late_timers([], 40.0)
     assert unmeasured == Lateness(None, 40.0, late=True)
     assert why_late(unmeasured, "", 5.0) == "no process tells how late its timers were"
     assert not late_timers([], None).late
 
 
-def test_an_end_that_the_supervisor_did_not_ask_for_is_told_once() -> None:
+def test_an_end_that_the_supervisor_did_not_request_is_reported_once() -> None:
     died = note("machine_fault", 10, what="died", target="broker-0")
     started, spoken = note("node_started", 1, "broker-0"), note("node_stopped", 9, "broker-0", code=1)
     assert unexpected_deaths([started, died]) == ["broker-0 ended by itself at 10 ms without a word"]
@@ -270,7 +277,7 @@ def count(*seqs: int, event: str = "x") -> EventCount:
         ),
     ],
 )
-def test_gaps_in_the_sequence_are_told(counts: list[EventCount], expected: str | None) -> None:
+def test_gaps_in_the_sequence_are_reported(counts: list[EventCount], expected: str | None) -> None:
     assert lost_events(reports_by_life(counts)) == ([expected] if expected else [])
 
 
@@ -328,8 +335,9 @@ def test_the_registry_names_the_checks_as_scenarios_do() -> None:
 
 # --- with Spark ---
 
+
 @pytest.mark.spark
-def test_a_check_that_crashes_is_unknown_and_takes_nobody_along(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_check_that_crashes_is_unknown_and_affects_no_other(spark: SparkSession, tmp_path: Path) -> None:
     failing = (
         "SELECT run, topic, partition, 0L AS offset, raise_error('on purpose') AS text, '' AS details FROM appends"
     )
@@ -349,13 +357,16 @@ def test_a_check_that_crashes_is_unknown_and_takes_nobody_along(spark: SparkSess
 
 
 def restarted() -> Trace:
-    """Every way a log is cut, a fault, late timers and a produce that failed: what is rare has all its fields."""
+    """Every way of log truncation, a fault, late timers and a failed produce.
+
+    All rare fields are set.
+    """
     trace = dual_leader()
     trace.run = "restarted"
     trace.emit("injector", FaultRequested("r", "cut az-0", True))
-    for told in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
+    for reported in (FaultInForce("r", "cut az-0"), FaultHealed("r", "cut az-0", 3)):
         for node in ("broker-0", "broker-1", "broker-2", "client-0", "session-0"):
-            trace.emit(node, told)
+            trace.emit(node, reported)
     trace.emit("broker-0", FaultTraffic("r", "broker-1"))
     trace.emit("broker-1", TimerLateness(9, 0.5, 12.5, 20.25, "1:8 13:1"))
     trace.ended("x", at=-1, outcome="failed", error=6).produce("y", at=4, epoch=1, leader=1, followers=(0, 2))
@@ -383,7 +394,7 @@ FEW = ("lost-acknowledged", "dual-leader")
         pytest.param((restarted,), FEW, FEW_MAX, marks=pytest.mark.slow),
     ],
 )
-def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
+def test_many_runs_are_judged_apart_and_a_big_one_alike(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -391,8 +402,10 @@ def test_many_runs_are_told_apart_and_a_big_one_is_judged_alike(
     checks: Sequence[str],
     few_max: int,
 ) -> None:
-    """The way of big runs (files, shuffles, compiled code) gives the same verdicts as that of small ones, whether or
-    not tables have few rows."""
+    """The way of big runs gives the same verdicts as that of small ones.
+
+    Big runs use files, shuffles and compiled code, whether or not tables have few rows.
+    """
     monkeypatch.setattr("audit.small_tables.FEW_MAX", few_max)
     runs = [trace().write(tmp_path / "with space, comma") for trace in traces]
     few = [CHECKS[name] for name in checks]

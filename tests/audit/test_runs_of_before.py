@@ -1,4 +1,7 @@
-"""Runs that earlier versions of faultline wrote are audited as they were: tests/audit/runs_of_before."""
+"""Runs of earlier versions of faultline are audited as they were.
+
+Tests/audit/runs_of_before.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,11 @@ pytestmark = pytest.mark.spark
 RUNS = Path(__file__).parent / "runs_of_before"
 
 
-def test_a_run_whose_batches_are_told_record_by_record(audit: Audit, tmp_path: Path) -> None:
-    """A Kafka client wrote a batch of 5 records, each an operation then, and one of 40, which was one operation."""
+def test_a_run_whose_batches_are_reported_record_by_record(audit: Audit, tmp_path: Path) -> None:
+    """A Kafka client wrote a batch of 5 records, each an operation then.
+
+    A batch of 40 records was one operation.
+    """
     run = Path(shutil.copytree(RUNS / "listener-before-batches", tmp_path / "listener-before-batches"))
     verdict = audit(run)
     assert (verdict.valid, verdict.unknown_because, verdict.quarantine.lines) == (True, [], 0)

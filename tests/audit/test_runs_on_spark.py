@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-ASKED = SeedsOptions("az-isolated-follower", "2.6")
+REQUESTED = SeedsOptions("az-isolated-follower", "2.6")
 FROM_THE_ARCHIVE = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -42,17 +42,17 @@ def timeless(results: list[SeedResult]) -> list[dict[str, object]]:
 
 @pytest.mark.spark
 def test_seeds_that_executors_play_are_as_those_that_are_played_here(spark: SparkSession) -> None:
-    with on_context(spark.sparkContext, Worker, ASKED, most=5) as play:
+    with on_context(spark.sparkContext, Worker, REQUESTED, most=5) as play:
         there = list(play(range(1, 6)))
-    here = Worker(ASKED)
+    here = Worker(REQUESTED)
     assert timeless(there) == timeless([here.play(seed) for seed in range(1, 6)])
 
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_a_python_that_lacks_what_runs_need_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_python_that_lacks_packages_of_runs_is_reported_in_one_line(tmp_path: Path) -> None:
     python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n")
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
     python.chmod(0o755)
     words = ("sim", "az-isolated-follower", "--seeds", "1..1", "--master", "local[1]")
     done = subprocess.run(
@@ -60,8 +60,10 @@ def test_a_python_that_lacks_what_runs_need_is_told_in_one_line(tmp_path: Path) 
         cwd=tmp_path, env={**os.environ, "PYSPARK_PYTHON": str(python)},
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (UNKNOWN, "")
-    told = r"faultline sim: the executors' Python \(PYSPARK_PYTHON\): ModuleNotFoundError: No module named '[\w.]+'\n"
-    assert re.fullmatch(told, done.stderr), done.stderr
+    reported = (
+        r"faultline sim: the executors' Python \(PYSPARK_PYTHON\): ModuleNotFoundError: No module named '[\w.]+'\n"
+    )
+    assert re.fullmatch(reported, done.stderr), done.stderr
 
 
 @given(st.integers(0, 5_000), st.integers(1, 64))
@@ -81,7 +83,7 @@ def test_our_code_travels_with_its_scenarios_and_recordings(tmp_path: Path) -> N
     command = [sys.executable, "-c", FROM_THE_ARCHIVE, str(tmp_path / "unpacked")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.strip() == Worker(ASKED).play(3).outcome
+    assert done.stdout.strip() == Worker(REQUESTED).play(3).outcome
 
 
 @pytest.mark.parametrize(

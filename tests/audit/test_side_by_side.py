@@ -1,4 +1,7 @@
-"""Queries asked at once: answers in order, failures told, an interrupt not kept waiting; who may be asked with whom."""
+"""Concurrent queries.
+
+Answers in order, failures, prompt interrupts, and which may run together.
+"""
 
 import re
 import threading
@@ -14,20 +17,20 @@ from tests.patience import PATIENCE_S
 
 
 def test_answers_come_in_the_order_of_the_questions() -> None:
-    second_told = threading.Event()
+    second_reported = threading.Event()
 
     def ask(one: int) -> int:
         if one == 1:
-            assert second_told.wait(PATIENCE_S), "the second is not asked while the first is"
+            assert second_reported.wait(PATIENCE_S), "the second is not asked while the first is"
         else:
-            second_told.set()
+            second_reported.set()
         return 10 * one
 
     assert side_by_side(ask, [1, 2]) == [10, 20]
     assert side_by_side(ask, []) == []
 
 
-def test_no_more_are_asked_at_once_than_may_be() -> None:
+def test_concurrent_queries_do_not_exceed_their_bound() -> None:
     full, now, most, lock = threading.Barrier(AT_ONCE_MAX), 0, 0, threading.Lock()
 
     def ask(_: int) -> None:
@@ -43,7 +46,7 @@ def test_no_more_are_asked_at_once_than_may_be() -> None:
     assert most == AT_ONCE_MAX
 
 
-def test_a_failure_is_told_when_the_others_have_ended() -> None:
+def test_a_failure_is_reported_when_the_others_have_ended() -> None:
     begun, failed, ended = threading.Event(), threading.Event(), []
 
     def ask(one: int) -> None:

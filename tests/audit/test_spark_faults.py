@@ -1,4 +1,4 @@
-"""What befalls Spark, as one line."""
+"""Spark's failures, as one line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Failed(Py4JError):  # type: ignore[misc]
         self.java_exception = java_exception
 
 
-def told(java_exception: JavaException) -> str:
+def reported(java_exception: JavaException) -> str:
     with pytest.raises(SparkFailed) as failed, spark_faults(GATEWAY):
         raise Failed(java_exception)
     return str(failed.value)
@@ -51,12 +51,12 @@ def told(java_exception: JavaException) -> str:
          "Task failed while writing rows to file:/out: No space left on device"),
     ],
 )  # fmt: skip
-def test_the_first_cause_is_told_behind_what_spark_says(below: JavaException | None, message: str) -> None:
-    said = told(JavaException("Task failed while writing rows to file:/out", below))
-    assert said == f"Spark failed: org.apache.spark.SparkException: {message}"
+def test_the_first_cause_is_reported_behind_sparks_message(below: JavaException | None, message: str) -> None:
+    output = reported(JavaException("Task failed while writing rows to file:/out", below))
+    assert output == f"Spark failed: org.apache.spark.SparkException: {message}"
 
 
 def test_causes_in_a_circle_come_to_an_end() -> None:
     circle = JavaException("a")
     circle.cause = circle
-    assert told(circle).endswith(": a") and circle.asked == CAUSES_MAX
+    assert reported(circle).endswith(": a") and circle.asked == CAUSES_MAX

@@ -1,5 +1,7 @@
-"""`--master`: runs are judged on a cluster as on one machine; what loses an executor or a worker meanwhile is survived,
-or named."""
+"""`--master`: runs are judged on a cluster as on one machine.
+
+The loss of an executor or a worker meanwhile is survived, or named.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ def _without_time(verdict: Verdict) -> Verdict:
 
 
 def _left(run: Path) -> Verdict:
-    """What the command wrote."""
+    """The files that the command wrote."""
     return _without_time(from_json((run / "verdict.json").read_bytes()))
 
 
@@ -87,8 +89,8 @@ def _summary(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Without what differs between two runs of the same seeds."""
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert err == ""
-    told: dict[str, Any] = msgspec.json.decode(out)
-    return {name: value for name, value in told.items() if name not in ("wall_s", "speed")}
+    reported: dict[str, Any] = msgspec.json.decode(out)
+    return {name: value for name, value in reported.items() if name not in ("wall_s", "speed")}
 
 
 @pytest.mark.slow
@@ -105,9 +107,9 @@ def test_seeds_of_an_executor_that_is_killed_are_played_by_another(tmp_path: Pat
         _sim(SEEDS, "--master", cluster.master) as there,
     ):
         _at_work(cluster, there)[0].kill()
-        told = _summary(there)
+        reported = _summary(there)
     with _sim(SEEDS) as here:
-        assert told == _summary(here)
+        assert reported == _summary(here)
 
 
 def _at_work(cluster: Cluster, process: subprocess.Popen[str]) -> list[psutil.Process]:

@@ -1,4 +1,4 @@
-"""A process that was started ends with the one that started it, whenever that is interrupted."""
+"""A child process ends with its parent, whenever that is interrupted."""
 
 import os
 import signal
@@ -39,9 +39,9 @@ elif sys.argv[1] == "afterwards":
 
 @pytest.mark.parametrize(("moment", "code"), [("in between", -2), ("afterwards", -2), ("forked", 0)])
 def test_it_does_not_outlive_who_started_it(moment: str, code: int) -> None:
-    asked = [sys.executable, "-c", ENDS, moment]
+    requested = [sys.executable, "-c", ENDS, moment]
     done = subprocess.run(
-        asked, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=PATIENCE_S, check=False
+        requested, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=PATIENCE_S, check=False
     )
     (pid,) = {int(line) for line in done.stdout.split()}
     assert done.returncode == code and not psutil.pid_exists(pid), done.stderr

@@ -1,5 +1,7 @@
-"""What Spark finds becomes a verdict: what is expected and what is not, broken lines and torn ones, what is missing.
-`test_run` has the pure parts."""
+"""Spark's findings become a verdict: expectations, broken and torn lines, missing events.
+
+`test_run` has the pure parts.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ def test_a_violation_that_may_come_is_as_expected_with_it_and_without(
     assert verdict.checks["lost-acknowledged"].expected is comes
 
 
-def test_a_violation_nobody_expects_breaks_the_verdict(audit: Audit) -> None:
+def test_an_unexpected_violation_breaks_the_verdict(audit: Audit) -> None:
     assert audit(dual_leader()).exit_code == 1
 
 
@@ -97,9 +99,7 @@ NO_JSON = "no JSON object of the schema's types"
     ],
     ids=("a log", "zeros", "no UTF-8", "deep array", "deep object", "a long number", "an empty object"),
 )
-def test_what_was_written_by_somebody_else_is_counted_by_its_reason(
-    audit: Audit, lines: list[bytes], reasons: dict[str, int]
-) -> None:
+def test_foreign_lines_are_counted_by_their_reason(audit: Audit, lines: list[bytes], reasons: dict[str, int]) -> None:
     trace = healthy()
     trace.files[BROKER_1][2:2] = lines
     verdict = audit(trace)
@@ -130,7 +130,7 @@ def test_a_file_that_says_the_same_in_other_bytes_is_judged_alike(
     assert (verdict.valid, verdict.quarantine.lines) == (True, 0)
 
 
-def test_a_file_that_is_there_twice_over_is_told(audit: Audit) -> None:
+def test_a_duplicate_file_is_reported(audit: Audit) -> None:
     trace = healthy()
     trace.files[BROKER_1] *= 2
     verdict = audit(trace)
@@ -154,7 +154,7 @@ def test_events_that_are_missing_make_the_run_unknown(audit: Audit) -> None:
     assert audit(trace).exit_code == 3
 
 
-def test_what_was_acknowledged_and_nobody_appended_makes_the_run_unknown(audit: Audit) -> None:
+def test_an_acknowledged_record_without_an_append_makes_the_run_unknown(audit: Audit) -> None:
     verdict = audit(healthy().ended("d", at=3))
     assert verdict.unknown_because == [
         "1 records were acknowledged that no replica is told to have appended, such as the one at offset 3 of t-0"
@@ -192,10 +192,13 @@ COMPACTED = {
 
 @pytest.mark.parametrize("from_ms", [0.0, 1e9])
 def test_checks_that_a_setting_could_change_which_is_not_modelled_are_unknown(audit: Audit, from_ms: float) -> None:
-    """Settings are in the run's settings.json, also of a cluster that stays; one may bear only in a longer run."""
+    """Checks are unknown if an unmodelled setting could change them.
+
+    Settings are in the run's settings.json, also of a live cluster; one may matter only in a longer run.
+    """
     trace = dual_leader()
-    told = {"not_modelled": [COMPACTED | {"from_ms": from_ms}], "without_bearing": ["num.network.threads"]}
-    trace.beside["settings.json"] = msgspec.json.encode({"settings": told})
+    reported = {"not_modelled": [COMPACTED | {"from_ms": from_ms}], "without_bearing": ["num.network.threads"]}
+    trace.beside["settings.json"] = msgspec.json.encode({"settings": reported})
     verdict = audit(trace)
     assert verdict.settings.without_bearing == ("num.network.threads",)
     if from_ms:
@@ -213,8 +216,8 @@ def test_checks_that_a_setting_could_change_which_is_not_modelled_are_unknown(au
 
 
 def test_the_text_of_a_verdict_names_what_was_found(audit: Audit) -> None:
-    told = verdict_text(audit(dual_leader(), violations={"lost-acknowledged": True}))
-    text = " ".join(told.split())
+    reported = verdict_text(audit(dual_leader(), violations={"lost-acknowledged": True}))
+    text = " ".join(reported.split())
     assert "lost-acknowledged violated 3 (acks=1: 3) of 7 acknowledged records (expected)" in text
     assert "'c' of client-0.1:3 was acknowledged" in text
     assert "dual-leader violated 1" in text

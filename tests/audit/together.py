@@ -1,4 +1,4 @@
-"""Traces of many tests, judged as one question to Spark: a question costs seconds, a trace more next to nothing.
+"""Traces of many tests in one Spark query, which costs seconds; a trace costs little.
 
 Each test is called twice. The first time its `audit` takes the trace and ends the test there; when all traces are
 known they are audited together; the second time, which is the test, `audit` answers with the verdict of its trace.
@@ -52,7 +52,10 @@ def _stop_at_the_trace(trace: Trace, **expected: Any) -> NoReturn:
 
 
 def judged_together(spark: SparkSession, tests: Iterable[pytest.Function], folder: Path) -> dict[str, Judged]:
-    """{a test's name: its trace, judged}. A test that fails before it has a trace is left to say so itself."""
+    """{a test's name: its trace, judged}.
+
+    A test that fails before it has a trace reports that itself.
+    """
     runs: dict[str, Path] = {}
     wanted: dict[Path, Expected] = {}
     for number, test in enumerate(tests):

@@ -1,4 +1,4 @@
-"""Traces for the audit's tests, told in a few verbs and made of the classes of `protocol.events`.
+"""Traces for the audit's tests: verbs build them from the classes of `protocol.events`.
 
     TOGETHER = True
 
@@ -42,9 +42,12 @@ def digest_of(value: str) -> int:
 
 
 class Trace:
-    """Events of one run, of Kafka `version` and with `settings`. `files`: {(node, incarnation, wire?): lines};
-    `beside`: {name: text} of what else lies in its directory, which is `path` when it has been written. `caches`:
-    {(broker, partition): its leader epochs and where they begin}. `cause`: of the events to come."""
+    """Events of one run, of Kafka `version` and with `settings`.
+
+    `files`: {(node, incarnation, wire?): lines}. `beside`: {name: text} of the other files in its directory, which is
+    `path` when it has been written. `caches`: {(broker, partition): its leader epochs and where they begin}. `cause`:
+    of the events to come.
+    """
 
     def __init__(self, run: str = "trace", version: str = "2.6", settings: str = "") -> None:
         self.run = run
@@ -90,7 +93,7 @@ class Trace:
         return run
 
     def _of_this_run(self, line: bytes) -> bytes:
-        """Whatever the run was called meanwhile."""
+        """The part that belongs to this run, whatever its name meanwhile."""
         called = b'"run":' + msgspec.json.encode(self.run)
         return _RUN.sub(lambda _: called, line, count=1)
 
@@ -137,8 +140,8 @@ class Trace:
         min_insync: int = 1,
     ) -> Self:
         """`isr`: of a leader."""
-        told = (0, high_watermark, isr if role == "leader" else "", "", "", min_insync)
-        event = e.RoleChanged(TOPIC, partition, role, leader, epoch, epoch - 1, 1, *told)
+        reported = (0, high_watermark, isr if role == "leader" else "", "", "", min_insync)
+        event = e.RoleChanged(TOPIC, partition, role, leader, epoch, epoch - 1, 1, *reported)
         return self.emit(f"broker-{broker}", event, at_ms=at_ms)
 
     def in_sync(self, broker: int, isr: str, *, high_watermark: int, min_insync: int) -> Self:
@@ -178,7 +181,10 @@ class Trace:
         last: int | None = None,
         partition: int = 0,
     ) -> Self:
-        """A batch with `value` at offsets `at` to `last`. The first of its epoch is noted in the cache."""
+        """A batch with `value` at offsets `at` to `last`.
+
+        The epoch's first one is noted in the cache.
+        """
         end = at if last is None else last
         batch = e.BatchAppended(TOPIC, partition, at, end, epoch, digest_of(value), as_leader)
         self.emit(f"broker-{broker}", batch)
@@ -308,8 +314,11 @@ class Trace:
         records: int = 1,
         client: str = "",
     ) -> Self:
-        """A produce from its invocation to its end, as the client saw it. `values`: of the records of one batch, a
-        character each; or `records`, whose values are not told; `value` then only stands for the batch's bytes."""
+        """A produce from its invocation to its end, as the client saw it.
+
+        `values`: of the records of one batch, a character each; or `records`, without values; `value` then only stands
+        for the batch's bytes.
+        """
         self.operations += 1
         text = values_text([one.encode() for one in values]) if values else "" if records > 1 else value
         records = len(values) or records
@@ -322,8 +331,8 @@ class Trace:
             self.emit("client-0", e.AttemptEnded(operation, attempt, -2, -1, "timed out"))
         self.emit("client-0", e.AttemptSent(operation, attempts, broker, digest))
         self.emit("client-0", e.AttemptEnded(operation, attempts, error, at, ""))
-        told = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent, records)
-        return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *told))
+        reported = (TOPIC, partition, at, -1, digest, acks, broker, attempts, idempotent, records)
+        return self.emit("client-0", e.OperationEnded(operation, "produce", outcome, error, *reported))
 
     def ask(self, broker: int = 0, *, timeout_ms: int = 30_000, attempt: int = 1, client: int = 0) -> Self:
         """An attempt of the operation that began last, of a new one if it is the first."""
@@ -353,13 +362,15 @@ class Trace:
     def group(
         self, kind: str, offset: int, *, client: int = 0, outcome: str = "ok", broker: int = 0, client_id: str = ""
     ) -> Self:
-        """A group commits `offset`, or (`kind` committed) finds it. `broker` -1: in the session service. `client_id`:
-        of a Kafka client, whose operations its broker's listener writes down."""
+        """A group commits `offset`, or (`kind` committed) finds it.
+
+        `broker` -1: in ZooKeeper. `client_id`: of a Kafka client, whose operations its broker's listener writes down.
+        """
         self.operations += 1
         name = f"broker-{broker}" if client_id else f"client-{client}"
         operation = f"{name}.1:{self.operations}"
-        asked = offset if kind == "commit" else -1
-        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, asked, client_id))
+        requested = offset if kind == "commit" else -1
+        self.emit(name, e.OperationInvoked(operation, kind, TOPIC, 0, 0, "g", -1, requested, client_id))
         error = 0 if outcome == "ok" else -2
         return self.emit(name, e.OperationEnded(operation, kind, outcome, error, TOPIC, 0, offset, -1, 0, 0, broker))
 
@@ -367,7 +378,7 @@ class Trace:
         self, value: str, *, at: int, epoch: int, high_watermark: int, broker: int = 0, operation: str = "",
         last: int = -1,
     ) -> Self:  # fmt: skip
-        """What one operation was given; "": of one of its own."""
+        """The records returned to one operation; "": to one of its own."""
         if not operation:
             self.operations += 1
             operation = f"client-0.1:{self.operations}"
@@ -385,7 +396,10 @@ class Trace:
         followers: tuple[int, ...] = (1, 2),
         acks: int = -1,
     ) -> Self:
-        """`value` acknowledged at offset `at`, appended by `leader` and `followers`; with followers, exposed too."""
+        """`value` acknowledged at offset `at`, appended by `leader` and `followers`.
+
+        With followers, it is exposed too.
+        """
         self.append(leader, value, at=at, epoch=epoch, as_leader=True)
         for follower in followers:
             self.append(follower, value, at=at, epoch=epoch)
@@ -403,7 +417,10 @@ def healthy(version: str = "2.6", settings: str = "") -> Trace:
 
 
 def dual_leader() -> Trace:
-    """az-isolated-leader: broker-0 goes on answering c, d, e while broker-1 leads; then it truncates and catches up."""
+    """az-isolated-leader: broker-0 goes on answering c, d, e while broker-1 leads.
+
+    Then it truncates and catches up.
+    """
     trace = Trace("dual-leader").cluster().leader(0, epoch=0, followers=(1, 2))
     trace.produce("a", at=0).produce("b", at=1)
     trace.leader(1, epoch=1, followers=(2,))

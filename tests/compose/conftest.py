@@ -1,4 +1,4 @@
-"""One image for all tests on an engine, without what only the audit needs: that is minutes less to build."""
+"""One image for all tests on an engine, without the audit's packages: minutes less to build."""
 
 import os
 import subprocess
@@ -17,8 +17,10 @@ BUILD_LIMIT_S = PATIENCE_S
 
 @pytest.fixture(scope="session")
 def image() -> Iterator[str]:
-    """Its name, which everything that reads the compose files finds in FAULTLINE_IMAGE. Without a registry and without
-    what makes a base, there is none."""
+    """The image's name, which everything that reads the compose files finds in FAULTLINE_IMAGE.
+
+    Without a registry and without a base image, there is none.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAULTLINE_IMAGE", IMAGE)
         patch.setenv("FAULTLINE_AUDIT", "no")

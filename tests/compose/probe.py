@@ -1,4 +1,4 @@
-"""Runs in the container of a node: prints, as JSON, what it finds of `NAME:PORT` arguments and of its own rights."""
+"""Runs in a node's container: prints its findings on `NAME:PORT` and its own rights as JSON."""
 
 import json
 import os

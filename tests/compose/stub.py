@@ -1,4 +1,7 @@
-"""Stands in for a node in a container: listens where a node does, says so, and ends when it is asked to."""
+"""Stands in for a node in a container.
+
+Listens at the same port, reports it, and ends on request.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""The image and three-az on a Docker engine, with a stub for each node: networks, names, rights, and a clean end.
+"""The image and three-az on a Docker engine, with a stub for each node.
+
+Networks, names, rights, and a clean end.
 
 A project name and an image tag of their own, so that clusters that are up are left alone.
 """
@@ -93,8 +95,8 @@ def _wait_until_listening(container_id: str, times: int = 1) -> None:
 
 def test_the_image_has_the_project(image: str) -> None:
     imports = "import controller, protocol; from emulator.machines.node import specs; print(specs.RunSpec.__name__)"
-    said = run("docker", "run", "--rm", "--read-only", "--network=none", image, "python", "-c", imports)
-    assert said == "RunSpec\n"
+    output = run("docker", "run", "--rm", "--read-only", "--network=none", image, "python", "-c", imports)
+    assert output == "RunSpec\n"
     assert "three-az" in run("docker", "run", "--rm", "--network=none", image, "ls", "/faultline/code/compose")
 
 
@@ -134,7 +136,7 @@ def test_a_kill_ends_the_node_and_a_start_brings_it_back(cluster: None) -> None:
     assert json.loads(reached)["reached"] == {"broker-2.az-0-az-2:9092": 1}
 
 
-def test_a_stop_is_heard(cluster: None) -> None:
+def test_a_stop_is_received(cluster: None) -> None:
     run("docker", "stop", container("session-1"))
     [exited] = run("docker", "container", "ls", "--all", "--quiet", "--filter", "status=exited",
                    "--filter", f"label=com.docker.compose.project={PROJECT}").split()  # fmt: skip

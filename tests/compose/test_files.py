@@ -1,4 +1,4 @@
-"""The compose files: three topologies, one way to confine a service, accepted by the tools that read them."""
+"""The compose files: three topologies, one confinement of services, accepted by the tools."""
 
 import shutil
 import subprocess
@@ -104,7 +104,7 @@ def test_what_the_files_share_is_the_same_in_all() -> None:
 
 
 def mounts(file: dict[str, Any], service: str) -> dict[str, str]:
-    """{where it is in the container, and how: what is mounted}, the default of variables filled in."""
+    """{path in the container, and mode: source}, the default of variables filled in."""
     found = (interpolate(volume, {}).partition(":") for volume in file["services"][service]["volumes"])
     return {target: source for source, _, target in found}
 
@@ -140,7 +140,10 @@ def test_control_and_the_audit_have_a_folder_for_every_node(name: str) -> None:
 
 
 def test_volumes_may_be_directories(tmp_path: Path) -> None:
-    """As `faultline up` has it: a directory that ends with a slash is in front of the node's name."""
+    """As `faultline up` has it.
+
+    A directory that ends with a slash is in front of the node's name.
+    """
     [source] = [
         interpolate(volume, {"FAULTLINE_EVENTS": f"{tmp_path}/"})
         for volume in parsed("three-az")["services"]["broker-1"]["volumes"]

@@ -1,4 +1,7 @@
-"""Kafka's door in containers: librdkafka comes from this machine through the ports that are published."""
+"""Kafka's listener in containers.
+
+Librdkafka on this machine connects through published ports.
+"""
 
 import json
 import os
@@ -36,17 +39,17 @@ def run(image: str, tmp_path: Path) -> Iterator[Path]:
 
 def written(producer: Producer, *values: str) -> dict[str, int]:
     """{value: offset}, as its delivery reports say; all are delivered."""
-    told: dict[str, int] = {}
+    reported: dict[str, int] = {}
 
     def delivered(error: KafkaError | None, message: Message) -> None:
         offset = message.offset()
         if error is None and offset is not None:
-            told[(message.value() or b"").decode()] = offset
+            reported[(message.value() or b"").decode()] = offset
 
     for value in values:
         producer.produce("t", value, partition=0, on_delivery=delivered)
     assert producer.flush(PATIENCE_S) == 0
-    return told
+    return reported
 
 
 def read(servers: str, count: int) -> list[str]:

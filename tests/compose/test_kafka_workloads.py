@@ -1,4 +1,7 @@
-"""Kafka clients that a compose file starts: librdkafka and kcat in every AZ, at work, cut off, and told to end."""
+"""Kafka clients of a compose file.
+
+Librdkafka and kcat in every AZ, at work, cut off, and stopped.
+"""
 
 import os
 import re
@@ -20,7 +23,7 @@ PORTS = "271"
 
 @pytest.fixture
 def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]:
-    """What names the project to the compose tool, while it is up."""
+    """The words that name the project to the compose tool, while it is up."""
     monkeypatch.setenv("FAULTLINE_PORT", "0")
     monkeypatch.setenv("FAULTLINE_KAFKA_PORTS", PORTS)
     file = named_topology("three-az")
@@ -39,7 +42,7 @@ def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]
 
 
 def lines(of: tuple[str, ...], service: str) -> Generator[str]:
-    """What it prints, from the beginning, as it comes."""
+    """Its output lines, from the beginning, as they come."""
     container = compose(*of, "ps", "--quiet", service, limit_s=COMMAND_LIMIT_S).strip()
     with subprocess.Popen(
         ["docker", "logs", "--follow", container], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
@@ -51,8 +54,8 @@ def lines(of: tuple[str, ...], service: str) -> Generator[str]:
             followed.kill()
 
 
-def until(said: Iterator[str], pattern: str) -> str:
-    for line in said:
+def until(output: Iterator[str], pattern: str) -> str:
+    for line in output:
         if re.search(pattern, line):
             return line
     raise AssertionError(f"it ended without a line like {pattern}")
@@ -60,16 +63,16 @@ def until(said: Iterator[str], pattern: str) -> str:
 
 def test_clients_in_every_az_are_at_work_and_those_behind_a_cut_are_not(of: tuple[str, ...]) -> None:
     for service in ("librdkafka-0", "librdkafka-1", "librdkafka-2"):
-        with closing(lines(of, service)) as said:
-            until(said, r"[1-9]\d* delivered, [1-9]\d* read")
+        with closing(lines(of, service)) as output:
+            until(output, r"[1-9]\d* delivered, [1-9]\d* read")
     for service in ("kcat-reader-0", "kcat-reader-1", "kcat-reader-2"):
-        with closing(lines(of, service)) as said:
-            until(said, r"partition \d, offset \d+: az-[012]-\d+")
+        with closing(lines(of, service)) as output:
+            until(output, r"partition \d, offset \d+: az-[012]-\d+")
     in_control = (*of, "exec", "-T", "control")
     for az in ("az-0", "az-1", "az-2"):
         for client in ("librdkafka", "kcat", "kcat-reader"):  # each begins when it does
-            told = f"""grep -qs '"client":"{client}-{az}"' /faultline/run/events/broker-*/*.jsonl"""
-            compose(*in_control, "sh", "-c", f"until {told}; do sleep 0.2; done", limit_s=COMMAND_LIMIT_S)
+            reported = f"""grep -qs '"client":"{client}-{az}"' /faultline/run/events/broker-*/*.jsonl"""
+            compose(*in_control, "sh", "-c", f"until {reported}; do sleep 0.2; done", limit_s=COMMAND_LIMIT_S)
     with closing(lines(of, "librdkafka-0")) as inside, closing(lines(of, "librdkafka-1")) as outside:
         compose(*in_control, "faultline", "cut", "az-0", limit_s=COMMAND_LIMIT_S)
         until(inside, r"az-0: 0 delivered, 0 read$")

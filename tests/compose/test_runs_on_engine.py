@@ -1,5 +1,7 @@
-"""Scenarios played in containers: real Kafka's recordings, met again with either driver of cuts; and a cluster that
-stays, broken from the command line."""
+"""Scenarios in containers, against real Kafka's recordings; faults of a live cluster.
+
+The recordings are met again with either driver of cuts; faults of the live cluster come from the command line.
+"""
 
 import json
 import os
@@ -38,7 +40,7 @@ def faultline(home: Path, *words: str) -> dict[str, Any]:
 
 
 def objects(project: str) -> list[str]:
-    """What the engine has of a project: containers, networks, volumes."""
+    """The engine's objects of a project: containers, networks, volumes."""
     label = f"label=com.docker.compose.project={project}"
     listings = (("container", "ls", "--all"), ("network", "ls"), ("volume", "ls"))
     outputs = [
@@ -120,12 +122,12 @@ def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Pat
                  "--filter=label=com.docker.compose.service=broker-0"], check=True, capture_output=True,
             ).stdout.decode().split()
         )  # fmt: skip
-        said = subprocess.run(
+        message = subprocess.run(
             ["docker", "exec", hostile, "python", "-c", HOSTILE], check=True, capture_output=True, encoding="utf-8"
         ).stdout.splitlines()
-        assert "/faultline/run/events/broker-0.1.jsonl" in said and "/faultline/data/t-0" in said, "it did look"
-        assert not [line for line in said if "broker-2" in line or "session-" in line or "injector" in line]
-        refused = [line.split()[1] for line in said if line.startswith("refused")]
+        assert "/faultline/run/events/broker-0.1.jsonl" in message and "/faultline/data/t-0" in message, "it did look"
+        assert not [line for line in message if "broker-2" in line or "session-" in line or "injector" in line]
+        refused = [line.split()[1] for line in message if line.startswith("refused")]
         assert "/faultline/data/../broker-1" in refused
         faultline(tmp_path, "kill", "broker-0")
         lost = subprocess.run(
@@ -150,8 +152,11 @@ def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Pat
 
 
 def ended(of: Sequence[str]) -> None:
-    """The compose tool removes networks at once, while a busy engine is still about to let go of their containers; then
-    it says so, and is asked again."""
+    """The end of a project's networks.
+
+    The compose tool removes networks at once, while a busy engine still detaches their containers. Then it fails, and
+    is called again.
+    """
     down = (*of, "down", "--volumes", "--timeout", "1")
     try:
         compose(*down, limit_s=COMMAND_LIMIT_S)

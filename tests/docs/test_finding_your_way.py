@@ -1,4 +1,4 @@
-"""docs/finding-your-way.md: each question's answer is where it says, and the folder's own page leads there."""
+"""docs/finding-your-way.md: each answer is at its link, and the folder's page leads there."""
 
 import ast
 import re
@@ -23,8 +23,8 @@ def test_there_are_twenty_and_more() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=[row["question"] for row in ROWS])
 def test_two_steps_lead_to_the_answer(row: dict[str, str]) -> None:
     folder = ROOT / row["folder"]
-    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
-    assert f"`{row['module']}`" in said, f"{row['folder']}/__init__.py does not name {row['module']}"
+    output = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert f"`{row['module']}`" in output, f"{row['folder']}/__init__.py does not name {row['module']}"
     path = folder / f"{row['module']}.py"
     assert re.search(rf"\b{row['what']}\b", path.read_text(encoding="utf-8")), f"no {row['what']} in {path.name}"
 

@@ -29,7 +29,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
         port = str(free.getsockname()[1])
     typed = [line for line in COMMANDS if not line.startswith("{")]
     assert typed[0].startswith("faultline up") and typed[-1].endswith("/v1/down") and len(typed) > 12
-    told = [line for line in COMMANDS if line.startswith("{")]
+    reported = [line for line in COMMANDS if line.startswith("{")]
     script = "\n".join(["set -e", *typed]).replace(PORT, port)
     env = {
         **os.environ, "XDG_STATE_HOME": str(tmp_path / "state"), "PYTHONPATH": str(ROOT),
@@ -48,7 +48,7 @@ def test_every_command_of_the_page(tmp_path: Path) -> None:
     replies = [json.loads(line) for line in lines[2:]]
     assert [reply for reply in replies if reply.get("error")] == [replies[-2]]
     assert f"`{json.dumps(replies[-2], separators=(',', ':'))}`" in PAGE
-    assert replies[3] == json.loads(told[0])
+    assert replies[3] == json.loads(reported[0])
     assert replies[4]["applied"][0]["id"] == "rule-1" and replies[5]["faults"][0]["rule"] == "cut az-0"
     assert replies[8]["registered"] and replies[-1] == {}
 

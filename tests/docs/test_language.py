@@ -1,4 +1,7 @@
-"""The lint of the language: each rule rejects an offence and accepts plain English; the baseline only shrinks."""
+"""The lint of the language: each rule rejects an offence and accepts plain English.
+
+The baseline only shrinks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of docs/: generated ones are what the code says now, links resolve, what is named exists."""
+"""The pages of docs/: generated ones match the code, links resolve, named things exist."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 def test_modules_that_are_named_exist(document: Path) -> None:
-    """`emulator/machines/broker/replica_log.py` in a document is a path from the root, or from the document."""
+    """`emulator/machines/broker/replica_log.py` in a document is a path.
+
+    It starts at the root, or at the document.
+    """
     paths = re.findall(r"`((?:[\w.@*-]+/)+[\w.@*-]*)`", words_of(document))
     ours = [path for path in paths if (ROOT / path.split("/")[0]).is_dir() and not re.search(r"[A-Z*]{2}|[*]", path)]
     made_by_commands = [path for path in ours if path.startswith(("runs/", "benchmarks/results"))]
@@ -86,7 +89,7 @@ def test_modules_that_are_named_exist(document: Path) -> None:
 
 
 def test_gates_and_events_that_semantics_names_exist() -> None:
-    """A name in backquotes with an underscore is a gate, an event or one of its fields, or a module."""
+    """A name in backquotes with an underscore is a gate, an event, its field, or a module."""
     text = words_of(ROOT / "docs" / "semantics.md")
     known = {*Gates.__struct_fields__, *EVENTS, *(name for event in EVENTS.values() for name in event.__annotations__)}
     names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
@@ -99,11 +102,11 @@ def test_gates_and_events_that_semantics_names_exist() -> None:
     assert settings - set(REGISTRY) - clients == {"inter.broker.protocol.version"} - set(REGISTRY)
 
 
-def test_every_gate_is_told_of() -> None:
-    """Semantics, or the list of what is not modelled, or a client's rule: nothing decides in silence."""
-    told = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
+def test_every_gate_is_documented_in_a_page() -> None:
+    """Semantics, the list of what is not modelled, or a client's rule documents each gate."""
+    reported = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
     gates = [name for name in Gates.__struct_fields__ if name not in ("binary", "inter_broker_protocol")]
-    untold = [name for name in gates if f"`{name}`" not in told]
+    untold = [name for name in gates if f"`{name}`" not in reported]
     assert untold == []
 
 

@@ -1,4 +1,7 @@
-"""README.md and docs/first-steps.md: their length and their figures. test_pages compares what their commands print."""
+"""README.md and docs/first-steps.md: their length and their figures.
+
+test_pages compares what their commands print.
+"""
 
 from __future__ import annotations
 

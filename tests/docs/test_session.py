@@ -1,4 +1,4 @@
-"""The recorded session: its file, what a terminal makes of it, the picture, and that its commands are still ours."""
+"""The recorded session: its file, its rendering, the picture, and its commands' validity."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ def texts(part: Part) -> list[str]:
 
 
 def is_ours(command: str) -> bool:
-    """Whether the command line takes it, with these options. `command`: as one types it, after `faultline`."""
+    """True if the command line accepts the command with these options.
+
+    `command`: as one types it, after `faultline`.
+    """
     words = shlex.split(command.partition(" > ")[0], comments=True)
     try:
         app.parse_args(words, exit_on_error=False, print_error=False)
@@ -59,13 +62,16 @@ def test_the_recording_is_of_the_story(recording: Cast) -> None:
     parts = parts_of(recording)
     assert [part.caption for part in parts] == [part.caption for part in STORY]
     assert commands_of(parts) == [step.command for part in STORY for step in part.steps]
-    for part, told in zip(parts, STORY, strict=True):
+    for part, reported in zip(parts, STORY, strict=True):
         text = " ".join(texts(part))
-        assert [step.shows for step in told.steps if step.shows not in text] == []
+        assert [step.shows for step in reported.steps if step.shows not in text] == []
 
 
 def test_the_recording_shows_what_it_is_there_for(recording: Cast) -> None:
-    """Two leaders at once, and the keys of a watch; other records at the same offsets; after the heal none of them."""
+    """The recording shows two leaders at once, and the keys of a watch.
+
+    It has other records at the same offsets; after the heal none of them.
+    """
     _, cut, written, healed, audited = map(texts, parts_of(recording))
     assert any("DUAL LEADER of t-0" in line for line in cut)
     assert cut[-1] == Typed().line()
@@ -82,7 +88,7 @@ def test_a_recording_is_read_as_it_was_written(recording: Cast) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("", "line 1"),
         ('{"version": 1, "width": 80, "height": 24}\n', "line 1"),
@@ -91,8 +97,8 @@ def test_a_recording_is_read_as_it_was_written(recording: Cast) -> None:
         (as_text(HEADER, [Event(2.0, "o", "a"), Event(1.0, "o", "b")]), "order of time"),
     ],
 )
-def test_what_is_no_recording_is_refused(text: str, said: str) -> None:
-    with pytest.raises(NoCast, match=said):
+def test_what_is_no_recording_is_refused(text: str, output: str) -> None:
+    with pytest.raises(NoCast, match=output):
         parsed(text)
 
 
@@ -136,16 +142,16 @@ def test_a_recording_that_does_not_fit_is_refused() -> None:
 
 
 def test_the_guide_shows_the_picture_and_it_is_of_the_recording(recording: Cast) -> None:
-    """That it is of this recording is checked with every other page that is generated (test_pages)."""
+    """Every generated page's test checks that it is of this recording (test_pages)."""
     assert "](session.svg)" in (ROOT / "docs" / "live.md").read_text(encoding="utf-8")
     written = (ROOT / PICTURE).read_bytes()
     assert len(written) < PICTURE_BYTES_MAX
     tree = ElementTree.fromstring(written)
     letters = "".join(text.text or "" for text in tree.iter(f"{SVG}text") if text.get("class") not in ("n", "c"))
-    drawn = [part for part, told in zip(parts_of(recording), STORY, strict=True) if told.drawn]
+    drawn = [part for part, reported in zip(parts_of(recording), STORY, strict=True) if reported.drawn]
     assert drawn and float(tree.get("height", "inf")) <= PICTURE_HEIGHT_MAX
-    told = "".join(cell.char for part in drawn for line in part.lines for cell in line)
-    assert letters == "".join(char for char in told if not char.isspace() and char not in LINES)
+    reported = "".join(cell.char for part in drawn for line in part.lines for cell in line)
+    assert letters == "".join(char for char in reported if not char.isspace() and char not in LINES)
 
 
 def test_every_letter_of_the_picture_has_its_own_place() -> None:
@@ -160,7 +166,7 @@ def test_every_letter_of_the_picture_has_its_own_place() -> None:
     assert [rect.get("width") for rect in tree.iter(f"{SVG}rect") if rect.get("fill") == "#b62324"] == ["16"]
 
 
-def test_a_colour_that_nobody_knows_is_not_drawn_as_another() -> None:
+def test_an_unknown_colour_is_not_drawn_as_another() -> None:
     parts = shown("\x1b[93ma\x1b[90mb\x1b[38;5;141mc\r\n")
     assert re.findall(r"fill:(#\w+)\" y", picture("t", parts, 20)) == ["#e3b341", "#7d8590", "#af87ff"]
 

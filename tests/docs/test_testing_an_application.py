@@ -1,4 +1,4 @@
-"""docs/testing-an-application.md: its applications and their tests run as they stand there, on one cluster."""
+"""docs/testing-an-application.md: its applications and tests run unchanged, on one cluster."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[faultline.Clus
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, Any]:
-    """What the page's blocks of Python define, one after the other."""
+    """The definitions of the page's Python blocks, one after the other."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {}
     for language, block in blocks:

@@ -1,4 +1,7 @@
-"""The tutorial, followed word by word: what its commands print is what it shows, but for lines that it leaves out."""
+"""The tutorial, followed word by word: its commands print the text that it shows.
+
+Lines that it leaves out are excepted.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def not_printed(shown: list[str], printed: list[str]) -> str:
 
 
 def code_shown(after: list[Typed]) -> int:
-    """What the page says of a command's exit code: what `echo $?` behind it shows, or nothing where it is 0."""
+    """The command's exit code on the page.
+
+    The output of `echo $?` behind it, or nothing where it is 0.
+    """
     return int("\n".join(after[0].shown)) if after and after[0].command == CODE else 0
 
 

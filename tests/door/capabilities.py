@@ -1,5 +1,6 @@
-"""What each client does against which version, as the tests of this folder say and prove: a table of
-docs/kafka-clients.md.
+"""Each client's abilities by version, as this folder's tests prove: a table of a page.
+
+The page is docs/kafka-clients.md.
 
 A test that is marked `works(client, what, since)` runs against every version from `since` on, and is its proof; against
 older ones it is skipped, for that Kafka has none of it. `python -m tests.door.capabilities` writes the table.

@@ -1,7 +1,7 @@
-"""One cluster for each version of Kafka, shared by all tests of that version in this folder, one after the other.
+"""One cluster for each version of Kafka, shared by all tests of that version in this folder.
 
-There is one cluster at a time: tests are put in order of their versions, and whoever is last of its version ends the
-cluster. So does whoever is last here: suites that come later have the machine, and the environment, for themselves.
+There is one cluster at a time: tests are put in order of their versions, and the last test of a version ends its
+cluster. So does the last test here: suites that come later have the machine, and the environment, for themselves.
 """
 
 import contextlib
@@ -15,9 +15,15 @@ from protocol.versions import since
 from tests.door.capabilities import VERSIONS, skip_older
 
 BETWEEN = ("1.1", "2.0", "2.6")
-"""Versions between the oldest and the newest, whose listeners have nothing that neither of these has; slow."""
+"""Versions between the oldest and the newest, with listener features of these two only.
+
+Slow.
+"""
 DELAY = "group.initial.rebalance.delay.ms"
-"""A new group waits three seconds for others by default (since 0.11); the pure tests of groups do that in no time."""
+"""Default wait of a new group for further members: three seconds, since 0.11.
+
+The pure tests of groups do that in no time.
+"""
 _numbers = count()
 
 
@@ -111,10 +117,7 @@ def state_home(shared: Shared) -> Path:
 
 
 @pytest.fixture(
-    params=[
-        pytest.param(version, marks=pytest.mark.slow) if version in BETWEEN else version
-        for version in VERSIONS
-    ]
+    params=[pytest.param(version, marks=pytest.mark.slow) if version in BETWEEN else version for version in VERSIONS]
 )
 def cluster(request: pytest.FixtureRequest, shared: Shared) -> faultline.Cluster:
     return shared.of(request.param)

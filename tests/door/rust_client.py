@@ -1,4 +1,4 @@
-"""The client in Rust: `python -m tests.door.rust_client` compiles it, once for each change of its sources.
+"""The client in Rust: `python -m tests.door.rust_client` compiles it, once per change.
 
 That takes a minute of a core and the crates from their registry, so no test of the ordinary suite does it: these run
 what was compiled before, and are skipped, and counted, where nothing was. `pytest -m long tests/door` compiles it, too.

@@ -98,10 +98,10 @@ def test_a_topic_is_made_by_being_used(cluster: faultline.Cluster, topic: str) -
 
 
 @works("librdkafka", "settings told and changed (one by one since 2.3)", "0.11")
-def test_settings_are_told_and_changed(cluster: faultline.Cluster, topic: str, version: str) -> None:
+def test_settings_are_described_and_changed(cluster: faultline.Cluster, topic: str, version: str) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers("az-1")})
 
-    def told(kind: str, name: str) -> dict[str, ConfigEntry]:
+    def reported(kind: str, name: str) -> dict[str, ConfigEntry]:
         of = ConfigResource(kind, name)
         found: dict[str, ConfigEntry] = admin.describe_configs([of])[of].result(LIMIT_S)
         return found
@@ -115,12 +115,12 @@ def test_settings_are_told_and_changed(cluster: faultline.Cluster, topic: str, v
         with pytest.warns(DeprecationWarning, match="alter_configs"):
             return error_of(lambda: admin.alter_configs([of])[of].result(LIMIT_S))
 
-    before = told("topic", topic)["max.message.bytes"]
+    before = reported("topic", topic)["max.message.bytes"]
     assert before.is_default and not before.is_read_only
     assert change("max.message.bytes", "200") == 0
-    after = told("topic", topic)["max.message.bytes"]
+    after = reported("topic", topic)["max.message.bytes"]
     assert (after.value, after.is_default) == ("200", False)
-    assert told("broker", "1")["broker.rack"].value == "az-1"
+    assert reported("broker", "1")["broker.rack"].value == "az-1"
     assert change("max.message.bytes", "many") == KafkaError.INVALID_REQUEST
     assert change("no.such", "1") == KafkaError.INVALID_CONFIG
     assert change("retention.ms", "1000") == KafkaError.POLICY_VIOLATION, "logs keep everything here"
@@ -130,13 +130,16 @@ def test_settings_are_told_and_changed(cluster: faultline.Cluster, topic: str, v
 
 
 def _written(cluster: faultline.Cluster, topic: str) -> int:
-    told: list[int] = []
+    reported: list[int] = []
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers(), "linger.ms": 0})
     producer.produce(
-        topic, bytes(1000), partition=0, on_delivery=lambda error, message: told.append(error.code() if error else 0)
+        topic,
+        bytes(1000),
+        partition=0,
+        on_delivery=lambda error, message: reported.append(error.code() if error else 0),
     )
     assert producer.flush(LIMIT_S) == 0
-    return told[0]
+    return reported[0]
 
 
 @works("librdkafka", "partitions added", "1.0")
@@ -190,9 +193,7 @@ def test_leaders_and_replicas_move(cluster: faultline.Cluster, topic: str) -> No
 
 
 @works("librdkafka", "records deleted", "1.1")
-def test_records_are_deleted_on_every_replica(
-    cluster: faultline.Cluster, topic: str
-) -> None:
+def test_records_are_deleted_on_every_replica(cluster: faultline.Cluster, topic: str) -> None:
     servers = cluster.bootstrap_servers("az-1")
     producer = Producer({"bootstrap.servers": servers, "acks": "all", "linger.ms": 0})
     for number in range(6):
@@ -223,10 +224,10 @@ def test_kafka_python_deletes_records(cluster: faultline.Cluster, topic: str) ->
     producer.flush(LIMIT_S)
     admin = KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers("az-1"))
     try:
-        told = admin.delete_records({PythonPartition(topic, 0): 2})
+        reported = admin.delete_records({PythonPartition(topic, 0): 2})
     finally:
         admin.close()
-    assert told[PythonPartition(topic, 0)]["low_watermark"] == 2
+    assert reported[PythonPartition(topic, 0)]["low_watermark"] == 2
     consumer = KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers("az-1"))
     try:
         assert consumer.beginning_offsets([PythonPartition(topic, 0)]) == {PythonPartition(topic, 0): 2}

@@ -85,8 +85,8 @@ def test_it_administrates(cluster: faultline.Cluster, topic: str) -> None:
         while altered.resources[0][0] == E.UNKNOWN_TOPIC_OR_PARTITION:  # who was asked hears of it after the controller
             (altered,) = await admin.alter_configs([own])
         assert [error for error, *_ in altered.resources] == [E.NONE]
-        (told,) = await admin.describe_configs([own])
-        ((error, _, _, name, (setting, *_)),) = told.resources
+        (reported,) = await admin.describe_configs([own])
+        ((error, _, _, name, (setting, *_)),) = reported.resources
         assert (error, name, setting[:2]) == (E.NONE, new, ("flush.ms", "100"))
         assert len((await admin.describe_topics([new]))[0]["partitions"]) == 2
         await admin.delete_topics([new])

@@ -1,4 +1,4 @@
-"""Faults on the links of Kafka clients: of all in an AZ, of frames of some APIs, of those that call themselves so."""
+"""Faults on the links of Kafka clients: by AZ, by API of a frame, by client id."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ NOT_YET_S = 1.0
 DELAY_S = 0.7
 TRIES = 20
 """A busy machine may delay some of these deliveries as long; not all of them."""
-"""How long a client is given that must not get through."""
+"""Time for a client whose requests must not get through."""
 
 
 @pytest.fixture
@@ -40,7 +40,10 @@ class Application:
         assert self.delivers("first", PATIENCE_S)
 
     def delivers(self, value: str, limit_s: float = 0.0) -> bool:
-        """Whether all that was written has a report within `limit_s`; `value` "": nothing more is written."""
+        """True if every written record has a report within `limit_s`.
+
+        `value` "": nothing more is written.
+        """
         if value:
             self._producer.produce(self._topic, value, partition=0)
         return self._producer.flush(limit_s) == 0

@@ -1,4 +1,4 @@
-"""What is read from a suite's report, and told of it; no suite is run here (benchmarks/client_suites does)."""
+"""The readers of suites' reports; no suite is run here (benchmarks/client_suites does)."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_a_failure_has_a_reason_only_if_it_fails_with_just_that() -> None:
     assert [one.test for one in played.unexplained] == [one.test for one in played.failed[1:]]
 
 
-def test_failures_are_told_by_reason_and_number() -> None:
+def test_failures_are_reported_by_reason_and_number() -> None:
     failed = [Failure("a", "m", "why"), Failure("b", "m", "why"), Failure("c", "m", "")]
     shown = table([Played("kafka-python", "3.0.12", "2.8", 7, failed, {"x": 2, "y": 1}, ["TLS"])]).splitlines()[-1]
     assert shown == "| kafka-python 3.0.12 | 2.8 | 7 | 2: why; 1: unknown reason | 3 | TLS |"

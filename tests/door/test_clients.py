@@ -16,14 +16,14 @@ pytestmark = pytest.mark.network
 
 LIMIT_S = PATIENCE_S
 PAUSED_S = 0.5
-"""How long a consumer is given in which nothing must come."""
+"""Time for a consumer in which no record must arrive."""
 
 
 def written(servers: str, topic: str, values: list[bytes | None], **settings: Any) -> list[Message]:
     """By librdkafka, into partition 0; each was reported as delivered."""
     reports: list[Message] = []
 
-    def told(error: Any, message: Message) -> None:
+    def reported(error: Any, message: Message) -> None:
         assert error is None, error
         reports.append(message)
 
@@ -32,7 +32,7 @@ def written(servers: str, topic: str, values: list[bytes | None], **settings: An
     }
     producer = Producer(about)
     for number, value in enumerate(values):
-        producer.produce(topic, value, f"k{number}", 0, on_delivery=told, timestamp=1_700_000_000_000 + number)
+        producer.produce(topic, value, f"k{number}", 0, on_delivery=reported, timestamp=1_700_000_000_000 + number)
     assert producer.flush(LIMIT_S) == 0
     return reports
 
@@ -83,7 +83,7 @@ def test_codecs_pass_through(cluster: faultline.Cluster, topic: str, codec: str)
 
 
 @pytest.mark.parametrize("cluster", ["0.10.2"], indirect=True)
-def test_before_batches_an_idempotent_producer_is_told(cluster: faultline.Cluster, topic: str) -> None:
+def test_before_batches_an_idempotent_producer_is_reported(cluster: faultline.Cluster, topic: str) -> None:
     servers = cluster.bootstrap_servers()
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True, "message.timeout.ms": 3000})
     producer.produce(topic, b"v", partition=0)
@@ -94,15 +94,15 @@ def test_before_batches_an_idempotent_producer_is_told(cluster: faultline.Cluste
 @works("librdkafka", "headers, idempotent producer", "0.11")
 def test_headers_and_idempotence_since_batches(cluster: faultline.Cluster, topic: str) -> None:
     servers = cluster.bootstrap_servers()
-    told: list[Any] = []
+    reported: list[Any] = []
     producer = Producer({"bootstrap.servers": servers, "enable.idempotence": True})
     for number in range(20):
         producer.produce(
             topic, f"v{number}", partition=0, headers=[("h", b"1"), ("n", None)],
-            on_delivery=lambda error, message: told.append((error, message.offset())),
+            on_delivery=lambda error, message: reported.append((error, message.offset())),
         )  # fmt: skip
     assert producer.flush(LIMIT_S) == 0
-    assert told == [(None, number) for number in range(20)]
+    assert reported == [(None, number) for number in range(20)]
     assert read(servers, topic, 1)[0].headers() == [("h", b"1"), ("n", None)]
 
 
@@ -113,8 +113,8 @@ def test_offsets_by_time_seek_and_what_is_committed(cluster: faultline.Cluster, 
     consumer = Consumer({"bootstrap.servers": servers, "group.id": f"g-{topic}", "enable.auto.commit": False})
     place = TopicPartition(topic, 0)
     assert consumer.get_watermark_offsets(place, timeout=LIMIT_S) == (0, 4)
-    asked = [TopicPartition(topic, 0, 1_700_000_000_002), TopicPartition(topic, 1, 1)]
-    assert [p.offset for p in consumer.offsets_for_times(asked, timeout=LIMIT_S)] == [2, -1]
+    requested = [TopicPartition(topic, 0, 1_700_000_000_002), TopicPartition(topic, 1, 1)]
+    assert [p.offset for p in consumer.offsets_for_times(requested, timeout=LIMIT_S)] == [2, -1]
     consumer.assign([TopicPartition(topic, 0, 0)])
     assert polled(consumer).value() == b"a"
     consumer.seek(TopicPartition(topic, 0, 3))

@@ -1,4 +1,7 @@
-"""An unmodified application on both sides of a cut: what librdkafka was told, and what the audit says of it."""
+"""An unmodified application on both sides of a cut.
+
+Librdkafka's reports, and the audit's verdict.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ SETTINGS: dict[str, Any] = {"zookeeper.session.timeout.ms": 4000, "replica.lag.t
 
 
 class Application:
-    """`told`: {value: where it lies, as its delivery report says}, of those that were acknowledged."""
+    """`told`: {value: its offset, from its delivery report}, of acknowledged records."""
 
     def __init__(self, servers: str, **settings: Any) -> None:
         about = {
@@ -40,7 +43,7 @@ class Application:
             self._producer.produce(topic, value, partition=0, on_delivery=report)
 
     def flush(self, limit_s: float = LIMIT_S) -> int:
-        """How many have no report yet."""
+        """The number of records without a report yet."""
         return self._producer.flush(limit_s)
 
 

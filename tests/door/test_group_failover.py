@@ -1,4 +1,7 @@
-"""A group outlives its coordinator: real consumers go on with the broker that coordinates next."""
+"""A group outlives its coordinator.
+
+Real consumers go on with the broker that coordinates next.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -34,8 +37,11 @@ def coordinator(admin: AdminClient) -> int:
 
 
 def test_members_go_on_without_a_rebalance_when_their_coordinator_dies(state_home: Path, tmp_path: Path) -> None:
-    """What `__consumer_offsets` says of them decides; a coordinator that knew nothing would have them join again."""
-    told: list[str] = []
+    """The group's metadata in `__consumer_offsets` decides.
+
+    A coordinator without it would have the members join again.
+    """
+    reported: list[str] = []
     with faultline.Cluster(kafka_version="2.8", settings=SETTINGS, directory=tmp_path / "run") as cluster:
         cluster.create_topic("orders", assignment=[[0, 1, 2], [1, 2, 0]])
         producer = Producer({"bootstrap.servers": cluster.bootstrap_servers()})
@@ -51,11 +57,11 @@ def test_members_go_on_without_a_rebalance_when_their_coordinator_dies(state_hom
         for one in consumers:
             one.subscribe(
                 ["orders"],
-                on_assign=lambda _, __: told.append("assigned"),
-                on_revoke=lambda _, __: told.append("revoked"),
+                on_assign=lambda _, __: reported.append("assigned"),
+                on_revoke=lambda _, __: reported.append("revoked"),
             )
         until(lambda: sorted(map(places, consumers)) == [[0], [1]], *consumers)
-        before, told[:] = [places(one) for one in consumers], []
+        before, reported[:] = [places(one) for one in consumers], []
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers()})
         first = coordinator(admin)
         cluster.kill(f"broker-{first}")
@@ -65,7 +71,7 @@ def test_members_go_on_without_a_rebalance_when_their_coordinator_dies(state_hom
             done = one.commit(offsets=[TopicPartition("orders", place, 0)], asynchronous=False)
             assert [one.error for one in done or ()] == [None]
         assert [places(one) for one in consumers] == before
-        assert told == [], "nobody was asked to join again"
+        assert reported == [], "no member had to join again"
         for one in consumers:
             one.close()
     commits = [one for one in operations(tmp_path / "run") if one["kind"] == "commit" and one["outcome"] == "ok"]

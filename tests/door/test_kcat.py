@@ -14,10 +14,10 @@ LIMIT_S = PATIENCE_S
 FIRST_MS = 1_700_000_000_000
 
 
-def kcat(servers: str, *arguments: str, told: str = "") -> str:
-    """What it prints."""
+def kcat(servers: str, *arguments: str, stdin: str = "") -> str:
+    """The output of kcat."""
     command = ["kcat", "-b", servers, "-q", *arguments]
-    ended = subprocess.run(command, input=told, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    ended = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 
@@ -28,7 +28,7 @@ def test_it_lists_writes_reads_and_joins(cluster: faultline.Cluster, topic: str)
     listed = kcat(servers, "-L", "-t", topic)
     assert f'topic "{topic}" with 2 partitions' in listed
     assert sorted(line.split()[-1] for line in listed.splitlines() if "broker " in line and " at " in line) != []
-    kcat(servers, "-P", "-t", topic, "-p", "0", "-K", ":", "-X", "acks=all", told="k1:a\nk2:b\nk3:c\n")
+    kcat(servers, "-P", "-t", topic, "-p", "0", "-K", ":", "-X", "acks=all", stdin="k1:a\nk2:b\nk3:c\n")
     assert kcat(servers, "-C", "-t", topic, "-p", "0", "-o", "1", "-e", "-f", "%o %k %s\\n") == "1 k2 b\n2 k3 c\n"
     assert kcat(servers, "-Q", "-t", f"{topic}:0:-1").split() == [topic, "[0]", "offset", "3"]
     joined = kcat(

@@ -1,4 +1,4 @@
-"""`import faultline`: what a program and a test suite of somebody else's can rely on."""
+"""`import faultline`: the interface for foreign programs and test suites."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def test_a_cluster_that_cannot_be_is_not_started(tmp_path: Path, state_home: Pat
 
 
 def test_it_dies_with_the_program(tmp_path: Path, state_home: Path) -> None:
-    """Whatever ends that: nothing is left running."""
+    """No process of the cluster outlives the program, however it ends."""
     run = tmp_path / "run"
     program = f"import faultline\nwith faultline.Cluster(directory={str(run)!r}):\n  print('up', flush=True)\n  input()"
     with subprocess.Popen(
@@ -83,7 +83,7 @@ print("what others print")
 """A process that begins with this finds in a run what was found there before."""
 
 
-def test_an_audit_beside_a_spark_of_the_programs_own_is_told_by_its_last_line(
+def test_an_audit_beside_a_spark_of_the_programs_own_is_reported_by_its_last_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = faultline.run("az-isolated-leader", seed=1, directory=tmp_path / "run")
@@ -165,15 +165,13 @@ def test_that_fails_and_is_not_audited(faultline_cluster):
 """
 
 
-def test_the_fixture_audits_a_test_that_has_passed(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_fixture_audits_a_test_that_has_passed(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(faultline.sync_cluster, "Cluster", faultline.sync_cluster.Cluster)  # restored at the end
     pytester.makeconftest(FAKE)
     pytester.makepyfile(TESTS)
-    told = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
-    told.assert_outcomes(passed=3, failed=1, errors=1)
-    assert told.stdout.str().count("the run is in runs/of-this-test") == 2, "once for each that did not pass"
-    told.stdout.fnmatch_lines(
+    reported = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--strict-markers")
+    reported.assert_outcomes(passed=3, failed=1, errors=1)
+    assert reported.stdout.str().count("the run is in runs/of-this-test") == 2, "once for each that did not pass"
+    reported.stdout.fnmatch_lines(
         ["*ERROR at teardown of test_whose_audit_finds_something*", "lost-acknowledged violated 1"], consecutive=True
     )

@@ -1,4 +1,6 @@
-"""rskafka: a client that shares no line with librdkafka, Java's or Python's, in a program of its own (tests/door/rust).
+"""rskafka: a client that shares no line with librdkafka, Java's or Python's.
+
+It is a program of its own (tests/door/rust).
 
 It always writes with acks=all, and knows nothing older than the record batches of 0.11.
 """
@@ -28,7 +30,7 @@ partitions {{0, 1}}
 
 
 def door(servers: str, topic: str, codec: str) -> str:
-    """What the program prints."""
+    """The output of the program."""
     command = [str(rust_client.BINARY), servers, topic, codec]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 0, ended.stderr

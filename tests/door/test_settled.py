@@ -46,7 +46,15 @@ def test_at_rest(given: dict[str, Any]) -> None:
         status(LEADER, view(), view(), dead=(0,)),
         status(LEADER, dead=(0,)),
     ],
-    ids=["no leader", "two", "an old epoch", "a shorter log", "out of the ISR", "the leader is dead", "nobody lives"],
+    ids=[
+        "no leader",
+        "two",
+        "an old epoch",
+        "a shorter log",
+        "out of the ISR",
+        "the leader is dead",
+        "no broker lives",
+    ],
 )
 def test_not_yet(given: dict[str, Any]) -> None:
     assert not settled(given)

@@ -1,4 +1,4 @@
-"""Whoever comes to a door and is no Kafka client, or a bad one, costs its own connection; nobody else notices."""
+"""A hostile peer at the Kafka listener loses its own connection and affects no other client."""
 
 import contextlib
 import random
@@ -46,7 +46,7 @@ def closed(sock: socket.socket) -> bool:
 
 
 def works(cluster: faultline.Cluster, topic: str) -> None:
-    """For everybody else, and every node lives, in its first life."""
+    """For all other clients, and every node lives, in its first incarnation."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers("az-0"), "acks": "all"})
     producer.produce(topic, b"v", partition=0)
     assert producer.flush(LIMIT_S) == 0
@@ -68,14 +68,14 @@ def broker_memory(cluster: faultline.Cluster) -> int:
 
 
 def request(kind: type, version: int, correlation_id: int = 1, **fields: object) -> bytes:
-    asked = kind(**fields)
-    asked.API_VERSION = version
-    asked.with_header(correlation_id=correlation_id, client_id="stranger")
-    return bytes(asked.encode(header=True, framed=True))
+    requested = kind(**fields)
+    requested.API_VERSION = version
+    requested.with_header(correlation_id=correlation_id, client_id="stranger")
+    return bytes(requested.encode(header=True, framed=True))
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(32),
         b"GET / HTTP/1.1\r\nHost: broker\r\n\r\n",
@@ -89,9 +89,9 @@ def request(kind: type, version: int, correlation_id: int = 1, **fields: object)
     ],
     ids=["TLS", "HTTP", "2 GiB", "negative", "empty", "no such API", "no such version", "garbled", "null"],
 )
-def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topic: str, said: bytes) -> None:
+def test_what_is_no_request_ends_its_connection(cluster: faultline.Cluster, topic: str, output: bytes) -> None:
     with knocking(cluster) as sock:
-        sock.sendall(said)
+        sock.sendall(output)
         assert closed(sock)
     works(cluster, topic)
 
@@ -105,11 +105,11 @@ def test_generated_frames_end_their_connections_and_others_notice_nothing(
     works(cluster, topic)
 
 
-def test_who_asks_in_an_unknown_version_of_api_versions_is_told_in_which_to(cluster: faultline.Cluster) -> None:
+def test_an_unknown_version_of_api_versions_gets_the_known_ones(cluster: faultline.Cluster) -> None:
     with knocking(cluster) as sock:
         sock.sendall(request(ApiVersionsRequest, 4))
-        _, correlation_id, error, *told = struct.unpack(">iihihhh", sock.recv(20, socket.MSG_WAITALL))
-        assert (correlation_id, error, told) == (1, 35, [1, 18, 0, 3])
+        _, correlation_id, error, *reported = struct.unpack(">iihihhh", sock.recv(20, socket.MSG_WAITALL))
+        assert (correlation_id, error, reported) == (1, 35, [1, 18, 0, 3])
 
 
 def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster: faultline.Cluster, topic: str) -> None:
@@ -127,7 +127,9 @@ def test_those_who_stall_in_the_middle_of_a_frame_hold_a_bounded_amount(cluster:
 
 
 @pytest.mark.parametrize("first_bytes", [b"", request(ApiVersionsRequest, 0)[:-1]], ids=["silent", "half a frame"])
-def test_a_thousand_idle_strangers_lock_nobody_out(cluster: faultline.Cluster, topic: str, first_bytes: bytes) -> None:
+def test_a_thousand_idle_strangers_lock_no_client_out(
+    cluster: faultline.Cluster, topic: str, first_bytes: bytes
+) -> None:
     with silent(address(cluster), 1_000, first_bytes):
         for _ in range(3):
             with knocking(cluster) as sock:
@@ -137,19 +139,19 @@ def test_a_thousand_idle_strangers_lock_nobody_out(cluster: faultline.Cluster, t
         works(cluster, topic)
 
 
-def test_who_asks_and_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:
+def test_a_client_that_never_reads_costs_an_answer(cluster: faultline.Cluster, topic: str) -> None:
     producer = Producer({"bootstrap.servers": cluster.bootstrap_servers(), "compression.type": "none"})
     for _ in range(64):
         producer.produce(topic, bytes(256 * 1024), partition=0)
     assert producer.flush(LIMIT_S) == 0
     kind = FetchRequest.FetchTopic
     one = kind.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=16 * MIB)
-    asked = request(FetchRequest, 11, max_bytes=16 * MIB, topics=[kind(topic=topic, partitions=[one])])
+    requested = request(FetchRequest, 11, max_bytes=16 * MIB, topics=[kind(topic=topic, partitions=[one])])
     before = broker_memory(cluster)
     with contextlib.ExitStack() as stack:
         for _ in range(4):
             sock = stack.enter_context(knocking(cluster))
-            sock.sendall(asked * 50)
+            sock.sendall(requested * 50)
         works(cluster, topic)
         assert broker_memory(cluster) - before < 4 * 4 * 16 * MIB
 

@@ -128,7 +128,7 @@ def test_two_kinds_of_exceptions_with_one_name_are_left_out(tmp_path: Path) -> N
     assert found["protocol.two"] == "" and found["protocol.one"].startswith("exceptions of two kinds are called e")
 
 
-def test_a_decorator_that_nobody_has_tried_is_left_out(tmp_path: Path) -> None:
+def test_an_untried_decorator_is_left_out(tmp_path: Path) -> None:
     text = "import functools\nclass A:\n    @functools.cached_property\n    def x(self) -> int:\n        return 1\n"
     found = made(tmp_path, {"protocol/one.py": text, "protocol/two.py": text.replace("functools.cached_", "")})
     assert found["protocol.two"] == "" and "functools.cached_property" in found["protocol.one"]

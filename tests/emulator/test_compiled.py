@@ -41,7 +41,7 @@ def made(root: Path, suffix: str = SUFFIX) -> None:
     for name in (LIBRARY, NAME):
         (folder / f"{name}{SUFFIX}").write_bytes(b"no machine's code")
     sources = {"protocol/chance.py": digest_of(root / "protocol" / "chance.py")}
-    manifest = Manifest(suffix=suffix, modules=(NAME,), sources=sources, seconds=1.0, by="nobody")
+    manifest = Manifest(suffix=suffix, modules=(NAME,), sources=sources, seconds=1.0, by="no-compiler")
     (folder / MANIFEST).write_bytes(msgspec.json.encode(manifest))
 
 
@@ -89,7 +89,7 @@ def test_a_manifest_that_is_none_is_named(root: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "usable"), [("1", False), ("yes", False), ("0", True), ("", True)])
-def test_the_sources_run_where_somebody_wants_them_to(root: Path, value: str, usable: bool) -> None:
+def test_the_sources_run_on_request(root: Path, value: str, usable: bool) -> None:
     native = seen(root, **{PURE_VARIABLE: value})
     assert native.usable is usable and native.by_choice is not usable
 
@@ -102,7 +102,7 @@ def test_who_has_a_machine_of_the_sources_goes_on_with_sources(root: Path) -> No
     assert sys.meta_path == before and protocol.chance.__file__ == str(ROOT / "protocol" / "chance.py")
 
 
-def test_a_file_that_is_no_code_is_told_and_the_sources_run(root: Path) -> None:
+def test_a_file_that_is_no_code_is_reported_and_the_sources_run(root: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from emulator.compiled_modules import use, in_use\n"
         f"print(use({{}}, Path({str(root / 'native')!r}), Path({str(root)!r})), in_use())\n"

@@ -1,4 +1,7 @@
-"""What `make fast` lacks is said in a line; what it makes says the same as the sources: a sample, or all (-m long)."""
+"""`make fast`: one line for a missing part; compiled code equals the sources.
+
+A sample is compared, or all of it (-m long).
+"""
 
 import shutil
 import sysconfig
@@ -18,15 +21,15 @@ pytestmark = pytest.mark.slow
 def test_without_a_c_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -pipe")
     assert main([]) == UNUSABLE
-    said = "faultline: compiling needs a C compiler; no-such-compiler is not on PATH: apt install gcc, or set CC\n"
-    assert capsys.readouterr() == ("", said)
+    output = "faultline: compiling needs a C compiler; no-such-compiler is not on PATH: apt install gcc, or set CC\n"
+    assert capsys.readouterr() == ("", output)
 
 
 def test_without_headers_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CC", "true")
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / name))
-    said = r"Python's headers, and there is no .*/include/Python.h: apt install python3-dev"
-    with pytest.raises(CannotCompile, match=said):
+    output = r"Python's headers, and there is no .*/include/Python.h: apt install python3-dev"
+    with pytest.raises(CannotCompile, match=output):
         c_compiler()
 
 
@@ -50,7 +53,10 @@ def test_what_the_compiler_refuses_leaves_what_was_there(monkeypatch: pytest.Mon
 
 
 SAMPLE = ("controller/", "emulator/machines/session/")
-"""Compiled where there is time left, quickly and so without speed: half a minute, where all takes three."""
+"""Modules compiled where time is left, quickly and so without speed.
+
+This takes half a minute, where all takes three.
+"""
 
 
 @pytest.mark.slow

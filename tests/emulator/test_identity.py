@@ -27,7 +27,7 @@ def test_a_process_is_itself_and_no_other_of_its_number() -> None:
 
 
 def test_steps_of_the_wall_clock_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What psutil calls the time of creation moves with the clock: the kernel's time of the boot does."""
+    """psutil's time of creation moves with the clock: the kernel's time of the boot does."""
     own, wall = mine(), time.time
     for step_s in (-3600.0, 3600.0):
         monkeypatch.setattr(time, "time", lambda step_s=step_s: wall() + step_s)

@@ -1,4 +1,4 @@
-"""An interrupt that nobody could be told of comes once more: at a prompt, and in a destructor."""
+"""An interrupt that Python swallowed comes once more: at a prompt, and in a destructor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.patience import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
 UNHEARD: Any = SimpleNamespace(exc_type=KeyboardInterrupt)
-"""What Python tells its hook of."""
+"""The argument that Python passes to its hook."""
 
 AT_THE_PROMPT = """
 import ctypes, functools, os, readline, signal
@@ -36,7 +36,7 @@ except KeyboardInterrupt:
 
 
 @pytest.fixture
-def heard() -> Iterator[list[int]]:
+def received() -> Iterator[list[int]]:
     """The interrupts that Python heard."""
     numbers: list[int] = []
 
@@ -48,7 +48,7 @@ def heard() -> Iterator[list[int]]:
     signal.signal(signal.SIGINT, before)
 
 
-def test_an_interrupt_between_the_prompt_and_its_wait_is_heard() -> None:
+def test_an_interrupt_between_the_prompt_and_its_wait_is_received() -> None:
     child = pexpect.spawn(sys.executable, ["-c", AT_THE_PROMPT], encoding="utf-8", timeout=LIMIT_S)
     child.expect(pexpect.EOF)
     assert "heard True -1" in str(child.before)
@@ -56,22 +56,22 @@ def test_an_interrupt_between_the_prompt_and_its_wait_is_heard() -> None:
     assert child.exitstatus == 0
 
 
-def test_an_interrupt_at_the_prompt_is_heard_once(heard: list[int]) -> None:
+def test_an_interrupt_at_the_prompt_is_received_once(received: list[int]) -> None:
     with interrupts_end_the_wait():
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
-    assert heard == [signal.SIGINT]
+    assert received == [signal.SIGINT]
     os.kill(os.getpid(), signal.SIGINT)
-    assert heard == [signal.SIGINT, signal.SIGINT], "whoever listened before listens again"
+    assert received == [signal.SIGINT, signal.SIGINT], "the earlier handler is installed again"
 
 
-def test_a_prompt_leaves_no_thread_and_no_descriptor(heard: list[int]) -> None:
+def test_a_prompt_leaves_no_thread_and_no_descriptor(received: list[int]) -> None:
     before = threading.active_count(), len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         with interrupts_end_the_wait():
             os.kill(os.getpid(), signal.SIGINT)
     assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == before
-    assert len(heard) == 20
+    assert len(received) == 20
 
 
 def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
@@ -87,7 +87,6 @@ def test_where_interrupts_are_ignored_nothing_is_changed() -> None:
 def test_an_interrupt_in_a_destructor_comes_again() -> None:
     code = """
 import os, signal
-from emulator import unheard_interrupts
 from emulator.interrupt_redelivery import unheard_interrupts_come_again
 class Dies:
     def __del__(self):
@@ -106,10 +105,12 @@ with unheard_interrupts_come_again():
 
 
 def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
-    monkeypatch: pytest.MonkeyPatch, heard: list[int]
+    monkeypatch: pytest.MonkeyPatch, received: list[int]
 ) -> None:
-    """On a busy machine the thread that says it again is done before its start is: the interrupt is raised in the
-    hook, which nobody hears."""
+    """On a busy machine the thread that repeats the interrupt ends before its start does.
+
+    The interrupt is raised in the hook, which cannot report it.
+    """
     starts = []
 
     class Slow(threading.Timer):
@@ -124,23 +125,23 @@ def test_an_interrupt_that_comes_again_too_soon_comes_a_third_time(
     with unheard_interrupts_come_again():
         sys.unraisablehook(UNHEARD)
     assert len(starts) == 3
-    assert heard == [signal.SIGINT] * 3
+    assert received == [signal.SIGINT] * 3
 
 
 def test_an_interrupt_that_has_not_come_again_is_raised_at_the_end(
-    monkeypatch: pytest.MonkeyPatch, heard: list[int]
+    monkeypatch: pytest.MonkeyPatch, received: list[int]
 ) -> None:
     monkeypatch.setattr(interrupt_redelivery, "AGAIN_S", LIMIT_S)
     with pytest.raises(KeyboardInterrupt), unheard_interrupts_come_again():
         sys.unraisablehook(UNHEARD)
-    assert heard == []
+    assert received == []
     with unheard_interrupts_come_again():
         pass
 
 
-def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Any] = []
-    monkeypatch.setattr(sys, "unraisablehook", told.append)
+def test_other_unraisable_errors_are_reported_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
 
     class Dies:
         def __del__(self) -> None:
@@ -149,4 +150,4 @@ def test_what_else_nobody_is_told_of_is_told_as_before(monkeypatch: pytest.Monke
     with unheard_interrupts_come_again():
         dies = Dies()
         del dies
-    assert [one.exc_type for one in told] == [ValueError]
+    assert [one.exc_type for one in reported] == [ValueError]

@@ -1,4 +1,7 @@
-"""A cluster that stays, as a test has it: started as `up` does, asked through its door, and gone without a trace."""
+"""A live cluster for tests.
+
+`up` starts it, clients use its control server, `down` removes it.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,17 @@ SETTINGS: dict[str, Any] = {
 }
 LOOK_S = 0.05
 SETTLED_S = 1.6
-"""Longer than a session lives: whoever is there then is not there by its last life's registration."""
+"""Longer than a session lives.
+
+The registration of any node then is not its last incarnation's.
+"""
 
 
 class Live:
-    """A running cluster. `processes`: the supervisor, the fork server and every node that ever was its child."""
+    """A running cluster.
+
+    `processes`: the supervisor, the fork server and every node that ever was its child.
+    """
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -70,7 +79,7 @@ class Live:
         return found
 
     def until(self, holds: Callable[[], Any], limit_s: float = PATIENCE_S) -> Any:
-        """What it gave when it first held."""
+        """The first value that held."""
         deadline = time.monotonic() + limit_s
         while True:
             value = holds()
@@ -91,8 +100,10 @@ class Live:
         return sorted(found, key=lambda event: event["seq"])
 
     def bring_back(self, limit_s: float = PATIENCE_S) -> None:
-        """Paused nodes go on, and dead ones start, again if need be: a broker whose last session has not expired yet
-        dies of it, as Kafka's does."""
+        """Resumes paused nodes and starts dead ones, again if need be.
+
+        A broker whose last session has not expired yet dies of it, as Kafka's does.
+        """
 
         since = time.monotonic()
 
@@ -154,8 +165,10 @@ def bring_up(
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A working directory with no runs in it, of a user who has none. Afterwards no cluster is left, whatever the test
-    did."""
+    """A working directory without runs, of a user who has none.
+
+    Afterwards no cluster is left, whatever the test did.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))

@@ -1,4 +1,4 @@
-"""`advise --cluster`: a cluster of real processes says what it goes by, and nothing is done to it."""
+"""`advise --cluster` on real processes: it reports its basis and changes nothing."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from tests.live.conftest import Live
 pytestmark = pytest.mark.network
 
 
-def asked(*words: str) -> int:
+def requested(*words: str) -> int:
     code: Any = app(["advise", *words], result_action="return_value")
     return int(code)
 
@@ -40,15 +40,15 @@ def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
     (tmp_path / "producer.properties").write_text("acks=1\n", encoding="utf-8")
 
     words = ("--fault", "az-0-is-cut-off-load", "--seeds", "1", "--json")
-    assert asked("producer.properties", "--cluster", *words) == BROKEN
-    told = msgspec.json.decode(capsys.readouterr().out)
-    assert (told["kafka"], told["cluster"]) == ("2.6", "cluster three-az, topic t")
-    settings, sources = told["settings"], told["sources"]
+    assert requested("producer.properties", "--cluster", *words) == BROKEN
+    reported = msgspec.json.decode(capsys.readouterr().out)
+    assert (reported["kafka"], reported["cluster"]) == ("2.6", "cluster three-az, topic t")
+    settings, sources = reported["settings"], reported["sources"]
     assert (settings["min.insync.replicas"], settings["default.replication.factor"]) == (1, 2)
     assert sources["min.insync.replicas"] == "topic t of cluster three-az"
     assert sources["unclean.leader.election.enable"] == "cluster three-az, altered since"
     assert sources["producer.acks"] == "producer.properties:1"
-    own = told["settings_by_broker"]
+    own = reported["settings_by_broker"]
     assert {name: values["replica.lag.time.max.ms"] for name, values in own.items()} == {
         "broker-0": 10_000, "broker-1": 10_000, "broker-2": 9_000,
     }  # fmt: skip
@@ -66,5 +66,5 @@ def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
         (("--cluster", "three-az", "server.properties"), "server.properties holds broker's settings"),
         (("--topic", "t"), "--topic: needs --cluster"),
     ):
-        assert asked(*contradicting) == UNUSABLE
+        assert requested(*contradicting) == UNUSABLE
         assert error in capsys.readouterr().err

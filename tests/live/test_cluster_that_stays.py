@@ -1,4 +1,7 @@
-"""Real processes: written to on both sides of a cut, healed, and gone; faults that wait for dead and paused nodes."""
+"""Real processes: writes on both sides of a cut, heals, ends.
+
+Faults of dead and paused nodes.
+"""
 
 import re
 import socket
@@ -84,14 +87,14 @@ def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable
 
 
 def test_records_with_one_key_are_in_one_partition(up: Callable[..., Live]) -> None:
-    """Where Kafka's partitioner puts them: murmur2 of the key, over three partitions."""
+    """Kafka's partitioner decides it: murmur2 of the key, over three partitions."""
     live = up()
     live.did(CreateTopic("other", [list(brokers(0, 1, 2))]))
     live.did(CreateTopic("t", [list(brokers(0, 1, 2)), list(brokers(1, 2, 0)), list(brokers(2, 0, 1))]))
     keys = ["a", "b", "c", "a", "b", "c"]
     sent = [f"{key}{number}" for number, key in enumerate(keys)]
-    told = live.did(Produce("t", sent, acks=-1, keys=keys, timeout_ms=5_000), wait_s=10.0)
-    assert {value: error for value, error, _ in attempts(told)} == dict.fromkeys(sent, 0)
+    reported = live.did(Produce("t", sent, acks=-1, keys=keys, timeout_ms=5_000), wait_s=10.0)
+    assert {value: error for value, error, _ in attempts(reported)} == dict.fromkeys(sent, 0)
     expected = {key: partition_of_key(key.encode(), 3) for key in "abc"}
     for number in range(3):
         wanted = [value for value in sent if expected[value[0]] == number]
@@ -108,8 +111,10 @@ def _acknowledged(live: Live, ask: Produce) -> list[tuple[str, Any, Any]]:
 
 
 def test_dead_and_paused_nodes_take_the_rules_in_force_when_they_return(up: Callable[..., Live]) -> None:
-    """A new life knows them before its first connection; a paused one learns of rules that came and of those that
-    went."""
+    """A new incarnation knows them before its first connection.
+
+    A paused one learns of rules that came and of those that went.
+    """
     live = up(wire=True)
     live.did(LinkFault(["delay", "az-2", "20ms"]))
     live.did(Machine("kill", "broker-1"))
@@ -170,8 +175,8 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
         answer = live.ask(ask, 10.0)
         assert answer.code == 2 and why in answer.error, answer
     assert live.did(AlterTopic("t", {"min.insync.replicas": "2"}))["set"] == {"min.insync.replicas": 2}
-    told = live.did(AlterBroker(settings={"num.io.threads": "9"}, removed=["message.max.bytes"]))
-    assert told == {"broker": None, "set": {"num.io.threads": 9}, "removed": ["message.max.bytes"]}
+    reported = live.did(AlterBroker(settings={"num.io.threads": "9"}, removed=["message.max.bytes"]))
+    assert reported == {"broker": None, "set": {"num.io.threads": 9}, "removed": ["message.max.bytes"]}
     grown = live.did(AddPartitions("t", 3))["topics"]["t"]
     assert [one["replicas"] for one in grown] == [[0, 1], [1, 2], [2, 0]]
     live.did(Reassign({"t-0": list(brokers(2, 1))}), 60.0)
@@ -180,21 +185,21 @@ def test_topics_are_altered_grown_and_moved_while_they_are_used(up: Callable[...
 
 
 def test_topics_are_deleted_and_made_again(up: Callable[..., Live]) -> None:
-    """Semantics 4.5. A replica on a broker that does not run holds it up until the broker is back."""
+    """Semantics 4.5. A replica on a stopped broker delays it until the broker is back."""
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1))]))
     live.did(Produce("t", ["a", "b"], acks=-1))
-    (told,) = live.did(TopicOffsets("t"))["partitions"]
-    assert (told["leader"], told["earliest"], told["latest"], told["error"]) == (0, 0, 2, 0)
-    assert [(one["broker"], one["log_start"], one["log_end"]) for one in told["replicas"]] == [(0, 0, 2), (1, 0, 2)]
+    (reported,) = live.did(TopicOffsets("t"))["partitions"]
+    assert (reported["leader"], reported["earliest"], reported["latest"], reported["error"]) == (0, 0, 2, 0)
+    assert [(one["broker"], one["log_start"], one["log_end"]) for one in reported["replicas"]] == [(0, 0, 2), (1, 0, 2)]
     assert live.did(DeleteTopic("t"), 60.0) == {"topic": "t", "deleted": True}
     assert live.ask(DeleteTopic("t")).error == "no topic 't'; there is none"
     live.did(CreateTopic("t", [list(brokers(2, 1))]))
     live.did(Produce("t", ["c"], acks=-1))
     assert values(live.did(Consume("t"))) == ["c"]
     live.did(Machine("kill", "broker-1"))
-    (told,) = live.did(TopicOffsets("t"))["partitions"]
-    assert told["replicas"][1] == {"broker": 1, "why": "it does not run, or does not answer"}
+    (reported,) = live.did(TopicOffsets("t"))["partitions"]
+    assert reported["replicas"][1] == {"broker": 1, "why": "it does not run, or does not answer"}
     live.until(lambda: live.partition()["isr"] == [2])
     assert live.ask(DeleteTopic("t"), 1.0).code == 3
     assert live.ask(DeleteTopic("t")).error == "delete-topic t: it is marked for deletion already"
@@ -217,11 +222,11 @@ def test_a_topic_is_not_deleted_where_the_controller_may_not(up: Callable[..., L
     with socket.create_connection((at.host, at.port), timeout=PATIENCE_S) as waiting:
         waiting.sendall(encode_request(at.token, Produce("t", ["a"], timeout_ms=60_000), 60.0))
         live.did(Down())
-        told = decode_answer(waiting.makefile("rb").readline())
-    assert told.code == 3 and told.why == "busy" and "the cluster ends" in told.error, told
+        reported = decode_answer(waiting.makefile("rb").readline())
+    assert reported.code == 3 and reported.why == "busy" and "the cluster ends" in reported.error, reported
 
 
-def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
+def test_machines_report_once_what_cannot_be_done_and_come_back(up: Callable[..., Live]) -> None:
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))], settings={"min.insync.replicas": 2}))
     refusals = {
@@ -249,9 +254,9 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     live.did(Machine("slow-disk", ["broker-*"]))
     assert [name for name, node in live.status()["nodes"].items() if any(node["hardware"].values())] == ["broker-1"]
     live.did(Machine("kill", "client-2"))
-    told = live.did(Machine("pause", ["az-2", "client-0"]))
-    assert [one["node"] for one in told["machines"]] == ["broker-2", "session-2", "client-0"]
-    assert list(told["left_out"]) == ["client-2"]
+    reported = live.did(Machine("pause", ["az-2", "client-0"]))
+    assert [one["node"] for one in reported["machines"]] == ["broker-2", "session-2", "client-0"]
+    assert list(reported["left_out"]) == ["client-2"]
     live.did(Machine("resume", ["broker-*", "session-2", "client-0"]))
     assert live.did(Machine("start", "client-*"))["node"] == "client-2"
     live.did(Machine("pause", "client-1"))
@@ -269,8 +274,8 @@ def test_machines_are_told_once_what_cannot_be_done_and_come_back(up: Callable[.
     died = live.ask(Machine("start", "broker-1"))
     assert died.code == 3 and "its earlier session has not expired yet" in died.error
     assert re.search(r"; it expires within \d\.\d s, .*: then faultline start broker-1$", died.error), died.error
-    [told] = [event for event in read(live.directory, {"machine_fault"}) if event["what"] == "start-refused"]
-    assert told["target"] == "broker-1"
+    [reported] = [event for event in read(live.directory, {"machine_fault"}) if event["what"] == "start-refused"]
+    assert reported["target"] == "broker-1"
     for _ in range(10):
         begun = live.ask(Machine("start", ["client-1", "client-2"]), 0.0)
         assert (begun.code, begun.error) == (2, "client-2 runs already")
@@ -329,7 +334,10 @@ def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Calla
 
 
 def test_a_moment_of_a_cluster_that_goes_on_is_consistent(up: Callable[..., Live], tmp_path: Path) -> None:
-    """Whatever a client was told had happened is in the brokers' files, too; no line is torn, none is later."""
+    """Every result that a client received is in the brokers' files, too.
+
+    No line is torn, none is later.
+    """
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     live.did(StartWorkload("load", "t", rate_per_s=200.0, acks=1, consumers=False))
@@ -358,10 +366,10 @@ def test_brokers_are_upgraded_one_by_one_and_what_cannot_be_is_refused(up: Calla
     ):
         answer = live.ask(ask)
         assert answer.code == 2 and re.search(why, answer.error), answer
-    asked = Machine(
+    requested = Machine(
         "start", "broker-1", version="2.8", settings={protocol: "2.6"}, from_files={"replica.lag.max.messages": "3"}
     )
-    started = live.did(asked)
+    started = live.did(requested)
     assert (started["kafka.version"], started[protocol]) == ("2.8", "2.6")
     assert [line for line in started["said"] if line.startswith("dropped: replica.lag.max.messages")]
     assert live.status()["cluster"]["versions"]["broker-1"] == {"kafka.version": "2.8", protocol: "2.6"}

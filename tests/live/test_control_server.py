@@ -1,4 +1,4 @@
-"""The control server: who may ask, how much is listened to, and that no asker holds up another."""
+"""The control server: admission, limits of input, and no client delays another."""
 
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.trio
 TOKEN = "0123456789abcdef"
 
 
-async def echo(asked: r.AnyAsk, wait_s: float) -> r.Answer:
-    return r.Answer(result={"asked": type(asked).__name__})
+async def echo(requested: r.AnyAsk, wait_s: float) -> r.Answer:
+    return r.Answer(result={"asked": type(requested).__name__})
 
 
 @asynccontextmanager
@@ -71,8 +71,8 @@ def with_token(rest: bytes) -> bytes:
     return b'{"token":"' + TOKEN.encode() + b'",' + rest + b"}\n"
 
 
-def line(asked: r.Ask, token: str = TOKEN) -> bytes:
-    return r.encode_request(token, asked, 1.0)
+def line(requested: r.Ask, token: str = TOKEN) -> bytes:
+    return r.encode_request(token, requested, 1.0)
 
 
 async def test_it_listens_on_loopback_alone_and_answers_line_by_line() -> None:
@@ -86,21 +86,21 @@ async def test_it_listens_on_loopback_alone_and_answers_line_by_line() -> None:
 
 
 async def test_a_wrong_token_is_refused_before_its_request_is_looked_at() -> None:
-    asked: list[Any] = []
+    requested: list[Any] = []
 
     async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
-        asked.append(what)
+        requested.append(what)
         return r.Answer()
 
     async with served_here(answer) as (_, port), asker(port) as one:
         await one.say(line(r.Down(), token="f" * 16))
         refused = await one.hear()
         assert refused is not None and (refused.code, refused.error) == (2, "not this run's token")
-        assert await one.hear() is None and not asked
+        assert await one.hear() is None and not requested
 
 
 @pytest.mark.parametrize(
-    ("said", "error"),
+    ("output", "error"),
     [
         (b"cut az-0\n", "not a request"),
         (b"\xff\xfe\n", "not a request"),
@@ -114,10 +114,10 @@ async def test_a_wrong_token_is_refused_before_its_request_is_looked_at() -> Non
         (b'{"ask":{"ask":"status"},"token":"' + TOKEN.encode() + b'"}\n', "a line begins with"),
     ],
 )
-async def test_what_is_no_request_is_one_line_of_error_and_the_last(said: bytes, error: str) -> None:
+async def test_what_is_no_request_is_one_line_of_error_and_the_last(output: bytes, error: str) -> None:
     async with served_here() as (_, port):
         async with asker(port) as one:
-            await one.say(said + line(r.Status()))
+            await one.say(output + line(r.Status()))
             refused = await one.hear()
             assert refused is not None and refused.code == 2 and error in refused.error
             assert await one.hear() is None
@@ -145,7 +145,7 @@ async def test_a_line_without_an_end_is_given_up_at_its_bound() -> None:
         assert await one.hear() is None
 
 
-async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered() -> None:
+async def test_clients_beyond_the_bound_are_refused_and_those_within_are_answered() -> None:
     async with served_here() as (served, port), trio.open_nursery() as nursery:
         inside: list[Asker] = []
 
@@ -170,7 +170,7 @@ async def test_askers_beyond_the_bound_are_told_so_and_those_within_are_answered
     assert served.clients == 0
 
 
-async def test_an_asker_that_takes_no_answer_holds_up_nobody_and_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_takes_no_answer_delays_no_other_and_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_context, "SEND_LIMIT_S", 0.3)
 
     async def long_answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
@@ -196,7 +196,7 @@ async def test_an_answer_that_is_too_long_becomes_an_error() -> None:
         assert answer is not None and answer.code == 2 and "bytes" in answer.error
 
 
-async def test_the_asker_waits_no_longer_than_it_said() -> None:
+async def test_the_client_waits_no_longer_than_its_limit() -> None:
     async def never(what: r.AnyAsk, wait_s: float) -> r.Answer:
         await trio.sleep_forever()
         raise AssertionError
@@ -209,7 +209,7 @@ async def test_the_asker_waits_no_longer_than_it_said() -> None:
         assert trio.current_time() - began < 2.0
 
 
-async def test_nobody_who_answers_is_unknown_not_a_traceback() -> None:
+async def test_an_absent_server_is_unknown_not_a_traceback() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         at = Registration("c", mine(), 1, "127.0.0.1", closed.getsockname()[1], TOKEN)
@@ -219,7 +219,7 @@ async def test_nobody_who_answers_is_unknown_not_a_traceback() -> None:
 
 async def test_every_request_comes_back_as_it_was_sent() -> None:
     ids = list(brokers(1, 0))
-    asks: list[r.Ask] = [
+    requests: list[r.Ask] = [
         r.Status(), r.Down(), r.Ready(), r.LinkFault(["cut", "a", "->", "b"]), r.Heal(["x"], "hold"),
         r.Machine("power-loss", "broker-0", 3), r.CreateTopic("t", [ids], settings={"min.insync.replicas": 2}),
         r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, Offset(5)),
@@ -230,8 +230,8 @@ async def test_every_request_comes_back_as_it_was_sent() -> None:
         r.DeleteTopic("t"), r.TopicOffsets("t"), r.DescribeSettings(),
         r.Machine("start", "broker-0", version="2.8", settings={"port": None}, from_files={"port": "1"}),
     ]  # fmt: skip
-    assert {type(one) for one in asks} == set(r.AnyAsk.__args__)
-    for one in asks:
+    assert {type(one) for one in requests} == set(r.AnyAsk.__args__)
+    for one in requests:
         assert r.decode_ask(r.decode_request(r.encode_request(TOKEN, one, 1.0))) == one
     with pytest.raises(r.Refused):
         r.encode_request(TOKEN, r.Produce("t", ["x" * r.LINE_BYTES_MAX]), 1.0)

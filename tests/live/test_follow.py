@@ -1,4 +1,7 @@
-"""`faultline audit --follow` beside a cluster of real processes: it tells of a cut's two leaders while they last."""
+"""`faultline audit --follow` beside real processes.
+
+It reports a cut's two leaders while they last.
+"""
 
 import queue
 import subprocess
@@ -40,7 +43,7 @@ class Following:
                 self._lines.put((time.monotonic(), msgspec.json.decode(line)))
 
     def until(self, holds: Callable[[dict[str, Any]], bool]) -> tuple[float, dict[str, Any]]:
-        """When the line came, as our clock has it, and the line."""
+        """The line and the time of its arrival, by our clock."""
         deadline = time.monotonic() + LIMIT_S
         while True:
             came_s, line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -53,7 +56,7 @@ class Following:
         return code
 
 
-def test_two_leaders_and_what_they_cost_are_told_while_it_happens(up: Callable[..., Live]) -> None:
+def test_two_leaders_and_their_cost_are_reported_while_it_happens(up: Callable[..., Live]) -> None:
     live = up(speed=SPEED)
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     follow = Following()
@@ -64,11 +67,11 @@ def test_two_leaders_and_what_they_cost_are_told_while_it_happens(up: Callable[.
         live.did(LinkFault(["cut", "az-0"]))
         live.until(lambda: live.partition()["leader"] != 0)
         live.did(Produce("t", ["b"], az="az-0", timeout_ms=5_000))
-        told_s, window = follow.until(lambda line: line.get("finding") == "dual-leader" and line["violation"])
+        reported_s, window = follow.until(lambda line: line.get("finding") == "dual-leader" and line["violation"])
         lost_s, lost = follow.until(lambda line: line.get("finding") == "lost-acknowledged")
         newest = read_newest(live.directory)
         assert newest is not None and newest.violations["dual-leader"] == 1
-        latency_s = {"dual-leader": told_s - happened_s(live, window), "lost": lost_s - happened_s(live, lost)}
+        latency_s = {"dual-leader": reported_s - happened_s(live, window), "lost": lost_s - happened_s(live, lost)}
         print(f"told after {latency_s}")  # shown by pytest -s
         assert all(seconds > 0 for seconds in latency_s.values()), latency_s
         assert (window["partition"], window["who"][0], window["to_ms"]) == ("t-0", "broker-0", None)
@@ -84,7 +87,7 @@ def test_two_leaders_and_what_they_cost_are_told_while_it_happens(up: Callable[.
 
 
 def happened_s(live: Live, line: dict[str, Any]) -> float:
-    """When the last of the events that show it was written, as our clock has it."""
+    """The time of writing of the last event that shows it, by our clock."""
     names = [name.replace("/", ".").rsplit(".", 2) for name in line["events"]]
     numbers = {(node, int(life), int(seq)) for node, life, seq in names}
     lives = {(node, life) for node, life, _ in numbers}

@@ -59,7 +59,7 @@ async def test_one_of_two_log_directories_fails_as_in_the_simulated_world(tmp_pa
     assert sorted(path.name for path in (tmp_path / "run" / "data" / "broker-0").iterdir()) == ["d0", "d1"]
 
 
-def test_a_death_by_a_full_disk_is_no_surprise_though_nobody_asked_for_the_end() -> None:
+def test_a_death_by_a_full_disk_is_no_surprise_though_unrequested() -> None:
     def note(at_ms: float, event: str, node: str, **fields: object) -> Note:
         return Note(event=event, node=node, incarnation=1, seq=1, at_ms=at_ms, **fields)  # type: ignore[arg-type]
 

@@ -1,4 +1,7 @@
-"""HTTP at the control server, over sockets: what a client of another language meets, and one with bad manners."""
+"""HTTP at the control server, over sockets.
+
+A client of another language, and a misbehaving one.
+"""
 
 import http.client
 import json
@@ -24,10 +27,10 @@ pytestmark = pytest.mark.trio
 
 async def test_every_operation_by_an_ordinary_client() -> None:
     """All of the description's paths, over one connection of Python's own client."""
-    asked: list[r.AnyAsk] = []
+    requested: list[r.AnyAsk] = []
 
     async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
-        asked.append(what)
+        requested.append(what)
         applied = [{"id": "rule-7"}] if isinstance(what, r.LinkFault) else []
         return r.Answer(result={"faults": [1], "nodes": 2, **({"applied": applied} if applied else {})})
 
@@ -40,19 +43,19 @@ async def test_every_operation_by_an_ordinary_client() -> None:
             body = None if sample.body is None else json.dumps(sample.body)
             client.request(sample.method, sample.target, body, {"Authorization": f"Bearer {TOKEN}"})
             reply = client.getresponse()
-            told = json.loads(reply.read())
+            reported = json.loads(reply.read())
             route = read_request(sample.method, sample.target, (body or "").encode()).route
-            assert reply.status == route.status, (sample, told)
+            assert reply.status == route.status, (sample, reported)
             assert reply.headers["Content-Type"] == "application/json" and reply.headers["Cache-Control"] == "no-store"
             assert not [name for name in reply.headers if name.lower().startswith("access-control")]
             if route.name == "Faults":
-                assert told == {"faults": [1]}
+                assert reported == {"faults": [1]}
             if route.name == "BreakLinks":
                 assert reply.headers["Location"] == "/v1/faults/rule-7"
             if route.name == "Description":
-                assert told["openapi"] == "3.1.0"
+                assert reported["openapi"] == "3.1.0"
             if route.name == "Audit":
-                assert told == {"valid": True}
+                assert reported == {"valid": True}
         client.close()
 
     async with trio.open_nursery() as nursery:
@@ -60,34 +63,36 @@ async def test_every_operation_by_an_ordinary_client() -> None:
         port = await nursery.start(served.serve)
         await trio.to_thread.run_sync(call_all, port)
         nursery.cancel_scope.cancel()
-    assert asked == [sample.ask for sample in SAMPLES if sample.ask is not None]
+    assert requested == [sample.ask for sample in SAMPLES if sample.ask is not None]
 
 
 async def test_lines_and_http_are_answered_on_one_port() -> None:
     async with served_here() as (served, port), asker(port) as lines, web(port) as other:
         await lines.say(line(r.Status()))
         assert await lines.hear() == r.Answer(result={"asked": "Status"})
-        heard = await other.get()
-        assert heard is not None and (heard.status, heard.body) == (200, {"asked": "Status"})
+        received = await other.get()
+        assert received is not None and (received.status, received.body) == (200, {"asked": "Status"})
         assert served.clients == 2
 
 
 async def test_without_the_token_nothing_is_looked_at_and_no_body_is_waited_for() -> None:
-    asked: list[Any] = []
+    requested: list[Any] = []
 
     async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
-        asked.append(what)
+        requested.append(what)
         return r.Answer()
 
     async with served_here(answer) as (served, port):
         for credentials in ("", "Authorization: Bearer ffffffffffffffff\r\n"):
             async with web(port) as one:
                 await one.say(f"POST /v1/down HTTP/1.1\r\nHost: localhost\r\n{credentials}Content-Length: 9\r\n\r\n")
-                heard = await one.hear()
-                assert heard is not None and heard.status == 401 and heard.headers["www-authenticate"] == "Bearer"
+                received = await one.hear()
+                assert (
+                    received is not None and received.status == 401 and received.headers["www-authenticate"] == "Bearer"
+                )
                 await one.stream.send_eof()
                 assert await one.is_closed()
-        assert served.clients == 0 and asked == []
+        assert served.clients == 0 and requested == []
 
 
 async def test_a_browser_is_refused_whatever_it_shows() -> None:
@@ -100,13 +105,13 @@ async def test_a_browser_is_refused_whatever_it_shows() -> None:
         ):
             async with web(port) as one:
                 await one.say(request)
-                heard = await one.hear()
-                assert heard is not None and heard.status == 403
-                assert not [name for name in heard.headers if name.startswith("access-control")]
+                received = await one.hear()
+                assert received is not None and received.status == 403
+                assert not [name for name in received.headers if name.startswith("access-control")]
 
 
 @pytest.mark.parametrize(
-    ("said", "status"),
+    ("output", "status"),
     [
         ("GET /v1/status\r\n\r\n", 400),
         ("GET /v1/status HTTP/2.0\r\n\r\n", 400),
@@ -127,21 +132,21 @@ async def test_a_browser_is_refused_whatever_it_shows() -> None:
          + ("1000\r\n" + "x" * 4096 + "\r\n") * 16, 413),
     ],
 )  # fmt: skip
-async def test_what_is_no_request_is_one_line_of_error_and_the_last(said: str, status: int) -> None:
+async def test_what_is_no_request_is_one_line_of_error_and_the_last(output: str, status: int) -> None:
     async with served_here() as (_, port):
         async with web(port) as one:
-            await one.say(said)
-            heard = await one.hear()
-            assert heard is not None and heard.status == status and heard.error
-            assert heard.headers["connection"] == "close"
+            await one.say(output)
+            received = await one.hear()
+            assert received is not None and received.status == status and received.error
+            assert received.headers["connection"] == "close"
             await one.stream.send_eof()
             assert await one.is_closed()
         async with web(port) as another:
-            heard = await another.get()
-            assert heard is not None and heard.status == 200
+            received = await another.get()
+            assert received is not None and received.status == 200
 
 
-async def test_a_request_that_is_refused_for_what_it_asks_is_not_the_last() -> None:
+async def test_a_request_refused_for_its_content_is_not_the_last() -> None:
     async def answer(what: r.AnyAsk, wait_s: float) -> r.Answer:
         raise r.NotThere("no topic 'u'; did you mean t?") if isinstance(what, r.DescribeTopic) else ValueError("a bug")
 
@@ -150,9 +155,9 @@ async def test_a_request_that_is_refused_for_what_it_asks_is_not_the_last() -> N
             ("/v1/stats", 404, "did you mean /v1/status?"), ("/v1/status?wait_s=x", 400, "wait_s"),
             ("/v1/topics/u", 404, "did you mean t?"), ("/v1/status", 500, "a bug"), ("/v1/nodes/b/kill", 405, "POST"),
         ):  # fmt: skip
-            heard = await one.get(path)
-            assert heard is not None and heard.status == status and error in heard.error
-            assert heard.headers.get("allow") == ("POST" if status == 405 else None)
+            received = await one.get(path)
+            assert received is not None and received.status == status and error in received.error
+            assert received.headers.get("allow") == ("POST" if status == 405 else None)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +174,10 @@ async def test_what_the_cluster_says_has_a_status(answer: r.Answer, status: int)
         return answer
 
     async with served_here(always) as (_, port), web(port) as one:
-        heard = await one.get()
+        received = await one.get()
         error = answer.error.replace("--wait", "wait_s").replace("wait_s SECONDS", "wait_s=SECONDS")
-        assert heard is not None and (heard.status, heard.error) == (status, error)
-        assert ("retry-after" in heard.headers) == (status == 503)
+        assert received is not None and (received.status, received.error) == (status, error)
+        assert ("retry-after" in received.headers) == (status == 503)
         ready = await one.get("/v1/ready")
         assert ready is not None and ready.status == (503 if status == 504 else status)
 
@@ -186,36 +191,36 @@ async def test_requests_one_after_the_other_and_several_at_once() -> None:
             f"HEAD /v1/topics HTTP/1.1\r\n{LET_IN}\r\n"
             f"DELETE /v1/faults HTTP/1.1\r\n{LET_IN}Connection: close\r\n\r\n"
         )
-        heard = [await one.hear(), await one.hear(), await one.hear(head_only=True), await one.hear()]
-        assert [each and each.status for each in heard] == [200, 400, 200, 200]
-        assert [each and each.body for each in heard[2:]] == [None, {"asked": "Heal"}]
-        assert heard[2] is not None and int(heard[2].headers["content-length"]) > 0
+        received = [await one.hear(), await one.hear(), await one.hear(head_only=True), await one.hear()]
+        assert [each and each.status for each in received] == [200, 400, 200, 200]
+        assert [each and each.body for each in received[2:]] == [None, {"asked": "Heal"}]
+        assert received[2] is not None and int(received[2].headers["content-length"]) > 0
         assert await one.is_closed()
 
 
-async def test_an_older_http_a_body_in_pieces_and_one_that_asks_first() -> None:
+async def test_an_older_http_a_body_in_pieces_and_an_expect_header() -> None:
     async with served_here() as (_, port):
         async with web(port) as old:
             await old.say(f"GET /v1/status HTTP/1.0\r\n{LET_IN}\r\n")
-            heard = await old.hear()
-            assert heard is not None and heard.status == 200 and await old.is_closed()
+            received = await old.hear()
+            assert received is not None and received.status == 200 and await old.is_closed()
         async with web(port) as one:
             await one.say(f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Transfer-Encoding: chunked\r\n\r\n")
             for piece in ('{"to', 'pic": "t"', "}"):
                 await one.say(f"{len(piece):x}\r\n{piece}\r\n")
             await one.say("0\r\n\r\n")
-            heard = await one.hear()
-            assert heard is not None and (heard.status, heard.body) == (201, {"asked": "CreateTopic"})
+            received = await one.hear()
+            assert received is not None and (received.status, received.body) == (201, {"asked": "CreateTopic"})
             await one.say(f"POST /v1/down HTTP/1.1\r\n{LET_IN}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
             go_on = await one.hear()
             assert go_on is not None and go_on.status == 100
             await one.say("{}")
-            heard = await one.hear()
-            assert heard is not None and heard.body == {"asked": "Down"}
+            received = await one.hear()
+            assert received is not None and received.body == {"asked": "Down"}
 
 
 async def test_a_body_that_is_too_long_is_refused_while_it_is_still_sent() -> None:
-    """Whoever sends hears why, and meets no reset."""
+    """The sender receives the reason, and meets no reset."""
     async with served_here() as (_, port), web(port) as one, trio.open_nursery() as nursery:
         many = h.LEFTOVER_BYTES_MAX // 2
 
@@ -224,11 +229,11 @@ async def test_a_body_that_is_too_long_is_refused_while_it_is_still_sent() -> No
             await one.say(b"x" * many)
 
         nursery.start_soon(send)
-        heard = await one.hear()
-        assert heard is not None and heard.status == 413 and str(h.BODY_BYTES_MAX) in heard.error
+        received = await one.hear()
+        assert received is not None and received.status == 413 and str(h.BODY_BYTES_MAX) in received.error
 
 
-async def test_who_is_slow_is_given_up_and_keeps_out_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_client_is_dropped_and_blocks_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(h, "BODY_LIMIT_S", 0.1)
     monkeypatch.setattr(control_context, "SILENCE_LIMIT_S", 0.1)
     async with served_here() as (served, port):
@@ -236,26 +241,26 @@ async def test_who_is_slow_is_given_up_and_keeps_out_nobody(monkeypatch: pytest.
         async with web(port) as slow_head, web(port) as slow_body, web(port) as silent:
             await slow_head.say("GET /v1/status HTTP/1.1\r\nHost: loc")
             await slow_body.say(f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{")
-            heard = await silent.get()
-            assert heard is not None and heard.status == 200
+            received = await silent.get()
+            assert received is not None and received.status == 200
             assert await slow_head.is_closed() and await silent.is_closed()
-            heard = await slow_body.hear()
-            assert heard is not None and heard.status == 408
+            received = await slow_body.hear()
+            assert received is not None and received.status == 408
         await until(lambda: served.clients == 0)
 
 
-async def test_strangers_make_room_and_askers_beyond_the_bound_are_told_so() -> None:
+async def test_strangers_make_room_and_clients_beyond_the_bound_are_refused() -> None:
     async with served_here() as (served, port):
         begun = [await trio.open_tcp_stream("127.0.0.1", port) for _ in range(2 * c.STRANGERS_MAX)]
         for stream in begun:
             await stream.send_all(b"GET /v1/status HTTP/1.1\r\nX: ")
         async with web(port) as one:
-            heard = await one.get()
-            assert heard is not None and heard.status == 200
+            received = await one.get()
+            assert received is not None and received.status == 200
             served.clients += c.CLIENTS_MAX
             async with web(port) as late:
-                heard = await late.get()
-                assert heard is not None and heard.status == 503 and heard.headers["retry-after"] == "1"
+                received = await late.get()
+                assert received is not None and received.status == 503 and received.headers["retry-after"] == "1"
             served.clients -= c.CLIENTS_MAX
         for stream in begun:
             await stream.aclose()
@@ -279,16 +284,16 @@ async def test_an_answer_that_is_too_long_becomes_an_error() -> None:
         return r.Answer(result={"text": "x" * (r.ANSWER_BYTES_MAX + 1)})
 
     async with served_here(too_long) as (_, port), web(port) as one:
-        heard = await one.get()
-        assert heard is not None and heard.status == 500 and "bytes" in heard.error
+        received = await one.get()
+        assert received is not None and received.status == 500 and "bytes" in received.error
 
 
-async def test_whoever_goes_away_in_the_middle_costs_nothing() -> None:
+async def test_a_client_that_leaves_in_the_middle_costs_nothing() -> None:
     async with served_here(echo) as (served, port):
-        for said in ("GET /v1/sta", f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{", ""):
+        for output in ("GET /v1/sta", f"POST /v1/topics HTTP/1.1\r\n{LET_IN}Content-Length: 9\r\n\r\n{{", ""):
             async with web(port) as one:
-                await one.say(said)
+                await one.say(output)
         await until(lambda: served.clients == 0 and not len(served.strangers))
         async with web(port) as one:
-            heard = await one.get()
-            assert heard is not None and heard.status == 200
+            received = await one.get()
+            assert received is not None and received.status == 200

@@ -1,4 +1,4 @@
-"""What `status` and `down` say of a cluster whose supervisor is gone, and why it is."""
+"""`status` and `down` of a cluster whose supervisor is gone, with the reason."""
 
 import shutil
 from pathlib import Path

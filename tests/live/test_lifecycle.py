@@ -1,4 +1,4 @@
-"""However a cluster begins or ends, afterwards nothing of it is left: no process, no port, no cluster.json."""
+"""No process, port or cluster.json outlives a cluster, however it begins or ends."""
 
 from __future__ import annotations
 
@@ -47,18 +47,20 @@ def test_a_broker_that_ends_at_its_start_is_not_waited_for(home: Path) -> None:
 
 
 def test_the_commands_from_up_to_down(home: Path) -> None:
-    (home / "server.properties").write_text("num.network.threads=5\nlog.retention.hours=24\nlisteners=PLAINTEXT://:9092\n")
+    (home / "server.properties").write_text(
+        "num.network.threads=5\nlog.retention.hours=24\nlisteners=PLAINTEXT://:9092\n"
+    )
     (home / "producer.properties").write_text("acks=1\nlinger.ms=3\nclient.id=me\n")
     (home / "topic.properties").write_text("min.insync.replicas=2\nfile.delete.delay.ms=9\n")
     files = [word for kind in ("server", "producer", "topic") for word in ("--settings", f"{kind}.properties")]
     once = ("--set", "zookeeper.session.timeout.ms=60000")
     up = faultline("up", "--json", "--speed", "5", "--name", "mine", *once, *files)
     assert up.code == 0, up
-    told = msgspec.json.decode(up.out)["settings"]
-    assert [one["name"] for one in told["not_modelled"]] == ["log.retention.hours"]
-    assert [one["name"] for one in told["set_here"]] == ["listeners"]
-    assert {"num.network.threads", "producer.client.id"} <= set(told["without_bearing"])
-    assert {one["value"] for one in told["in_force"]} == {20_000}
+    reported = msgspec.json.decode(up.out)["settings"]
+    assert [one["name"] for one in reported["not_modelled"]] == ["log.retention.hours"]
+    assert [one["name"] for one in reported["set_here"]] == ["listeners"]
+    assert {"num.network.threads", "producer.client.id"} <= set(reported["without_bearing"])
+    assert {one["value"] for one in reported["in_force"]} == {20_000}
     assert "warning: zookeeper.session.timeout.ms=60000 is in force as 20000" in up.err
     live = Live(_found(Path(msgspec.json.decode(up.out)["run"])))
     spec = read_specification(live.directory)

@@ -1,4 +1,7 @@
-"""The live player in the simulated world: commands come one by one, each is answered, and nothing is left of it."""
+"""The live player in the simulated world.
+
+Each command is answered, and nothing is left of it.
+"""
 
 from typing import Any
 
@@ -19,7 +22,7 @@ from protocol.messages.workload_messages import WorkloadReportsRequest, Workload
 from tests.ids import brokers
 
 
-class Told:
+class Reported:
     """The live player, whose answers are kept as the supervisor keeps them."""
 
     def __init__(self, player: LivePlayer) -> None:
@@ -41,7 +44,7 @@ class Bench:
         )  # fmt: skip
         spec = resolve(scenario).spec
         self.player = LivePlayer(topology, 2, "2.6")
-        self.told = Told(self.player)
+        self.told = Reported(self.player)
 
         def machine(node: Node, files: MemoryFiles) -> Machine:
             return self.told if node.name == OBSERVER else machine_for(spec, node, files)
@@ -143,7 +146,7 @@ def test_what_a_command_has_brought_so_far_can_be_looked_at(bench: Bench) -> Non
     assert bench.player.noted(number) == ()
 
 
-def test_more_commands_than_may_be_under_way_are_told_so_and_the_others_end(bench: Bench) -> None:
+def test_commands_beyond_the_bound_are_refused_and_the_others_end(bench: Bench) -> None:
     bench.world.pause("broker-0")
     numbers = [bench.begin(produce("x", socket_timeout_s=2)) for _ in range(UNDER_WAY_MAX + 3)]
     bench.until(lambda: all(map(bench.answer, numbers)))
@@ -167,7 +170,10 @@ def test_a_topic_that_waits_for_a_quorum_longer_than_a_session_lives_is_created_
 
 
 def test_a_session_that_expired_in_mid_write_writes_again(bench: Bench) -> None:
-    """The supervisor stood still (a laptop that slept), and the ensemble forgot its session before its write."""
+    """The supervisor stood still (a laptop that slept).
+
+    The ensemble expired its session before its write.
+    """
     world = bench.world
     number = bench.begin(create("w"))
     world.run(lambda: session_state(bench) == "connected")

@@ -1,4 +1,4 @@
-"""Where a moment ends in an event file that is still written."""
+"""The end of a snapshot in an event file that is still written."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Two hundred live commands in a row: valid and invalid, in any order, twice, on dead nodes, while others write.
+"""Two hundred live commands in a row: valid and invalid, twice, on dead nodes, under writes.
 
 Every one is answered within `ANSWERED_S`; afterwards a heal and a start of what is dead bring the cluster to rest; and
 `down` leaves nothing, also when a command was killed in the middle.
@@ -57,7 +57,7 @@ def some(chance: Random) -> Ask:
             return Heal(words, chance.choice(["", "", "hold"]))
         case 4 | 5 | 6:
             fault: MachineFault = chance.choice(FAULTS)
-            node = chance.choice([*NODES * 2, "observer", "nobody"])
+            node = chance.choice([*NODES * 2, "observer", "no-node"])
             return Machine(fault, node, chance.randrange(-1, 5), chance.choice(["", "", "", "d0"]))
         case 7:
             assignment = [[BrokerId(chance.randrange(4)) for _ in range(chance.randrange(4))]]
@@ -106,14 +106,14 @@ def test_two_hundred_random_commands_are_answered_and_leave_nothing_behind(up: C
     took_s: list[tuple[float, Ask]] = []
     codes: dict[int, int] = {}
     for number in range(COMMANDS):
-        asked = some(chance)
+        requested = some(chance)
         began = time.monotonic()
-        answer = live.ask(asked)
-        took_s.append((time.monotonic() - began, asked))
+        answer = live.ask(requested)
+        took_s.append((time.monotonic() - began, requested))
         codes[answer.code] = codes.get(answer.code, 0) + 1
-        assert answer.code in (0, 2, 3), (asked, answer)
-        assert answer.code == 0 or (answer.error and "\n" not in answer.error), (asked, answer)
-        assert "a bug" not in answer.error, (asked, answer, (live.directory / LOG_FILE).read_text())
+        assert answer.code in (0, 2, 3), (requested, answer)
+        assert answer.code == 0 or (answer.error and "\n" not in answer.error), (requested, answer)
+        assert "a bug" not in answer.error, (requested, answer, (live.directory / LOG_FILE).read_text())
         live.look()
         if number == COMMANDS // 2:
             kill_a_command(live)
@@ -126,7 +126,7 @@ def test_two_hundred_random_commands_are_answered_and_leave_nothing_behind(up: C
 
 
 def settled(live: Live) -> bool:
-    """Healed, everybody there, every replica in sync, and a write acknowledged by all."""
+    """Healed, every node there, every replica in sync, and a write acknowledged by all."""
     live.did(Heal())
     live.bring_back(limit_s=PATIENCE_S)
     live.did(StopWorkload("", at_once=True))

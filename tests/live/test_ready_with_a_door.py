@@ -1,4 +1,7 @@
-"""A cluster with a door is ready when its brokers can tell Kafka clients who the controller is."""
+"""A cluster with a Kafka listener is ready when its brokers know the controller.
+
+They can then report it to Kafka clients.
+"""
 
 from types import SimpleNamespace
 from typing import Any
@@ -33,7 +36,7 @@ def untold(doors: dict[str, Any], controllers: dict[str, str]) -> str:
         ({}, {"broker-0": ""}, ""),
     ],
 )  # fmt: skip
-def test_who_has_not_heard_from_the_controller_is_waited_for(
+def test_brokers_without_the_controllers_metadata_are_waited_for(
     doors: dict[str, Any], controllers: dict[str, str], lacking: str
 ) -> None:
     assert untold(doors, controllers) == lacking

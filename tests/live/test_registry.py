@@ -1,4 +1,4 @@
-"""Which cluster a command is about."""
+"""The cluster that a command selects."""
 
 import os
 import stat
@@ -90,14 +90,14 @@ def test_a_name_a_folder_or_a_path_says_which(home: Path) -> None:
         choose("one")
 
 
-def test_a_stale_one_is_known_and_never_asked(home: Path) -> None:
+def test_a_stale_one_is_known_and_gets_no_request(home: Path) -> None:
     put(home, "one-1", dead("one"))
     assert [(one.name, one.running) for one in named("one")] == [("one", False)]
     with pytest.raises(NoCluster, match=r"no cluster 'one' runs; what is left of one .* is removed by faultline down"):
         choose("one")
 
 
-def test_a_file_that_nobody_could_have_written_is_no_cluster(home: Path) -> None:
+def test_an_impossible_file_is_no_cluster(home: Path) -> None:
     directory = put(home, "one-1", alive("one"))
     for damaged in (b'{"name": "one"', b"\xff", b"[" * 50_000):
         for file in (directory / CLUSTER_FILE, *state_home().iterdir()):
@@ -133,7 +133,7 @@ def test_one_of_the_directory_alone_is_found_there(home: Path) -> None:
     assert choose(None).directory == Path("runs/one-1")
 
 
-def test_what_somebody_else_wrote_is_no_cluster(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_file_is_no_cluster(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = put(home, "one-1", alive("one"))
     other = home / "other.json"
     (directory / CLUSTER_FILE).rename(other)

@@ -1,4 +1,4 @@
-"""What an asker is told to do next, where a machine is not back yet."""
+"""The next step in a response, where a machine is not back yet."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,10 @@ START = r.Machine("start", "broker-1")
 
 
 class Dead:
-    """broker-1 was killed at 1 s; its session (6 s, and a tick of 1 s) is over by 8 s. It is 4 s."""
+    """broker-1 was killed at 1 s; its session (6 s, and a tick of 1 s) is over by 8 s.
+
+    It is 4 s.
+    """
 
     def __init__(self, run_dir: Path) -> None:
         self.now_ms = 4_000.0
@@ -75,8 +78,8 @@ def died(dead: Dead, incarnation: int, why: str) -> str:
 
 def test_a_start_that_is_not_done_names_how_to_wait_and_when_the_earlier_session_expires(dead: Dead) -> None:
     goes_on = f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
-    told = dead.returning.not_ended(START, 1.5, ["broker-1"])
-    assert told == goes_on + (
+    reported = dead.returning.not_ended(START, 1.5, ["broker-1"])
+    assert reported == goes_on + (
         "; broker-1 may end because its earlier session lives: it expires within 4.0 s, if the ensemble has a quorum, "
         "then faultline start broker-1"
     )
@@ -87,8 +90,8 @@ def test_a_start_that_is_not_done_names_how_to_wait_and_when_the_earlier_session
 
 @pytest.mark.parametrize("fault", ["resume", "kill", "stop", "lose-disk"])
 def test_other_commands_name_it_too_where_they_have_it(dead: Dead, fault: r.MachineFault) -> None:
-    told = dead.returning.not_ended(r.Machine(fault, "broker-1"), 1.5, [])
-    assert told == f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
+    reported = dead.returning.not_ended(r.Machine(fault, "broker-1"), 1.5, [])
+    assert reported == f"not ended after 1.5 s; it goes on: {SHOWN} ({LONGER})"
     assert dead.returning.not_ended(r.Produce("t", ["a"]), 3, []) == f"not ended after 3 s; it goes on ({LONGER})"
     assert dead.returning.not_ended(r.Heal(), 1.5, []) == "not ended after 1.5 s; it goes on"
 
@@ -105,7 +108,7 @@ def test_a_second_start_that_comes_too_early_does_not_make_the_session_live_long
     assert dead.noted == [("start-refused", "broker-1")] * 4
 
 
-def test_who_is_not_registered_yet_is_told_how_to_wait(dead: Dead) -> None:
+def test_an_unregistered_node_gets_the_way_to_wait(dead: Dead) -> None:
     dead.live.discard(1)
     done = dead.watch()
     assert done["registered"] is False and done["next"] == f"{SHOWN} ({LONGER})"

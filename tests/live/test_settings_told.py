@@ -1,4 +1,7 @@
-"""What a cluster that stays is given later and is not modelled is said at once, and makes its audits unknown."""
+"""Later settings of a live cluster that are not modelled.
+
+Reported at once, audits are unknown.
+"""
 
 import json
 from collections.abc import Callable
@@ -27,29 +30,29 @@ def spec() -> RunSpec:
 @pytest.mark.network
 def test_what_is_given_to_a_live_cluster(up: Callable[..., Live]) -> None:
     live = up()
-    said = live.did(CreateTopic("t", [list(brokers(0, 1))], settings={"cleanup.policy": "compact", "flush.ms": 9}))[
+    output = live.did(CreateTopic("t", [list(brokers(0, 1))], settings={"cleanup.policy": "compact", "flush.ms": 9}))[
         "said"
     ]
-    assert len(said) == 1 and said[0].startswith(COMPACT)
+    assert len(output) == 1 and output[0].startswith(COMPACT)
     assert "said" not in live.did(AlterTopic("t", {"min.insync.replicas": 2}))
     live.did(AlterTopic("t", {"retention.ms": 1}))
     live.did(AlterBroker(settings={"log.retention.ms": 2, "background.threads": 9}))
     live.did(Machine("stop", "broker-2"))
     live.did(Machine("start", "broker-2", settings={"log.retention.ms": 3}))
-    told = expected_of(live.directory).account
-    assert {(one.name, one.value, one.where) for one in told.not_modelled} >= {
+    reported = expected_of(live.directory).account
+    assert {(one.name, one.value, one.where) for one in reported.not_modelled} >= {
         ("topic.cleanup.policy", "compact", "topic t"),
         ("topic.retention.ms", 1, "topic alter t"),
         ("log.retention.ms", 2, "broker alter all"),
     }
-    assert any(one.value == 3 for one in told.not_modelled)
-    assert told.doubts_about("lost-acknowledged", 60_000.0)
+    assert any(one.value == 3 for one in reported.not_modelled)
+    assert reported.doubts_about("lost-acknowledged", 60_000.0)
 
 
-def test_each_thing_is_said_of_the_run_once(spec: RunSpec, tmp_path: Path) -> None:
-    told = SettingWarnings(tmp_path, spec)
+def test_each_thing_is_reported_of_the_run_once(spec: RunSpec, tmp_path: Path) -> None:
+    reported = SettingWarnings(tmp_path, spec)
     for _ in range(2):
-        result = told.with_warnings({"topic": "t"}, TOPIC, {"cleanup.policy": "compact"}, "topic t")
+        result = reported.with_warnings({"topic": "t"}, TOPIC, {"cleanup.policy": "compact"}, "topic t")
         assert result["topic"] == "t" and len(result["said"]) == 1
     assert len(json.loads((tmp_path / "settings.json").read_text())["settings"]["not_modelled"]) == 1
 
@@ -63,10 +66,10 @@ def test_what_else_settings_json_says_stays(spec: RunSpec, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"settings": 1}'])
-def test_a_file_that_cannot_be_understood_is_told_of_and_stays(content: str, spec: RunSpec, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_and_stays(content: str, spec: RunSpec, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(content)
     warnings = SettingWarnings(tmp_path, spec)
-    said = warnings.with_warnings({}, BROKER, {"log.retention.ms": 2}, "broker alter all")["said"]
-    assert said[-1].startswith(f"warning: audits will not know of it: {file}: ")
+    output = warnings.with_warnings({}, BROKER, {"log.retention.ms": 2}, "broker alter all")["said"]
+    assert output[-1].startswith(f"warning: audits will not know of it: {file}: ")
     assert file.read_text() == content

@@ -18,7 +18,7 @@ from emulator.cluster.cluster_registry import registered
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-ASKED = Asked(minutes=0.5, rate=60.0, cut_every_s=24.0, cut_for_s=6.0, speed=5.0)
+REQUESTED = Asked(minutes=0.5, rate=60.0, cut_every_s=24.0, cut_for_s=6.0, speed=5.0)
 AUDIT = dict.fromkeys(MUST_HOLD, "held")
 """The audit has tests of its own; here the ledger is asked."""
 
@@ -26,13 +26,13 @@ AUDIT = dict.fromkeys(MUST_HOLD, "held")
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
     run = tmp_path_factory.mktemp("soak") / "soak"
-    told: list[str] = []
-    yield play(ASKED, run, told.append)
-    assert any("az-0 is cut" in text for text in told)
+    reports_seen: list[str] = []
+    yield play(REQUESTED, run, reports_seen.append)
+    assert any("az-0 is cut" in text for text in reports_seen)
 
 
 def test_every_record_is_accounted_for(played: Played) -> None:
-    ledger = read_ledger(played.run, ["client-0", "client-1", "client-2"], played.cuts, ASKED.margin_s * 1000.0)
+    ledger = read_ledger(played.run, ["client-0", "client-1", "client-2"], played.cuts, REQUESTED.margin_s * 1000.0)
     kept = compare(ledger, played.run, played.in_sync, played.idempotent)
     accounts = judge_accounts(played.reported, ledger.counts)
     assert accounts.held is True, accounts

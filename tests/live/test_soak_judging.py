@@ -1,4 +1,4 @@
-"""What a soak is judged by: figures that must be rejected, and those that must not."""
+"""Limits of a soak: figures that must be rejected, and those that must not."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_leak_is_seen_in_ten_minutes() -> None:
     assert judge_memory({"broker-0": trend_of(climbing(12.0, 6.9, minutes=10))}, 1 / 6).held is False
 
 
-def test_what_grows_by_design_is_allowed_and_its_slope_is_told() -> None:
+def test_growth_by_design_is_allowed_and_its_slope_is_reported() -> None:
     trend = trend_of(climbing(12.0, 0.05))
     assert trend is not None
     assert trend.slope_per_h == pytest.approx(3.0, abs=0.01)
@@ -97,7 +97,7 @@ def test_an_acknowledged_record_that_is_missing_is_rejected(log: dict[int, str])
     assert "are not in t-0 on broker-0" in judged.text
 
 
-def test_a_record_that_was_told_no_offset_may_be_anywhere_but_must_be() -> None:
+def test_a_record_without_a_reported_offset_may_be_anywhere_but_must_be() -> None:
     assert not kept_of({-1: "c"}, {7: "c"}).missing
     assert kept_of({-1: "c"}, {7: "d"}).missing == {"t-0 on broker-0": 1}
 
@@ -143,7 +143,10 @@ def test_unknown_outcomes_outside_the_cuts_are_rejected_above_a_thousandth() -> 
 
 
 def test_the_ledger_tells_what_a_cut_can_touch(tmp_path: Path) -> None:
-    """A cut from 100 to 115 ms with a margin of 20: lives that lie before 100 or begin after 135 are outside."""
+    """A cut from 100 to 115 ms with a margin of 20.
+
+    Operations that end before 100 or begin after 135 are outside.
+    """
     lives = {"before": (10, 99), "into": (10, 101), "within": (101, 110), "after": (130, 400), "outside": (136, 400)}
     lines = []
     for name, (begins, ends) in lives.items():
@@ -193,8 +196,8 @@ def test_the_outcome_as_json_and_as_a_table() -> None:
     played = Played(Path("run"), cast(LiveSpec, None), [], 9, {"broker-0": climbing(12.0, 1.0, minutes=10), "b": []})
     trends = {name: trend_of(samples) for name, samples in played.samples.items()}
     judgements = [judge_cuts([], 9)]
-    asked, late_ms = Asked(out=Path("run")), {"broker-0": 17.5}
-    found = document(asked, played, judgements, trends, late_ms, Outside(), {"ended": "down"})
+    requested, late_ms = Asked(out=Path("run")), {"broker-0": 17.5}
+    found = document(requested, played, judgements, trends, late_ms, Outside(), {"ended": "down"})
     again = msgspec.json.decode(msgspec.json.encode(found))
     assert again["asked"]["margin_s"] == 21.0 and "out" not in again["asked"]
     assert again["memory_mib"]["b"] is None and len(again["series_mib"]["broker-0"]) <= 75
@@ -208,15 +211,15 @@ def test_the_outcome_as_json_and_as_a_table() -> None:
 
 
 def test_cuts_take_turns_and_the_last_is_over_before_the_end() -> None:
-    asked = Asked(minutes=4.0)
-    cuts = list(planned_cuts(asked, ["az-0", "az-1", "az-2"]))
+    requested = Asked(minutes=4.0)
+    cuts = list(planned_cuts(requested, ["az-0", "az-1", "az-2"]))
     assert [(cut.az, cut.begins_s) for cut in cuts] == [("az-0", 30), ("az-1", 90), ("az-2", 150)]
-    assert all(cut.ends_s + asked.margin_s <= 240 for cut in cuts)
+    assert all(cut.ends_s + requested.margin_s <= 240 for cut in cuts)
     assert len(list(planned_cuts(Asked(), ["az-0"]))) == 59
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (["--minutes", "0"], "--minutes 0"),
         (["--rate", "0.5"], "--rate 0.5"),
@@ -226,7 +229,9 @@ def test_cuts_take_turns_and_the_last_is_over_before_the_end() -> None:
         (["--speed", "1000", "--minutes", "1"], "--speed 1000"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_a_line(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_request_is_reported_in_a_line(
+    words: list[str], output: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(words) == 2
     err = capsys.readouterr().err
-    assert said in err and err.count("\n") == 1
+    assert output in err and err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Where a user's entries are."""
+"""The place of a user's entries."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_xdgs_folder_else_the_homes_else_one_among_temporary_files(
     assert state_home({}).stat().st_mode & 0o777 == 0o700
 
 
-def test_a_home_of_somebody_else_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_home_is_not_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("emulator.cluster.state_home.gettempdir", lambda: str(tmp_path))
     euid = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: euid + 1)

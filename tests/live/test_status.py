@@ -1,4 +1,4 @@
-"""What nodes think, side by side: the JSON form of `faultline status`, and what faults make of the links."""
+"""Nodes' states, side by side: the JSON form of `faultline status`, and links under faults."""
 
 import json
 
@@ -32,8 +32,8 @@ def rule(words: str) -> LinkRule:
 
 def links(*words: str) -> dict[tuple[str, str], tuple[str, bool]]:
     faults = [LinkFault(rule(one), 1.0, 2.0) for one in words]
-    told = status_of(TOPOLOGY, {}, ALIVE, faults, 10.0)
-    return {(link.from_az, link.to_az): (link.kind, link.whole) for link in told.links}
+    reported = status_of(TOPOLOGY, {}, ALIVE, faults, 10.0)
+    return {(link.from_az, link.to_az): (link.kind, link.whole) for link in reported.links}
 
 
 def test_the_json_form_has_what_the_contract_promises() -> None:
@@ -44,46 +44,50 @@ def test_the_json_form_has_what_the_contract_promises() -> None:
         "broker-1": NodeStatus(False, ControllerEpoch(2), "broker-0", None, {"t-0": replica()}),
     }
     faults = [LinkFault(rule("cut az-0"), 1.0, 2.0, 9.0, 48)]
-    told = json.loads(json.dumps(as_json(status_of(TOPOLOGY, statuses, ALIVE, faults, 10.0))))
-    node = told["nodes"]["broker-0"]
+    reported = json.loads(json.dumps(as_json(status_of(TOPOLOGY, statuses, ALIVE, faults, 10.0))))
+    node = reported["nodes"]["broker-0"]
     assert {key: node[key] for key in ("alive", "az", "roles", "is_controller", "controller_epoch")} == {
         "alive": True, "az": "az-0", "roles": ["broker", "controller"], "is_controller": True, "controller_epoch": 2
     }  # fmt: skip
-    assert told["partitions"]["t-0"]["broker-0"]["is_leader"] is True
-    assert {"leader_epoch", "isr", "high_watermark", "log_end"} <= told["partitions"]["t-0"]["broker-1"].keys()
-    (fault,) = told["faults"]
+    assert reported["partitions"]["t-0"]["broker-0"]["is_leader"] is True
+    assert {"leader_epoch", "isr", "high_watermark", "log_end"} <= reported["partitions"]["t-0"]["broker-1"].keys()
+    (fault,) = reported["faults"]
     assert fault == {
         "rule": "cut az-0", "asked_ms": 1.0, "in_force_ms": 2.0, "healed_ms": 9.0, "frames_stopped": 48,
         "took_effect": True, "healed": True, "id": "rule-1",
     }  # fmt: skip
-    assert "observer" not in told["nodes"]
+    assert "observer" not in reported["nodes"]
 
 
 def test_the_json_form_is_read_back_as_it_was() -> None:
     statuses = {"broker-0": NodeStatus(partitions={"t-0": replica(waits="session")}, metrics={"MaxLag": 3})}
-    told = status_of(TOPOLOGY, statuses, ALIVE, [LinkFault(rule("cut az-0"), 1.0, 2.0)], 10.0, "mine")
-    assert msgspec.convert(json.loads(json.dumps(as_json(told))), ClusterStatus) == told
+    reported = status_of(TOPOLOGY, statuses, ALIVE, [LinkFault(rule("cut az-0"), 1.0, 2.0)], 10.0, "mine")
+    assert msgspec.convert(json.loads(json.dumps(as_json(reported))), ClusterStatus) == reported
 
 
-def test_who_did_not_answer_is_told_from_who_is_dead() -> None:
+def test_an_unanswering_node_is_distinguished_from_a_dead_one() -> None:
     lives = ALIVE | {"broker-1": Life(False, False, 2), "broker-2": Life(True, True, 1)}
     del lives["client-0"]
-    told = status_of(TOPOLOGY, {"broker-0": NodeStatus()}, lives, [], 10.0).nodes
-    seen = {name: (told[name].alive, told[name].paused, told[name].answered) for name in told if name[0] in "bc"}
+    reported = status_of(TOPOLOGY, {"broker-0": NodeStatus()}, lives, [], 10.0).nodes
+    seen = {
+        name: (reported[name].alive, reported[name].paused, reported[name].answered)
+        for name in reported
+        if name[0] in "bc"
+    }
     assert seen["broker-0"] == (True, False, True)
     assert seen["broker-1"] == (False, False, False)
     assert seen["broker-2"] == (True, True, False)
     assert seen["client-1"] == (True, False, False)
-    assert (told["client-0"].alive, told["client-0"].incarnation) == (False, 0), "never started"
+    assert (reported["client-0"].alive, reported["client-0"].incarnation) == (False, 0), "never started"
 
 
 def test_contradictions_stay_side_by_side() -> None:
     statuses = {
         f"broker-{n}": NodeStatus(True, ControllerEpoch(n), "", None, {"t-0": replica(is_leader=True)}) for n in (0, 1)
     }
-    told = status_of(TOPOLOGY, statuses, ALIVE, [], 10.0)
-    assert [name for name, node in told.nodes.items() if node.is_controller] == ["broker-0", "broker-1"]
-    assert [name for name, seen in told.partitions["t-0"].items() if seen.is_leader] == ["broker-0", "broker-1"]
+    reported = status_of(TOPOLOGY, statuses, ALIVE, [], 10.0)
+    assert [name for name, node in reported.nodes.items() if node.is_controller] == ["broker-0", "broker-1"]
+    assert [name for name, seen in reported.partitions["t-0"].items() if seen.is_leader] == ["broker-0", "broker-1"]
 
 
 @pytest.mark.parametrize(
@@ -122,8 +126,8 @@ def test_halves_of_a_cut_add_up() -> None:
 
 
 def test_a_rule_that_is_not_in_force_touches_nothing() -> None:
-    asked, healed = LinkFault(rule("cut az-0"), 1.0), LinkFault(rule("cut az-0"), 1.0, 2.0, 3.0)
-    assert status_of(TOPOLOGY, {}, ALIVE, [asked, healed], 10.0).links == []
+    requested, healed = LinkFault(rule("cut az-0"), 1.0), LinkFault(rule("cut az-0"), 1.0, 2.0, 3.0)
+    assert status_of(TOPOLOGY, {}, ALIVE, [requested, healed], 10.0).links == []
 
 
 def test_partitions_are_in_the_order_of_their_numbers() -> None:

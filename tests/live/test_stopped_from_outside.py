@@ -1,4 +1,7 @@
-"""A broker of a live cluster that others stop: the verdict is unknown and names it. A pause by command is judged."""
+"""A broker of a live cluster that others stop: the verdict is unknown and names it.
+
+A pause by command is judged.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The asker's side on trio: what it hears is what the other one hears, and a cancelled one listens no longer."""
+"""The client side on trio: it receives the same as the other one.
+
+A cancelled one stops reading.
+"""
 
 import socket
 
@@ -23,14 +26,14 @@ async def test_an_answer_of_many_pieces_and_a_refusal() -> None:
         return r.Answer(result={"text": "x" * 1_000_000, "wait_s": wait_s})
 
     async with served_here(answer) as (_, port):
-        told = await ask(at(port), r.Status(), 2.0)
-        assert (told.code, len(told.result["text"]), told.result["wait_s"]) == (0, 1_000_000, 2.0)
+        reported = await ask(at(port), r.Status(), 2.0)
+        assert (reported.code, len(reported.result["text"]), reported.result["wait_s"]) == (0, 1_000_000, 2.0)
         assert (await ask(at(port, "0" * 16), r.Status())).error == "not this run's token"
         with pytest.raises(r.Refused, match="a request of"):
             await ask(at(port), r.Produce("t", ["x" * r.LINE_BYTES_MAX]))
 
 
-async def test_it_waits_no_longer_than_it_said_and_no_longer_than_it_is_let(autojump_clock: trio.abc.Clock) -> None:
+async def test_it_waits_no_longer_than_its_limit_and_its_callers(autojump_clock: trio.abc.Clock) -> None:
     """On a clock that jumps: what is waited for is waited for, and takes no time."""
 
     async def never(what: r.AnyAsk, wait_s: float) -> r.Answer:
@@ -38,8 +41,8 @@ async def test_it_waits_no_longer_than_it_said_and_no_longer_than_it_is_let(auto
         raise AssertionError
 
     async with served_here(never) as (_, port):
-        told = await ask(at(port), r.Status(), 30.0)
-        assert told.code == 3 and "did not answer within 30.4 s" in told.error
+        reported = await ask(at(port), r.Status(), 30.0)
+        assert reported.code == 3 and "did not answer within 30.4 s" in reported.error
         with trio.move_on_after(5.0) as scope:
             await ask(at(port), r.Status(), 600.0)
         assert scope.cancelled_caught and trio.current_time() < 60.0
@@ -57,9 +60,9 @@ async def test_a_cancelled_asker_is_gone() -> None:
     await until(lambda: served.clients == 0)
 
 
-async def test_nobody_who_answers_is_unknown() -> None:
+async def test_an_absent_server_is_unknown() -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        told = await ask(at(closed.getsockname()[1]), r.Status(), 0.1)
-    assert told.code == 3 and told.error.startswith("cluster c is unreachable")
+        reported = await ask(at(closed.getsockname()[1]), r.Status(), 0.1)
+    assert reported.code == 3 and reported.error.startswith("cluster c is unreachable")
     assert "not ready" in (await ask(at(0), r.Status())).error

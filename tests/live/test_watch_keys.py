@@ -1,4 +1,4 @@
-"""`faultline status --watch` on a terminal, with somebody at its keys."""
+"""`faultline status --watch` on a terminal, with a user at its keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMIT_S = PATIENCE_S
 
 
 def _until(terminal: int, text: str) -> str:
-    """What the terminal shows until `text`."""
+    """The terminal's output until `text`."""
     shown, deadline = b"", time.monotonic() + LIMIT_S
     while text.encode() not in shown:
         assert time.monotonic() < deadline, shown.decode(errors="replace")[-2_000:]

@@ -1,4 +1,4 @@
-"""Boundaries of the gates that no table of `test_versions` names, each with its place in Kafka's source.
+"""Boundaries of gates outside `test_versions`' tables, with places in Kafka's source.
 
 Places were read at the tags of the last patch releases on both sides of the boundary.
 """
@@ -15,7 +15,10 @@ class Within(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """A gate with a value from each of `steps` on; `by_protocol`: of inter.broker.protocol.version."""
+    """A gate with a value from each of `steps` on.
+
+    `by_protocol`: of inter.broker.protocol.version.
+    """
 
     steps: dict[str, object]
     source: str
@@ -66,9 +69,7 @@ WITHIN: dict[str, Within] = {
     "registers_beside_controller": Within("0.11", "1.0", "KafkaHealthcheck.SessionExpireListener"),
     "offline_leaders_by_liveness": Within("1.0", NEWEST, "KafkaController.onReplicasBecomeOffline"),
     "watches_isr_changes": Within("0.10.2", NEWEST, "IsrChangeNotificationListener"),
-    "preferred_election_moves_leader_to_itself": Within(
-        "1.1", "2.1", "KafkaController.PreferredReplicaLeaderElection"
-    ),
+    "preferred_election_moves_leader_to_itself": Within("1.1", "2.1", "KafkaController.PreferredReplicaLeaderElection"),
     "metadata_updates_brokers_only": Within("2.2", NEWEST, "KafkaController.onBrokerStartup"),
     "old_consumer": Within(OLDEST, "1.1", "ZookeeperConsumerConnector"),
     "group_coordinator": Within("0.10.2", NEWEST, "GroupCoordinator"),
@@ -135,7 +136,10 @@ OF_BOTH_VERSIONS = {
     "notifies_isr_changes",
     "refuses_static_members",
 }
-"""Gates that need the binary and the protocol; `test_gates_that_need_both_versions` pins them."""
+"""Gates that need the binary and the protocol.
+
+`test_gates_that_need_both_versions` pins them.
+"""
 
 IN_STRETCHES = {"unled_replicas_stay_online"}
 """Gates that hold in more than one stretch of versions; a test of their own pins them."""

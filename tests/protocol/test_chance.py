@@ -1,4 +1,4 @@
-"""Chance as a value: fixed vectors, so that a seed means the same on every machine and in every release."""
+"""Chance as a value: fixed vectors, so that a seed is the same on every machine and release."""
 
 from hypothesis import given
 from hypothesis import strategies as st

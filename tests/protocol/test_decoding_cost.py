@@ -1,4 +1,7 @@
-"""No frame of ours costs more to decode than its size allows: lists of small entries have bounds."""
+"""No frame of ours costs more to decode than its size allows.
+
+Lists of small entries are bounded.
+"""
 
 import contextlib
 import struct

@@ -31,7 +31,10 @@ def test_codes_are_kafkas() -> None:
 
 
 def test_what_a_producer_retries() -> None:
-    """Semantics 6: 2, 3, 5, 6, 7, 13, 19, 20, 56 are retriable; 3, 5, 6, 13, 56 refresh metadata first."""
+    """Semantics 6: 2, 3, 5, 6, 7, 13, 19, 20, 56 are retriable.
+
+    3, 5, 6, 13, 56 refresh metadata first.
+    """
     producers = {2, 3, 5, 6, 7, 13, 19, 20, 56}
     assert {code for code in producers if TRAITS[ErrorCode(code)].retriable} == producers
     assert {code for code in producers if TRAITS[ErrorCode(code)].refresh} == {3, 5, 6, 13, 56}

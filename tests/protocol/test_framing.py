@@ -1,4 +1,4 @@
-"""Frames: every message there and back, byte by byte; what is wrong is named (docs/protocol.md)."""
+"""Frames: every message there and back, byte by byte; errors are named (docs/protocol.md)."""
 
 import struct
 from contextlib import suppress

@@ -1,4 +1,7 @@
-"""The outbox is a machine's router: an input goes to who opened the connection, took it over, or set the timer."""
+"""The outbox is a machine's router of inputs.
+
+An input goes to the owner of the connection or the setter of the timer.
+"""
 
 from protocol.machine import (
     CancelTimer,
@@ -78,7 +81,7 @@ def test_a_timer_fires_once_for_whom_set_it_last_and_never_when_it_is_cancelled(
     assert (first.fired, then.fired) == (0, 1)
 
 
-def test_who_is_told_may_set_the_timer_again_and_close_the_connection() -> None:
+def test_the_owner_may_set_the_timer_again_and_close_the_connection() -> None:
     out, fired = Outbox(), 0
 
     def again(now: Now, out: Outbox) -> None:
@@ -96,7 +99,7 @@ def test_who_is_told_may_set_the_timer_again_and_close_the_connection() -> None:
     assert out.route(NOW, MESSAGE) and not out.route(NOW, MESSAGE)
 
 
-def test_what_nobody_has_asked_for_is_the_machines_own() -> None:
+def test_unrequested_input_is_the_machines_own() -> None:
     out = Outbox()
     accepted = ConnectionAccepted(-1, "broker-1", "client")
     assert not any(out.route(NOW, event) for event in (Started(1, 1), StopRequested(), accepted))

@@ -1,4 +1,4 @@
-"""Whatever the text, there is a number in it, or none: never an error."""
+"""Any text has a number in it, or none, and never raises an error."""
 
 import re
 

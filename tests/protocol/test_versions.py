@@ -1,4 +1,4 @@
-"""The gates, rule by rule: since which version what holds, and by which of a broker's two versions."""
+"""The gates, rule by rule: their first version, of a broker's binary or of its protocol."""
 
 import inspect
 
@@ -194,8 +194,10 @@ def test_a_gates_value_grows_with_its_version(gate: str) -> None:
 
 
 def test_gates_that_need_both_versions() -> None:
-    """2.0.1+ writes the epoch on election only where epochs are kept; 2.8 pends only with direct writes; from 1.0 one
-    client asks for controlled shutdowns, whatever is spoken."""
+    """2.0.1+ writes the epoch on election only where epochs are kept.
+
+    2.8 pends only with direct writes; from 1.0 one client asks for controlled shutdowns, whatever is spoken.
+    """
     for binary, ibp in pairs():
         gates = gates_for(binary, ibp)
         assert gates.assigns_epoch_on_election is (rank(binary) >= rank("2.0.1") and rank(ibp) >= rank("0.11"))
@@ -239,7 +241,7 @@ def test_every_gate_is_pinned_once() -> None:
 
 
 def test_every_gate_is_documented() -> None:
-    """Each stands under a comment that names its sections; a gate without text would have no source."""
+    """Each stands under a comment that names its sections; that is the gate's source."""
     source = inspect.getsource(Gates)
     for name in Gates.__struct_fields__:
         if name in ("binary", "inter_broker_protocol"):
@@ -273,7 +275,10 @@ def test_an_unknown_version_is_answered_with_the_known_ones(given: str) -> None:
 
 @pytest.mark.parametrize("boundary", ["2.0", "0.8", "0.10", "0.11.0", "2.6.3", "0.9", "3.0", ""])
 def test_a_gates_boundary_is_a_step_of_the_ladder_and_no_other_name_for_one(boundary: str) -> None:
-    """`2.0` stands for 2.0.1: a gate that began with it left 2.0.0 out (KAFKA-6526 came with 2.0.0)."""
+    """`2.0` stands for 2.0.1.
+
+    A gate that began with it left 2.0.0 out (KAFKA-6526 came with 2.0.0).
+    """
     with pytest.raises(ValueError, match=rf"^gate boundary '{boundary}': no step of the ladder; write one of: "):
         boundary_rank(boundary)
     assert [boundary_rank(step) for step in LADDER] == list(range(len(LADDER)))

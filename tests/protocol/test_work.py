@@ -1,4 +1,7 @@
-"""One way to wait, and what runs it: at once or at the end of a step, abandoned, never recursively."""
+"""One way to wait, and its runners.
+
+At once or at a step's end, abandoned, never recursively.
+"""
 
 import sys
 from collections.abc import Callable
@@ -14,7 +17,7 @@ both = pytest.mark.parametrize("at_once", [True, False], ids=["at once", "at the
 
 
 class Bell:
-    """Whoever waits for it is told when it is rung."""
+    """Resumes its waiters when it rings."""
 
     def __init__(self) -> None:
         self.waiting: list[Callable[..., None]] = []
@@ -50,7 +53,7 @@ def test_what_is_there_at_once_needs_neither_a_queue_nor_a_stack(at_once: bool) 
 
     results: list[int] = []
     runs = runner(at_once=at_once)
-    runs.start("somebody", "counts", work(), results.append)
+    runs.start("a node", "counts", work(), results.append)
     assert results == [sum(range(LONG))]
     assert not runs.ready and not runs.waiting_tasks()
 
@@ -83,7 +86,7 @@ def test_an_answer_resumes_at_once_or_when_the_step_ends() -> None:
             got.append((yield bell.wait()))
 
         runs = runner(at_once=at_once)
-        runs.start("somebody", "listens", work())
+        runs.start("a node", "listens", work())
         bell.ring("ding")
         assert got == (["ding"] if at_once else [])
         runs.go_on()
@@ -138,7 +141,7 @@ def test_work_that_is_begun_inside_other_work_goes_as_far_as_it_can(at_once: boo
 
 
 @both
-def test_to_be_told_twice_is_a_bug(at_once: bool) -> None:
+def test_a_second_result_is_a_bug(at_once: bool) -> None:
     bell = Bell()
 
     def work() -> Work[None]:
@@ -146,10 +149,10 @@ def test_to_be_told_twice_is_a_bug(at_once: bool) -> None:
         yield bell.wait()
 
     runs = runner(at_once=at_once)
-    runs.start("somebody", "listens", work())
+    runs.start("a node", "listens", work())
     (done,) = bell.waiting
     done()
-    with pytest.raises(AssertionError, match="somebody: a wait has two results"):
+    with pytest.raises(AssertionError, match="a node: a wait has two results"):
         done()
 
     def rings_twice(done: Callable[..., None]) -> None:
@@ -160,7 +163,7 @@ def test_to_be_told_twice_is_a_bug(at_once: bool) -> None:
         yield Until("one thing", rings_twice)
 
     with pytest.raises(AssertionError, match="two results"):
-        runner(at_once=at_once).start("somebody", "", hasty())
+        runner(at_once=at_once).start("a node", "", hasty())
 
 
 @both
@@ -176,7 +179,7 @@ def test_an_exception_as_the_answer_is_raised_where_it_was_waited_for(at_once: b
         return "over"
 
     runs = runner(at_once=at_once)
-    task = Task(runs, "somebody", "", work(), results.append)
+    task = Task(runs, "a node", "", work(), results.append)
     task.start()
     bell.ring(LookupError("later"))
     runs.go_on()
@@ -239,7 +242,7 @@ def test_what_is_abandoned_hears_nothing_more(at_once: bool) -> None:
         results.append("never")
 
     runs = Runner(lambda: 0.0, at_once=at_once, begin=begin)
-    task = Task(runs, "somebody", "", work(), results.append, results.append)
+    task = Task(runs, "a node", "", work(), results.append, results.append)
     task.start()
     wanted = [answers[0].wanted]
     task.abandon()
@@ -259,7 +262,7 @@ def test_it_can_be_abandoned_when_its_answer_is_there_and_its_turn_is_not() -> N
         results.append("never")
 
     runs = runner(at_once=False)
-    task = Task(runs, "somebody", "", work(), results.append)
+    task = Task(runs, "a node", "", work(), results.append)
     task.start()
     bell.ring()
     task.abandon()
@@ -280,10 +283,10 @@ def test_waits_that_are_data_are_begun_by_the_runner() -> None:
         return number
 
     results: list[int] = []
-    Runner(lambda: 0.0, at_once=True, begin=begin).start("somebody", "", work(), results.append)
+    Runner(lambda: 0.0, at_once=True, begin=begin).start("a node", "", work(), results.append)
     assert results == [4]
     with pytest.raises(AssertionError):
-        runner(at_once=True).start("somebody", "", work())
+        runner(at_once=True).start("a node", "", work())
 
 
 def test_what_goes_on_already_is_not_begun_again() -> None:

@@ -1,4 +1,6 @@
-"""Every named recording once with real processes at the default speed, but for those that tests/system plays.
+"""Every named recording once with real processes at the default speed.
+
+Those that tests/system plays are left out.
 
 Without commands and without Spark: seven seconds each, most of it spent waiting, so two are played at a time. Ten times
 each is a command, `python -m benchmarks.network_runs`.
@@ -43,7 +45,10 @@ def tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.mark.parametrize("recording", [name for name in recorded() if name not in BY_COMMAND])
 def test_a_recording_is_equalled_by_real_processes(tries: Tries, tmp_path: Path, recording: str) -> None:
-    """A run that differs and was late is unknown, and played again, slower; one that was punctual fails."""
+    """A run that differs and was late is unknown, and played again, slower.
+
+    A punctual one that differs fails.
+    """
     resolved = script_of(recording)
     equals, late_ms = tries[recording,].result()
     for number, speed in enumerate(SLOWER, start=2):

@@ -1,4 +1,4 @@
-"""The command line as a user has it: a process of its own, its words, what it printed and how it ended."""
+"""The command line as a user has it: its own process, its words, its output and its end."""
 
 from __future__ import annotations
 

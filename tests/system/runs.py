@@ -66,14 +66,20 @@ def events_of(run: Path, *names: str) -> Iterator[dict[str, Any]]:
 
 
 def audited(spark: SparkSession, runs: Sequence[Path], scratch: Path) -> list[dict[str, Any]]:
-    """The verdicts, now in the runs' directories, as `faultline audit` writes them; without a Java of its own."""
+    """The verdicts, now in the runs' directories, as `faultline audit` writes them.
+
+    Without a Java of its own.
+    """
     verdicts = audit_runs(spark, runs, scratch=str(scratch))
     written = [write_verdict(verdict, run) for run, verdict in zip(runs, verdicts, strict=True)]
     return [msgspec.json.decode(path.read_bytes()) for path in written]
 
 
 def was_late(run: Path) -> bool:
-    """The machine was too busy for this run to be judged: it is unknown, neither right nor wrong."""
+    """True if the machine was too busy to judge this run.
+
+    It is unknown, neither right nor wrong.
+    """
     limit_ms: float = msgspec.json.decode((run / "settings.json").read_bytes())["timer_limit_ms"]
     return lateness_ms(run) > limit_ms
 
@@ -94,7 +100,7 @@ def wait_until(directory: Path, condition: Callable[[], bool], limit_s: float = 
     trio.run(until, directory, condition, limit_s)
 
 
-def said(run: Path, event: str, **fields: object) -> bool:
+def has_event(run: Path, event: str, **fields: object) -> bool:
     """Some node has written such an event."""
     return any(all(line[name] == value for name, value in fields.items()) for line in events_of(run, event))
 

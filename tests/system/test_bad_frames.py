@@ -1,4 +1,4 @@
-"""Bad frames cost their sender its connection, bad lines make a run's verdict unknown, and nothing else is lost."""
+"""Bad frames cost their sender its connection, bad lines make a verdict unknown, no more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from emulator.worlds.network.spec import LOOPBACK
 from protocol.framing import MAX_FRAME_BYTES
 from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, GOLDEN, ROOT, run_command
-from tests.system.runs import audited, events_of, process_of, said, wait_until, was_late
+from tests.system.runs import audited, events_of, has_event, process_of, wait_until, was_late
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,7 +38,10 @@ BROKEN = ("{", '{"format":1,"event":"node_fell_over","node":"broker-0","incarnat
 
 
 def knock(port: int, data: bytes) -> bytes:
-    """What comes back until the node has closed the connection: it may do so before we have said that we are done."""
+    """The bytes that come back until the node closes the connection.
+
+    It may close before our end of the data.
+    """
     with socket.create_connection((LOOPBACK, port), timeout=PATIENCE_S) as sock:
         sock.sendall(data)
         try:
@@ -53,7 +56,7 @@ def played_under_bad_frames(run: Path) -> None:
     words = [*COMMAND, "run", "az-isolated-follower", "--audit", "none", "--out", str(run)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
-            wait_until(run.parent, lambda: said(run, "operation_ended", outcome="ok"))
+            wait_until(run.parent, lambda: has_event(run, "operation_ended", outcome="ok"))
             leader = process_of(run, "broker-0", psutil.Process(running.pid))
             [port] = {at.laddr.port for at in leader.net_connections("tcp") if at.status == psutil.CONN_LISTEN}
             for data in FRAMES.values():
@@ -65,9 +68,7 @@ def played_under_bad_frames(run: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def judged(
-    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
-) -> dict[str, tuple[Path, dict[str, Any]]]:
+def judged(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> dict[str, tuple[Path, dict[str, Any]]]:
     """{which: (its directory, its verdict)}, of one audit."""
     folder = tmp_path_factory.mktemp("runs")
     runs = {name: folder / name for name in ("frames", "clean", "broken", "empty")}
@@ -86,7 +87,7 @@ def judged(
 
 @pytest.mark.network
 @pytest.mark.spark
-def test_bad_frames_cost_their_sender_the_connection_and_nobody_else_anything(
+def test_bad_frames_cost_their_sender_the_connection_and_affect_no_other(
     judged: dict[str, tuple[Path, dict[str, Any]]],
 ) -> None:
     run, verdict = judged["frames"]

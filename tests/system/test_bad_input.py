@@ -1,4 +1,7 @@
-"""Bad input: one line that names the place and the nearest valid thing, the right exit code, nothing lost."""
+"""Bad input: one line with the place and the nearest valid thing, the right exit code.
+
+No loss.
+"""
 
 from __future__ import annotations
 

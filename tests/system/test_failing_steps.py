@@ -1,4 +1,7 @@
-"""What fails while it is played, and what is printed in a pipe: with file and line, however long the line is."""
+"""Failures of a running scenario, and their output in a pipe.
+
+With file and line, however long the line is.
+"""
 
 from __future__ import annotations
 

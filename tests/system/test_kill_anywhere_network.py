@@ -1,4 +1,4 @@
-"""A real process dies between two of its storage operations, is started again, and all is well."""
+"""A real process dies between two of its storage operations, restarts, and all is well."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ for byte in b"bcd":
 """
 
 
-def test_a_process_dies_before_the_operation_that_it_was_told(tmp_path: Path) -> None:
+def test_a_process_dies_before_the_configured_operation(tmp_path: Path) -> None:
     """And its next life does not: the order died with it."""
     words = [sys.executable, "-c", WATCHED, str(tmp_path / "data"), str(tmp_path / "order")]
     assert subprocess.run(words, cwd=ROOT, check=False, timeout=PATIENCE_S).returncode == -signal.SIGKILL

@@ -1,4 +1,4 @@
-"""Whatever ends the runner, nothing outlives it, and what its nodes wrote until then can be read and audited."""
+"""No process outlives the runner, and its nodes' files can be read and audited."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ pytestmark = [pytest.mark.network, pytest.mark.spark]
 
 KILLS = 12
 WITH_SPARK = 2
-"""So many of them have a Java machine beside the cluster; its start alone takes as long as the others' whole run."""
+"""Number of cases with a Java machine beside the cluster.
+
+Its start alone takes as long as the others' whole run.
+"""
 AT_ONCE = 4
-"""Nobody asks whether they are punctual."""
+"""No timer's lateness is judged."""
 LATEST_S = 2.0
 SEED = 20_240_607
 
@@ -85,10 +88,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     """Runs whose runner was killed, each at a moment of its own."""
     folder = tmp_path_factory.mktemp("killed")
     moments = random.Random(SEED)
-    asked = [(folder / str(number) / "run", moments.uniform(0.0, LATEST_S)) for number in range(KILLS)]
+    requested = [(folder / str(number) / "run", moments.uniform(0.0, LATEST_S)) for number in range(KILLS)]
 
     def kill(number: int) -> Path:
-        run, moment_s = asked[number]
+        run, moment_s = requested[number]
         run.parent.mkdir()
         runner = Runner(run, audit="spark" if number < WITH_SPARK else "none")
         runner.go_on(moment_s)
@@ -102,7 +105,10 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
 
 
 def test_events_of_killed_runners_are_readable_and_auditable(killed: list[Path]) -> None:
-    """One `faultline audit` of all: each is unknown, for it was cut short, and no line is lost but a torn one."""
+    """One `faultline audit` of all: each is unknown, for it was cut short.
+
+    No line is lost but a torn one.
+    """
     for run in killed:
         assert {event["node"] for event in events_of(run, "machine_fault")} <= {"injector"}
     ended = run_command("audit", *killed, "--json")
@@ -119,7 +125,7 @@ def test_events_of_killed_runners_are_readable_and_auditable(killed: list[Path])
 @pytest.mark.parametrize("group", [True, False], ids=["at the terminal", "to the runner alone"])
 @pytest.mark.parametrize("audit", ["none", "spark"])
 def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path: Path, audit: str, group: bool) -> None:
-    """Ctrl-C reaches everybody in the terminal's group, `kill -INT` the runner alone."""
+    """Ctrl-C reaches the terminal's whole process group, `kill -INT` the runner alone."""
     runner = Runner(tmp_path / "run", audit=audit)
     wait_until(runner.run / "events", lambda: any(events_of(runner.run, "operation_ended")))
     out = runner.end(signal.SIGINT, group=group)

@@ -1,5 +1,7 @@
-"""Every program of the project, and not only `faultline`, ends by `emulator.toplevel_errors`: a bug is 70 with a
-traceback in a file, and nothing but a verdict is 1."""
+"""Every program of the project, not only `faultline`, ends by `emulator.toplevel_errors`.
+
+A bug is 70 with a traceback in a file, and nothing but a verdict is 1.
+"""
 
 import ast
 import re

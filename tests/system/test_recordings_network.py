@@ -1,4 +1,4 @@
-"""Real processes do what real Kafka did: every scenario at both versions, by the commands a user has.
+"""Real processes match real Kafka: every scenario at both versions, by a user's commands.
 
 A run whose timers were late is unknown, so a test plays it again at a lower speed.
 """
@@ -40,7 +40,7 @@ def play(scenario: str, version: str, run: Path, speed: float = DEFAULT_SPEED) -
 
 @pytest.fixture(scope="module")
 def tries(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tries]:
-    """Whatever was begun has ended afterwards."""
+    """All started runs have ended afterwards."""
     folder = tmp_path_factory.mktemp("first")
 
     def first(scenario: str, version: str) -> Path:
@@ -70,8 +70,10 @@ def test_a_scenario_equals_a_recording(tries: Tries, tmp_path: Path, scenario: s
 
 
 def dual_leader(faultline: Faultline, directory: Path) -> tuple[Path, Ended]:
-    """The first run whose timers were punctual, each slower than the one before; of the others, that they say so, and
-    nothing else."""
+    """The first run whose timers were punctual, each slower than the one before.
+
+    The others report that they were late, and nothing else.
+    """
     for speed in SPEEDS:
         run = directory / str(speed)
         ended = faultline("run", "az-isolated-leader", "--speed", str(speed), "--out", run)
@@ -104,7 +106,7 @@ def test_the_dual_leader_from_command_to_verdict(faultline: Faultline, tmp_path:
 
 @pytest.mark.slow
 def test_the_rate_over_many_runs_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`python -m benchmarks.network_runs --runs 100` is for a machine with nothing else to do; here once each."""
+    """`python -m benchmarks.network_runs --runs 100` needs an idle machine; here once each."""
     results = tmp_path / "rate.json"
     folders = ["az-isolated-follower@2.6", "az-isolated-follower@2.8"]
     code = network_runs.main([*folders, "--runs", "1", "--results", str(results)])

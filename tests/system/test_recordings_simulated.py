@@ -1,4 +1,4 @@
-"""In simulation: many seeds equal recordings, the seeds do something, and the same seed is the same bytes.
+"""Simulation: many seeds equal recordings, seeds differ, and one seed gives the same bytes.
 
 200 seeds are `faultline sim SCENARIO --seeds 1..200`; here a few: tests/test_golden_simulated.py plays a hundred.
 """

@@ -1,4 +1,6 @@
-"""Real processes: a rolling restart of six brokers in three AZs, on slow links, orderly and by kill.
+"""Real processes: a rolling restart of six brokers in three AZs, on slow links, two ways.
+
+It is orderly, or by kill.
 
 The property over all versions and seeds is tests/simulated/test_rolling_restart.py; this is its core.
 """

@@ -1,4 +1,7 @@
-"""Runs that cannot be judged are unknown, by whoever judges: neither right nor wrong, exit code 3, and the reason."""
+"""Runs that cannot be judged are unknown to every judge: exit code 3, and the reason.
+
+They are neither right nor wrong.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import HealReport
 from tests.patience import PATIENCE_S
 from tests.system.conftest import COMMAND, ROOT, run_command
-from tests.system.runs import audited, process_of, said, short, wait_until
+from tests.system.runs import audited, has_event, process_of, short, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,12 +68,15 @@ class Saboteur(Cluster):
 
 
 def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], None] | None = None) -> None:
-    """`faultline run` without an audit; `interfere` does something to its processes once the topic is written to."""
+    """`faultline run` without an audit.
+
+    `interfere` does something to its processes once the topic is written to.
+    """
     words = [*COMMAND, "run", str(script), "--audit", "none", "--out", str(run)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
         try:
             if interfere is not None:
-                wait_until(run.parent, lambda: said(run, "operation_ended", outcome="ok"))
+                wait_until(run.parent, lambda: has_event(run, "operation_ended", outcome="ok"))
                 interfere(run, psutil.Process(running.pid))
             out, _ = running.communicate(timeout=PATIENCE_S)
         finally:
@@ -79,8 +85,10 @@ def played(run: Path, script: Path, interfere: Callable[[Path, psutil.Process], 
 
 
 def stand_still(run: Path, runner: psutil.Process, seconds: float = 1.6) -> None:
-    """SIGSTOP from outside; the injector knows nothing of it. 1.6 s at speed 5 are 8 s of the scenario, and a session
-    lasts 6 s."""
+    """SIGSTOP from outside; the injector does not know it.
+
+    1.6 s at speed 5 are 8 s of the scenario, and a session lasts 6 s.
+    """
     broker = process_of(run, "broker-2", runner)
     broker.suspend()
     with pytest.raises(psutil.TimeoutExpired):
@@ -90,7 +98,7 @@ def stand_still(run: Path, runner: psutil.Process, seconds: float = 1.6) -> None
 
 
 def stand_still_shortly(run: Path, runner: psutil.Process) -> None:
-    """1500 ms of the scenario, and nobody notices."""
+    """1500 ms of the scenario, without any consequence."""
     stand_still(run, runner, 0.3)
 
 
@@ -129,9 +137,9 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> d
         ]
     for other in others:
         other.result()
-    told = audited(spark, list(runs.values()), folder / "scratch")
-    assert [verdict["run"] for verdict in told] == [run.name for run in runs.values()]
-    return dict(zip(runs, told, strict=True))
+    reported = audited(spark, list(runs.values()), folder / "scratch")
+    assert [verdict["run"] for verdict in reported] == [run.name for run in runs.values()]
+    return dict(zip(runs, reported, strict=True))
 
 
 @pytest.mark.network
@@ -146,7 +154,7 @@ def test_a_run_that_cannot_be_judged_is_unknown_and_says_why(verdicts: dict[str,
 
 @pytest.mark.network
 @pytest.mark.spark
-def test_lateness_is_told_of_the_node_that_stood_still(verdicts: dict[str, dict[str, Any]]) -> None:
+def test_lateness_is_reported_of_the_node_that_stood_still(verdicts: dict[str, dict[str, Any]]) -> None:
     [reason] = [reason for reason in verdicts["late"]["unknown_because"] if reason.startswith("timers were later")]
     assert reason.startswith(WHY["late"] + "broker-2 "), "the latest first"
     assert 6_000 < float(reason.removeprefix(WHY["late"] + "broker-2 ").partition(" ms")[0]) < 20_000

@@ -1,4 +1,7 @@
-"""Files that cannot be read or written: one line that names the file, and code 2; 3 where the machine lacks room."""
+"""Files that cannot be read or written: one line that names the file, and code 2.
+
+The code is 3 where the machine lacks room.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ pytestmark = pytest.mark.slow
 
 LEADER = "az-isolated-leader"
 BOUND_BYTES = 16_384
-"""Of every file, as a disk that fills up: what is larger is cut off with an error of the operating system."""
+"""Size limit of every file, as on a disk that fills up.
+
+A larger file is cut off with an error of the operating system.
+"""
 UNPRIVILEGED = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 """Root may read everything; so it gives that right up."""
 
@@ -67,7 +73,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ended(
     given: list[tuple[str, ...]], cwd: Path, before: Callable[[], None] | None = None
 ) -> list[tuple[int, str, str]]:
-    """(exit code, standard output, standard error) of each command, all in one process that may not read everything."""
+    """(exit code, standard output, standard error) of each command.
+
+    All run in one process that may not read everything.
+    """
     rights = UNPRIVILEGED if os.geteuid() == 0 else ()
     done = subprocess.run(
         [*rights, sys.executable, "-c", EACH, json.dumps(given)], cwd=cwd, capture_output=True, text=True,
@@ -113,11 +122,10 @@ def test_what_may_not_be_written_is_named(tmp_path: Path) -> None:
         ("sim", LEADER, "--seeds", "1", "--junit", str(place)),
         ("up", "--out", str(place)),
     ]
-    said = [
-        (2, "", f"faultline {words[0]}: {words[-2]} {place}: {place.parent} is not writable\n")
-        for words in given
+    output = [
+        (2, "", f"faultline {words[0]}: {words[-2]} {place}: {place.parent} is not writable\n") for words in given
     ]
-    assert ended(given, ROOT) == said
+    assert ended(given, ROOT) == output
 
 
 def test_a_file_that_finds_no_room_is_named_and_an_older_one_stays(run: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A wheel, and a wheel of the source distribution: installed where the tree is not, it has all that commands need."""
+"""A wheel, and a wheel of the source distribution: complete where the tree is missing."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ cp -R "$context" "$KEPT"
 
 
 class Installed:
-    """The wheel in a virtual environment of its own, and an empty folder in which commands are run.
+    """The wheel in a virtual environment of its own, and an empty folder for commands.
 
-    What it depends on is taken from this test's environment. The path file of the faultline there is not read: that is
-    done in an environment's own site-packages only."""
+    Its dependencies come from this test's environment. The path file of the faultline there is not read: that is done
+    in an environment's own site-packages only.
+    """
 
     def __init__(self, wheel: Path, folder: Path) -> None:
         self.prefix, self.here = folder / "venv", folder / "here"
@@ -52,7 +53,7 @@ class Installed:
             (self.prefix / "var").symlink_to(archive)
 
     def faultline(self, *words: str, code: int = 0) -> str:
-        """What it prints."""
+        """The output of the command."""
         return done(str(self.prefix / "bin" / "faultline"), *words, cwd=self.here, code=code)
 
     def files(self) -> dict[str, tuple[int, int]]:
@@ -101,8 +102,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def run(installed: Installed) -> str:
     """A run's directory, from where commands are run."""
-    told = installed.faultline("run", "az-isolated-leader", "--world", "sim", "--out", "runs/first")
-    assert "equals real Kafka: az-isolated-leader@2.6/1.json" in told
+    reported = installed.faultline("run", "az-isolated-leader", "--world", "sim", "--out", "runs/first")
+    assert "equals real Kafka: az-isolated-leader@2.6/1.json" in reported
     return "runs/first"
 
 
@@ -158,8 +159,8 @@ def test_a_run_is_held_against_a_recording(installed: Installed, run: str) -> No
     assert installed.faultline("compare", run, "az-isolated-leader@2.6") == (
         f"{run} equals az-isolated-leader@2.6/1.json\n"
     )
-    told = installed.faultline("compare", run, "az-isolated-leader@2.8", code=1)
-    assert told.startswith(f"{run} differs from az-isolated-leader@2.8/")
+    reported = installed.faultline("compare", run, "az-isolated-leader@2.8", code=1)
+    assert reported.startswith(f"{run} differs from az-isolated-leader@2.8/")
 
 
 def test_the_catalogue(installed: Installed) -> None:
@@ -169,15 +170,15 @@ def test_the_catalogue(installed: Installed) -> None:
 
 
 def test_seeds_equal_a_recording(installed: Installed) -> None:
-    told = installed.faultline("sim", "az-isolated-leader", "--seeds", "1..20")
-    assert "     20 equal az-isolated-leader@2.6/1.json\n" in told
+    reported = installed.faultline("sim", "az-isolated-leader", "--seeds", "1..20")
+    assert "     20 equal az-isolated-leader@2.6/1.json\n" in reported
 
 
 def test_settings_and_doctor(installed: Installed) -> None:
     assert installed.faultline("settings", "min.insync.replicas").startswith("min.insync.replicas, a broker's setting")
-    told = json.loads(installed.faultline("doctor", "--json"))
-    assert told["usable"]
-    assert "make" not in {finding["subject"] for finding in told["findings"]}
+    reported = json.loads(installed.faultline("doctor", "--json"))
+    assert reported["usable"]
+    assert "make" not in {finding["subject"] for finding in reported["findings"]}
 
 
 @pytest.mark.network

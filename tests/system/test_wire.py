@@ -1,4 +1,4 @@
-"""On the wire: what relays between real processes captured, read by the msgpack library alone."""
+"""On the wire: data captured by relays between processes, read by the msgpack library alone."""
 
 from __future__ import annotations
 
@@ -76,10 +76,13 @@ def test_every_frame_is_key_direction_version_correlation_and_named_fields(seen:
 
 
 def test_followers_fetch_and_ask_for_the_end_of_an_epoch_first(seen: Seen) -> None:
-    """2.6: OFFSET_FOR_LEADER_EPOCH is the follower's own request, before FETCH (KIP-101, KIP-279)."""
+    """2.6: OFFSET_FOR_LEADER_EPOCH is the follower's own request, before FETCH (KIP-101.
+
+    KIP-279).
+    """
     for follower in ("broker-1", "broker-2"):
-        asked = kinds(seen[follower, "broker-0"])
-        assert {(FETCH, REQUEST), (FETCH, RESPONSE)} <= asked
+        requested = kinds(seen[follower, "broker-0"])
+        assert {(FETCH, REQUEST), (FETCH, RESPONSE)} <= requested
     after_heal = [frame[0] for frame in seen["broker-0", "broker-1"] if frame[1] == REQUEST]
     assert OFFSET_FOR_LEADER_EPOCH in after_heal and FETCH in after_heal
     assert after_heal.index(OFFSET_FOR_LEADER_EPOCH) < after_heal.index(FETCH)

@@ -79,13 +79,13 @@ def sweep_command(options: SweepOptions) -> int:
                 cells, bugs = _summed(_rows(campaign, numbers, title, players))
             else:
                 with (
-                    writing(options.out, about_of("sweep", space, only)) as campaign,
+                    writing(options.out, about_of("sweep", space, only)) as written,
                     resume_hint("sweep", options.out),
                 ):
-                    before = len(campaign.done)
-                    missing = [number for number in numbers if number not in campaign.done]
+                    before = len(written.done)
+                    missing = [number for number in numbers if number not in written.done]
                     for row in _rows(campaign, missing, title, players, before):
-                        campaign.add(row)
+                        written.add(row)
                 cells, bugs = _summed(rows_of(options.out))
     except UNUSABLE_CAMPAIGN as error:
         print(f"faultline sweep: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a follow makes of a trace without Spark: its events, in pieces, folded."""
+"""A follow's findings of a trace without Spark: its events, in pieces, folded."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def kinds(seen: Sequence[Seen]) -> list[tuple[str, bool]]:
 
 
 def in_fifths(files: Sequence[Sequence[Event]]) -> Followed:
-    """A fifth of each file at a time, whatever its times: nothing has been read to where the clock says."""
+    """A fifth of each file at a time, whatever its times: the reads do not follow the clock."""
     followed, last_ms = Followed(), max(event.at_ms for events in files for event in events)
     for fifth in range(5):
         for events in files:

@@ -1,4 +1,4 @@
-"""What a follow finds in simulated runs by their end equals what the oracle, which reads the machines' state, finds.
+"""A follow's findings of simulated runs equal the oracle's, which reads the machines' state.
 
 That the audit finds the same is `tests/audit/test_oracle_agrees.py`; here no Spark is needed.
 """

@@ -1,4 +1,4 @@
-"""A directory that is written step by step, followed with Spark; and what it finds equals what the audit finds."""
+"""A directory that grows step by step, followed with Spark; the findings equal the audit's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ pytestmark = pytest.mark.spark
 
 
 class Writing:
-    """A trace's lines, a few at a time, into a run's directory; each file's in its order, whatever their times."""
+    """Writes a trace's lines, a few at a time, into a run's directory.
+
+    The lines of each file keep their order, whatever their times.
+    """
 
     def __init__(self, trace: Trace, directory: Path) -> None:
         self.run = directory / trace.run
@@ -55,7 +58,7 @@ class Writing:
 
 
 class Clock:
-    """Seconds that pass when somebody waits."""
+    """Seconds that pass when a caller waits."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -67,7 +70,10 @@ class Clock:
 def test_a_run_is_followed_while_it_is_written(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """New lines, a torn one, lines that are no events, a node's next life, another query of Spark's, and the end."""
+    """New lines, a torn one, invalid lines, a node's next incarnation, another Spark query.
+
+    And the end.
+    """
     monkeypatch.setattr(stream_module, "QUERY_STEPS", 1)
     trace = dual_leader().kill("broker-2").start("broker-2").stop("broker-2")
     writing, clock = Writing(trace, tmp_path), Clock()
@@ -95,10 +101,10 @@ def test_a_run_is_followed_while_it_is_written(
     telling.close()
     lines = [msgspec.json.decode(text) for written in printed for text in written.splitlines()]
     end = lines.pop()
-    told = [(line["finding"], line["state"], line["violation"]) for line in lines]
-    assert told.count(("lost-acknowledged", "told", True)) == 3
-    assert told.count(("leader-change", "told", False)) == 1
-    assert ("dual-leader", "ended", True) in told or ("dual-leader", "begun", True) in told
+    reported = [(line["finding"], line["state"], line["violation"]) for line in lines]
+    assert reported.count(("lost-acknowledged", "told", True)) == 3
+    assert reported.count(("leader-change", "told", False)) == 1
+    assert ("dual-leader", "ended", True) in reported or ("dual-leader", "begun", True) in reported
     assert [line["text"].partition(";")[0] for line in lines if line["finding"] == "broken"] == [
         "broker-1.1.jsonl: 2 lines are no events, no format",
         "broker-1.1.jsonl: 1 lines are no events, no JSON object of the schema's types",
@@ -183,7 +189,10 @@ def untold() -> Trace:
 
 
 def multiple() -> Trace:
-    """Batches of several records, one of them cut in its midst; acks=0; a wiped replica that then leads."""
+    """Batches of several records, one of them cut inside; acks=0.
+
+    A wiped replica that then leads.
+    """
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
     trace.append(0, "abc", at=0, last=2, epoch=0, as_leader=True).append(1, "abc", at=0, last=2, epoch=0)
     for at in range(3):

@@ -1,4 +1,4 @@
-"""What is told of events, whatever order they come in. No Spark: the fold is pure."""
+"""Findings of events in any order. No Spark: the fold is pure."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def test_a_healthy_run_has_nothing_to_tell() -> None:
     assert followed.unavailable_ms(100.0) == {"az-0": 0.0, "az-1": None, "az-2": None}
 
 
-def test_a_process_that_stood_still_is_told_once_and_named() -> None:
-    """Of a live cluster, by its reports of lateness; the first report is of a process that was punctual."""
+def test_a_process_that_stood_still_is_reported_once_and_named() -> None:
+    """A live cluster's reports of lateness; the first report is of a punctual process."""
     followed = Followed(Watch(Ensemble(4_000.0, SessionLimits(1_000))))
     trace = healthy()
     for longest_ms in (1_900.0, 20_000.0, 30_000.0):
@@ -38,7 +38,7 @@ def test_a_process_that_stood_still_is_told_once_and_named() -> None:
     assert folded(trace)[1] == [], "of a run with a scenario nothing is said"
 
 
-def test_a_stale_leader_that_takes_records_is_told_with_what_is_lost_of_them() -> None:
+def test_a_stale_leader_that_takes_records_is_reported_with_the_lost_ones() -> None:
     _, lines = folded(dual_leader())
     change, window, *lost = lines
     assert (change.finding, change.state, change.who, change.violation) == (
@@ -58,7 +58,7 @@ def test_a_stale_leader_that_takes_records_is_told_with_what_is_lost_of_them() -
 @settings(max_examples=40, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_nothing_that_stands_depends_on_whose_lines_were_read_first(data: st.DataObject) -> None:
-    """Nodes' lines in pieces of any size, one node long before another, and a watermark that is wrong."""
+    """Nodes' lines in pieces of any size, one node long before another, and a wrong watermark."""
     whole, _ = folded(dual_leader())
     left = by_node(dual_leader())
     followed, read_to_ms = Followed(), 0.0
@@ -102,7 +102,7 @@ def test_a_finding_that_a_late_line_refutes_is_withdrawn() -> None:
     assert followed.findings.counts["dual-leader"] == 0
 
 
-def test_a_window_is_told_when_it_begins_when_it_is_used_and_when_it_ends() -> None:
+def test_a_window_is_reported_at_its_begin_use_and_end() -> None:
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
     trace.leader(1, epoch=1, followers=(2,))
     followed = Followed()
@@ -151,7 +151,7 @@ def test_a_pause_ends_none() -> None:
     assert [(one.finding, one.state) for one in lines] == [("leader-change", "told"), ("dual-leader", "begun")]
 
 
-def test_two_controllers_are_told_when_it_lasts_and_are_no_violation_yet() -> None:
+def test_two_controllers_are_reported_after_a_while_and_are_no_violation_yet() -> None:
     """An ordinary change of controllers has a window, too."""
     trace = Trace().cluster().controller("broker-0", epoch=2)
     _, short = folded(trace.controller("broker-2", epoch=1, active=False))
@@ -172,7 +172,10 @@ def test_two_controllers_in_one_epoch_are_a_violation() -> None:
 
 
 def late_states() -> Trace:
-    """The controller of epoch 1 decides two elections when epoch 2 has been committed; a leader's ISR is none."""
+    """The controller of epoch 1 decides two elections when epoch 2 has been committed.
+
+    A leader's ISR is no decision of a controller.
+    """
     trace = Trace().cluster().controller_epoch(1).state(leader=0, epoch=0, isr=(0, 1, 2))
     trace.controller_epoch(2).controller("broker-0", epoch=2)
     trace.state(leader=0, epoch=0, isr=(0, 1))
@@ -191,18 +194,21 @@ def test_a_controller_that_writes_when_its_successor_has_begun_is_a_violation() 
 
 @settings(max_examples=60, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
-def test_what_was_written_late_does_not_depend_on_who_told_it_first(data: st.DataObject) -> None:
-    """Servers tell the same transactions, each in order, one of them late; old ones are forgotten meanwhile."""
-    told = [event for event in by_node(late_states())["session-0"] if event.event == "znode_changed"]
+def test_late_writes_do_not_depend_on_the_first_reporter(data: st.DataObject) -> None:
+    """Servers report the same transactions, each in order, one of them late.
+
+    Old ones are forgotten meanwhile.
+    """
+    reported = [event for event in by_node(late_states())["session-0"] if event.event == "znode_changed"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(followed_commits, "CHANGES_MAX", data.draw(st.integers(6, 8)))
-        known, left = followed_commits.Committed(), [list(told), list(told)]
+        known, left = followed_commits.Committed(), [list(reported), list(reported)]
         while left := [events for events in left if events]:
             known.changed(data.draw(st.sampled_from(left)).pop(0))
             known.written_late()
     [late] = known.written_late().values()
     assert (late.controller_epoch, late.reached, late.states) == (1, 2, 2)
-    assert late.name == told[4].name
+    assert late.name == reported[4].name
 
 
 def test_a_record_is_lost_when_the_new_leader_does_not_have_it() -> None:
@@ -228,7 +234,7 @@ def test_a_record_is_lost_when_the_leaders_log_is_found_shorter() -> None:
     assert lines == []
 
 
-def test_a_log_that_is_not_told_makes_losses_unknown() -> None:
+def test_an_unreported_log_makes_losses_unknown() -> None:
     trace = Trace().cluster().leader(0, epoch=0).produce("a", at=0, followers=())
     trace.append(0, "c", at=2, epoch=0, as_leader=True).ended("b", at=1)
     followed, [line] = folded(trace)
@@ -273,7 +279,7 @@ def test_a_client_whose_produces_fail_is_unavailable_until_one_is_acknowledged()
     assert followed.unavailable_ms(trace.at_ms)["az-0"] == round(trace.at_ms - since_ms, 3)
 
 
-def test_a_client_that_nobody_answers_is_unavailable_though_nothing_has_failed_yet() -> None:
+def test_a_client_without_answers_is_unavailable_though_no_operation_has_failed_yet() -> None:
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2)).produce("a", at=0)
     trace.emit("client-0", e.OperationInvoked("client-0.1:9", "produce", "t", 0, -1, "x", 0, -1))
     followed = Followed()
@@ -294,7 +300,10 @@ def test_a_number_that_was_used_before_is_taken_once() -> None:
 
 
 def long(seconds: int) -> list[Event]:
-    """Two records a millisecond, leaders that change every second, and one acknowledged that nobody has."""
+    """Two records a millisecond, a new leader every second.
+
+    One acknowledged record without a copy.
+    """
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
     events: list[Event] = []
     for second in range(seconds):
@@ -343,7 +352,7 @@ def remembered(followed: object) -> int:
     return size(followed)
 
 
-def test_a_cut_below_what_is_remembered_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cut_below_the_remembered_entries_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(followed_logs, "BATCHES_MAX", 5)
     trace = Trace().cluster().leader(0, epoch=0)
     for at in range(20):
@@ -357,7 +366,7 @@ def test_a_cut_below_what_is_remembered_is_said(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(("below", "lost"), [(4, []), (2, [2, 3])])
-def test_what_was_deleted_on_request_is_not_told_as_lost(below: int, lost: list[int]) -> None:
+def test_records_deleted_on_request_are_not_reported_as_lost(below: int, lost: list[int]) -> None:
     """Of a leader that begins where the deleted records end; what lies above the offset is lost."""
     trace = Trace().cluster().leader(0, epoch=0, followers=(1, 2))
     for offset in range(4):

@@ -1,4 +1,7 @@
-"""The growing end of event files: whole lines, each once, oldest first, a bounded number at a time."""
+"""The growing end of event files.
+
+Whole lines, each once, oldest first, a bounded number at a time.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def test_a_new_life_is_read_after_all_of_the_one_before(tmp_path: Path, monkeypa
     assert b"".join(piece.data for piece in taken) == b"".join(old + new)
 
 
-def test_where_there_is_more_the_oldest_goes_first_and_how_far_it_got_is_said(
+def test_of_a_backlog_the_oldest_goes_first_and_the_progress_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tail, "CHUNK_BYTES", 400)
@@ -90,7 +93,7 @@ def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path, monkeypatch: pyt
     assert read(followed) == {"broker-0.1.jsonl": long[:64] + b"\n" + fits}
 
 
-def test_what_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_once(tmp_path: Path) -> None:
     events = tmp_path / "events"
     events.mkdir()
     (events / "broker-0.1.jsonl").symlink_to("elsewhere")

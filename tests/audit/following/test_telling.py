@@ -1,4 +1,4 @@
-"""What is printed of findings, and what of them is left for `status`."""
+"""Output of findings, and the part of them that is left for `status`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_line_says_when_what_where_who_and_which_events(tmp_path: Path) -> Non
     )
 
 
-def test_a_person_is_told_how_many_more_and_json_has_every_line(tmp_path: Path) -> None:
+def test_text_reports_the_number_of_further_findings_and_json_has_every_line(tmp_path: Path) -> None:
     findings = Findings()
     seen: dict[Hashable, Seen] = {
         n: Seen(finding="lost-acknowledged", at_ms=n, to_ms=n, violation=True, text=f"no {n}") for n in range(500)
@@ -83,7 +83,7 @@ def test_the_newest_are_what_stands(tmp_path: Path) -> None:
     assert +findings.counts == {} and findings.withdrawn == 1
 
 
-def test_a_directory_that_cannot_be_written_is_said_once_and_the_follow_goes_on(tmp_path: Path) -> None:
+def test_an_unwritable_directory_is_reported_once_and_the_follow_goes_on(tmp_path: Path) -> None:
     printed: list[str] = []
     warned: list[str] = []
     telling = Telling(tmp_path / "gone", printed.append, warned.append, json=False)
@@ -102,7 +102,7 @@ def test_a_file_that_says_nothing_is_none(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (["--follow"], "no cluster runs: start one with faultline up"),
         (["--follow", "nothing"], "no cluster 'nothing' runs"),
@@ -113,7 +113,7 @@ def test_a_file_that_says_nothing_is_none(tmp_path: Path, text: bytes) -> None:
     ],
 )
 def test_what_cannot_be_followed_is_one_sentence(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -122,7 +122,7 @@ def test_what_cannot_be_followed_is_one_sentence(
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert said in err
+    assert output in err
 
 
 def test_counts_are_of_what_stands() -> None:

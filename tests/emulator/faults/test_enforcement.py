@@ -1,4 +1,4 @@
-"""What an end of a connection does with frames while rules are in force: times are exact here."""
+"""An end of a connection applies the rules in force to frames: times are exact here."""
 
 from typing import Any
 
@@ -267,7 +267,7 @@ def test_what_the_kernel_stops_is_noted_and_not_stopped_here() -> None:
 
 
 def test_what_is_lost_first_says_when_it_is_sent_again() -> None:
-    """Several segments are probed at once, so their retransmissions begin sooner than one segment's."""
+    """Several segments are probed at once, so their retransmissions begin sooner."""
     for first, then, at_ms in ((SEGMENTS, DATA, 640.0), (DATA, SEGMENTS, 832.0)):
         links, out, _ = link()
         links.apply(0.0, rule("cut az-0"))
@@ -279,7 +279,10 @@ def test_what_is_lost_first_says_when_it_is_sent_again() -> None:
 
 
 def test_all_that_a_node_sends_over_a_link_shares_its_bandwidth() -> None:
-    """100 bytes take a second at 100 bytes a second, on whichever connection; what waits at a heal passes then."""
+    """100 bytes take a second at 100 bytes a second, on any connection.
+
+    Waiting data passes at a heal.
+    """
     links = LinkState("broker-0", seed=1)
     (one, _), (other, _) = (links.connect("broker-1", purpose, opened_here=True) for purpose in ("fetcher", "client"))
     away, _ = links.connect("broker-2", "fetcher", opened_here=True)

@@ -1,4 +1,4 @@
-"""Semantics 11.16: when a kernel's timers fire, and TCP with them: late by what is left of a slot."""
+"""Semantics 11.16: the times of a kernel's timers, and of TCP: late by the rest of a slot."""
 
 import pytest
 
@@ -42,10 +42,12 @@ def test_a_slot_is_the_same_for_all_who_wait_for_it() -> None:
 def test_data_flows_when_the_recordings_saw_an_isr_whole_again(
     heal_ms: float, earliest_ms: float, latest_ms: float
 ) -> None:
-    """From a write that is the first loss to the state that shows the follower back: of a fetch's answer the sixth
-    retransmission in random-101, -117, -207, -307, -404 and -406, the seventh in link-follower-leader, random-201 and
-    -207. What was seen is up to 100 ms later than what came: a fetch, a write of the session service, a sample every
-    50 ms."""
+    """From a write that is the first loss to the state that shows the follower back.
+
+    Of a fetch's answer, this is the sixth retransmission in random-101, -117, -207, -307, -404 and -406, the seventh in
+    link-follower-leader, random-201 and -207. The observation is up to 100 ms later than the arrival: a fetch, a write
+    to ZooKeeper, a sample every 50 ms.
+    """
     found = [retransmission_at(start, start + heal_ms, SEGMENTS) - start for start in STARTS]
     assert min(found) <= earliest_ms <= max(found) + 100.0
     assert min(found) <= latest_ms <= max(found) + 100.0
@@ -69,8 +71,11 @@ MEASURED_S = (
     (SYN, (1.016, 2.04, 3.064, 4.088, 5.112, 7.128, 11.384, 19.576, 35.704)),
     (SYN, (1.019, 2.038, 3.062, 4.09, 5.11, 7.126, 11.322, 19.51, 35.642, 68.15, 133.69)),
 )
-"""When a Linux 6.18 sent again, after the first send, what a packet filter took away at the receiver; with a round trip
-of 2 ms. What was sent were 100 bytes, or 60 and 100; the last SYN's is when it gave up."""
+"""Retransmission times of Linux 6.18 after the first send, with a round trip of 2 ms.
+
+A packet filter dropped the segments at the receiver. The segments had 100 bytes, or 60 and 100; the last time of the
+SYN is when it gave up.
+"""
 
 
 @pytest.mark.parametrize(("of", "measured_s"), MEASURED_S)
@@ -89,7 +94,10 @@ def test_a_fetch_with_records_is_more_than_one_segment() -> None:
 
 
 def test_a_leader_hears_after_3_3_s_and_has_its_follower_after_4_1_s() -> None:
-    """link-broker-controller on 2.6 and 2.8: healed 3.2 and 3.3 s after the first try, heard of 0.2 s later."""
+    """link-broker-controller on 2.6 and 2.8: healed 3.2 and 3.3 s after the first try.
+
+    The leader received data 0.2 s later.
+    """
     for start in STARTS:
         assert 3_300.0 < retransmission_at(start, start + 3_230.0, DATA) - start < 3_410.0
         assert 4_072.0 <= retransmission_at(start, start + 3_500.0, SYN) - start <= 4_104.0

@@ -1,4 +1,4 @@
-"""Faults of machines, each defined once: what a definition gives without any other place that knows it."""
+"""Faults of machines, each defined once: all that follows from a definition alone."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Commands to rules: who is on which side, which purposes, and what a wrong word is answered."""
+"""Commands to rules: the nodes of each side, the purposes, and the error for a wrong word."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_one_rule_cuts_a_broker_off_the_whole_session_service() -> None:
     assert isinstance(opened, LinkRule) and opened.opened_by_a and len(opened.b) == 3
 
 
-def test_an_az_is_cut_from_nodes_of_other_azs_and_the_player_from_nobody() -> None:
+def test_an_az_is_cut_from_nodes_of_other_azs_and_the_player_from_no_node() -> None:
     rule = parsed("cut az-0")
     assert rule.a == AZ_0
     assert rule.b == ("broker-1", "broker-2", "session-1", "session-2", "client-1", "client-2")

@@ -75,7 +75,8 @@ def test_a_wait_that_may_time_out_may_and_others_of_its_name_may_not() -> None:
     may = "wait: {until: isr shrunk, limit_s: 1, may_time_out: true}"
     assert verdict_of("repeat: {times: 2, steps: [" + "{" + may + "}]}").valid is True
     verdict = verdict_of(may, "background: b\n    wait: {until: isr shrunk, limit_s: 1}", may, "await: b", may)
-    assert [why.split(" s, at")[0] for why in verdict.unknown_because] == ["step 6: wait 'isr shrunk' timed out after 1"]
+    reasons = [why.split(" s, at")[0] for why in verdict.unknown_because]
+    assert reasons == ["step 6: wait 'isr shrunk' timed out after 1"]
 
 
 def test_a_heal_that_is_sabotaged_makes_the_run_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

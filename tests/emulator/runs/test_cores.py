@@ -1,4 +1,4 @@
-"""How tasks are given out to processes."""
+"""Distribution of tasks to processes."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A simulated run's directory: what is in it, and the same bytes for the same seed in separate processes."""
+"""A simulated run's directory: its files, and the same bytes for a seed in each process."""
 
 import os
 import subprocess
@@ -118,9 +118,7 @@ def test_a_directory_that_holds_something_is_refused(run: Path) -> None:
 
 
 @pytest.mark.parametrize(("scenario", "version"), [(SCENARIO, "2.8"), ("az-isolated-controller", "2.6")])
-def test_the_same_seed_gives_the_same_bytes_in_separate_processes(
-    tmp_path: Path, scenario: str, version: str
-) -> None:
+def test_the_same_seed_gives_the_same_bytes_in_separate_processes(tmp_path: Path, scenario: str, version: str) -> None:
     """Hash seeds and places in memory differ; what is written does not."""
     written = []
     for process in range(2):

@@ -1,4 +1,7 @@
-"""A power loss of a network run takes any suffix of what was not synced: how much the run's seed says."""
+"""A power loss of a network run takes any suffix of the unsynced data.
+
+The run's seed decides.
+"""
 
 from pathlib import Path
 from typing import cast
@@ -61,7 +64,7 @@ def left(run: Path, seed: int, batches_kept: int = -1) -> int:
     return (run / DATA_FOLDER / "broker-0" / PARTITION / segment_name(0)).stat().st_size
 
 
-def test_what_is_not_said_the_seed_says_and_never_less_than_was_synced(tmp_path: Path) -> None:
+def test_the_seed_decides_unset_values_and_never_less_than_was_synced(tmp_path: Path) -> None:
     synced, size = written(tmp_path / "again")
     kept = {}
     for seed in range(1, 31):
@@ -74,7 +77,7 @@ def test_what_is_not_said_the_seed_says_and_never_less_than_was_synced(tmp_path:
     assert left(tmp_path / "again", 7) == kept[7], "the same seed, the same suffix"
 
 
-def test_what_is_said_no_seed_changes(tmp_path: Path) -> None:
+def test_no_seed_changes_a_set_value(tmp_path: Path) -> None:
     for seed in (1, 2):
         _, size = written(tmp_path / str(seed))
         assert left(tmp_path / str(seed), seed, batches_kept=5) == 5 * size // WRITTEN

@@ -21,7 +21,7 @@ def test_a_replica_that_is_behind_does_not_differ() -> None:
     assert marks([[0, 0, "a"], [1, 0, "b"]], [[0, 0, "a"]]) == [(0, SAME), (1, MISSING)]
 
 
-def test_what_differs_is_said_even_where_somebody_has_nothing() -> None:
+def test_differences_are_reported_even_where_a_node_has_nothing() -> None:
     assert marks([], [[0, 0, "a"]], [[0, 1, "x"]]) == [(0, DIFFERS)]
 
 
@@ -30,6 +30,9 @@ def test_a_tombstone_is_a_record() -> None:
 
 
 def test_old_wrappers_may_lie_over_each_other() -> None:
-    """KIP-101 case 2, compressed (semantics 11.9): offsets go backwards, and one offset has two records."""
+    """KIP-101 case 2, compressed (semantics 11.9).
+
+    Offsets go backwards, and one offset has two records.
+    """
     (_, row, _) = rows_of(beside([[0, None, "m"], [1, None, "x"], [1, None, "y"], [2, None, "z"]], [[1, None, "y"]]))
     assert (row.cells, row.mark) == ([[[1, None, "x"], [1, None, "y"]], [[1, None, "y"]]], DIFFERS)

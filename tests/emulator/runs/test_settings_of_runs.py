@@ -1,4 +1,4 @@
-"""Settings files, `--set` and a scenario's own settings: which counts, what is said, what the verdict makes of it."""
+"""Settings files, `--set` and a scenario's settings: precedence, messages, the verdict."""
 
 import os
 from pathlib import Path
@@ -68,13 +68,13 @@ def test_what_is_later_and_what_is_for_one_broker_counts(tmp_path: Path) -> None
     assert of(given, "num.io.threads") == [4, 4, 4]
     assert of(given, "replica.lag.time.max.ms") == [7000, 6000, 7000]
     assert of(given, "zookeeper.session.timeout.ms") == [6500, 6500, 7000]
-    told = "broker-2 keeps zookeeper.session.timeout.ms=7000, which the scenario sets for it alone"
-    assert told in given.account.warnings
+    reported = "broker-2 keeps zookeeper.session.timeout.ms=7000, which the scenario sets for it alone"
+    assert reported in given.account.warnings
     last = small(SCENARIO, "2.6", common, own, replica_lag_time_max_ms=5500)
     assert of(last, "replica.lag.time.max.ms") == [5500, 5500, 5500]
 
 
-def test_what_has_no_bearing_reaches_nobody_and_is_told_of() -> None:
+def test_settings_without_effect_reach_no_node_and_are_reported() -> None:
     """By DescribeConfigs, of a broker."""
     resolved = small(log_cleaner_threads=3, min_insync_replicas=2)
     assert resolved.spec.harmless["broker-1"] == {"log.cleaner.threads": 3}
@@ -193,13 +193,13 @@ def test_acks_that_are_left_to_the_setting_are_all_by_the_newest_clients_default
 # --- what is in force ---
 
 
-def test_a_session_time_out_is_told_as_the_session_service_bounds_it(tmp_path: Path) -> None:
-    asked = small(SCENARIO, "2.6", zookeeper_session_timeout_ms=60_000)
-    (bounded, *_) = asked.account.in_force
+def test_a_session_timeout_is_reported_as_zookeeper_bounds_it(tmp_path: Path) -> None:
+    requests_seen = small(SCENARIO, "2.6", zookeeper_session_timeout_ms=60_000)
+    (bounded, *_) = requests_seen.account.in_force
     assert (bounded.requested, bounded.value, bounded.where) == (60_000, 20_000, "--set")
     assert bounded.because == "maxSessionTimeout of the session service bounds it, 20 ticks of tickTime=1000"
     prepare(tmp_path / "run")
-    simulate_into(tmp_path / "run", asked, 1)
+    simulate_into(tmp_path / "run", requests_seen, 1)
     nodes = msgspec.json.decode((tmp_path / "run" / "settings.json").read_bytes())["nodes"]
     assert nodes["broker-0"]["zookeeper.session.timeout.ms"] == 20_000
     assert nodes["session-0"]["maxSessionTimeout"] == 20_000
@@ -215,14 +215,14 @@ def test_a_session_time_out_is_told_as_the_session_service_bounds_it(tmp_path: P
         ({"minSessionTimeout": 70_000, "maxSessionTimeout": 90_000}, 70_000),
     ],
 )
-def test_the_session_that_is_got_lasts_as_long_as_is_told(given: dict[str, int], in_force_ms: int) -> None:
-    asked = resolve(
+def test_the_session_lasts_as_long_as_reported(given: dict[str, int], in_force_ms: int) -> None:
+    requests_seen = resolve(
         load_scenario(SCENARIO, "x.yaml"), "2.6", {"zookeeper.session.timeout.ms": 60_000, "initLimit": 1000} | given
     )
-    assert [one.value for one in asked.account.in_force if one.where == "--set"] == (
+    assert [one.value for one in requests_seen.account.in_force if one.where == "--set"] == (
         [] if in_force_ms == 60_000 else [in_force_ms]
     )
-    played = play_and_judge(asked, 1, run="x").played
+    played = play_and_judge(requests_seen, 1, run="x").played
     trees = [node.machine.tree for node in played.world.nodes.values() if node.node.name == "session-0"]  # type: ignore[union-attr]
     timeouts = {session.owner: session.timeout_ms for session in trees[0].sessions.values()}
     assert timeouts["broker-0"] == in_force_ms
@@ -233,8 +233,8 @@ def test_timers_need_only_be_as_punctual_as_what_is_in_force() -> None:
 
 
 def test_an_offsets_topic_with_more_replicas_than_brokers_has_as_many_as_there_are() -> None:
-    asked = small(SCENARIO, "0.8.2", offsets_topic_replication_factor=9)
-    assert [(one.requested, one.value) for one in asked.account.in_force] == [(9, 3)]
+    requests_seen = small(SCENARIO, "0.8.2", offsets_topic_replication_factor=9)
+    assert [(one.requested, one.value) for one in requests_seen.account.in_force] == [(9, 3)]
     (warning,) = small(SCENARIO, "2.6", offsets_topic_replication_factor=9).account.warnings
     assert warning == "offsets.topic.replication.factor=9: there are 3 brokers, so such a topic cannot be created"
 
@@ -263,7 +263,7 @@ def test_an_offsets_topic_with_more_replicas_than_brokers_has_as_many_as_there_a
          "settings of producers: every produce of this scenario names its broker, and uses no client's library"),
     ],
 )  # fmt: skip
-def test_what_kafka_accepts_and_nobody_means_is_told(given: dict[str, Any], warning: str) -> None:
+def test_unintended_values_that_kafka_accepts_are_reported(given: dict[str, Any], warning: str) -> None:
     assert resolve(load_scenario(SCENARIO, "x.yaml"), "2.6", given).account.warnings == (warning,)
 
 
@@ -336,7 +336,7 @@ def test_every_setting_that_was_once_refused_is_accepted() -> None:
     assert of(resolved, "zookeeper.connection.timeout.ms") == [6000, 6000, 6000]
 
 
-def test_files_that_cannot_be_read_are_told_together(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "x.properties").write_bytes(b"\0")
     os.mkfifo(tmp_path / "pipe")
     words = [f"{tmp_path}/none", f"broker:{tmp_path}", f"{tmp_path}/x.properties", f"{tmp_path}/pipe"]

@@ -1,4 +1,4 @@
-"""Where a scenario comes from: a name, or a path."""
+"""Sources of a scenario: a name, or a path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_what_is_called_nearly_like_a_scenario_is_a_scenario(tmp_path: Path, mon
         find_scenario("az-isolated-leadr")
 
 
-def test_what_is_no_file_is_called_what_it_is_and_waited_for_by_nobody(
+def test_a_special_file_is_named_by_its_kind_and_never_waited_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "d.yaml").mkdir()

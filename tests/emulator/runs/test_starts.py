@@ -1,4 +1,4 @@
-"""Scenarios whose brokers are started again with another version or other settings (semantics 4.6)."""
+"""Scenarios that restart brokers with another version or other settings (semantics 4.6)."""
 
 import msgspec
 import pytest
@@ -60,7 +60,10 @@ def test_the_rolling_upgrade_loses_nothing_and_what_2_8_does_begins_with_its_pro
 def test_what_a_later_version_has_mended_is_mended_with_its_protocol_version(
     protocol: str, own: list[str] | None
 ) -> None:
-    """The half of the upgrade that was left out, done to B when it returns: the very same faults do no harm."""
+    """The half of the upgrade that was left out, done to B when it returns.
+
+    The very same faults do no harm.
+    """
     scenario = find_scenario("upgrade-half-way")
     last = max(n for n, step in enumerate(scenario.steps) if isinstance(step, m.Start))
     raised = m.Start(node="broker-0", settings={"inter.broker.protocol.version": protocol})
@@ -98,7 +101,7 @@ def test_an_upgrade_from_0_10_2_keeps_the_message_format_and_no_epoch_is_written
 
 
 def test_a_broker_that_speaks_too_new_stays_out_of_sync() -> None:
-    """A user's mistake: the default inter.broker.protocol.version of the first broker that has the new binary."""
+    """A user's mistake: the default inter.broker.protocol.version of the first upgraded broker."""
     back = "wait: {until: isr restored, called: back, limit_s: 20, may_time_out: true}"
     text = small('start: {node: 0, version: "2.8"}', back, "record: [partition-state]")
     run = play_and_judge(resolve(load_scenario(text, "small.yaml")), 1, run="r")
@@ -107,7 +110,7 @@ def test_a_broker_that_speaks_too_new_stays_out_of_sync() -> None:
     assert 0 not in run.observations.partition_states[-1]["isr"]
 
 
-def test_settings_of_a_start_are_in_force_and_told() -> None:
+def test_settings_of_a_start_are_in_force_and_reported() -> None:
     text = small("start: {node: 0, settings: {replica.lag.time.max.ms: 800, min.insync.replicas: null}}")
     scenario = load_scenario(text, "small.yaml")
     resolved = resolve(scenario)

@@ -9,7 +9,7 @@ from emulator.scenario.load import load_scenario
 
 HEAD = """
 id: time-outs
-title: how long everybody waits
+title: how long all nodes wait
 kafka: [2.8]
 steps:
   - start: 2
@@ -49,5 +49,5 @@ def test_the_limit_is_a_tenth_of_the_shortest_time_out(
     assert timer_limit_ms(resolve(scenario, None, overrides)) == pytest.approx(shortest_ms / 10)
 
 
-def test_the_catalogue_waits_1500_ms_for_acks_all_where_nothing_is_said() -> None:
+def test_the_catalogue_waits_1500_ms_for_acks_all_by_default() -> None:
     assert timer_limit_ms(resolve(find_scenario("az-isolated-leader"))) == pytest.approx(150.0)

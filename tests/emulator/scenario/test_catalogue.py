@@ -1,4 +1,7 @@
-"""The catalogue: each scenario's script is its recordings' script, and what it expects is what real Kafka did."""
+"""The catalogue: each scenario's script is its recordings'.
+
+Its expectation real Kafka's result.
+"""
 
 from pathlib import Path
 
@@ -55,7 +58,10 @@ def one_name(step: m.AnyStep) -> m.AnyStep:
 
 @pytest.mark.parametrize(("name", "recording"), RECORDED)
 def test_steps_and_settings_are_the_recordings(name: str, recording: str) -> None:
-    """A wait's meaning counts: one of az-isolated-leader-and-controller has two names in the recordings."""
+    """A wait's meaning counts.
+
+    One of az-isolated-leader-and-controller has two names in the recordings.
+    """
     recorded = scenario_of_recording(load(GOLDEN / recording))
     assert [one_name(step) for step in scenario(name).steps] == [one_name(step) for step in recorded.steps]
     assert scenario(name).settings == recorded.settings
@@ -89,7 +95,10 @@ def test_a_race_is_about_a_recording(name: str, race: Race) -> None:
 
 
 def test_who_becomes_controller_is_the_race_that_was_recorded_on_2_8() -> None:
-    """az-isolated-controller@2.8: the two recordings are each other's outcome by race, to the last leaf."""
+    """az-isolated-controller@2.8.
+
+    The two recordings are each other's outcome by race, in every leaf.
+    """
     one, two = (load(GOLDEN / "az-isolated-controller@2.8" / f"{n}.json") for n in (1, 2))
     races = {race.name: race for race in scenario("az-isolated-controller").races}
     other = substituted(one, races["broker-1 becomes controller"])

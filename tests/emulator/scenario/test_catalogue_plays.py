@@ -1,4 +1,4 @@
-"""Every scenario of the catalogue, on every version it names, in the simulated world: what it expects is what happens.
+"""Every scenario of the catalogue meets its expectation on each of its versions, simulated.
 
 A seed each shows that a file and the rules agree, a second one in `make test-all`; that every seed does is for
 `faultline sim` to say.
@@ -26,7 +26,7 @@ PLAYS = [(name, version) for name, scenario in CATALOGUE.items() for version in 
 
 
 def why_not(scenario: Scenario, version: str, seed: int) -> list[str]:
-    """What keeps one run from being valid: nothing, if it is."""
+    """The reason why one run is not valid; empty if it is."""
     try:
         verdict = play_and_judge(resolve(scenario, version), seed, run=str(seed)).verdict
     except StepFailed as error:

@@ -1,4 +1,4 @@
-"""What a wait waits for: each condition true and false."""
+"""The conditions of waits: each true and false."""
 
 import pytest
 
@@ -70,7 +70,7 @@ def test_before_is_what_a_view_held() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "asked"),
+    ("condition", "requested"),
     [
         (c.Leader(1), Needs()),
         (c.Not(c.LeadsInView(1, of=2)), Needs(frozenset({2}))),
@@ -78,8 +78,8 @@ def test_before_is_what_a_view_held() -> None:
         (c.Every(c.CaughtUp()), Needs(log_ends=True)),
     ],
 )
-def test_only_what_is_needed_is_asked(condition: Condition, asked: Needs) -> None:
-    assert needs(condition) == asked
+def test_only_needed_state_is_requested(condition: Condition, requested: Needs) -> None:
+    assert needs(condition) == requested
 
 
 def test_every_condition_has_words() -> None:

@@ -1,4 +1,7 @@
-"""Whatever `scenarios check` accepts ends with 0 to 3; whatever it refuses has a line and a column."""
+"""Any file that `scenarios check` accepts ends with 0 to 3.
+
+A refusal has a line and a column.
+"""
 
 from pathlib import Path
 

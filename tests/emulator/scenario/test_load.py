@@ -12,15 +12,11 @@ from emulator.scenario.verbs import VERBS
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from tests.ids import brokers
 
-HEAD = (
-    "id: x\ntitle: x\nsteps:\n"
-    "  - start: 'broker-*'\n"
-    "  - create-topic: {topic: t, assignment: [[0, 1], [1, 2]]}\n"
-)
+HEAD = "id: x\ntitle: x\nsteps:\n  - start: 'broker-*'\n  - create-topic: {topic: t, assignment: [[0, 1], [1, 2]]}\n"
 
 
 def steps(*lines: str) -> tuple[m.AnyStep, ...]:
-    """Without the two before them: brokers are started, and the topic `t` (two partitions) is created."""
+    """The steps after the first two, which start brokers and create topic `t` (two partitions)."""
     return load_scenario(HEAD + "".join(f"  - {line}\n" for line in lines), "f.yaml").steps[2:]
 
 
@@ -143,8 +139,8 @@ def test_step(line: str, step: m.AnyStep) -> None:
 
 
 def test_every_verb_is_in_the_table_of_good_steps() -> None:
-    said = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
-    assert set(VERBS) - said == {"await"}
+    output = {line.replace("{at_s: 12.5, ", "").partition(":")[0].strip() for line, _ in GOOD}
+    assert set(VERBS) - output == {"await"}
 
 
 def test_background_steps_are_awaited_by_name() -> None:

@@ -1,4 +1,7 @@
-"""Bad scenario files: each fault is one line with its place and the nearest valid word, and all are found at once."""
+"""Bad scenario files: each fault is one line with its place and the nearest valid word.
+
+All faults are found at once.
+"""
 
 import pickle
 from textwrap import dedent
@@ -15,7 +18,10 @@ def errors(text: str) -> list[str]:
 
 
 def step_errors(step: str) -> list[str]:
-    """Of a file whose only fault is in one step, on line 5 (a topic `t` and a background step `w` are known)."""
+    """Errors of a file whose only fault is in one step, on line 5.
+
+    A topic `t` and a background step `w` are known.
+    """
     head = "id: x\ntitle: x\nsteps:\n  - {create-topic: {topic: t, assignment: [0, 1]}}\n"
     return errors(f"{head}  - {step}\n  - {{background: w, pause: 1}}\n")
 

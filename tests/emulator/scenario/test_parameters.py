@@ -62,7 +62,7 @@ def test_lines_stay_where_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "output"),
     [
         ("pause=1", r"pause: which of them\? pause#1 \(line 9: 1\), pause#2 \(line 14: 3\)"),
         ("pause#3=1", r"pause#3: there are 2: pause#1"),
@@ -80,8 +80,8 @@ def test_lines_stay_where_they_are() -> None:
         ("Pause 1=2", "Pause 1: expected VERB, VERB#NUMBER or VERB.KEY"),
     ],
 )
-def test_what_is_not_there_is_one_line_with_the_nearest(word: str, said: str) -> None:
-    with pytest.raises(UnusableParameter, match=said) as error:
+def test_what_is_not_there_is_one_line_with_the_nearest(word: str, output: str) -> None:
+    with pytest.raises(UnusableParameter, match=output) as error:
         with_parameters(FILE, [word])
     assert "\n" not in str(error.value)
 

@@ -31,7 +31,7 @@ def test_the_script_comes_back_as_it_was(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_results_nobody_asked_for_become_steps_in_their_place(name: str) -> None:
+def test_unrequested_results_become_steps_in_their_place(name: str) -> None:
     """The order of scripted steps and recorded states is the timeline's."""
     o = recording(name)
     expected = [e.get("do") or e["saw"] for e in o.timeline if "do" in e or e["saw"] in RECORDED]
@@ -78,7 +78,10 @@ def test_the_dual_leader_script() -> None:
 
 
 def test_a_write_that_comes_back_during_a_wait_ran_in_the_background() -> None:
-    """min-insync: b is parked until the ISR has shrunk. Its answer came before or after the wait's."""
+    """min-insync: b is parked until the ISR has shrunk.
+
+    Its answer came before or after the wait's.
+    """
     produce = m.Produce(broker=BrokerId(0), values=("b",), acks=-1, timeout_ms=30000, socket_timeout_s=40)
     for name in ("min-insync@2.8/1.json", "min-insync@2.8/2.json"):
         found = steps(name)

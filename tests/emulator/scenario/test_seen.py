@@ -1,4 +1,4 @@
-"""What was seen, in words: no Python, Kafka's names, epochs with the offset at which they begin."""
+"""Observations in words: no Python, Kafka's names, epochs with their start offsets."""
 
 from typing import Any
 
@@ -46,11 +46,11 @@ from emulator.scenario.expectation_text import saw_words, seen_words
         ({"broker-1": 2}, "broker-1 2"),
     ],
 )
-def test_what_was_seen_is_said_in_words(seen: Any, words: str) -> None:
+def test_observations_are_shown_in_words(seen: Any, words: str) -> None:
     assert seen_words(seen) == words
 
 
-def test_why_nobody_can_tell_was_not_seen() -> None:
+def test_unknown_reasons_were_not_seen() -> None:
     assert saw_words("unknown", "x was not measured") == "x was not measured"
     assert saw_words("unknown", None) == "saw nothing"
     assert saw_words(False, {"verdict": "violated", "count": 3}) == "saw violated, 3 found"

@@ -1,4 +1,4 @@
-"""Steps that break a machine which, by the steps before them, is in no state for it; or create a topic twice."""
+"""Steps that break a machine whose state does not allow it; or that create a topic twice."""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Generated settings files: settings of one kind, each with a value at, beyond or beside what its type allows."""
+"""Generated settings files.
+
+Settings of one kind, with values at, beyond or beside their type.
+"""
 
 from __future__ import annotations
 

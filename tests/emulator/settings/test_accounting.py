@@ -1,4 +1,4 @@
-"""What is said of settings: those that are not modelled, at which values and from when on they can change something."""
+"""Messages about unmodelled settings: the values and the times at which they matter."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def everything(*assignments: str, version: str = "2.6", **more: Any) -> Everythi
     return Everything(version=version, cluster=cluster, brokers=(0, 1, 2), **more)
 
 
-def told(*assignments: str, version: str = "2.6", **more: Any) -> Account:
+def reported(*assignments: str, version: str = "2.6", **more: Any) -> Account:
     return account(everything(*assignments, version=version, **more), Layer())
 
 
@@ -84,50 +84,52 @@ BEARS: list[tuple[tuple[str, ...], str, float | None]] = [
 
 @pytest.mark.parametrize(("given", "version", "from_ms"), BEARS, ids=str)
 def test_when_a_setting_that_is_not_modelled_bears(given: tuple[str, ...], version: str, from_ms: float | None) -> None:
-    said = told(*given, version=version)
+    output = reported(*given, version=version)
     name = parse_assignment(given[0])[0]
-    found = {one.name: one.from_ms for one in said.not_modelled}
+    found = {one.name: one.from_ms for one in output.not_modelled}
     assert found.get(name) == from_ms
-    assert (name in said.without_bearing) == (from_ms is None)
+    assert (name in output.without_bearing) == (from_ms is None)
 
 
 def test_two_that_bear_only_together() -> None:
-    racks = told("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
+    racks = reported("replica.selector.class=org.apache.kafka.common.replica.RackAwareReplicaSelector",
                  "consumer.client.rack=a")  # fmt: skip
     assert [one.name for one in racks.not_modelled] == ["consumer.client.rack", "replica.selector.class"]
-    committed = told("consumer.isolation.level=read_committed", "producer.transactional.id=t")
+    committed = reported("consumer.isolation.level=read_committed", "producer.transactional.id=t")
     assert [one.name for one in committed.not_modelled] == ["consumer.isolation.level", "producer.transactional.id"]
 
 
 def test_what_is_modelled_is_not_spoken_of() -> None:
-    assert not told("min.insync.replicas=2", "producer.acks=all", "tickTime=2000", "auto.create.topics.enable=false")
+    assert not reported(
+        "min.insync.replicas=2", "producer.acks=all", "tickTime=2000", "auto.create.topics.enable=false"
+    )
 
 
 def test_what_one_broker_a_topic_or_a_step_has_counts_too() -> None:
     own = {1: {"log.retention.ms": Given(1000, "broker 1")}}
-    assert told(by_broker=own).not_modelled[0].where == "broker 1"
+    assert reported(by_broker=own).not_modelled[0].where == "broker 1"
     topics = {"t": {"retention.ms": Given(1000, "topic t")}}
-    assert told(topics=topics).not_modelled[0].name == "topic.retention.ms"
+    assert reported(topics=topics).not_modelled[0].name == "topic.retention.ms"
     clients = (("producer", {"transactional.id": Given("x", "a produce"), "linger.ms": Given(1, "a produce")}),)
-    assert [one.name for one in told(clients=clients).not_modelled] == ["producer.transactional.id"]
+    assert [one.name for one in reported(clients=clients).not_modelled] == ["producer.transactional.id"]
 
 
 def test_a_check_is_in_doubt_if_the_run_lasted_so_long() -> None:
-    said = Account(not_modelled=(NotModelled("log.retention.ms", 50_000, RECORDS, "logs keep everything", 50_000.0),))
-    assert said.doubts_about(LOST, 49_999.0) == ""
-    assert said.doubts_about(LOST, 50_000.0) == "log.retention.ms=50000 could change it, and is not modelled"
-    assert said.reasons_about(LOST, 60_000.0) == ["log.retention.ms=50000 is not modelled: logs keep everything"]
-    assert [name for name in ALL if said.doubts_about(name, 60_000.0)] == list(RECORDS)
+    output = Account(not_modelled=(NotModelled("log.retention.ms", 50_000, RECORDS, "logs keep everything", 50_000.0),))
+    assert output.doubts_about(LOST, 49_999.0) == ""
+    assert output.doubts_about(LOST, 50_000.0) == "log.retention.ms=50000 could change it, and is not modelled"
+    assert output.reasons_about(LOST, 60_000.0) == ["log.retention.ms=50000 is not modelled: logs keep everything"]
+    assert [name for name in ALL if output.doubts_about(name, 60_000.0)] == list(RECORDS)
 
 
 def test_what_is_accepted_without_bearing_takes_one_line() -> None:
-    said = told("num.network.threads=9", "socket.send.buffer.bytes=1", "zookeeper.set.acl=true")
-    assert lines(said) == [
+    output = reported("num.network.threads=9", "socket.send.buffer.bytes=1", "zookeeper.set.acl=true")
+    assert lines(output) == [
         "without bearing on replication: num.network.threads, socket.send.buffer.bytes, zookeeper.set.acl"
     ]
 
 
-def test_what_kafka_refuses_is_told_with_who_asked_for_it() -> None:
+def test_kafkas_refusals_are_reported_with_their_source() -> None:
     given = {
         "replica.fetch.wait.max.ms": Given(20_000, "server.properties:3"),
         "replica.lag.time.max.ms": Given(5_000, "--set"),

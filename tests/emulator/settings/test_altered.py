@@ -1,4 +1,4 @@
-"""What admin clients may change of settings, and how the rest is refused."""
+"""Changes of settings by admin clients, and the refusals of others."""
 
 import pytest
 
@@ -56,7 +56,10 @@ def test_a_topics_change_that_cannot_be(change: Change, error: E, why: str) -> N
 
 @pytest.mark.parametrize("value", ["*", "0:1", "0:1,1:2, 12:1003", ""])
 def test_throttles_of_a_reassignment_are_taken(value: str) -> None:
-    """kafka-reassign-partitions --throttle sets them at its beginning, and removes them at its end."""
+    """kafka-reassign-partitions --throttle sets them at its beginning.
+
+    And removes them at its end.
+    """
     assert changed(OF_TOPIC, {}, [Change(THROTTLED, value)]) == {THROTTLED: value}
     assert changed(OF_TOPIC, {THROTTLED: value}, [Change(THROTTLED, None, DELETE)]) == {}
     rate = {"leader.replication.throttled.rate": "1000", "follower.replication.throttled.rate": "1000"}
@@ -68,7 +71,7 @@ def test_what_can_change_nothing_within_a_day_is_taken(change: Change) -> None:
     assert changed(OF_TOPIC, NOW, [change])["retention.ms"] == change.value
 
 
-def test_what_is_there_already_is_not_asked_about_again() -> None:
+def test_what_is_there_already_is_not_requested_again() -> None:
     """A topic that was made with a short retention can be changed otherwise."""
     assert "segment.bytes" in changed(OF_TOPIC, {"retention.ms": "1000"}, [Change("segment.bytes", "100")])
 

@@ -1,4 +1,7 @@
-"""Files as those of one version and topology: what is in force, dropped, passed on, set here, or an error."""
+"""Files of one version and topology.
+
+Settings in force, dropped, passed on, set here, or errors.
+"""
 
 import pytest
 
@@ -11,8 +14,8 @@ AZS = {0: "az-0", 1: "az-1", 2: "az-2"}
 
 def apply(*files: tuple[str, str], version: str = "2.6") -> Layer:
     """(word of --settings, text)"""
-    asked = [(wanted(word), text) for word, text in files]
-    return applied([settings_file(one, one.path, text.encode()) for one, text in asked], version, AZS)
+    requested = [(wanted(word), text) for word, text in files]
+    return applied([settings_file(one, one.path, text.encode()) for one, text in requested], version, AZS)
 
 
 def problems(word: str, text: str, version: str = "2.6") -> list[str]:
@@ -56,9 +59,9 @@ def test_clients_topics_and_the_session_service_have_their_kind_before_the_name(
     assert layer.set_here == [SetHere("server.1", "the topology sets it", "zoo.cfg:2")]
 
 
-def test_a_file_for_one_broker_by_its_id_is_told_where_others_have_none() -> None:
-    (told,) = apply(("server.properties", "broker.id=1")).warnings
-    assert told == "server.properties is broker-1's, by its broker.id; for all brokers: " \
+def test_a_file_for_one_broker_by_its_id_is_reported_where_others_have_none() -> None:
+    (reported,) = apply(("server.properties", "broker.id=1")).warnings
+    assert reported == "server.properties is broker-1's, by its broker.id; for all brokers: " \
         "--settings broker:server.properties"  # fmt: skip
     assert apply(("broker:server.properties", "broker.id=1")).warnings == []
     everyone = [(f"server-{broker}.properties", f"broker.id={broker}") for broker in AZS]
@@ -86,7 +89,7 @@ def test_what_a_broker_does_not_read_from_a_file_is_dropped(line: str, why: str)
     assert [dropped.why for dropped in apply(("server.properties", line)).dropped] == [why]
 
 
-def test_a_slip_is_an_error_and_a_name_of_somebody_elses_is_passed_on() -> None:
+def test_a_slip_is_an_error_and_a_foreign_name_is_passed_on() -> None:
     text = "log.retention.hour=1\nconfluent.balancer.enable=true\nnum.io.threads=x\nmin.insync.replicas=0"
     assert problems("server.properties", text) == [
         "server.properties:1: unknown setting 'log.retention.hour'; nearest: log.retention.hours",
@@ -138,7 +141,7 @@ def test_a_directory_that_is_there_twice_is_refused() -> None:
     ]
 
 
-def test_a_rack_must_be_the_az_or_is_said_to_be_set_by_the_topology() -> None:
+def test_a_rack_must_be_the_az_or_is_reported_as_set_by_the_topology() -> None:
     assert apply(("broker-0:s", "broker.rack=az-0")).set_here == []
     assert [one.instead for one in apply(("broker-0:s", "broker.rack=r1")).set_here] == [
         "the AZ of the topology, az-0 of broker-0"

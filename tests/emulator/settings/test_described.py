@@ -1,4 +1,4 @@
-"""What admin clients are told of settings, as Kafka's AdminManager tells it."""
+"""Responses to admin clients about settings, as from Kafka's AdminManager."""
 
 import pytest
 
@@ -18,7 +18,7 @@ FILE: dict[str, Value] = {
     "broker.id": 1,
     "ssl.keystore.password": "secret",
 }
-Said = list[tuple[str, str | None, Source]]
+Stated = list[tuple[str, str | None, Source]]
 
 
 def broker(version: str = "2.6", **about: dict[str, str]) -> BrokersSettings:
@@ -33,11 +33,11 @@ def of_topic(given: BrokersSettings, own: dict[str, str] | None = None) -> dict[
     return {one.setting.name: one for one in describe_topic(given, own or {})}
 
 
-def synonyms(one: Described) -> Said:
-    return [(said.name, said.value, said.source) for said in one.synonyms]
+def synonyms(one: Described) -> Stated:
+    return [(output.name, output.value, output.source) for output in one.synonyms]
 
 
-def test_the_first_of_all_that_is_said_is_in_force() -> None:
+def test_the_first_of_all_entries_is_in_force() -> None:
     given = broker(own={"num.io.threads": "16"}, every={"num.io.threads": "9", "min.insync.replicas": "3"})
     threads, replicas = of_broker(given)["num.io.threads"], of_topic(given, {"min.insync.replicas": "1"})
     assert (threads.value, threads.source, threads.read_only, threads.kind) == ("16", Source.BROKER, False, 3)
@@ -73,7 +73,7 @@ def test_times_follow_hours_and_are_no_synonyms_of_what_is_not_set_itself() -> N
     ]
 
 
-def test_secrets_texts_that_nobody_set_and_versions() -> None:
+def test_secrets_unset_texts_and_versions() -> None:
     every = of_broker(broker())
     secret = every["ssl.keystore.password"]
     assert (secret.value, secret.sensitive, synonyms(secret)) == (

@@ -1,4 +1,4 @@
-"""Whose settings a file holds: said, by its name, or by what is in it; one clear error where that does not tell."""
+"""The node of a settings file: by option, by its name, or by its keys; else one clear error."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PRODUCER, TOPI
 
 
 def read(word: str, data: bytes) -> SettingsFile:
-    asked = wanted(word)
-    return settings_file(asked, asked.path, data)
+    requested = wanted(word)
+    return settings_file(requested, requested.path, data)
 
 
 @pytest.mark.parametrize(
-    ("word", "asked"),
+    ("word", "requested"),
     [
         ("a.properties", Wanted("a.properties")),
         ("producer:a.properties", Wanted("a.properties", PRODUCER)),
@@ -23,8 +23,8 @@ def read(word: str, data: bytes) -> SettingsFile:
         ("broker-:a", Wanted("broker-:a")),
     ],
 )
-def test_the_kind_may_stand_before_the_name(word: str, asked: Wanted) -> None:
-    assert wanted(word) == asked
+def test_the_kind_may_stand_before_the_name(word: str, requested: Wanted) -> None:
+    assert wanted(word) == requested
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_kind_may_stand_before_the_name(word: str, asked: Wanted) -> None:
         ("producer-consumer.properties", b"acks=1", PRODUCER),
     ],
 )
-def test_the_kind_is_said_or_told_by_the_name_or_found_from_the_keys(word: str, data: bytes, scope: str) -> None:
+def test_the_kind_is_given_by_option_or_name_or_found_from_the_keys(word: str, data: bytes, scope: str) -> None:
     assert read(word, data).scope == scope
 
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_used_is_one_clear_error(word: str, data: bytes, message:
     assert str(raised.value) == message
 
 
-def test_broker_id_says_whose_it_is_unless_the_kind_was_said() -> None:
+def test_broker_id_names_the_node_unless_the_kind_was_given() -> None:
     own = b"broker.id=2"
     assert (read("server.properties", own).broker, read("server.properties", own).by_id) == (2, True)
     assert read("broker:server.properties", own).broker is None

@@ -1,4 +1,7 @@
-"""Generated settings files, played: what a run accepts ends with a verdict, what it refuses names file and line."""
+"""Generated settings files, played.
+
+Accepted ones end with a verdict, refusals name file and line.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""What is in force: defaults of each version (semantics 7), what is given above them, what follows another."""
+"""Settings in force.
+
+Defaults of each version (semantics 7), overrides, settings that follow others.
+"""
 
 import pytest
 

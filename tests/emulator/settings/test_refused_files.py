@@ -1,4 +1,7 @@
-"""Settings files that Kafka refuses, from public reports: each names the line, in every version that refuses it."""
+"""Settings files that Kafka refuses, from public reports.
+
+Each error names the line, in every version that refuses it.
+"""
 
 import pytest
 

@@ -1,4 +1,7 @@
-"""Names and values: one clear message for what cannot be, the nearest name, and what a running cluster can be given."""
+"""Names and values.
+
+One clear error, the nearest name, and dynamic settings of a running cluster.
+"""
 
 import pytest
 
@@ -99,7 +102,7 @@ def test_names_with_a_unit_have_that_unit() -> None:
         ("", ""),
     ],
 )
-def test_a_slip_is_told_from_a_name_of_somebody_elses(name: str, known: str) -> None:
+def test_a_slip_is_distinguished_from_a_foreign_name(name: str, known: str) -> None:
     assert slip_of(name, BY_SCOPE[BROKER]) == known
 
 

@@ -1,4 +1,4 @@
-"""What Kafka refuses when it starts, in the versions that do."""
+"""Kafka's refusals at its start, in the versions that have them."""
 
 from typing import Any
 
@@ -108,9 +108,9 @@ def test_of_brokers(given: dict[str, Any], first: str, last: str, message: str) 
             own.setdefault("replica.lag.time.max.ms", 10000)
         if "log.cleaner.threads" in own:
             own.setdefault("log.cleaner.dedupe.buffer.size", 128 * 1024**2)
-        told = [one.message for one in contradictions(BROKER, version, brokers_in_force(version, own), own)]
+        reported = [one.message for one in contradictions(BROKER, version, brokers_in_force(version, own), own)]
         refuses = bool(first) and ALL_RELEASES.index(first) <= ALL_RELEASES.index(version) <= ALL_RELEASES.index(last)
-        assert told == ([message] if refuses else []), version
+        assert reported == ([message] if refuses else []), version
 
 
 def test_listeners_of_ones_own_are_all_right_with_a_protocol_each_and_one_between_brokers() -> None:
@@ -173,8 +173,8 @@ PRODUCERS: list[tuple[dict[str, Any], str, str | None]] = [
 @pytest.mark.parametrize(("given", "version", "message"), PRODUCERS)
 def test_of_producers(given: dict[str, Any], version: str, message: str | None) -> None:
     values = {name: setting.default_in(version) for name, setting in BY_SCOPE[PRODUCER].items()}
-    told = [one for _, one in broken_of_producer(version, values | java_producer(given), given)]
-    assert told == ([message] if message else [])
+    reported = [one for _, one in broken_of_producer(version, values | java_producer(given), given)]
+    assert reported == ([message] if message else [])
 
 
 CONSUMERS: list[tuple[dict[str, Any], str, str | None]] = [

@@ -54,7 +54,7 @@ def test_a_symbolic_link_leads_nowhere(tmp_path: Path) -> None:
 
 
 def test_a_log_directory_is_no_link_but_may_lie_behind_one(tmp_path: Path) -> None:
-    """What stands for a node's data may be the node's own doing; what the run lies in is its owner's."""
+    """The node itself may make a link of its data's path; the run's directory is its owner's."""
     (tmp_path / "real" / "broker-0").mkdir(parents=True)
     (tmp_path / "run").symlink_to(tmp_path / "real")
     DiskFiles(tmp_path / "run" / "broker-0").append("log", b"abc")
@@ -112,19 +112,22 @@ def test_the_root_is_a_file(tmp_path: Path) -> None:
         DiskFiles(tmp_path / "file")
 
 
-def test_without_syncs_nothing_is_asked_of_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cluster's own processes: their power losses are played, not suffered. What is written is the same."""
-    asked: list[int] = []
-    monkeypatch.setattr(os, "fsync", asked.append)
+def test_without_syncs_the_device_gets_no_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's own processes: their power losses are played, not suffered.
+
+    The written data is the same.
+    """
+    requested: list[int] = []
+    monkeypatch.setattr(os, "fsync", requested.append)
     files = DiskFiles(tmp_path / "lazy", syncs=False)
     files.append("a", b"one")
     files.fsync("a")
     files.write_atomically("b", b"two")
     files.fsync("")
-    assert (asked, files.read("a", 0, 9), files.read("b", 0, 9)) == ([], b"one", b"two")
+    assert (requested, files.read("a", 0, 9), files.read("b", 0, 9)) == ([], b"one", b"two")
     files.close()
     careful = DiskFiles(tmp_path / "careful")
     careful.append("a", b"one")
     careful.fsync("a")
-    assert len(asked) == 1
+    assert len(requested) == 1
     careful.close()

@@ -68,7 +68,7 @@ def test_the_whole_disk_fails_until_it_is_replaced(disk: Disk) -> None:
     assert disk.append("d1/f", b"d") == 4
 
 
-def test_a_disk_breaks_down_as_a_node_is_told(tmp_path: Path) -> None:
+def test_a_disk_breaks_down_as_configured(tmp_path: Path) -> None:
     disk = DiskFiles(tmp_path)
     disk.make_directory("d0")
     disk.append("d0/f", b"abc")

@@ -1,4 +1,7 @@
-"""What a power loss leaves (semantics 3): in memory and on a disk whose fsyncs are written down, the same."""
+"""The remains of a power loss (semantics 3).
+
+The same in memory and on a disk with noted fsyncs.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +60,7 @@ def held(files: PlayedFiles, partition: str) -> list[object]:
     return [values[0] for _, values in batches_of(files, partition) if isinstance(values, list)]
 
 
-def test_what_was_synced_stays_whatever_is_said(files: PlayedFiles) -> None:
+def test_synced_data_stays_whatever_the_configuration(files: PlayedFiles) -> None:
     write(files, "t-0", "a", "b", sync=True)
     write(files, "t-0", "c", "d", first=2)
     for batches, left in ((3, "abc"), (0, "ab"), (-1, "ab")):

@@ -1,4 +1,4 @@
-"""The conformance suite's adapter to the network world, and waiting for events on disk without sleeping."""
+"""The conformance suite's adapter to the network world; event waits without sleeping."""
 
 import ctypes
 import json

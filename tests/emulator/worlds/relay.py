@@ -1,5 +1,7 @@
-"""A relay between nodes: passes bytes on unchanged and keeps them, outside of what the nodes say of
-themselves."""
+"""A relay between nodes.
+
+Passes bytes on unchanged and keeps them, apart from the nodes' reports.
+"""
 
 import struct
 from collections.abc import Iterator
@@ -14,8 +16,10 @@ from emulator.worlds.network.spec import LOOPBACK
 
 @dataclass
 class Relay:
-    """Listens on `port`; what it accepts goes to `target_port`. `captured`: (towards the target, back) of
-    each connection."""
+    """Listens on `port`; accepted connections go to `target_port`.
+
+    `captured`: (towards the target, back) of each connection.
+    """
 
     target_port: int = 0
     port: int = 0

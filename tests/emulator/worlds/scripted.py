@@ -1,9 +1,8 @@
-"""A machine that follows a script and tells what it sees: the conformance suite's only actor, in either
-world.
+"""A machine that follows a script and reports its sightings.
 
-It reports everything as ScenarioStep events whose text is a sighting, such as `opened 1`, `accepted
-session-0 client`, `got 7`, `lost ours REFUSED connection refused`, `timer tick`. Messages are SessionPing; an
-answer carries the number that was sent as its zxid.
+The conformance suite's only actor. It is the same in either world. It reports everything as ScenarioStep events whose
+text is a sighting, such as `opened 1`, `accepted session-0 client`, `got 7`, `lost ours REFUSED connection refused`,
+`timer tick`. Messages are SessionPing; an answer carries the number that was sent as its zxid.
 """
 
 from typing import Any
@@ -33,14 +32,15 @@ JOURNAL = "journal"
 
 
 class Script(msgspec.Struct, frozen=True):
-    """`open_to`: whom to connect to at the start, with `purpose`; again `reopen_ms` after each loss (0: not).
-    `every_ms`: a numbered message on each connection of ours, `count` at most. `answers`: each is answered.
-    `timers`: [name, after ms] set at the start; `cancelled`: names cancelled by the first timer that fires.
-    `close_after`: closes the connection after so many messages sent. `journal_every_ms`: appends a byte to
-    a file, fsyncs up to its `journal_syncs_until`th. `crash_at`: raises at the N-th message. `burst`:
-    messages sent at once when opened. `hangs_up_at`: closes an accepted connection, or any, when the N-th message has
-    come. `leaves_after`: exits after so many messages sent. `tells_wall`: how far its wall clock is before its other
-    one, with each entry of the journal.
+    """The script of a machine.
+
+    `open_to`: whom to connect to at the start, with `purpose`; again `reopen_ms` after each loss (0: not). `every_ms`:
+    a numbered message on each connection of ours, `count` at most. `answers`: each is answered. `timers`: [name, after
+    ms] set at the start; `cancelled`: names cancelled by the first timer that fires. `close_after`: closes the
+    connection after so many messages sent. `journal_every_ms`: appends a byte to a file, fsyncs up to its
+    `journal_syncs_until`th. `crash_at`: raises at the N-th message. `burst`: messages sent at once when opened.
+    `hangs_up_at`: closes an accepted connection, or any, when the N-th message has come. `leaves_after`: exits after so
+    many messages sent. `tells_wall`: how far its wall clock is before its other one, with each entry of the journal.
     """
 
     open_to: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Script(msgspec.Struct, frozen=True):
 
 
 def seen_by_step(*_: object) -> None:
-    """Whoever writes down all that comes looks at it in one place."""
+    """All arrivals of a step, for writers that look at them in one place."""
 
 
 class ScriptedMachine:

@@ -1,4 +1,7 @@
-"""Nodes behind agents, each on a loopback address of its own, as containers are on their networks."""
+"""Nodes behind agents, each on a loopback address of its own.
+
+As containers on their networks.
+"""
 
 import os
 import signal
@@ -35,7 +38,10 @@ Agents = Iterator[dict[str, subprocess.Popen[bytes]]]
 
 @contextmanager
 def agents(*nodes: str, token: str = TOKEN, node_host: str | None = None) -> Agents:
-    """An agent's process for each; killed at the end. `node_host`: see container.py; by default the node's in HOSTS."""
+    """An agent's process for each; killed at the end.
+
+    `node_host`: see container.py; by default the node's in HOSTS.
+    """
     started = {
         node: subprocess.Popen(
             [sys.executable, "-m", "emulator", "agent"],
@@ -63,10 +69,10 @@ def agent_engine(run_dir: Path) -> AgentEngine:
         return HOSTS[node]
 
     async def revive(node: str) -> None:
-        """Who started the agents watches over them."""
+        """Restarts an agent; the process that started the agents supervises them."""
 
-    everybody = {node: Address(host, NODE_PORT) for node, host in HOSTS.items()}
-    return AgentEngine(locate, dict.fromkeys(HOSTS, everybody), TOKEN, run_dir=str(run_dir), revive=revive)
+    all_nodes = {node: Address(host, NODE_PORT) for node, host in HOSTS.items()}
+    return AgentEngine(locate, dict.fromkeys(HOSTS, all_nodes), TOKEN, run_dir=str(run_dir), revive=revive)
 
 
 def kept_cluster(run_dir: Path) -> Cluster:
@@ -165,7 +171,7 @@ async def test_a_stranger_gives_no_orders_to_the_node(tmp_path: Path) -> None:
 
 
 async def test_orders_are_taken_on_the_control_network_only(tmp_path: Path) -> None:
-    """Even with the right token: whoever is on an AZ's network has no say."""
+    """Even with the right token, a peer on an AZ's network has no control."""
     with agents("broker-0", node_host=""):
         async with kept_cluster(tmp_path) as cluster:
             await cluster.start("broker-0")

@@ -1,4 +1,4 @@
-"""What a seed varies in the simulated world."""
+"""Variations by seed in the simulated world."""
 
 from emulator.worlds.simulated.latencies import CALM
 from emulator.worlds.simulated.latency_model import Draws

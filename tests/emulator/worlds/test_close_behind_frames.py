@@ -1,4 +1,4 @@
-"""A close never overtakes what was sent before it: over generated sends, ends of connections and faults on their link.
+"""A close never overtakes data sent before it, over generated sends, closes and faults.
 
 Two nodes talk over one connection. One of them ends its side: it closes, its process exits, or it is killed. Rules
 come and go meanwhile. The other node sees all that was sent before, once and in order, and the end behind it. Only
@@ -92,7 +92,7 @@ class Talker:
         self.ended = False
         self.heard: list[int] = []
         self.losses: list[tuple[Loss, int]] = []
-        """How its connections were lost, and how much had been heard by then."""
+        """Losses of its connections, each with the number of messages received by then."""
 
     def step(self, now: Now, event: Input) -> list[Effect]:
         match event:
@@ -217,7 +217,7 @@ def test_a_close_never_overtakes_what_was_sent_before_it(talk: Talk) -> None:
         assert len(other.heard) == one.said, "all of it"
     assert other.losses == [(Loss.CLOSED, len(other.heard))], "and then the end, once"
     assert one.heard == list(range(1, len(one.heard) + 1)), "what it heard before it ended, in order"
-    assert not one.losses, "nobody is told of his own close"
+    assert not one.losses, "no side sees a loss for its own close"
     assert not any(node.leaving for node in world.nodes.values()), "kernels keep nothing for ever"
 
 
@@ -240,7 +240,7 @@ def test_a_kernel_gives_up_what_a_process_left_behind_after_a_hundred_seconds() 
 
 
 @pytest.mark.parametrize("end", ["exit", "kill"])
-def test_what_a_cut_stops_dies_with_the_process_and_its_end_is_heard_after_the_heal(end: str) -> None:
+def test_data_behind_a_cut_dies_with_the_process_and_its_end_arrives_after_the_heal(end: str) -> None:
     one, other = cut_for(5_000.0, end)
     assert one.said == 1 and other.heard == [] and other.losses == [(Loss.CLOSED, 0)]
 
@@ -249,9 +249,9 @@ def test_what_a_cut_stops_dies_with_the_process_and_its_end_is_heard_after_the_h
 def test_a_cut_takes_what_a_dead_process_has_left_on_a_slow_link(end: str) -> None:
     slow = Fault(f"delay {OPENER} {ACCEPTOR} 2000ms", 100.0, 9_000.0)
     cut = Fault(f"cut {OPENER} {ACCEPTOR}", 1_000.0, 8_000.0)
-    for faults_, heard in (((slow,), [1]), ((slow, cut), [])):
+    for faults_, received in (((slow,), [1]), ((slow, cut), [])):
         talkers, _ = played(Talk(1, False, {OPENER: (200.0,)}, OPENER, 300.0, end, faults_, ()))
-        assert talkers[ACCEPTOR].heard == heard and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(heard))]
+        assert talkers[ACCEPTOR].heard == received and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(received))]
 
 
 def test_a_process_that_holds_its_connection_is_tried_for_a_quarter_of_an_hour() -> None:
@@ -263,8 +263,8 @@ def test_a_process_that_holds_its_connection_is_tried_for_a_quarter_of_an_hour()
     assert talkers[ACCEPTOR].losses == [(Loss.CLOSED, 0)]
 
 
-@pytest.mark.parametrize(("what", "heard"), [("kill", [1]), ("power-loss", [])])
-def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, heard: list[int]) -> None:
+@pytest.mark.parametrize(("what", "received"), [("kill", [1]), ("power-loss", [])])
+def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, received: list[int]) -> None:
     """And a machine without power has none."""
     delay = Fault(f"delay {OPENER} {ACCEPTOR} 2000ms", 100.0, 10_000.0)
     talk = Talk(1, False, {OPENER: (200.0,)}, ACCEPTOR, 20_000.0, "close", (delay,), ())
@@ -283,4 +283,4 @@ def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, heard: list[i
     world.at(30_000.0, lambda: None)
     world.run(lambda: world.now_ms >= 30_000.0)
     assert talkers[OPENER].said == 1
-    assert talkers[ACCEPTOR].heard == heard and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(heard))]
+    assert talkers[ACCEPTOR].heard == received and talkers[ACCEPTOR].losses == [(Loss.CLOSED, len(received))]

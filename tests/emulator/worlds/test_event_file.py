@@ -43,7 +43,7 @@ def test_wire_events_have_their_own_file_and_share_the_sequence(tmp_path: Path) 
     assert [line["seq"] for line in lines(tmp_path / "events" / "a.1.wire.jsonl")] == [2]
 
 
-def test_levels_that_are_not_asked_for_are_not_counted_either(tmp_path: Path) -> None:
+def test_unrequested_levels_are_not_counted_either(tmp_path: Path) -> None:
     file = EventFile(tmp_path, "r", "a", 1, ("client",))
     for event in (FAULT, WIRE, CLIENT):
         file.write(event, "", NOW)

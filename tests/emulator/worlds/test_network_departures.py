@@ -1,4 +1,7 @@
-"""The ends of processes and of connections in the network world, where they are more than both worlds share."""
+"""Ends of processes and connections in the network world.
+
+Beyond the shared conformance suite.
+"""
 
 import socket
 from collections.abc import AsyncIterator
@@ -24,15 +27,15 @@ async def world(tmp_path: Path) -> AsyncIterator[NetworkWorld]:
 
 
 async def ended_after_ms(world: NetworkWorld, words: str) -> float:
-    """How long broker-0 takes to end once it has said its last under a rule."""
+    """The time broker-0 takes to end after its last message under a rule."""
     await world.spawn("broker-1", {"answers": False})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 300.0, "leaves_after": 10})
     await seen(world, "broker-0", "said 3")
     await world.impose(words)
-    said = await seen(world, "broker-0", "said 10")
+    output = await seen(world, "broker-0", "said 10")
     end = await world.exit_of("broker-0")
     assert end.code == 0
-    return end.at_ms - said.at_ms
+    return end.at_ms - output.at_ms
 
 
 @pytest.mark.parametrize("kind", ["cut", "hold"])

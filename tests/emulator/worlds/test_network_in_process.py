@@ -1,4 +1,4 @@
-"""A shell in the supervisor's own process: the player, its orders to the world, and the bounds of a connection."""
+"""A shell in the supervisor's process: the player, its orders, and bounds of a connection."""
 
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,10 @@ async def test_extra_effects_are_done_beside_the_machine_and_answered_by_inputs(
 
 
 async def test_a_shell_in_process_is_a_node_like_others(tmp_path: Path) -> None:
-    """Its connections are heard and lost as others' are; a name runs once; it ends with the cluster."""
+    """Its connections are accepted and lost as others' are.
+
+    A name runs once; it ends with the cluster.
+    """
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {})
         machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 50.0})

@@ -1,4 +1,4 @@
-"""Processes: crashes, bad connections, what is written before what leaves, and lives tied to the supervisor's."""
+"""Processes: crashes, bad connections, write order, and lives tied to the supervisor's."""
 
 import os
 import signal
@@ -106,7 +106,7 @@ async def test_a_bad_frame_after_the_hello_costs_the_connection(tmp_path: Path, 
         assert texts(world, "broker-0", "got") == ["got 7"], "nothing before it is lost"
 
 
-async def test_a_torn_frame_is_told_at_the_connections_end(tmp_path: Path) -> None:
+async def test_a_torn_frame_is_reported_at_the_connections_end(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {})
         await knock(world, encode(hello(world)) + encode(PingRequest())[:-1], end=True)
@@ -136,7 +136,7 @@ async def test_a_machine_may_exit_with_a_code_of_its_own(tmp_path: Path) -> None
 
 
 async def test_a_client_event_is_on_disk_before_its_frame_arrives(tmp_path: Path) -> None:
-    """Whatever moment broker-0 is killed at: what broker-1 got, broker-0 had written that it would send."""
+    """At any moment of broker-0's death, it had written each send that broker-1 received."""
     async with network_world(tmp_path) as world:
         await world.spawn("broker-1", {})
         await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 2.0, "client_events": True})
@@ -265,7 +265,7 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("lines", [0, 1, 2, 3, 4] * 4)
 async def test_killing_the_runner_leaves_no_process(tmp_path: Path, lines: int) -> None:
-    """At five moments, four times each: before anything runs, while nodes start, with a paused one."""
+    """At five moments, four times each: before all, while nodes start, with a paused one."""
     runner = await start_runner(tmp_path)
     assert runner.stdout is not None
     read = b""
@@ -308,7 +308,7 @@ def wait_gone(processes: Iterable[psutil.Process]) -> None:
 
 
 async def test_a_fork_server_that_leaves_an_order_unread_is_lost_like_any_other() -> None:
-    """The kernel then says that the connection was reset, and to the order after it that the pipe is broken."""
+    """The kernel then reports a reset, and a broken pipe to the order after it."""
     server = ForkServer()
     try:
         with pytest.RaisesGroup(pytest.RaisesExc(ForkServerLost, match="ended with -9")):

@@ -1,4 +1,7 @@
-"""What nodes think, asked of processes: all at once, within a bound, and whoever does not answer is left out."""
+"""Nodes' states, from processes.
+
+All at once, within a bound, without those that do not answer.
+"""
 
 import signal
 import socket
@@ -39,12 +42,14 @@ async def test_every_running_node_tells_what_it_thinks(tmp_path: Path) -> None:
         await cluster.start(*SERVERS, "client-0")
         with trio.fail_after(PATIENCE_S):
             while True:
-                told = await cluster.statuses()
-                roles = [it.ensemble.role for it in told.values() if it.ensemble is not None and it.ensemble.serving]
+                reported = await cluster.statuses()
+                roles = [
+                    it.ensemble.role for it in reported.values() if it.ensemble is not None and it.ensemble.serving
+                ]
                 if len(roles) == 3:
                     break
         assert sorted(roles) == ["following", "following", "leading"]
-        assert set(told) == {*SERVERS, "client-0"}
+        assert set(reported) == {*SERVERS, "client-0"}
         await cluster.kill("session-0")
         await cluster.pause("session-1")
         assert set(await cluster.statuses()) == {"session-2", "client-0"}
@@ -55,7 +60,7 @@ async def test_every_running_node_tells_what_it_thinks(tmp_path: Path) -> None:
 async def test_a_node_that_does_not_answer_is_left_out_and_answers_the_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was stopped by somebody else, so the supervisor does not know."""
+    """A foreign process stopped it, so the supervisor does not know."""
     monkeypatch.setattr(rule_board, "STATUS_LIMIT_S", 0.2)
     async with ensemble(tmp_path) as cluster:
         await cluster.start("session-0", "client-0")
@@ -81,20 +86,20 @@ async def test_a_machine_that_says_nothing_is_left_out(tmp_path: Path) -> None:
         assert await world.cluster.statuses() == {}
 
 
-async def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next() -> None:
+async def test_an_answer_without_a_waiter_is_not_taken_for_the_next() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     theirs.setblocking(False)
     node = trio.SocketStream(trio.socket.from_stdlib_socket(theirs))
     decoder = FrameDecoder()
 
-    async def next_asked() -> list[str]:
+    async def next_requested() -> list[str]:
         return [decode(payload).message.API_NAME for payload in decoder.feed(await node.receive_some())]
 
     async with ControlConnection(trio.SocketStream(trio.socket.from_stdlib_socket(ours))) as control:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(control.request, StatusRequest())
-            assert await next_asked() == ["Status"]
+            assert await next_requested() == ["Status"]
             nursery.cancel_scope.cancel()
         answers: list[str] = []
 
@@ -107,7 +112,7 @@ async def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next() -> N
             with pytest.raises(BlockingIOError):
                 theirs.recv(1)  # the second waits for the first one's answer before it is sent
             await node.send_all(encode(StatusResponse()))
-            assert await next_asked() == ["Pause"]
+            assert await next_requested() == ["Pause"]
             await node.send_all(encode(PauseResponse()))
         assert answers == ["Pause"]
         await node.aclose()

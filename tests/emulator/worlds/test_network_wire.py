@@ -24,10 +24,10 @@ async def test_a_captured_stream_is_length_prefixed_msgpack(tmp_path: Path) -> N
             (captured,) = relay.captured
             there, back = (list(frames(bytes(stream))) for stream in captured)
         nursery.cancel_scope.cancel()
-    hello, *asked = there
+    hello, *requested = there
     assert hello[:4] == [1300, 2, 0, 0]
     body = hello[4]
     assert isinstance(body, dict) and body.pop("token")
     assert body == {"node": "broker-0", "incarnation": 1, "connection": 1, "purpose": "fetcher"}
-    assert asked == [[1011, 0, 0, number, {}] for number in (1, 2, 3)]
+    assert requested == [[1011, 0, 0, number, {}] for number in (1, 2, 3)]
     assert back == [[1011, 1, 0, number, {"zxid": number}] for number in (1, 2, 3)]

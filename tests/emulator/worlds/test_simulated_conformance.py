@@ -21,7 +21,10 @@ pytestmark = pytest.mark.trio
 
 
 class Simulated:
-    """The suite's adapter. Its methods are coroutines only because the suite's verbs are; nothing waits."""
+    """The suite's adapter; its methods are coroutines only as the suite's verbs are.
+
+    Nothing waits.
+    """
 
     def __init__(self, seed: int) -> None:
         self._scripts: dict[str, Script] = {}
@@ -104,7 +107,10 @@ def world(request: pytest.FixtureRequest) -> Simulated:
 
 @pytest.mark.parametrize(("api", "meant"), [(PingRequest.API_NAME, True), ("Produce", False)])
 async def test_a_rule_for_some_frames_meets_those_in_flight(world: Simulated, api: str, meant: bool) -> None:
-    """At the receiver's end, as over the network: what was said last had left its sender when the rule came."""
+    """At the receiver's end, as over the network.
+
+    The last message had left its sender when the rule came.
+    """
     await world.spawn("broker-1", {})
     await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
     await seen(world, "broker-0", "answer 3")

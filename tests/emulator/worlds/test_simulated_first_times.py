@@ -1,5 +1,7 @@
-"""What a process does for the first time is slow (emulator/worlds/simulated/transport.py); as recorded, so that phases
-and races come out as recorded."""
+"""Slow first times of a process (emulator/worlds/simulated/transport.py).
+
+They are as recorded, so that phases and races come out as recorded.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,11 @@ def played(script: str, version: str = "2.6", seed: int = 1) -> Cluster:
 
 
 def attempts_ms(cluster: Cluster) -> Iterator[float]:
-    """How long each first attempt of a step took."""
+    """The duration of each first attempt of a step."""
     entries = cluster.player.timeline.entries
-    for asked, answer in pairwise(entries):
-        if asked.get("do") == "produce" and answer.get("saw") == "attempt":
-            yield (answer["t"] - asked["t"]) * 1000.0
+    for requested, answer in pairwise(entries):
+        if requested.get("do") == "produce" and answer.get("saw") == "attempt":
+            yield (answer["t"] - requested["t"]) * 1000.0
 
 
 def test_a_brokers_first_write_takes_longer_than_its_second() -> None:
@@ -51,7 +53,10 @@ def test_most_followers_ask_a_new_leader_too_soon_and_wait_their_back_off() -> N
 
 @pytest.mark.parametrize("version", ["2.6", "2.8"])
 def test_a_new_controller_takes_a_moment_before_it_acts(version: str) -> None:
-    """Recorded: 50 to 200 ms between the controller and its first state. BEGIN makes broker-2 controller."""
+    """Recorded: 50 to 200 ms between the controller and its first state.
+
+    BEGIN makes broker-2 controller.
+    """
     waits_ms = []
     for seed in SEEDS[:10]:
         timeline = played("  - kill: 2\n  - pause: 12\n", version, seed).player.timeline

@@ -1,5 +1,7 @@
-"""A node of the simulated world that is stalled by its disk takes its inputs when it goes on; what it has cancelled or
-closed by then does not come any more."""
+"""A simulated node that its disk stalls takes its inputs when it goes on.
+
+Input of timers and connections that it has cancelled or closed by then does not come any more.
+"""
 
 from collections.abc import Callable
 
@@ -31,8 +33,10 @@ SLOW_DISK = replace(CALM, log_creation_ms=(60.0, 60.0))
 
 
 class Stalled:
-    """Makes a directory at its first input, which takes a while; two timers come due meanwhile. `first` does what
-    `then` says."""
+    """Makes a directory at its first input, which takes a while; two timers come due meanwhile.
+
+    `first` does what `then` says.
+    """
 
     def __init__(self, files: Files, then: Callable[[Outbox], None]) -> None:
         self.seen: list[tuple[float, Input]] = []

@@ -73,7 +73,10 @@ def test_lateness_leaves_out_the_time_in_which_the_process_was_stopped() -> None
     ids=["long before", "the pause alone", "just before", "just after", "right behind", "around", "within"],
 )
 def test_the_injectors_pause_excuses_its_own_interval_alone(stopped: tuple[float, float], late_ms: float) -> None:
-    """A stop by others that touches a pause from 1 s to 21 s: a timer was due when it began, and fires at its end."""
+    """A foreign stop that touches a pause from 1 s to 21 s.
+
+    A timer was due when it began, and fires at its end.
+    """
     lateness = Lateness()
     lateness.announce_pause()
     lateness.add(*stopped)
@@ -82,7 +85,7 @@ def test_the_injectors_pause_excuses_its_own_interval_alone(stopped: tuple[float
     assert report is not None and report.max_ms == late_ms
 
 
-def test_a_stop_that_nobody_announced_is_lateness() -> None:
+def test_an_unannounced_stop_is_lateness() -> None:
     """Also one behind the injector's."""
     lateness = Lateness()
     lateness.add(100.0, 5_002.0)

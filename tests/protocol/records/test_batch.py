@@ -191,7 +191,10 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 @given(st.binary(max_size=60), st.integers(0, 3))
 @settings(max_examples=300)
 def test_any_records_under_a_right_checksum_are_read_or_refused(payload: bytes, count: int) -> None:
-    """The checksum protects against accidents only; a right one proves nothing about the records."""
+    """The checksum protects against accidents only.
+
+    A right one proves nothing about the records.
+    """
     head = VECTOR[:8] + (HEADER_BYTES - 12 + len(payload)).to_bytes(4, "big") + VECTOR[12:57]
     data = sealed(head + count.to_bytes(4, "big") + payload)
     try:

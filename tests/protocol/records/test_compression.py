@@ -1,4 +1,4 @@
-"""Codecs: framings as other clients read them, and a bound on what little data may unpack to."""
+"""Codecs: framings as other clients read them, and a bound on the unpacked size."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""What members of groups say to one another, against an independent implementation of it (kafka-python's)."""
+"""Metadata of group members, against kafka-python's independent implementation."""
 
 import struct
 
@@ -32,14 +32,14 @@ def in_topics(partitions: list[TopicPartition]) -> tuple[TopicPartition, ...]:
 def test_a_subscription_is_read_back_and_by_another(
     topics: list[str], owned: list[TopicPartition], version: int
 ) -> None:
-    said = Subscription(tuple(topics), in_topics(owned))
-    data = encode_subscription(said, version)
-    assert decode_subscription(data) == (said if version else Subscription(said.topics))
-    assert decode_topics(data) == said.topics
+    output = Subscription(tuple(topics), in_topics(owned))
+    data = encode_subscription(output, version)
+    assert decode_subscription(data) == (output if version else Subscription(output.topics))
+    assert decode_topics(data) == output.topics
     theirs = ConsumerProtocolSubscription.decode(data)
     assert list(theirs.topics) == topics
     if version:
-        assert [(of.topic, n) for of in theirs.owned_partitions for n in of.partitions] == list(said.owned)
+        assert [(of.topic, n) for of in theirs.owned_partitions for n in of.partitions] == list(output.owned)
 
 
 @given(PARTITIONS, st.sampled_from([0, 1]))

@@ -8,7 +8,7 @@ from protocol.records.errors import BadLength, TruncatedRecord, UnknownMagic
 
 
 def log_of_three_formats() -> bytes:
-    """What a broker holds that was upgraded twice: offsets 0 to 5."""
+    """The log of a broker that was upgraded twice: offsets 0 to 5."""
     return b"".join(
         (
             records.place(records.encode([b"a", b"b"], magic=0, timestamp_ms=1), Offset(0), LeaderEpoch(7)),
@@ -63,7 +63,10 @@ def test_unknown_and_missing_magic(reader) -> None:  # type: ignore[no-untyped-d
 
 
 def test_a_tail_of_zeros_is_damage_not_a_tail() -> None:
-    """A crash of the file system may leave zeros: no more bytes will mend them, recovery cuts before them."""
+    """A crash of the file system may leave zeros.
+
+    No more bytes will mend them, recovery cuts before them.
+    """
     batch = records.encode([b"a"], magic=2, timestamp_ms=1)
     found = records.iter_headers(batch + bytes(100))
     assert next(found)[0] == 0

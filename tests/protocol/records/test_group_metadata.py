@@ -54,7 +54,7 @@ def schema(version: int) -> Any:
 
 
 def held(group: StoredGroup, version: int) -> StoredGroup:
-    """What `version` has room for."""
+    """The fields that `version` has room for."""
     members = tuple(
         msgspec.structs.replace(
             one,
@@ -96,7 +96,7 @@ def test_what_is_cut_short_is_refused(group: StoredGroup, version: int, data: st
         decode_group(whole + b"\0")
 
 
-def test_versions_and_numbers_of_members_that_nobody_wrote_are_refused() -> None:
+def test_impossible_versions_and_numbers_of_members_are_refused() -> None:
     with pytest.raises(UnreadableRecord, match="value version 4; known are 0 to 3"):
         decode_group(b"\x00\x04")
     head = encode_group(StoredGroup("consumer", 1, None, None), 0)[:-4]

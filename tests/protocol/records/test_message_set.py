@@ -1,4 +1,4 @@
-"""Message sets, formats 0 and 1: Kafka's bytes, wrappers, and every way in which they can be wrong."""
+"""Message sets, formats 0 and 1: Kafka's bytes, wrappers, and all possible faults of them."""
 
 import struct
 import sys

@@ -44,7 +44,7 @@ VALUE = {
 
 
 def held(committed: CommittedOffset, version: int) -> CommittedOffset:
-    """What `version` has room for."""
+    """The fields that `version` has room for."""
     epoch = committed.leader_epoch if version >= 3 else -1
     expire_ms = committed.expire_timestamp_ms if version == 1 else -1
     return CommittedOffset(
@@ -109,7 +109,7 @@ def test_what_is_cut_short_is_refused(
             decode(whole + b"\0")
 
 
-def test_versions_that_nobody_wrote_are_refused_and_a_groups_members_are_no_offset() -> None:
+def test_impossible_versions_are_refused_and_a_groups_members_are_no_offset() -> None:
     assert decode_key(b"\x00\x02\x00\x01g") == GroupKey("g")
     with pytest.raises(UnreadableRecord, match="key version 9; known are 0, 1 and 2"):
         decode_key(b"\x00\x09")
@@ -122,8 +122,10 @@ def test_versions_that_nobody_wrote_are_refused_and_a_groups_members_are_no_offs
 
 
 def test_a_groups_partition_is_javas_hash_code() -> None:
-    """String.hashCode of these is known: 0, 103, 99162322, the smallest number there is, and one with a pair of
-    surrogates."""
+    """String.hashCode of these is known.
+
+    0, 103, 99162322, the smallest number there is, and one with a pair of surrogates.
+    """
     assert group_partition("", 50) == 0
     assert group_partition("g", 50) == 103 % 50
     assert group_partition("hello", 50) == 99162322 % 50

@@ -1,4 +1,7 @@
-"""Statuses for the view's tests, from machines in the simulated world: what they say is what real ones say."""
+"""Statuses for the view's tests, from simulated machines.
+
+Which report the same as real ones.
+"""
 
 import io
 
@@ -14,12 +17,15 @@ from protocol.machine import Now, ReportsStatus
 from protocol.messages.status_messages import NodeStatus, WorkloadStatus
 from tests.simulated.cluster import BEGIN, Cluster
 
-TWO_LEADERS = BEGIN + """
+TWO_LEADERS = (
+    BEGIN
+    + """
   - cut: az-0
   - produce: {broker: 0, values: [c, d, e], acks: 1}
   - pause: 12
   - produce: {broker: 1, values: [f], acks: all}
 """
+)
 STARTS = "  - start: {}\n  - start: {}\n  - start: {}\n"
 LEADER_AND_CONTROLLER = TWO_LEADERS.replace(STARTS.format(2, 1, 0), STARTS.format(0, 1, 2))
 
@@ -49,12 +55,12 @@ def status(cluster: Cluster, *faults: str, name: str = "three-az", workloads: bo
     for node_name, node in world.nodes.items():
         machine: object = node.machine
         if isinstance(machine, ReportsStatus) and not node.paused:
-            told = statuses[node_name] = machine.status(Now(at_ms, at_ms))
+            reported = statuses[node_name] = machine.status(Now(at_ms, at_ms))
             if workloads and node_name.startswith("client"):
-                told.workloads = {"w": WorkloadStatus("produce", True, acked=480, read=460)}
+                reported.workloads = {"w": WorkloadStatus("produce", True, acked=480, read=460)}
     topology = world.topology
-    asked = [fault(topology, f"rule-{n}", words, at_ms) for n, words in enumerate(faults, start=1)]
-    return status_of(topology, statuses, lives, asked, at_ms, name)
+    requested = [fault(topology, f"rule-{n}", words, at_ms) for n, words in enumerate(faults, start=1)]
+    return status_of(topology, statuses, lives, requested, at_ms, name)
 
 
 def fault(topology: Topology, rule_id: str, words: str, at_ms: float) -> LinkFault:
@@ -75,7 +81,7 @@ def later(status: ClusterStatus, ms: float = 500.0, **more: int) -> ClusterStatu
 
 
 def drawn(status: ClusterStatus, width: int = 100, height: int | None = 35, before: ClusterStatus | None = None) -> str:
-    """What a terminal of that size shows, without colours."""
+    """The output of a terminal of that size, without colours."""
     console = Console(width=width, file=io.StringIO(), force_terminal=False, legacy_windows=False)
     with console.capture() as capture:
         console.print(view(status, width, height, before))

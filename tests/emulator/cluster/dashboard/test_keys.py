@@ -1,4 +1,4 @@
-"""What is typed into a watch: keys in, the bottom line and orders out."""
+"""Typed keys of a watch: keys in, the bottom line and commands out."""
 
 from __future__ import annotations
 

@@ -48,9 +48,9 @@ def six() -> ClusterStatus:
 
 
 def elected(dual: ClusterStatus) -> str:
-    """Which of the other two became controller: a race."""
-    (told,) = {dual.nodes[name].controller for name in ("broker-1", "broker-2")}
-    return told
+    """The new controller of the other two: a race."""
+    (reported,) = {dual.nodes[name].controller for name in ("broker-1", "broker-2")}
+    return reported
 
 
 def test_a_healthy_cluster(healthy: ClusterStatus) -> None:
@@ -94,12 +94,12 @@ def test_one_way_is_an_arrow_with_the_other_way_open(healthy: ClusterStatus) -> 
     assert "5% lost" in text
 
 
-def test_the_dead_the_paused_and_the_silent_are_told_apart(healthy: ClusterStatus) -> None:
+def test_the_dead_the_paused_and_the_silent_are_distinguished(healthy: ClusterStatus) -> None:
     cluster = played(BEGIN + "  - kill: 1\n  - pause: 8\n")
     cluster.world.nodes["broker-2"].paused = True
-    told = status(cluster)
-    told.nodes["session-0"].answered = False
-    text = drawn(told)
+    reported = status(cluster)
+    reported.nodes["session-0"].answered = False
+    text = drawn(reported)
     assert line(text, "faultline").startswith("faultline three-az 9 nodes, 1 dead, 1 paused, 1 without an answer")
     assert re.search(r"✕ broker-1 +dead", text)
     assert re.search(r"‖ broker-2 +paused", text)
@@ -139,30 +139,28 @@ def test_a_narrow_terminal_has_the_figures_as_words(dual: ClusterStatus) -> None
 
 @pytest.mark.parametrize("width", [60, 80, 99, 100, 140, 220])
 @pytest.mark.parametrize("height", [24, 35, 60])
-def test_it_fits(
-    healthy: ClusterStatus, dual: ClusterStatus, six: ClusterStatus, width: int, height: int
-) -> None:
+def test_it_fits(healthy: ClusterStatus, dual: ClusterStatus, six: ClusterStatus, width: int, height: int) -> None:
     faults = ["delay az-0 -> az-1 50ms 10ms", "loss az-1 az-2 5%", "cut broker-0 broker-2", "hold az-2 -> az-0"]
     many = status(played(TWO_LEADERS), *faults)
-    for told in (healthy, dual, six, many, later(six, 500.0, acked=1_000_000, failed=50_000)):
-        lines = drawn(told, width, height, healthy).splitlines()
+    for reported in (healthy, dual, six, many, later(six, 500.0, acked=1_000_000, failed=50_000)):
+        lines = drawn(reported, width, height, healthy).splitlines()
         assert len(lines) <= height
         assert max(map(len, lines)) <= width
 
 
 def test_a_cluster_that_says_nothing_yet() -> None:
-    told = status(played("  - pause: 1\n"))
-    for node in told.nodes.values():
+    reported = status(played("  - pause: 1\n"))
+    for node in reported.nodes.values():
         node.alive, node.answered, node.incarnation = False, False, 0
-    text = drawn(ClusterStatus(0.0, told.nodes))
+    text = drawn(ClusterStatus(0.0, reported.nodes))
     assert "no partition yet" in text
     assert line(text, "faultline").startswith("faultline 9 nodes, 9 not started")
     assert "no node has an AZ" in drawn(ClusterStatus(0.0, {}))
 
 
 def test_five_azs_have_their_links_as_words() -> None:
-    told = status(played(BEGIN, topology="{brokers: 5, azs: 5}"), "cut az-0 -> az-3")
-    text = drawn(told)
+    reported = status(played(BEGIN, topology="{brokers: 5, azs: 5}"), "cut az-0 -> az-3")
+    text = drawn(reported)
     assert "az-0 ✂ cut ▶ az-3" in text
     assert text.count("╭─ az-") == 5
 
@@ -176,15 +174,15 @@ def test_json_is_as_good_as_the_status(dual: ClusterStatus) -> None:
 
 def test_what_a_follow_tells_stands_below_the_faults_violations_first(dual: ClusterStatus) -> None:
     assert "leader-change" not in drawn(dual)
-    told = [
+    reported = [
         FindingView(12_046.2, "dual-leader", "t-0", True, True, "broker-0 (epoch 0) goes on leading"),
         *(FindingView(13_000.0 + n, "leader-change", f"u-{n}", False, False, "broker-1 leads") for n in range(5)),
     ]
-    text = drawn(msgspec.structs.replace(dual, findings=told))
+    text = drawn(msgspec.structs.replace(dual, findings=reported))
     lines = [one.strip() for one in text.splitlines() if one.strip().startswith(("✗ 1", "· 1"))]
     assert lines == [
         "✗ 12.0 s dual-leader  lasts  t-0: broker-0 (epoch 0) goes on leading",
         "· 13.0 s leader-change  u-4: broker-1 leads",
         "· 13.0 s leader-change  u-3: broker-1 leads",
     ]
-    assert len(drawn(msgspec.structs.replace(dual, findings=told), height=24).splitlines()) <= 24
+    assert len(drawn(msgspec.structs.replace(dual, findings=reported), height=24).splitlines()) <= 24

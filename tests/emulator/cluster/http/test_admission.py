@@ -1,4 +1,4 @@
-"""Who is let in over HTTP."""
+"""Admission over HTTP."""
 
 import pytest
 
@@ -50,11 +50,11 @@ def test_loopback_is_this_machine(host: str) -> None:
     ],
 )  # fmt: skip
 def test_a_name_that_was_made_to_lead_here_is_refused(host: str) -> None:
-    """Whatever else is shown."""
+    """DNS rebinding is refused, whatever else the request shows."""
     assert refused(("host", host), RIGHT) == 403
 
 
-def test_a_name_of_ours_that_was_told() -> None:
+def test_a_reported_name_of_ours() -> None:
     assert refused(("host", "control:9400"), RIGHT, hosts=frozenset({"control", "10.0.0.1"})) == 0
     assert refused(("host", "10.0.0.1:9400"), RIGHT, hosts=frozenset({"control", "10.0.0.1"})) == 0
     assert refused(("host", "contro1:9400"), RIGHT, hosts=frozenset({"control"})) == 403

@@ -9,9 +9,9 @@ from tests.emulator.cluster.http.samples import SAMPLES
 
 
 def test_it_is_valid_and_tells_of_every_operation() -> None:
-    told = msgspec.json.decode(msgspec.json.encode(description()))
-    validate(told)
-    operations = {(method.upper(), path): one for path, by in told["paths"].items() for method, one in by.items()}
+    reported = msgspec.json.decode(msgspec.json.encode(description()))
+    validate(reported)
+    operations = {(method.upper(), path): one for path, by in reported["paths"].items() for method, one in by.items()}
     assert set(operations) == {(route.method, route.path) for route in ROUTES}
     assert len({one["operationId"] for one in operations.values()}) == len(operations) == len(SAMPLES)
     for (method, path), one in operations.items():

@@ -1,4 +1,4 @@
-"""A method, a target and a body over HTTP: the request that they stand for, or a line with the nearest valid thing."""
+"""HTTP method, target and body become a request, or a line with the nearest valid thing."""
 
 import json
 
@@ -24,13 +24,13 @@ def test_what_a_request_stands_for(sample: Sample) -> None:
     assert read_request(sample.method, sample.target, body).ask == sample.ask
 
 
-def test_every_request_and_every_fault_can_be_asked_for() -> None:
+def test_every_request_and_every_fault_can_be_requested() -> None:
     assert {type(sample.ask) for sample in SAMPLES if sample.ask is not None} == set(r.AnyAsk.__args__)
     machines = [sample.ask for sample in SAMPLES if isinstance(sample.ask, r.Machine)]
     assert {ask.fault for ask in machines} == set(LIVE_FAULTS)
     bodies = [json.dumps(one.body).encode() if one.body else b"" for one in SAMPLES]
-    asked = [read_request(one.method, one.target, body) for one, body in zip(SAMPLES, bodies, strict=True)]
-    assert {one.route.name for one in asked} == {route.name for route in ROUTES}
+    requested = [read_request(one.method, one.target, body) for one, body in zip(SAMPLES, bodies, strict=True)]
+    assert {one.route.name for one in requested} == {route.name for route in ROUTES}
     assert {str(kind.__struct_config__.tag) for kind in AnyLinkBody.__args__} == set(KINDS)
 
 

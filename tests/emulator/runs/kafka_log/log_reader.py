@@ -1,5 +1,7 @@
-"""Reads logs as a person with grep does, of any version: what the recordings' `truncations`, `role_changes` and
-`isr_changes` were read from."""
+"""Reads logs of any version as a person with grep does.
+
+The recordings' `truncations`, `role_changes` and `isr_changes` were read from such lines.
+"""
 
 import re
 import tempfile
@@ -37,7 +39,10 @@ def simulated_logs(scenario: str, version: str, seed: int) -> dict[int, list[str
 
 
 def read_log(lines: list[str]) -> Found:
-    """Truncations (offset, whether anything was cut: None where the version does not say), roles, ISR changes."""
+    """Truncations, roles and ISR changes.
+
+    A truncation is (offset, whether anything was cut: None where the version does not report it).
+    """
     return {
         "truncations": [
             (int(match[1] or match[2] or match[3]), None if match[1] else match[3] is None)
@@ -63,7 +68,7 @@ def recorded(observations: Observations, broker: int) -> Found:
 
 
 def once(changes: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """How often a leader that is cut off repeats itself, before it hears of its successor, is a race."""
+    """The number of repetitions by a cut-off leader before it learns of its successor is a race."""
     return [change for index, change in enumerate(changes) if index == 0 or change != changes[index - 1]]
 
 

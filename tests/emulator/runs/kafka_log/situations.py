@@ -1,4 +1,4 @@
-"""What may happen to a broker, as events, and the versions in which it can happen. Broker 0, partition t-0."""
+"""Possible events of a broker, with the versions that have them. Broker 0, partition t-0."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -72,7 +72,7 @@ SITUATIONS: dict[str, Situation] = {
     "its ISR grows through the controller": (
         "2.7", "2.8", (e.IsrChangeRequested(*T0, "expand", "0,1", "0,1,2", 4, 8, "controller", 3, 6),)),
     "its ISR has changed": ("0.8.2", "2.8", (e.IsrChangeEnded(*T0, "0,1,2", "done", 9),)),
-    "its state was written by somebody else": (
+    "its state was written by another broker": (
         "0.8.2", "2.8",
         (e.IsrChangeRequested(*T0, "shrink", "0,1", "0", 4, 8, "session", 3, 6, "1:3"),
          e.IsrChangeEnded(*T0, "0", "bad-version", -1))),

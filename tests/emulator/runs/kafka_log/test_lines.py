@@ -1,5 +1,7 @@
-"""Every line of Kafka's logs that is known, in every version (semantics 9): `expected/lines.txt` has for each
-situation the lines, from each version that changes them."""
+"""Every known line of Kafka's logs, in every version (semantics 9).
+
+`expected/lines.txt` has for each situation the lines, from each version that changes them.
+"""
 
 import re
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""Whole logs of simulated runs: the dual leader's in the layout of four eras, and what a reader of logs finds in those
-of other runs, held against what real brokers wrote (semantics 9).
+"""Whole logs of simulated runs, against the lines of real brokers (semantics 9).
+
+The dual leader's log is in the layout of four eras; a reader of logs finds the same in those of other runs.
 
 `expected/az-isolated-leader@VERSION.log` has the lines of the three brokers one after the other, without their clock.
 """
@@ -19,7 +20,7 @@ LAYOUT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ .+ \([\w.$
 VERSIONS = ("0.10.2", "1.1", "2.6", "2.8")
 SEEDS = (1, 2, 3)
 SEED_OF = {"0.10.2": 8, "1.1": 2, "2.6": 2, "2.8": 1}
-"""Whose lines were written down: races have other outcomes with other seeds."""
+"""The seed of the expected lines: races have other outcomes with other seeds."""
 
 RECORDED = (
     *(("az-isolated-leader", version) for version in VERSIONS),
@@ -60,8 +61,10 @@ def test_every_line_has_log4js_layout_and_clocks_do_not_go_back(version: str) ->
 
 @pytest.mark.parametrize(("scenario", "version"), RECORDED)
 def test_a_reader_finds_what_real_brokers_wrote(scenario: str, version: str) -> None:
-    """Every truncation, also those that cut nothing; every role, from 2.6 on; every ISR change up to 2.7. A recording
-    is one outcome of its races, so one of a few seeds has to have it."""
+    """Every truncation, also an empty one; every role, from 2.6 on; every ISR change up to 2.7.
+
+    A recording is one outcome of its races, so one of a few seeds has to have it.
+    """
     recordings = [load(path) for path in recordings_of(scenario, version)]
     real = [{broker: recorded(recording, broker) for broker in BROKERS} for recording in recordings]
     found = []

@@ -1,6 +1,6 @@
-"""Whatever must match is compared, whatever may differ is not: by generation over all golden recordings.
+"""Fields that must match are compared, others are not: by generation over all recordings.
 
-What must match is written down here a second time, from the recordings' README and independently of
+The fields that must match are written down here a second time, from the recordings' README and independently of
 `comparable`, as a walk over a file's leaves.
 """
 
@@ -89,8 +89,10 @@ def kind(o: Observations, path: Path_) -> tuple[object, ...]:
 
 
 def sampled(o: Observations, paths: list[Path_], name: str) -> list[Path_]:
-    """All of them, or of each kind the first, one in the middle and the last (of the many random schedules
-    the one in the middle)."""
+    """All of them, or of each kind the first, one in the middle and the last.
+
+    Of the many random schedules only the one in the middle.
+    """
     if name in EXHAUSTIVE:
         return paths
     kinds: dict[tuple[object, ...], list[Path_]] = {}
@@ -150,7 +152,7 @@ def test_altering_a_leaf_is_reported_if_and_only_if_it_must_match(name: str) -> 
 
 
 def edits(items: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """One element less, one twice, two neighbours swapped: at the start, in the middle and at the end."""
+    """One element less, one twice, two neighbours swapped: at the start, middle and end."""
 
     def bare(item: Any) -> Any:
         return {k: v for k, v in item.items() if k != "t"} if isinstance(item, dict) else item
@@ -300,8 +302,10 @@ def test_partitions_other_than_the_first_are_extra() -> None:
 
 
 def test_while_there_is_no_controller_the_list_may_say_so() -> None:
-    """The recordings' list skips it (in random-101@2.8 the timeline shows null, the list goes on with
-    epoch 3)."""
+    """The recordings' list skips it.
+
+    In random-101@2.8 the timeline shows null, the list goes on with epoch 3.
+    """
 
     def say_none(o: Observations) -> None:
         o.controllers.append({"t": 20.0, "controller": None, "epoch": 1})

@@ -1,4 +1,4 @@
-"""Races widen what is right by the outcomes written down, all or nothing, and by nothing else."""
+"""Races add the outcomes written down, all or nothing, and accept no others."""
 
 import copy
 from collections.abc import Callable

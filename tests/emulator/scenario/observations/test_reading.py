@@ -1,5 +1,7 @@
-"""Observations are read strictly as to structure; a message names the file, the place and what belongs
-there."""
+"""Observations have a strict structure.
+
+A message names the file, the place and the right form.
+"""
 
 import json
 from pathlib import Path

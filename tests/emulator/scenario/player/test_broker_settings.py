@@ -1,4 +1,7 @@
-"""Brokers that are given settings while they run, in the simulated world (KIP-226, semantics 7)."""
+"""Brokers whose settings change while they run, in the simulated world (KIP-226.
+
+Semantics 7).
+"""
 
 import pytest
 
@@ -25,7 +28,7 @@ def errors(script: str) -> list[int]:
     return [int(entry["error"]) for entry in cluster.player.timeline.entries if entry.get("saw") == "attempt"]
 
 
-def told(cluster: Cluster, node: str) -> list[tuple[int, str]]:
+def reported(cluster: Cluster, node: str) -> list[tuple[int, str]]:
     events = [entry[5] for entry in cluster.world.trace.entries if entry[0] == node]
     return [(event.broker, event.config) for event in events if isinstance(event, BrokerConfigured)]
 
@@ -57,7 +60,7 @@ def test_what_a_broker_would_refuse_is_refused_before_it_is_written(steps: list[
     else:
         with pytest.raises(StepFailed, match=r"alter-broker .*: num.io.threads can be doubled and halved at a time"):
             cluster.run()
-        assert len(told(cluster, "broker-0")) == len(steps) - 1
+        assert len(reported(cluster, "broker-0")) == len(steps) - 1
 
 
 def test_brokers_hear_of_what_is_theirs() -> None:
@@ -71,8 +74,8 @@ def test_brokers_hear_of_what_is_theirs() -> None:
     cluster = Cluster(BEGIN + script)
     cluster.run()
     both = [(-1, "log.flush.interval.ms=100 min.insync.replicas=2"), (-1, "min.insync.replicas=1")]
-    assert told(cluster, "broker-0") == both
-    assert told(cluster, "broker-1") == [*both, (1, "num.io.threads=9")]
+    assert reported(cluster, "broker-0") == both
+    assert reported(cluster, "broker-1") == [*both, (1, "num.io.threads=9")]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Groups in the simulated world: consume, commit and look, from outside and from within an AZ (semantics 6)."""
+"""Groups in the simulated world.
+
+Consume, commit and look, from outside or an AZ (semantics 6).
+"""
 
 from typing import Any
 
@@ -32,7 +35,7 @@ def saw(cluster: Cluster, kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.6", "2.8"])
-def test_the_offsets_topic_is_made_when_the_first_group_asks_for_its_coordinator(version: str) -> None:
+def test_the_offsets_topic_is_made_when_the_first_group_requests_its_coordinator(version: str) -> None:
     """Semantics 6, 4.4: placed over all brokers; then the commit goes through."""
     cluster = played("  - commit: {group: g, offset: 2, client: az-1}\n  - committed: g\n", version, OFFSETS)
     assert saw(cluster, "commit") == [{"group": "g", "offset": 2, "error": 0}]
@@ -45,7 +48,7 @@ def test_the_offsets_topic_is_made_when_the_first_group_asks_for_its_coordinator
 
 
 def test_a_consumer_that_finds_no_coordinator_ends_with_an_error_by_its_name() -> None:
-    """Two of three brokers: the offsets topic cannot be made, and nobody coordinates."""
+    """Two of three brokers: the offsets topic cannot be made, and no broker coordinates."""
     script = "  - kill: 2\n  - pause: 8\n  - consume: {group: g, settings: {auto.offset.reset: earliest}, limit_s: 5}\n"
     (entry,) = saw(played(script, "2.6", OFFSETS), "consume")
     assert (entry["error"], entry["position"], entry["records"]) == ("TimeoutException", -1, [])

@@ -1,4 +1,4 @@
-"""The player in the simulated world: starts, background steps, notes of what came back, steps that cannot be done."""
+"""The player in the simulated world: starts, background steps, results, impossible steps."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def played(script: str) -> Cluster:
     return cluster
 
 
-def said(cluster: Cluster) -> list[str]:
+def output(cluster: Cluster) -> list[str]:
     return [str(entry.get("do") or entry.get("saw")) for entry in cluster.player.timeline.entries]
 
 
@@ -76,7 +76,7 @@ def test_a_background_step_runs_beside_the_next_until_it_is_awaited() -> None:
   - pause: 0.1
 """
     cluster = played(BEGIN + script)
-    done = said(cluster)
+    done = output(cluster)
     assert done.index("attempt") > done.index("pause")
     (attempt,) = [entry for entry in cluster.player.timeline.entries if entry.get("saw") == "attempt"]
     assert (attempt["value"], attempt["error"], attempt["offset"]) == ("a", 7, 0)

@@ -13,7 +13,7 @@ LOOK_S = 0.2
 
 
 def settled_s(*before: str, seed: int = 1) -> float:
-    """How long the settle behind these steps takes."""
+    """The duration of the settle behind these steps."""
     steps = "".join(f"  - {step}\n" for step in (*before, f"settle: {{quiet_s: {QUIET_S}, limit_s: 20}}", "pause: 0.1"))
     cluster = Cluster(BEGIN + "  - pause: 2\n" + steps, version="2.6", seed=seed)
     cluster.run()
@@ -24,7 +24,7 @@ def settled_s(*before: str, seed: int = 1) -> float:
 
 
 @pytest.mark.parametrize("seed", range(1, 6))
-def test_nothing_changes_after_a_write_that_everybody_has(seed: int) -> None:
+def test_nothing_changes_after_a_write_that_all_replicas_have(seed: int) -> None:
     write = "produce: {broker: 0, values: [c], acks: all}"
     assert QUIET_S <= settled_s(write, seed=seed) < QUIET_S + LOOK_S / 2
 
@@ -37,7 +37,7 @@ def test_a_follower_that_copies_late_is_waited_for() -> None:
 
 
 def test_a_limit_ends_it() -> None:
-    """Somebody is still copying: the limit counts, not the stillness."""
+    """A follower is still copying: the limit counts, not the stillness."""
     steps = BEGIN + "  - pause: 2\n  - settle: {quiet_s: 5, limit_s: 1}\n  - pause: 0.1\n"
     cluster = Cluster(steps, version="2.6")
     cluster.run()

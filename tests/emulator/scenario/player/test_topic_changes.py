@@ -29,16 +29,19 @@ def test_settings_are_merged_with_those_that_are_there_and_brokers_hear_of_each_
   - pause: 1
 """
     cluster = played(script)
-    told = [
+    reported = [
         entry[5].config
         for entry in cluster.world.trace.entries
         if entry[0] == "broker-1" and isinstance(entry[5], TopicConfigured)
     ]
-    assert told == ["flush.ms=7 min.insync.replicas=2 unclean.leader.election.enable=true", "min.insync.replicas=1"]
+    assert reported == ["flush.ms=7 min.insync.replicas=2 unclean.leader.election.enable=true", "min.insync.replicas=1"]
 
 
 def test_new_partitions_are_placed_from_the_first_ones_leader_on() -> None:
-    """AdminUtils.addPartitions: start at the first broker that is not below partition 0's preferred leader."""
+    """AdminUtils.addPartitions.
+
+    Start at the first broker from partition 0's preferred leader on.
+    """
     seen = played("  - add-partitions: {topic: t, partitions: 3}\n  - pause: 0.1\n").player.seen
     assert {name: seen.assignments[name] for name in ("t-0", "t-1", "t-2")} == {
         "t-0": (0, 1), "t-1": (1, 2), "t-2": (2, 0),

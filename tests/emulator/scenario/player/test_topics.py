@@ -1,4 +1,4 @@
-"""Topics whose replicas are placed: by Kafka's algorithm, over the brokers that are registered, counted when asked."""
+"""Topics with Kafka's placement of replicas over the brokers registered at the request."""
 
 from collections import Counter
 

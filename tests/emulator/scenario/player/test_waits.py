@@ -102,7 +102,7 @@ def test_a_limit_that_passes() -> None:
     waiting.run(60_000.0)
     ((at_ms, held),) = waiting.told
     assert not held and 3_000.0 <= at_ms <= 3_050.0 and on_grid(waiting, at_ms)
-    assert waiting.due_ms is None, "nothing is looked at when nobody waits"
+    assert waiting.due_ms is None, "no condition is polled without a wait"
 
 
 def test_stillness_counts_from_the_last_change() -> None:
@@ -208,7 +208,7 @@ def test_a_task_goes_on_with_what_its_orders_bring() -> None:
     assert ended == ["end"]
 
 
-def test_a_task_that_fails_says_so_to_whoever_resumed_it() -> None:
+def test_a_task_that_fails_reports_it_to_its_resumer() -> None:
     def steps() -> Steps:
         yield at_once(1)
         raise LookupError("no such thing")
@@ -230,7 +230,7 @@ def test_a_step_failed_as_the_outcome_is_raised_in_the_step() -> None:
     assert caught == ["it cannot be"]
 
 
-def test_what_is_begun_together_is_waited_for_together_and_the_first_failure_is_told() -> None:
+def test_concurrent_tasks_are_awaited_together_and_the_first_failure_is_reported() -> None:
     later: list[Any] = []
     got: list[Any] = []
     player = runner()

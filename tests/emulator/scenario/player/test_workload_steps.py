@@ -1,4 +1,7 @@
-"""Workloads of a scenario: they go on beside the steps, and each ends, whatever became of its client."""
+"""Workloads of a scenario.
+
+They go on beside the steps, and each ends, even without its client.
+"""
 
 from typing import Any
 
@@ -52,7 +55,7 @@ def test_keys_go_where_the_partitioner_says_and_each_to_one_partition() -> None:
     assert numbers[0] | numbers[1] == set(range(5)) and not numbers[0] & numbers[1]
 
 
-def test_a_client_that_died_or_stands_still_is_told_of_and_holds_nobody_up() -> None:
+def test_a_dead_or_paused_client_is_reported_and_delays_no_other() -> None:
     script = """
   - workload: {name: w, rate: 5, consumers: false}
   - pause: 1
@@ -104,7 +107,10 @@ def of_members(cluster: Cluster) -> dict[str, dict[str, Any]]:
     ],
 )  # fmt: skip
 def test_members_of_a_group_read_every_record_once(version: str, more: str) -> None:
-    """Two partitions, three members: one has nothing. Whoever comes or leaves, what is committed is not read again."""
+    """Two partitions, three members: one has nothing.
+
+    Whichever member comes or leaves, committed records are not read again.
+    """
     script = f"""
   - workload: {{name: r, group: g, producers: false, azs: [az-1, az-2], consumer_settings: {{{MEMBERS}{more}}}}}
   - pause: 5

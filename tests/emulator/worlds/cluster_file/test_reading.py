@@ -1,4 +1,7 @@
-"""A compose file's nodes and settings: what is understood, and one line with a place for all that is wrong."""
+"""A compose file's nodes and settings.
+
+Accepted forms, and one line with a place for each error.
+"""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ exit 1
 TOOLS = ("bash", "cat", "cut", "dirname", "env", "id", "sha256sum", "timeout")
 
 
-def test_why_the_pull_failed_is_said_and_what_a_base_takes(tmp_path: Path) -> None:
+def test_the_reason_of_a_failed_pull_is_reported_with_the_needs_of_a_base(tmp_path: Path) -> None:
     for tool in TOOLS:
         found = shutil.which(tool)
         assert found is not None, tool

@@ -1,4 +1,4 @@
-"""Kafka's ports of containers: which they are, and that the shipped compose files publish just those."""
+"""Kafka's ports of containers: their numbers; the shipped compose files publish just those."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_ports_say_az_and_broker() -> None:
 
 
 @pytest.mark.parametrize("first", ["", "0", "-1", "655", "9x", "²"])
-def test_what_is_no_beginning_of_a_port_is_told(first: str) -> None:
+def test_a_wrong_port_prefix_is_reported(first: str) -> None:
     with pytest.raises(UnusablePorts, match=f"{PORTS}='{first}': the first figures of ports, 1 to 654"):
         doors_from(three_azs(), first)
 

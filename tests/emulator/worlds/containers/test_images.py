@@ -18,15 +18,17 @@ case "$*" in
   "image inspect"*) exit 1;;
   "compose version"* | "version"*) echo 20.10;;
   *" config") /bin/cat {folder}/config;;
-  *) echo "nobody was to ask this" >&2; exit 1;;
+  *) echo "unexpected arguments" >&2; exit 1;;
 esac
 """
 
 
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A docker command whose engine has the image there:1; its folder, with what it was asked, and what the compose
-    tool makes of any file."""
+    """A docker command whose engine has the image there:1.
+
+    Its folder holds the calls and the compose tool's output for any file.
+    """
     command = tmp_path / "bin" / "docker"
     command.parent.mkdir()
     command.write_text(DOCKER.format(folder=command.parent))
@@ -70,7 +72,7 @@ def test_what_is_there_what_is_fetched_and_what_is_no_node_is_let_pass(engine: P
     assert "no image elsewhere/own:1;" in refused()
 
 
-def test_what_is_no_compose_file_is_said_in_a_line(engine: Path) -> None:
+def test_a_wrong_compose_file_is_reported_in_a_line(engine: Path) -> None:
     (engine / "config").write_text("version: 3\n")
     with pytest.raises(DockerFailed, match=r"^own\.yml: the compose tool's `config` says nothing of its services"):
         require_images(Path("own.yml"), NODES)
@@ -83,7 +85,7 @@ def test_up_makes_nothing_then(engine: Path, tmp_path: Path, capsys: pytest.Capt
     assert up_command(UpOptions(topology="own.yml", engine="docker")) == 2
     assert capsys.readouterr().err.startswith("faultline up: own.yml: service broker-0: no image own:1; FAULTLINE")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "own.yml"]
-    asked = (engine / "asked").read_text().splitlines()
-    assert [words for words in asked if "config" not in words and "version" not in words] == [
+    requested = (engine / "asked").read_text().splitlines()
+    assert [words for words in requested if "config" not in words and "version" not in words] == [
         "image inspect --format {{.Id}} own:1"
     ]

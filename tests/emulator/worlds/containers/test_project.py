@@ -1,4 +1,4 @@
-"""What is read from the engine's answers."""
+"""Readers of the engine's answers."""
 
 import os
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_nodes_dial_each_other_in_the_network_they_share_but_never_on_control() 
     assert routes["broker-1"]["broker-0"] == ("broker-0.az-0-az-1", 9092)
     assert routes["broker-1"]["broker-1"] == ("broker-1.az-1", 9092), "a broker talks to its own controller"
     assert routes["observer"]["broker-0"] == ("172.19.0.2", 9092), "the player is outside every AZ"
-    assert all(route["observer"] == ("observer", 9092) for route in routes.values()), "known, and dialled by nobody"
+    assert all(route["observer"] == ("observer", 9092) for route in routes.values()), "known, and dialled by no node"
 
 
 def test_a_node_without_a_running_container_has_no_host() -> None:

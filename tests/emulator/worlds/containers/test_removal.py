@@ -1,4 +1,4 @@
-"""What is removed from an engine while somebody else removes it, too, or was killed at it."""
+"""Removal from an engine while another process removes the same, or was killed at it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from emulator.worlds.containers.tool import DockerFailed, DockerMissing, NoEngin
 
 
 class Engine:
-    """Containers c0 and c1 and network n0 alone, of a process that is dead. The first `refusals` removals
-    are refused: somebody else is at it, and removes c0 meanwhile (`by_somebody`)."""
+    """Containers c0 and c1 and network n0 alone, of a process that is dead.
 
-    def __init__(self, folder: Path, refusals: int = 0, *, by_somebody: bool = True) -> None:
+    The engine refuses the first `refusals` removals: another process is at it, and removes c0 meanwhile
+    (`by_somebody`).
+    """
+
+    def __init__(self, folder: Path, refusals: int = 0, *, by_other_process: bool = True) -> None:
         self.there = {"container": ["c0", "c1"], "network": ["n0"], "volume": list[str]()}
-        self.refusals, self.by_somebody = refusals, by_somebody
+        self.refusals, self.by_somebody = refusals, by_other_process
         owner = mine().text().replace(f"{mine().pid}-{mine().ticks}", f"{mine().pid}-1", 1)
         self.labels = ("p", owner, str(folder))
         self.asked: list[tuple[str, ...]] = []
@@ -78,7 +81,7 @@ def engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     return made
 
 
-def test_what_somebody_else_removes_is_waited_for(engine: Engine, folder: Path) -> None:
+def test_a_foreign_removal_is_awaited(engine: Engine, folder: Path) -> None:
     engine.refusals = 1
     assert remove_project("p", folder).containers == ("c0", "c1")
     assert engine.asked == [("c0",), ("c1",), ("n0",)], "one container after the other"
@@ -106,9 +109,11 @@ def test_one_who_removes_alone(engine: Engine, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("call", range(1, CALLS + 1))
-def test_nothing_is_left_when_somebody_else_has_got_that_far(call: int, engine: Engine, folder: Path) -> None:
-    """Whoever comes second ends with nothing left, the folder neither, however far the first one is; and the first
-    one, who goes on after it, finds that as good."""
+def test_nothing_is_left_when_another_process_has_got_that_far(call: int, engine: Engine, folder: Path) -> None:
+    """The second process ends with nothing left, nor the folder, at any progress of the first.
+
+    The first one, which goes on after it, accepts that result.
+    """
 
     def second() -> None:
         remove_abandoned()
@@ -146,7 +151,7 @@ def test_what_one_who_was_killed_at_it_left_is_removed(call: int, engine: Engine
     assert not folder.exists()
 
 
-def test_a_folder_that_cannot_be_removed_is_told_of(
+def test_a_folder_that_cannot_be_removed_is_reported(
     engine: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(path: Path) -> None:
@@ -171,7 +176,7 @@ def test_where_no_engine_runs_nothing_was_left(monkeypatch: pytest.MonkeyPatch) 
 def test_an_engine_that_ends_half_way_leaves_something(
     call: int, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the listings of `remove_abandoned`, which are the first three calls, something is known to be there."""
+    """After the listings of `remove_abandoned`, its first three calls, remains are known."""
 
     def dies(*words: str, limit_s: float = 0.0) -> str:
         if engine.calls == call:

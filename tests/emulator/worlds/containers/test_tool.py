@@ -1,4 +1,4 @@
-"""What a Docker command says when it fails, and what follows from it."""
+"""A failing Docker command's output, and the consequences."""
 
 from pathlib import Path
 
@@ -10,23 +10,23 @@ from emulator.worlds.containers.tool import DockerFailed, DockerMissing, NoEngin
 @pytest.fixture
 def says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A docker command that prints what is in this file, and fails."""
-    said = tmp_path / "said"
+    output = tmp_path / "said"
     command = tmp_path / "docker"
-    command.write_text(f"#!/bin/sh\n/bin/cat {said} >&2\nexit 1\n")
+    command.write_text(f"#!/bin/sh\n/bin/cat {output} >&2\nexit 1\n")
     command.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    return said
+    return output
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?\n",
         "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: Get\n",
     ],
 )
-def test_no_engine_is_told_from_one_that_refuses(says: Path, said: str) -> None:
-    says.write_text(said)
+def test_no_engine_is_distinguished_from_one_that_refuses(says: Path, output: str) -> None:
+    says.write_text(output)
     with pytest.raises(NoEngine):
         docker("ps")
     with pytest.raises(DockerMissing, match=r"no Docker engine answers \((Cannot|permission)"):

@@ -1,4 +1,4 @@
-"""What is advertised, against the answers of real brokers that kafka-python carries."""
+"""Advertised API versions, against the answers of real brokers that kafka-python carries."""
 
 import pytest
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS

@@ -99,7 +99,7 @@ def test_a_look_tells_what_it_found() -> None:
 
 @pytest.mark.parametrize(("request_", "outcome"), [(COMMIT, "unknown"), (LOOK, "failed")])
 @pytest.mark.parametrize("end", ["dropped", "ended", "gone"])
-def test_an_operation_that_nobody_is_told_of_ends_once(request_: Message, outcome: str, end: str) -> None:
+def test_an_unreported_operation_ends_once(request_: Message, outcome: str, end: str) -> None:
     """A commit may have been done all the same."""
 
     def test() -> None:
@@ -164,17 +164,17 @@ def test_a_connection_that_reads_on_is_one_operation_and_one_that_jumps_begins_a
     in_trio(test)
 
 
-@pytest.mark.parametrize(("asked", "invoked"), [(2, 0), (7, 7)])
-def test_an_offset_out_of_range_is_left_by_the_operation_that_had_come_there(asked: int, invoked: int) -> None:
-    """What a client asks for by itself is an operation that began there, of which the check says nothing."""
+@pytest.mark.parametrize(("requested", "invoked"), [(2, 0), (7, 7)])
+def test_an_offset_out_of_range_is_left_by_the_operation_that_had_come_there(requested: int, invoked: int) -> None:
+    """A client's own request is an operation that began there; the check does not judge it."""
 
     def test() -> None:
         connection = Connection()
         connection.converse(fetch(0), fetched(0, 2))
-        connection.converse(fetch(asked), fetched(0, 0, error=1))
+        connection.converse(fetch(requested), fetched(0, 0, error=1))
         (left,) = connection.of(PositionLeft)
         (begun,) = [one for one in connection.of(OperationInvoked) if one.operation == left.operation]
-        assert (left.offset, left.reason, left.stopped) == (asked, "OffsetOutOfRangeException", False)
+        assert (left.offset, left.reason, left.stopped) == (requested, "OffsetOutOfRangeException", False)
         assert begun.offset == invoked
         connection.client.ended()
         assert len(connection.of(OperationEnded)) == len(connection.of(OperationInvoked))

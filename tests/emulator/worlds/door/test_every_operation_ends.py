@@ -1,4 +1,7 @@
-"""Each operation that a broker's listener writes down ends once, whatever its client, the links and the broker do."""
+"""Each operation that a broker's listener writes down ends once, despite client.
+
+Links and broker.
+"""
 
 import contextlib
 import socket
@@ -102,8 +105,8 @@ class Shell:
                 self.switchboard.end(connection)
         elif isinstance(event, MessageReceived):
             assert isinstance(event.message, ProduceRequest)
-            asked = event.message.partitions
-            results = [ProduceResult(one.topic, one.partition, error, Offset(-1 if error else 5)) for one in asked]
+            requested = event.message.partitions
+            results = [ProduceResult(one.topic, one.partition, error, Offset(-1 if error else 5)) for one in requested]
             self.switchboard.send(
                 Send(event.connection, event.correlation_id, event.version, ProduceResponse(results)), "test"
             )
@@ -115,12 +118,12 @@ def frame(number: int, acks: int, records: int) -> bytes:
     topic = request.TopicProduceData
     batch = encode_batch([b"%d" % one for one in range(records)], timestamp_ms=1)
     one = topic.PartitionProduceData(index=0, records=batch)
-    asked = request(
+    requested = request(
         transactional_id=None, acks=acks, timeout_ms=100, topic_data=[topic(name="t", partition_data=[one])]
     )
-    asked.API_VERSION = 8
-    asked.with_header(correlation_id=number, client_id="app")
-    payload = bytes(asked.encode(header=True))
+    requested.API_VERSION = 8
+    requested.with_header(correlation_id=number, client_id="app")
+    payload = bytes(requested.encode(header=True))
     return len(payload).to_bytes(4, "big") + payload
 
 
@@ -169,7 +172,7 @@ ACTION = st.one_of(
     st.tuples(st.just("exit")),
 )
 PIPELINED = [("send", 0, -1, 1)] * 4
-"""What a client that pipelines has sent when its first answer comes."""
+"""The requests that a pipelining client has sent when its first answer arrives."""
 
 
 @settings(max_examples=150, deadline=None)

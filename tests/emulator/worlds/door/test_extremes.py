@@ -1,4 +1,7 @@
-"""Every field of every request at its extremes is answered, as Kafka answers it: no connection ends, nothing fails."""
+"""Every field of every request at its extremes is answered, as Kafka answers it.
+
+No connection ends, nothing fails.
+"""
 
 import uuid
 from collections.abc import Iterator
@@ -34,7 +37,10 @@ class Extreme(NamedTuple):
 
 
 class _Writer:
-    """Ordinary values, and `value` at the path `field`: of a list `twice` and `none` are such values."""
+    """Ordinary values, and `value` at the path `field`.
+
+    Of a list `twice` and `none` are such values.
+    """
 
     def __init__(self, version: int, field: str, value: Any, records: bytes) -> None:
         self._version = version
@@ -107,8 +113,8 @@ def extremes(kafka_version: str) -> Iterator[Extreme]:
 
 
 def read(extreme: Extreme, spoken: dict[int, Range], magic: int) -> tuple[codec.Asked, Message]:
-    asked = codec.read_request(extreme.payload, spoken)
-    return asked, message_of(asked, spoken, magic)
+    requested = codec.read_request(extreme.payload, spoken)
+    return requested, message_of(requested, spoken, magic)
 
 
 @pytest.mark.parametrize("version", ["0.10.2", "1.1", "2.3", "2.8"])
@@ -121,7 +127,7 @@ def test_every_extreme_is_answered(version: str) -> None:
     answered = 0
     for extreme in extremes(version):
         try:
-            asked, message = read(extreme, spoken, magic)
+            requested, message = read(extreme, spoken, magic)
         except ProtocolError as error:
             too_long = extreme.field.endswith(BOUNDED) and len(extreme.value) > 255
             assert too_long or "exactly one batch of magic 2" in str(error), (extreme[:4], error)
@@ -129,9 +135,9 @@ def test_every_extreme_is_answered(version: str) -> None:
         if isinstance(message, AnsweredHere):
             answered += 1
             continue
-        connection = bench.ask(message, asked.version)
+        connection = bench.ask(message, requested.version)
         for answer in bench.answers(connection):
-            assert answer_to(asked, answer, PLACE)
+            assert answer_to(requested, answer, PLACE)
             answered += 1
         bench.effects.clear()
     assert answered > 100
@@ -142,7 +148,7 @@ def answer(api: int, version: int, field: str, value: Any, *, kafka_version: str
     schema = codec._REQUESTS[api]._struct
     records = encode_batch([b"v"], magic=2, timestamp_ms=1)
     payload = written(api, version, _Writer(version, field, value, records).structure(schema))
-    asked, message = read(Extreme(api, version, field, value, payload), apis_of(gates_for(kafka_version)), 2)
+    requested, message = read(Extreme(api, version, field, value, payload), apis_of(gates_for(kafka_version)), 2)
     if isinstance(message, AnsweredHere):
         frame = message.frame
     else:
@@ -150,8 +156,8 @@ def answer(api: int, version: int, field: str, value: Any, *, kafka_version: str
         bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
         bench.lead(isr=(0,))
         bench.update_metadata()
-        (told,) = bench.answers(bench.ask(message, asked.version))
-        frame = answer_to(asked, told, PLACE)
+        (reported,) = bench.answers(bench.ask(message, requested.version))
+        frame = answer_to(requested, reported, PLACE)
     return codec._RESPONSES[api].decode(frame[4:], version=version, header=True)
 
 
@@ -167,13 +173,15 @@ def _deleted(offset: int) -> Any:
         apis.DELETE_RECORDS, 2,
         {"topics": [{"name": "t", "partitions": [{"partition_index": 0, "offset": offset}]}], "timeout_ms": 100},
     )  # fmt: skip
-    asked, message = read(Extreme(apis.DELETE_RECORDS, 2, "", offset, payload), apis_of(gates_for("2.8")), 2)
+    requested, message = read(Extreme(apis.DELETE_RECORDS, 2, "", offset, payload), apis_of(gates_for("2.8")), 2)
     bench = Bench("2.8")
     bench.sessions.znodes["/brokers/topics/t/partitions/0/state"] = (b"{}", 0)
     bench.lead(isr=(0,))
     bench.update_metadata()
-    (told,) = bench.answers(bench.ask(message, asked.version))
-    read_back = codec._RESPONSES[apis.DELETE_RECORDS].decode(answer_to(asked, told, PLACE)[4:], version=2, header=True)
+    (reported,) = bench.answers(bench.ask(message, requested.version))
+    read_back = codec._RESPONSES[apis.DELETE_RECORDS].decode(
+        answer_to(requested, reported, PLACE)[4:], version=2, header=True
+    )
     return read_back.topics[0].partitions[0]
 
 
@@ -197,5 +205,5 @@ def test_an_unknown_kind_of_coordinator_fails_as_coordinator_type_does(kind: int
     assert answer(apis.FIND_COORDINATOR, 3, "/key_type", kind).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def test_all_apis_are_asked() -> None:
+def test_all_apis_are_requested() -> None:
     assert {extreme.api for extreme in extremes("2.8")} >= set(BUILT) - {apis.DESCRIBE_CLUSTER}

@@ -1,4 +1,4 @@
-"""Records that clients produce are refused as Kafka's LogValidator refuses them, at a bounded cost."""
+"""Records of clients are refused as Kafka's LogValidator refuses them, at a bounded cost."""
 
 import random
 import struct
@@ -145,7 +145,7 @@ def damaged(data: bytes, seed: int) -> bytes:
 @given(st.integers(0, 2**40), st.sampled_from(CODECS), st.sampled_from((3, 4, 4, 4, 5)))
 @settings(max_examples=2_000)
 def test_a_batch_is_sound_exactly_if_it_can_be_read(seed: int, codec: Compression, count: int) -> None:
-    """By the reader that consumers, the oracle and the audit have, which shares nothing with the validation."""
+    """The reader of consumers, oracle and audit shares nothing with the validation."""
     batch = of(damaged(RECORDS, seed), count, codec)
     try:
         readable = len(read_records(batch)) == count

@@ -1,4 +1,7 @@
-"""The request decoder reads what the library reads, and no frame costs it more than its size and its entries allow."""
+"""The request decoder reads the same as the library.
+
+A frame's size and entries bound its cost.
+"""
 
 import random
 import re
@@ -25,12 +28,15 @@ MUCH = 128 * 1024
 """Bytes: enough for more entries than a request may have."""
 ENDLESS = b"\xff" * (1 << 20)
 CALLS_PER_ENTRY = 20
-"""Function calls for one entry of a list: its fields, and their lengths. Generous by a factor of two."""
+"""Function calls for one entry of a list: its fields, and their lengths.
+
+Generous by a factor of two.
+"""
 CALLS_OF_A_FRAME = 200
 
 
 def plain(value: Any, schema: dict[str, Any], common: dict[str, Any]) -> Any:
-    """A decoded value as dictionaries and lists, whoever decoded it."""
+    """A decoded value as dictionaries and lists, from either decoder."""
     if isinstance(value, list):
         return [plain(one, {**schema, "type": schema["type"].removeprefix("[]")}, common) for one in value]
     fields = schema.get("fields") or common.get(schema["type"].removeprefix("[]"))
@@ -122,14 +128,14 @@ def test_a_count_is_compared_with_the_bytes_that_are_left(count: int) -> None:
 
 @pytest.mark.parametrize("version", [1, 9])
 def test_one_entry_more_than_a_request_may_have_is_refused(version: int) -> None:
-    def asked(count: int) -> bytes:
+    def requested(count: int) -> bytes:
         if version == 1:
             return head(apis.METADATA, 1) + struct.pack(">i", count) + bytes(2 * count)
         return head(apis.METADATA, 9) + b"\x00" + varint(count + 1) + b"\x01\x00" * count + b"\x01\x00\x00\x00"
 
-    assert len(body_of(asked(ENTRIES_MAX), apis.METADATA, version).topics) == ENTRIES_MAX
+    assert len(body_of(requested(ENTRIES_MAX), apis.METADATA, version).topics) == ENTRIES_MAX
     with pytest.raises(ProtocolError, match=f"more than {ENTRIES_MAX} entries in the lists of one request"):
-        body_of(asked(ENTRIES_MAX + 1), apis.METADATA, version)
+        body_of(requested(ENTRIES_MAX + 1), apis.METADATA, version)
 
 
 def varint(value: int) -> bytes:
@@ -148,7 +154,7 @@ def test_numbers_of_32_bits_are_read_to_their_end(value: int) -> None:
 
 @given(st.binary(max_size=200), st.sampled_from(VERSIONS))
 @settings(max_examples=400)
-def test_whatever_is_said_is_a_request_or_a_protocol_error(tail: bytes, which: tuple[int, int]) -> None:
+def test_any_input_is_a_request_or_a_protocol_error(tail: bytes, which: tuple[int, int]) -> None:
     try:
         body_of(head(*which) + tail, *which)
     except ProtocolError as error:

@@ -1,4 +1,4 @@
-"""What is answered of ACLs and quotas: Kafka's own words, of brokers that have neither."""
+"""Answers about ACLs and quotas: Kafka's own words, of brokers that have neither."""
 
 from typing import Any
 
@@ -32,9 +32,9 @@ def test_without_an_authorizer_acls_are_disabled(version: int) -> None:
         f"{name}_filter" if name in ("principal", "host") else name: value for name, value in about.items()
     }
     pattern: dict[str, Any] = {"resource_type_filter": 2, "resource_name_filter": "t", "pattern_type_filter": 3}
-    told = answer(29, version, **pattern, **of_filter)
-    assert (told.error_code, told.error_message) == (DISABLED, "No Authorizer is configured on the broker")
-    assert told.resources == []
+    reported = answer(29, version, **pattern, **of_filter)
+    assert (reported.error_code, reported.error_message) == (DISABLED, "No Authorizer is configured on the broker")
+    assert reported.resources == []
 
     one = codec._REQUESTS[30].AclCreation(resource_type=2, resource_name="t", resource_pattern_type=3, **about)
     created = answer(30, version, creations=[one, one]).results
@@ -60,21 +60,21 @@ def components(*types: str) -> list[Any]:
         ("2.6", ("user", "client-id"), 0, None),
         ("2.8", ("ip",), 0, None),
         ("2.6", ("ip",), 35, "Custom entity type 'ip' not supported"),
-        ("2.6", ("user", "user", "nobody"), 42, "Duplicate user filter component entity type"),
+        ("2.6", ("user", "user", "nothing"), 42, "Duplicate user filter component entity type"),
         ("2.6", ("client-id", "client-id"), 42, "Duplicate client filter component entity type"),
         ("2.8", ("",), 42, "Unexpected empty filter component entity type"),
-        ("2.8", ("user", "nobody"), 35, "Custom entity type 'nobody' not supported"),
+        ("2.8", ("user", "nothing"), 35, "Custom entity type 'nothing' not supported"),
         ("2.8", ("ip", "user"), 42, "Invalid entity filter component combination, IP filter component should not be "
          "used with user or clientId filter component."),
     ],
 )  # fmt: skip
-def test_nobody_has_a_quota(kafka: str, types: tuple[str, ...], error: int, message: str | None) -> None:
-    told = answer(48, 0, kafka, components=components(*types), strict=False)
-    assert (told.error_code, told.error_message) == (error, message)
-    assert told.entries == (None if error else [])
+def test_no_client_has_a_quota(kafka: str, types: tuple[str, ...], error: int, message: str | None) -> None:
+    reported = answer(48, 0, kafka, components=components(*types), strict=False)
+    assert (reported.error_code, reported.error_message) == (error, message)
+    assert reported.entries == (None if error else [])
 
 
-def test_since_which_kafka_they_can_be_asked_for() -> None:
+def test_the_first_kafka_with_their_requests() -> None:
     assert 29 not in SPOKEN["0.10.2"]
     assert {api: SPOKEN["0.11"][api] for api in (29, 30, 31)} == dict.fromkeys((29, 30, 31), (0, 0))
     assert 48 not in SPOKEN["2.4"]
@@ -101,22 +101,22 @@ def quota(entity: dict[str, str | None], **ops: float | None) -> Any:
 )  # fmt: skip
 def test_no_quota_is_altered(entry: Any, error: int, message: str | None) -> None:
     """ZkAdminManager.alterClientQuotas; what would take effect in Kafka is refused."""
-    (told,) = answer(49, 1, entries=[entry], validate_only=False).entries
-    assert (told.error_code, told.error_message) == (error, message)
-    assert [one.entity_type for one in told.entity] == [one.entity_type for one in entry.entity]
+    (reported,) = answer(49, 1, entries=[entry], validate_only=False).entries
+    assert (reported.error_code, reported.error_message) == (error, message)
+    assert [one.entity_type for one in reported.entity] == [one.entity_type for one in entry.entity]
 
 
 def test_no_user_has_a_credential() -> None:
     """ZkAdminManager.describeUserScramCredentials."""
     assert answer(50, 0, users=None).results == []
     named = [codec._REQUESTS[50].UserName(name=name) for name in ("u", "v", "v", "")]
-    told = answer(50, 0, users=named).results
-    assert [(one.user, one.error_code) for one in told] == [("u", 91), ("v", 92), ("", 91)]
-    assert all(one.credential_infos == [] for one in told)
+    reported = answer(50, 0, users=named).results
+    assert [(one.user, one.error_code) for one in reported] == [("u", 91), ("v", 92), ("", 91)]
+    assert all(one.credential_infos == [] for one in reported)
 
 
 @pytest.mark.parametrize(
-    ("deleted", "upserted", "told"),
+    ("deleted", "upserted", "reported"),
     [
         ([("u", 1)], [], [("u", 91)]),
         ([], [("u", 1, 4096)], [("u", 44)]),
@@ -126,7 +126,7 @@ def test_no_user_has_a_credential() -> None:
     ],
 )
 def test_no_credential_is_altered(
-    deleted: list[tuple[str, int]], upserted: list[tuple[str, int, int]], told: list[tuple[str, int]]
+    deleted: list[tuple[str, int]], upserted: list[tuple[str, int, int]], reported: list[tuple[str, int]]
 ) -> None:
     """ZkAdminManager.alterUserScramCredentials; what would take effect in Kafka is refused."""
     request = codec._REQUESTS[51]
@@ -136,4 +136,4 @@ def test_no_credential_is_altered(
         for name, kind, times in upserted
     ]
     results = answer(51, 0, deletions=deletions, upsertions=upsertions).results
-    assert [(one.user, one.error_code) for one in results] == told
+    assert [(one.user, one.error_code) for one in results] == reported

@@ -1,4 +1,4 @@
-"""What a broker's door tells of a client's records, as operations for the audit."""
+"""Operations for the audit that a broker's Kafka listener reports of a client's records."""
 
 import zlib
 
@@ -16,7 +16,7 @@ from protocol.records.compression import CODECS, Compression
 from protocol.records.format import encode
 
 
-def told(records: bytes, acks: int = -1) -> list[Event]:
+def reported(records: bytes, acks: int = -1) -> list[Event]:
     """Of one produce, which was answered with offset 5."""
     written: list[Event] = []
     seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
@@ -35,7 +35,7 @@ def ended_in(events: list[Event]) -> list[OperationEnded]:
 
 @pytest.mark.parametrize("producer_id", [-1, 0, 4711])
 def test_a_batch_is_an_operation_of_its_records_and_knows_whether_its_producer_is_idempotent(producer_id: int) -> None:
-    events = told(encode_batch([b"a", b"b"], timestamp_ms=1, producer_id=producer_id, base_sequence=0))
+    events = reported(encode_batch([b"a", b"b"], timestamp_ms=1, producer_id=producer_id, base_sequence=0))
     [invoked], [ended] = invoked_in(events), ended_in(events)
     assert (invoked.records, invoked.value, invoked.acks, invoked.client) == (2, '["a","b"]', -1, "app")
     assert (ended.records, ended.outcome, ended.offset) == (2, "ok", 5)
@@ -43,7 +43,7 @@ def test_a_batch_is_an_operation_of_its_records_and_knows_whether_its_producer_i
 
 
 def test_one_record_says_its_value_as_it_is() -> None:
-    [invoked] = invoked_in(told(encode_batch([b'["a"]'], timestamp_ms=1)))
+    [invoked] = invoked_in(reported(encode_batch([b'["a"]'], timestamp_ms=1)))
     assert (invoked.records, invoked.value) == (1, '["a"]')
 
 
@@ -57,25 +57,27 @@ def test_operations_name_every_record_of_a_batch_once(
     values: list[bytes], times: int, codec: Compression, acks: int
 ) -> None:
     values = values * times
-    events = told(encode_batch(values, timestamp_ms=1, compression=codec), acks)
-    offset, told_values = 5, []
+    events = reported(encode_batch(values, timestamp_ms=1, compression=codec), acks)
+    offset, reported_values = 5, []
     for invoked, ended in zip(invoked_in(events), ended_in(events), strict=True):
         assert invoked.operation == ended.operation and invoked.records == ended.records <= VALUES_MAX
         assert ended.offset == (-1 if acks == 0 else offset)
         offset += ended.records
-        told_values += values_in(invoked.value, invoked.records)
+        reported_values += values_in(invoked.value, invoked.records)
         assert sum(len(value) for value in values_in(invoked.value, invoked.records)) <= VALUES_BYTES_MAX
     assert offset == 5 + len(values)
-    assert [len(one) > 0 for one in told_values] == [len(value) > 0 for value in values]
+    assert [len(one) > 0 for one in reported_values] == [len(value) > 0 for value in values]
     if len(values) <= VALUES_MAX:
         most = value_bytes_max(len(values))
-        assert told_values == [value[:most].decode("utf-8", "replace") for value in values]
+        assert reported_values == [value[:most].decode("utf-8", "replace") for value in values]
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize(("codec", "operations"), [("none", 3), ("gzip", 1)])
-def test_records_of_older_formats_are_told_by_entry_of_the_log(magic: int, codec: Compression, operations: int) -> None:
-    events = told(encode([b"a", b"b", b"c"], magic=magic, timestamp_ms=1, compression=codec))
+def test_records_of_older_formats_are_reported_by_entry_of_the_log(
+    magic: int, codec: Compression, operations: int
+) -> None:
+    events = reported(encode([b"a", b"b", b"c"], magic=magic, timestamp_ms=1, compression=codec))
     each = [value for one in invoked_in(events) for value in values_in(one.value, one.records)]
     assert each == ["a", "b", "c"] and len(invoked_in(events)) == operations
     assert [(one.offset, one.records) for one in ended_in(events)] == (
@@ -85,10 +87,8 @@ def test_records_of_older_formats_are_told_by_entry_of_the_log(magic: int, codec
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
 @pytest.mark.parametrize(("count", "size_bytes"), [(TOLD_RECORDS_MAX + 1, 1), (5, TOLD_BYTES_MAX)])
-def test_of_what_is_too_large_to_be_told_each_record_is_counted(
-    codec: Compression, count: int, size_bytes: int
-) -> None:
-    events = told(encode_batch([bytes(size_bytes)] * count, timestamp_ms=1, compression=codec))
+def test_of_a_batch_too_large_to_report_each_record_is_counted(codec: Compression, count: int, size_bytes: int) -> None:
+    events = reported(encode_batch([bytes(size_bytes)] * count, timestamp_ms=1, compression=codec))
     assert sum(one.records for one in invoked_in(events)) == sum(one.records for one in ended_in(events)) == count
     assert all(values_in(one.value, one.records) == [""] * one.records for one in invoked_in(events))
 
@@ -98,7 +98,7 @@ def test_of_what_is_too_large_to_be_told_each_record_is_counted(
 def test_a_batch_that_lies_about_its_records_costs_no_more_than_its_size(codec: Compression, claimed: int) -> None:
     batch = bytearray(encode_batch([b"a", b"b"], timestamp_ms=1, compression=codec))
     batch[HEADER_BYTES - 4 : HEADER_BYTES] = claimed.to_bytes(4, "big")
-    events = told(bytes(batch))
+    events = reported(bytes(batch))
     assert len(events) <= 12
     if claimed <= TOLD_RECORDS_MAX:
         assert sum(one.records for one in invoked_in(events)) == 1
@@ -110,7 +110,7 @@ def test_records_that_cannot_be_read_are_an_operation_all_the_same(garbage: byte
     head = bytearray(batch[:HEADER_BYTES])
     head[8:12] = (HEADER_BYTES - 12 + len(garbage)).to_bytes(4, "big")
     head[17:21] = zlib.crc32(garbage).to_bytes(4, "big")
-    [invoked] = invoked_in(told(bytes(head) + garbage))
+    [invoked] = invoked_in(reported(bytes(head) + garbage))
     assert invoked.records == 1
 
 
@@ -119,7 +119,7 @@ def test_what_validation_refused_is_no_operation() -> None:
     written: list[Event] = []
     seen = Seen("broker-0", 1, BrokerId(0), lambda event, cause: written.append(event))
     records = encode_batch([b"a"], timestamp_ms=1)
-    asked = [ProducePartition("t", 0, records, fault=87), ProducePartition("t", 1, records)]
-    producing = seen.produced("app", -1, ProduceRequest(-1, 100, asked), "cause")
+    requested = [ProducePartition("t", 0, records, fault=87), ProducePartition("t", 1, records)]
+    producing = seen.produced("app", -1, ProduceRequest(-1, 100, requested), "cause")
     producing.told(ProduceResponse([ProduceResult("t", 0, 87), ProduceResult("t", 1, 0, Offset(5))]))
     assert {event.partition for event in written if isinstance(event, OperationInvoked)} == {1}

@@ -1,4 +1,4 @@
-"""When a broker's listener refuses, accepts and reads, while the broker starts."""
+"""Phases of a broker's start: its listener refuses, accepts and reads connections."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -55,8 +55,11 @@ async def connected(port: int) -> bool:
 
 @pytest.mark.parametrize("knows_cluster", [True, False])
 def test_the_port_refuses_then_keeps_connections_then_reads_them(knows_cluster: bool) -> None:
-    """Up to its registration a broker of 1.0 or later reads nothing (SocketServer.startup without processors).
-    Without a controller it reads in the end, and answers with empty metadata as Kafka's does."""
+    """Up to its registration a broker of 1.0 or later reads nothing.
+
+    (SocketServer.startup without processors.) Without a controller it reads in the end, and answers with empty metadata
+    as Kafka's does.
+    """
     Opened.taken = 0
 
     async def play() -> None:

@@ -1,4 +1,7 @@
-"""Every request and answer at the door, in every version: by the library's other end, a client's."""
+"""Every request and response of Kafka clients, in every version.
+
+By the library's client end.
+"""
 
 import contextlib
 import io
@@ -115,7 +118,7 @@ def requests(api: int) -> Any:
     return codec._REQUESTS[api]
 
 
-def asked_for(api: int) -> Any:
+def requested_version(api: int) -> Any:
     """A request that names partition 0 of topic t, where it names any."""
     request = requests(api)
     match api:
@@ -195,7 +198,7 @@ def asked_for(api: int) -> Any:
 
 
 def frame(api: int, version: int) -> bytes:
-    request = asked_for(api)
+    request = requested_version(api)
     request.API_VERSION = version
     request.with_header(correlation_id=11, client_id="app")
     return bytes(request.encode(header=True))
@@ -206,14 +209,19 @@ EVERY = [(api, version) for api, range_ in SPOKEN.items() for version in range(r
 
 @pytest.mark.parametrize(("api", "version"), EVERY)
 def test_a_request_is_one_message_and_its_answer_is_read(api: int, version: int) -> None:
-    asked = codec.read_request(frame(api, version), SPOKEN)
-    assert (asked.api, asked.version, asked.correlation_id, asked.client_id) == (api, version, 11, "app")
-    message = message_of(asked, SPOKEN, 2)
+    requested = codec.read_request(frame(api, version), SPOKEN)
+    assert (requested.api, requested.version, requested.correlation_id, requested.client_id) == (
+        api,
+        version,
+        11,
+        "app",
+    )
+    message = message_of(requested, SPOKEN, 2)
     if isinstance(message, AnsweredHere):
         answer = message.frame
     else:
         assert api == message.API_KEY
-        answer = answer_to(asked, ANSWERS[api], PLACE)
+        answer = answer_to(requested, ANSWERS[api], PLACE)
     assert int.from_bytes(answer[:4], "big") == len(answer) - 4
     read = codec._RESPONSES[api].decode(io.BytesIO(answer[4:]).read(), version=version, header=True)
     assert read.header.correlation_id == 11
@@ -232,31 +240,31 @@ def test_numbers_are_bounded_before_a_machine_sees_them() -> None:
     request = requests(1)
     topic = request.FetchTopic
     one = topic.FetchPartition(partition=0, fetch_offset=2**63 - 1, partition_max_bytes=-5)
-    asked = request(max_wait_ms=-1, min_bytes=-1, topics=[topic(topic="t", partitions=[one])])
-    asked.API_VERSION = 11
-    asked.with_header(1, "app")
-    message = message_of(codec.read_request(bytes(asked.encode(header=True)), SPOKEN), SPOKEN, 2)
+    requested = request(max_wait_ms=-1, min_bytes=-1, topics=[topic(topic="t", partitions=[one])])
+    requested.API_VERSION = 11
+    requested.with_header(1, "app")
+    message = message_of(codec.read_request(bytes(requested.encode(header=True)), SPOKEN), SPOKEN, 2)
     assert isinstance(message, replication_messages.FetchRequest)
     assert (message.max_wait_ms, message.min_bytes) == (0, 0)
     (read,) = message.partitions
     assert (read.fetch_offset, read.max_bytes) == (2**62, 0)  # no log reaches it: OFFSET_OUT_OF_RANGE, as in Kafka
 
 
-@pytest.mark.parametrize(("kafka", "told"), [("2.8", {18: (0, 3)}), ("2.4", {18: (0, 3)}), ("2.3", {})])
-def test_who_asks_for_versions_in_a_later_one_is_told_in_version_0_in_which_to(
-    kafka: str, told: dict[int, tuple[int, int]]
+@pytest.mark.parametrize(("kafka", "reported"), [("2.8", {18: (0, 3)}), ("2.4", {18: (0, 3)}), ("2.3", {})])
+def test_an_unknown_version_of_api_versions_gets_the_known_ones_in_version_0(
+    kafka: str, reported: dict[int, tuple[int, int]]
 ) -> None:
     spoken = apis_of(gates_for(kafka))
     answer = message_of(codec.read_request(frame(18, 4), spoken), spoken, 2)
     assert isinstance(answer, AnsweredHere)
     read = codec._RESPONSES[18].decode(answer.frame[4:], version=0, header=True)
     assert read.error_code == 35
-    assert {one.api_key: (one.min_version, one.max_version) for one in read.api_keys} == told
+    assert {one.api_key: (one.min_version, one.max_version) for one in read.api_keys} == reported
 
 
 def test_records_of_another_format_are_refused_and_so_are_transactions() -> None:
-    asked = codec.read_request(frame(0, 8), SPOKEN)
-    old = message_of(asked, SPOKEN, 1)
+    requested = codec.read_request(frame(0, 8), SPOKEN)
+    old = message_of(requested, SPOKEN, 1)
     assert isinstance(old, AnsweredHere) and old.error == 43
     coordinator = requests(10)(key="tx", key_type=1)
     coordinator.API_VERSION = 2
@@ -270,11 +278,11 @@ def test_records_of_another_format_are_refused_and_so_are_transactions() -> None
 @pytest.mark.parametrize("acks", [0, 1, 7])
 def test_what_a_refused_produce_wanted_to_write_is_read_all_the_same(acks: int) -> None:
     """It is told as an operation, so a list that is null there is no request either."""
-    asked = requests(0)(transactional_id="tx", acks=acks, timeout_ms=1, topic_data=None)
-    asked.API_VERSION = 8
-    asked.with_header(1, "app")
+    requested = requests(0)(transactional_id="tx", acks=acks, timeout_ms=1, topic_data=None)
+    requested.API_VERSION = 8
+    requested.with_header(1, "app")
     with pytest.raises(ProtocolError, match="Produce version 8"):
-        message_of(codec.read_request(bytes(asked.encode(header=True)), SPOKEN), SPOKEN, 2)
+        message_of(codec.read_request(bytes(requested.encode(header=True)), SPOKEN), SPOKEN, 2)
 
 
 @pytest.mark.parametrize(
@@ -294,8 +302,10 @@ def test_what_is_no_request_is_refused(payload: bytes, why: str) -> None:
 
 def test_what_is_behind_a_request_is_not_looked_at() -> None:
     """As Kafka has it: librdkafka leaves a byte there where it asks for all topics by version 9."""
-    asked = codec.read_request(frame(3, 9) + b"x", SPOKEN)
-    assert message_of(asked, SPOKEN, 2) == leadership_messages.MetadataRequest(["t"], allow_auto_topic_creation=True)
+    requested = codec.read_request(frame(3, 9) + b"x", SPOKEN)
+    assert message_of(requested, SPOKEN, 2) == leadership_messages.MetadataRequest(
+        ["t"], allow_auto_topic_creation=True
+    )
 
 
 @given(st.sampled_from(EVERY), st.data())
@@ -316,15 +326,15 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
         "t", 0, 0, BrokerId(0), LeaderEpoch(1), [BrokerId(0)], [BrokerId(0), BrokerId(1)]
     )
     alive = [leadership_messages.BrokerEndpoint(BrokerId(0), "broker-0", "az-0")]
-    asked = codec.Asked(3, version, 1, "app", SimpleNamespace(topics=None))
+    requested = codec.Asked(3, version, 1, "app", SimpleNamespace(topics=None))
     metadata = leadership_messages.MetadataResponse(BrokerId(0), alive, [partition], True)
-    answered = topic_translation.metadata_answer(asked, metadata, PLACE)
-    (told,) = answered.topics[0].partitions
-    assert (told.error_code, told.replica_nodes, told.isr_nodes) == (error, replicas, [0])
+    answered = topic_translation.metadata_answer(requested, metadata, PLACE)
+    (reported,) = answered.topics[0].partitions
+    assert (reported.error_code, reported.replica_nodes, reported.isr_nodes) == (error, replicas, [0])
 
 
 @pytest.mark.parametrize(
-    ("topics_named", "results", "told"),
+    ("topics_named", "results", "reported"),
     [
         ([("t", 0)], [3], [("t", 3)]),
         ([(None, 7), ("u", 0)], [3, 0], [(None, 100), ("u", 0)]),
@@ -333,24 +343,24 @@ def test_metadata_0_lists_no_replica_on_a_dead_broker(version: int, error: int, 
     ],
 )
 def test_a_topic_is_deleted_by_its_name_and_no_id_is_known(
-    topics_named: list[tuple[str | None, int]], results: list[int], told: list[tuple[str | None, int]]
+    topics_named: list[tuple[str | None, int]], results: list[int], reported: list[tuple[str | None, int]]
 ) -> None:
     """KafkaApis.handleDeleteTopicsRequest, version 6; 41: this broker is not the controller."""
     request = requests(20)
-    asked = request(
+    requested = request(
         topics=[request.DeleteTopicState(name=name, topic_id=UUID(int=id_)) for name, id_ in topics_named],
         topic_names=[],
     )
-    asked.API_VERSION = 6
-    asked.with_header(1, "app")
-    read = codec.read_request(bytes(asked.encode(header=True)), SPOKEN)
+    requested.API_VERSION = 6
+    requested.with_header(1, "app")
+    read = codec.read_request(bytes(requested.encode(header=True)), SPOKEN)
     message = message_of(read, SPOKEN, 2)
     assert isinstance(message, administration.DeleteTopicsRequest) and len(message.topics) == len(results)
     answer = administration.DeleteTopicsResponse(
         [administration.TopicResult(topic, error) for topic, error in zip(message.topics, results, strict=True)]
     )
     responses = codec._RESPONSES[20].decode(answer_to(read, answer, PLACE)[4:], version=6, header=True).responses
-    assert [(one.name, one.error_code) for one in responses] == told
+    assert [(one.name, one.error_code) for one in responses] == reported
     assert [one.topic_id for one in responses] == [UUID(int=id_) if id_ else None for _, id_ in topics_named]
 
 

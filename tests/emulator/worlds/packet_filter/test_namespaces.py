@@ -1,4 +1,7 @@
-"""Machines in network namespaces, cut by the kernel: real packets. Skipped without the right to make them."""
+"""Machines in network namespaces, cut by the kernel: real packets.
+
+Skipped without the right to make them.
+"""
 
 import fcntl
 import subprocess
@@ -38,11 +41,11 @@ except ConnectionRefusedError:
 except TimeoutError:
     sys.exit(1)
 """
-"""Nobody listens there: who can be reached refuses."""
+"""A port without a listener: a reachable machine refuses connections."""
 
 
 def reaches(machines: NamespaceMachines, source: str, target: str) -> bool:
-    """Whether a packet from the source's namespace comes to the target's data address, and its answer back."""
+    """True if a packet from the source's namespace reaches the target's data address and back."""
     there = machines.namespaces()
     dial = [sys.executable, "-I", "-c", DIAL, there[target].addresses[0]]
     return subprocess.run(["nsenter", f"--net={there[source].path}", *dial], check=False).returncode == 0
@@ -139,7 +142,7 @@ def test_what_a_killed_supervisor_left_is_removed(machines: NamespaceMachines) -
     assert (NETNS_DIR / f"faultline-{machines.number}-broker-0").exists()
 
 
-def test_what_somebody_else_removes_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_removal_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A supervisor that was killed as it ended has an `ip` that goes on."""
     names = [f"faultline-{subject.CLUSTERS_MAX + 1}-broker-{number}" for number in range(3)]
     for name in names:
@@ -160,7 +163,7 @@ def test_what_the_kernel_does_not_remove_is_an_error(monkeypatch: pytest.MonkeyP
         subject._remove(["faultline-251-hub"])
 
 
-def test_a_number_is_given_up_while_nobody_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_is_released_while_no_process_takes_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Or the file of who takes it next would be removed with it."""
     machines = NamespaceMachines(TOPOLOGY, "token")
     locked = []

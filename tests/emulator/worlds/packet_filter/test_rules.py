@@ -58,7 +58,7 @@ def test_one_way_stops_that_way_only() -> None:
     assert "hook input" in made["broker-1"] and "hook output" not in made["broker-1"]
 
 
-def test_connections_opened_by_one_side_are_told_by_the_port_they_dial() -> None:
+def test_connections_opened_by_one_side_are_distinguished_by_the_port_they_dial() -> None:
     made = texts("cut opened_by broker-0 to broker-1")
     assert "ip daddr { 10.0.0.2 } tcp dport 9092 counter drop" in made["broker-0"]
     assert "ip saddr { 10.0.0.1 } tcp dport 9092 counter drop" in made["broker-1"]
