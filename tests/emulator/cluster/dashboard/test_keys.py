@@ -29,7 +29,7 @@ def test_an_order_is_typed_and_given_with_enter() -> None:
 
 
 def test_before_anything_is_typed_an_example_stands_there() -> None:
-    assert typing("k")[0].line() == "kill: _  (broker-0, az-0)   Enter: do it   Esc: leave it"
+    assert typing("k")[0].line() == "kill: _  (broker-0, az-0, leader:t-0)   Enter: do it   Esc: leave it"
 
 
 def test_no_single_key_breaks_anything() -> None:

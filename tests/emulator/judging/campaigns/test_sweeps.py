@@ -98,7 +98,7 @@ def test_a_sweep_of_ones_own_is_a_file(tmp_path: Path) -> None:
     with pytest.raises(ScenarioErrors, match=r"mine.yaml:3:1: unknown key 'scenraio' in a sweep; nearest: scenario"):
         find_sweep(str(file))
     file.write_text("id: mine\ntitle: t\nscenario: az-isolated-leader\nmeasures: [lost, lostt]\n")
-    with pytest.raises(UnusableSpace, match=r"mine.yaml: measures: lostt: no such measure; nearest: lost$"):
+    with pytest.raises(ScenarioErrors, match=r"mine.yaml:4:11: measures: lostt: no such measure; nearest: lost$"):
         find_sweep(str(file))
     file.write_text("id: mine\ntitle: t\nsteps: []\n")
     assert find_sweep(str(file)) is None, "a scenario"
