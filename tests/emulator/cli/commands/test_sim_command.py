@@ -107,7 +107,7 @@ def test_a_wait_in_vain_is_one_line_for_all_seeds(tmp_path: Path, capsys: pytest
     steps, _ = WRONG.split("expectations:")
     script.write_text(steps.replace("az-isolated-follower", "in-vain") + "  - wait: {until: isr shrunk, limit_s: 2}\n")
     assert sim(str(script), "1..3") == 3
-    reported = [line for line in capsys.readouterr().out.splitlines() if ": step 5: " in line]
+    reported = [line for line in capsys.readouterr().out.splitlines() if " not met: " in line]
     why = "step 5: wait 'isr shrunk' timed out after 2 s; set may_time_out: true to allow it"
     assert reported == [f"      3 not met: {why}: seeds 1, 2, 3"]
 

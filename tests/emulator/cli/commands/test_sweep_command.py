@@ -125,7 +125,7 @@ def test_runs_that_tell_nothing_are_counted_and_a_cell_of_them_ends_with_3(
     file.write_text(f"id: in-vain\ntitle: t\nkafka: [2.8]\nsteps:\n{steps}{wait}")
     assert sweep(str(file), "--set", "min.insync.replicas=1,2", "--seeds", "1..2") == 3
     out = capsys.readouterr().out
-    assert "4 runs in 2 cells are inconclusive: step 5 waited" in out and "0 of 2" in out
+    assert "4 runs in 2 cells are inconclusive: step 5: wait 'isr shrunk' timed out" in out and "0 of 2" in out
 
 
 @pytest.mark.parametrize(
