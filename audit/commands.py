@@ -49,6 +49,7 @@ from emulator.runs.verdict_file import (
 )
 from emulator.scenario.expectation_text import saw_words
 from emulator.settings.account import lines as settings_lines
+from emulator.toplevel_errors import LACKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -209,7 +210,8 @@ def report_command(run: str, json: bool = False) -> int:
             continue
         except OSError as error:
             why = f"{error.filename or directory.path}: cannot be written: {reason(error)}"
-            bad.append(UnusableRun(directory.name, why))
+            code = EXIT_UNKNOWN if error.errno in LACKING else EXIT_UNUSABLE
+            bad.append(UnusableRun(directory.name, why, code))
             continue
         written.append({"run": verdict.run, "report": str(path), "valid": verdict.valid})
         if not json:

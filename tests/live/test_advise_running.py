@@ -63,7 +63,7 @@ def test_a_cluster_says_what_it_was_given_and_what_has_been_altered_since(
         (("--cluster", "three-az", "--topology", "six-brokers"), "--topology six-brokers: contradicts --cluster"),
         (("--cluster", "--kafka-version", "2.8"), "--kafka-version 2.8: contradicts --cluster"),
         (("--cluster", "--set", "min.insync.replicas=1"), "a broker's setting contradicts --cluster"),
-        (("--cluster", "three-az", "server.properties"), "server.properties holds broker's settings"),
+        (("--cluster", "three-az", "server.properties"), "server.properties: broker's settings contradict --cluster"),
         (("--topic", "t"), "--topic: needs --cluster"),
     ):
         assert requested(*contradicting) == UNUSABLE

@@ -141,5 +141,5 @@ def test_a_file_that_finds_no_room_is_named_and_an_older_one_stays(run: Path, tm
     assert played[:2] == (3, "")
     assert re.fullmatch(rf"faultline: {place}/events/[a-z0-9.-]+: File too large\n", played[2])
     assert seeds == (3, "", f"faultline: {place}-sim/1/observations.json: File too large\n")
-    assert reported == (3, "", f"faultline: {report}: File too large\n")
+    assert reported == (3, "", f"faultline report: {report}: cannot be written: File too large\n")
     assert report.read_text() == "older"
