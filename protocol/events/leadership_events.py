@@ -26,7 +26,7 @@ class RoleChanged(Event):
     min_insync_replicas: int = -1
 
 
-class IsrChangeRequested(Event):
+class IsrChangeAsked(Event):
     """A leader requests another ISR.
 
     `change`: shrink or expand. `through`: session (direct write) or controller (AlterIsr). `high_watermark`, `log_end`,

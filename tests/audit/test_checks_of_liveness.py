@@ -84,7 +84,7 @@ def test_it_stalls_for_as_long_as_brokers_wait(audit: Audit, name: str, given_ms
 
 
 def _in_force(trace: Trace) -> Trace:
-    return trace.emit("injector", e.FaultRequested("1", "cut az-0", False)).emit(
+    return trace.emit("injector", e.FaultAsked("1", "cut az-0", False)).emit(
         "broker-0", e.FaultInForce("1", "cut az-0")
     )
 

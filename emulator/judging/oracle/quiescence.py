@@ -10,9 +10,9 @@ from emulator.judging.oracle.probe import PLACES
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
+    FaultAsked,
     FaultHealed,
     FaultInForce,
-    FaultRequested,
     FaultTraffic,
     FaultTried,
     HardwareChanged,
@@ -22,7 +22,7 @@ from protocol.events import (
 )
 
 DISTURBING = frozenset((
-    *(FaultRequested, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
+    *(FaultAsked, FaultInForce, FaultHealed, FaultTried, FaultTraffic),
     *(MachineFault, HardwareChanged, NodeStarted),
 ))  # fmt: skip
 RELEVANT = DISTURBING | {NodeStopped}
