@@ -96,7 +96,7 @@ def test_the_commands_from_up_to_down(home: Path) -> None:
         ("produce", "t", "x", "--acks", "2"): "one of 0, 1, -1, all",
         ("topic", "create", "t", "--assignment", "0,1"): "topic t exists already",
         ("status", "--cluster", "mien"): "nearest: mine",
-        ("up", "--name", "mine"): "a cluster mine runs already",
+        ("up", "--name", "mine"): "cluster mine: already runs",
         ("up", "three-as"): "nearest: three-az",
         ("up", "--set", "zookeeper.session.timeout=1"): "nearest: zookeeper.session.timeout.ms",
         ("up", "--settings", "none.properties"): "--settings none.properties: cannot be read",
