@@ -6,24 +6,16 @@ from contextlib import closing, suppress
 import msgspec
 
 from emulator.judging.advice.advice_runs import Asked, Base, Choice, base_of, play_faults
+from emulator.judging.advice.availability import worst_of
 from emulator.judging.advice.loss_causes import Cause, causes_of
 from emulator.judging.advice.outcomes import Outcome
 from emulator.judging.advice.pairs import drawn
-from emulator.judging.advice.recommendation import (
-    Finding,
-    Recommendation,
-    fewest,
-    findings_of,
-    shares,
-    worst_ms,
-)
+from emulator.judging.advice.recommendation import Finding, Recommendation, fewest, findings_of, shares
 from emulator.judging.advice.remedies import PARTS_MAX, REPLICATED, Part, bears_on, changed, changes, ends, parts_for
 from emulator.judging.advice.single_faults import Fault
 from emulator.judging.advice.summary import FaultSummary, summaries_of
 from emulator.runs.cores import Processes
 
-Broken = tuple[str, str]
-"""(check, name of the fault)"""
 Ended = Callable[[], bool]
 ADDED_MAX = 2
 CAUSES_MAX = 40
@@ -39,7 +31,7 @@ class Advice(msgspec.Struct):
 
     asked: Asked
     summaries: list[FaultSummary]
-    remedies: dict[Broken, tuple[str, ...]]
+    remedies: dict[Finding, tuple[str, ...]]
     runs: int
 
 
@@ -78,7 +70,7 @@ def advise(options: Asked, base: Base, ended: Callable[[], None], processes: Pro
             outcomes.append(outcome)
             ended()
     summaries = summaries_of(base.faults, outcomes)
-    remedies, runs = _remedies(options, base, summaries, _broken_in(summaries), processes)
+    remedies, runs = _remedies(options, base, summaries, findings_of(summaries), processes)
     return Advice(options, summaries, remedies, runs)
 
 
@@ -96,44 +88,43 @@ def recommend(advice: Advice, base: Base, processes: Processes = None) -> Recomm
         return None
     union = _union(changes)
     quick = msgspec.structs.replace(options, runs=_one_seed(options))
-    left = _left(quick, base, [union], base.faults, processes)[union]
+    played = _outcomes(quick, base, [union], base.faults, processes)[0]
+    left = findings_of(summaries_of(base.faults, played))
     for _ in range(ADDED_MAX):
-        struck = [fault for fault in base.faults if any(fault.name == name for _, name in left)]
+        names = {name for _, name in left}
+        struck = [fault for fault in base.faults if fault.name in names]
         more = [(*union, part.word) for part in parts_of(base) if part.word not in union]
         usable = [one for one in more if _usable(options.choices[0], one, base)]
         if not struck or not usable:
             break
-        found = _left(quick, base, usable, struck, processes)
+        outcomes = _outcomes(quick, base, usable, struck, processes)
+        found = {one: findings_of(summaries_of(struck, outcomes[number])) for number, one in enumerate(usable)}
         best = min(usable, key=lambda one: len(found[one]))
         if len(found[best]) >= len(left):
             break
-        union, left = best, found[best]
+        union, left, played = best, found[best], []
     broken = {name for _, name in findings}
-    runs = tuple(run for run in options.runs if run in quick.runs or options.faults[run[1]].name in broken)
-    again = msgspec.structs.replace(options, runs=runs)
-    outcomes = _outcomes(again, base, [union], base.faults, processes)
-    after = summaries_of(base.faults, outcomes[0])
+    first = set(quick.runs)
+    rest = [run for run in options.runs if run not in first and options.faults[run[1]].name in broken]
+    rest += [] if played else quick.runs
+    if rest:
+        struck = [base.faults[place] for place in sorted({place for _, place, _ in rest})]
+        again = msgspec.structs.replace(options, runs=tuple(rest))
+        played += _outcomes(again, base, [union], struck, processes)[0]
+    after = summaries_of(base.faults, played)
     return Recommendation(
-        change=shares([union], advice.remedies),
+        change=shares(union, advice.remedies),
         findings=len(findings),
         left=findings_of(after),
-        runs=len(outcomes[0]),
-        before_ms=worst_ms([one.writes for one in advice.summaries]),
-        after_ms=worst_ms([one.writes for one in after]),
+        runs=len(played),
+        before_ms=worst_of(one.writes for one in advice.summaries).waited_ms,
+        after_ms=worst_of(one.writes for one in after).waited_ms,
     )
 
 
 def _one_seed(options: Asked) -> tuple[tuple[int, int, int], ...]:
     """The first run of each fault."""
     return tuple({run[1]: run for run in reversed(options.runs)}.values())
-
-
-def _left(
-    options: Asked, base: Base, tried: Sequence[tuple[str, ...]], faults: Sequence[Fault], processes: Processes
-) -> dict[tuple[str, ...], tuple[Finding, ...]]:
-    """{change: findings of `faults` with it}"""
-    found = _outcomes(options, base, tried, faults, processes)
-    return {change: findings_of(summaries_of(faults, found[number])) for number, change in enumerate(tried)}
 
 
 def _outcomes(
@@ -197,16 +188,12 @@ def _fresh(summaries: Iterable[FaultSummary], singles: Iterable[FaultSummary]) -
 # --- changes ---
 
 
-def _broken_in(summaries: Iterable[FaultSummary]) -> list[Broken]:
-    return [(check, one.fault.name) for one in summaries for check in sorted(broken.check for broken in one.broken)]
-
-
 def _remedies(
-    options: Asked, base: Base, summaries: Iterable[FaultSummary], unresolved: Sequence[Broken], processes: Processes
-) -> tuple[dict[Broken, tuple[str, ...]], int]:
+    options: Asked, base: Base, summaries: Iterable[FaultSummary], unresolved: Sequence[Finding], processes: Processes
+) -> tuple[dict[Finding, tuple[str, ...]], int]:
     parts = parts_of(base)
     before = _before(summaries)
-    found: dict[Broken, tuple[str, ...]] = {}
+    found: dict[Finding, tuple[str, ...]] = {}
     played = 0
     for size in range(1, min(PARTS_MAX, len(parts)) + 1):
         left = [broken for broken in unresolved if broken not in found]
@@ -250,7 +237,7 @@ def _usable(choice: Choice, change: tuple[str, ...], base: Base) -> bool:
 
 def _shared(
     options: Asked, base: Base, summaries: Sequence[FaultSummary], causes: Sequence[Cause], processes: Processes
-) -> tuple[dict[Broken, tuple[str, ...]], int]:
+) -> tuple[dict[Finding, tuple[str, ...]], int]:
     """Remedies of causes: a change for the first pair is tried with the cause's other pairs too."""
     firsts = [(cause.check, cause.faults[0]) for cause in causes]
     found, played = _remedies(options, base, summaries, firsts, processes)

@@ -4,12 +4,11 @@ A finding is a fault that breaks a promise: (check, fault's name). Each finding 
 (`remedies`). The recommendation is a union of such changes; its runs are played, so what remains is measured.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
 
-from emulator.judging.advice.availability import Waits
 from emulator.judging.advice.summary import FaultSummary
 
 Finding = tuple[str, str]
@@ -50,7 +49,7 @@ class Recommendation(msgspec.Struct, frozen=True, kw_only=True):
         return max(self.findings - len(self.left), 0)
 
 
-def findings_of(summaries: Sequence[FaultSummary]) -> tuple[Finding, ...]:
+def findings_of(summaries: Iterable[FaultSummary]) -> tuple[Finding, ...]:
     return tuple((broken.check, one.fault.name) for one in summaries for broken in one.broken)
 
 
@@ -76,21 +75,11 @@ def _worth(change: tuple[str, ...], made: frozenset[str], left: Mapping[Finding,
     return sum(after.issuperset(one) for one in left.values()) / len(after - made)
 
 
-def shares(changes: Sequence[tuple[str, ...]], remedies: Mapping[Finding, tuple[str, ...]]) -> dict[str, int]:
+def shares(words: Iterable[str], remedies: Mapping[Finding, tuple[str, ...]]) -> dict[str, int]:
     """{word of a change: findings whose smallest change has it}"""
-    words = dict.fromkeys(word for change in changes for word in change)
     return {word: sum(word in change for change in remedies.values()) for word in words}
 
 
 def cost_of(word: str) -> str:
     name = word.partition("=")[0].partition(" ")[0]
     return COSTS.get(name, "")
-
-
-def worst_ms(waits: Sequence[Waits]) -> dict[str, float]:
-    """{AZ: the longest wait}"""
-    worst: dict[str, float] = {}
-    for one in waits:
-        for az, ms in one.waited_ms.items():
-            worst[az] = max(worst.get(az, 0.0), ms)
-    return worst
