@@ -97,7 +97,7 @@ def audit_command(
         checks = all_checks(own)
         directories, expected = _prepared(runs, homes or {}, bad)
         if not directories:
-            return _none_usable(bad)
+            return _named("audit", bad)
         paths = [run.path for run in directories]
         size_bytes = sum(run.size_bytes for run in directories)
         few = len(paths) <= REPORTS_UNASKED_MAX
@@ -112,8 +112,7 @@ def audit_command(
         return _unknown(f"faultline audit: {error}")
     except (AuditInputError, GatewayError, NoJavaError) as error:
         return _unusable(f"faultline audit: {error}")
-    for one in bad:
-        print(f"faultline audit: {one.why}", file=sys.stderr)
+    code_of_bad = _named("audit", bad)
     verdicts_of_all = [*verdicts, *map(_not_judged, bad)]
     for_machines.write([msgspec.to_builtins(verdict) for verdict in verdicts_of_all])
     if json:
@@ -129,7 +128,7 @@ def audit_command(
             _print_verdict(verdict, verbose=verbose)
         if not few:
             print(summary(verdicts_of_all))
-    return worst_code([exit_code(verdict.valid for verdict in verdicts), *(one.code for one in bad)])
+    return worst_code([exit_code(verdict.valid for verdict in verdicts), code_of_bad])
 
 
 def _prepared(
@@ -164,11 +163,20 @@ def _kept(run: Path, verdict: Verdict, home: Path, *, report: bool) -> list[Unus
         write_verdict(verdict, home)
         if report:
             write_report(run, verdict, home)
-    except AuditInputError as error:
-        return [UnusableRun(run.name, str(error))]
-    except OSError as error:
-        return [UnusableRun(run.name, f"{error.filename or home}: cannot be written: {reason(error)}")]
+    except (AuditInputError, OSError) as error:
+        return [_failed(run.name, home, error)]
     return []
+
+
+def _failed(name: str, home: Path, error: AuditInputError | OSError) -> UnusableRun:
+    """A run whose results could not be written below `home`.
+
+    The exit code is 3 where the machine lacks something, such as room on the disk, else 2.
+    """
+    if isinstance(error, AuditInputError):
+        return UnusableRun(name, str(error))
+    code = EXIT_UNKNOWN if error.errno in LACKING else EXIT_UNUSABLE
+    return UnusableRun(name, f"{error.filename or home}: cannot be written: {reason(error)}", code)
 
 
 def _not_judged(run: UnusableRun) -> Verdict:
@@ -177,9 +185,10 @@ def _not_judged(run: UnusableRun) -> Verdict:
     return Verdict(run.name, "", "network", "unknown", [], [], {}, {}, unknown_because=[why])
 
 
-def _none_usable(bad: Sequence[UnusableRun]) -> int:
+def _named(command: str, bad: Sequence[UnusableRun]) -> int:
+    """Name the runs on standard error; returns their exit code."""
     for one in bad:
-        print(f"faultline audit: {one.why}", file=sys.stderr)
+        print(f"faultline {command}: {one.why}", file=sys.stderr)
     return worst_code([one.code for one in bad])
 
 
@@ -205,22 +214,16 @@ def report_command(run: str, json: bool = False) -> int:
         try:
             verdict = verdict_of(directory.path)
             path = write_report(directory.path, verdict)
-        except AuditInputError as error:
-            bad.append(UnusableRun(directory.name, str(error)))
-            continue
-        except OSError as error:
-            why = f"{error.filename or directory.path}: cannot be written: {reason(error)}"
-            code = EXIT_UNKNOWN if error.errno in LACKING else EXIT_UNUSABLE
-            bad.append(UnusableRun(directory.name, why, code))
+        except (AuditInputError, OSError) as error:
+            bad.append(_failed(directory.name, directory.path, error))
             continue
         written.append({"run": verdict.run, "report": str(path), "valid": verdict.valid})
         if not json:
             print(path)
-    for one in bad:
-        print(f"faultline report: {one.why}", file=sys.stderr)
+    code = _named("report", bad)
     if json and written:
         print(msgspec.json.encode(written if several else written[0]).decode())
-    return worst_code([one.code for one in bad])
+    return code
 
 
 def print_json(verdicts: Sequence[Verdict]) -> None:

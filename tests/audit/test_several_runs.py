@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -162,3 +164,17 @@ def test_a_run_is_compared_with_the_other_recordings(tmp_path: Path, capsys: pyt
     assert [line.split(": ")[1] for line in err.splitlines()] == [str(torn), str(tmp_path / "none.json")]
     assert _command(["compare", str(golden), str(torn)]) == 2
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, 3), (errno.EFBIG, 3), (errno.EACCES, 2), (errno.EROFS, 2)])
+def test_results_without_room_are_unknown_and_others_unusable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+) -> None:
+    def fails(verdict: Verdict, home: Path) -> None:
+        raise OSError(number, os.strerror(number), str(home / "verdict.json"))
+
+    monkeypatch.setattr("audit.audited_run.write_verdict", fails)
+    verdict = Verdict("r", "", "network", True, [], [], {}, {})
+    [run] = commands._kept(tmp_path, verdict, tmp_path, report=False)
+    assert (run.code, run.name) == (code, tmp_path.name)
+    assert run.why == f"{tmp_path}/verdict.json: cannot be written: {os.strerror(number)}"
