@@ -13,6 +13,7 @@ import contextlib
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,23 @@ def rss_mib(processes: list[psutil.Process]) -> dict[str, float]:
     return found
 
 
+async def attack_beside(
+    beside: Beside, attack: Callable[[int], Awaitable[None]], count: int, processes: list[psutil.Process]
+) -> dict[str, float]:
+    """Attack with `count` frames beside an ordinary client, until that client was served.
+
+    Returns the processes' memory after the share WARM of the frames, as `rss_mib`.
+    """
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(beside.go_on)
+        await attack(int(count * WARM))
+        warm = rss_mib(processes)
+        await attack(int(count * (1 - WARM)))
+        await beside.was_served.wait()
+        nursery.cancel_scope.cancel()
+    return warm
+
+
 async def over_sockets(found: Found, count: int, strangers: int, seed: int) -> dict[str, Any]:
     """The attack over sockets, and its result."""
     created = ask(found.registration, r.CreateTopic("beside", partitions=1, replicas=3), ANSWER_S)
@@ -101,13 +119,7 @@ async def over_sockets(found: Found, count: int, strangers: int, seed: int) -> d
     broker = next(port for name, port in targets.items() if name.startswith("broker"))
     began = time.monotonic()
     with silent(("127.0.0.1", broker), strangers):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(beside.go_on)
-            await attackers.attack(int(count * WARM))
-            warm = rss_mib(processes)
-            await attackers.attack(int(count * (1 - WARM)))
-            await beside.was_served.wait()
-            nursery.cancel_scope.cancel()
+        warm = await attack_beside(beside, attackers.attack, count, processes)
     last = rss_mib(processes)
     ended = [process.pid for process in processes if not process.is_running()]
     assert len(before) == len(processes)

@@ -23,7 +23,7 @@ import msgspec
 import psutil
 import trio
 
-from benchmarks.attack.__main__ import ANSWER_S, WARM, Beside, rss_mib
+from benchmarks.attack.__main__ import ANSWER_S, Beside, attack_beside, rss_mib
 from benchmarks.attack.kafka_frames import Doorway, KafkaFrames
 from benchmarks.attack.kafka_sockets import Address, KafkaAttackers
 from benchmarks.figure_records import Figure, show, write
@@ -110,13 +110,7 @@ async def over_sockets(found: Found, count: int, seed: int) -> dict[str, Any]:
     beside = Beside(found)
     began = time.monotonic()
     with silent(doors[0], SILENT) as strangers:
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(beside.go_on)
-            await attackers.attack(int(count * WARM))
-            warm = rss_mib(processes)
-            await attackers.attack(int(count * (1 - WARM)))
-            await beside.was_served.wait()
-            nursery.cancel_scope.cancel()
+        warm = await attack_beside(beside, attackers.attack, count, processes)
         let_go = closed(strangers)
     seconds = time.monotonic() - began
     await trio.sleep(QUIET_S)
