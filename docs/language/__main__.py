@@ -16,11 +16,12 @@ BASELINE = Path(__file__).with_name("baseline.json")
 
 
 def main(arguments: list[str]) -> int:
-    if any(one.startswith("-") for one in arguments) and arguments != ["--update"]:
+    update = arguments == ["--update"]
+    if not update and any(one.startswith("-") for one in arguments):
         print(f"usage: python -m docs.language [--update | PATH...], not {' '.join(arguments)}", file=sys.stderr)
         return 2
     found = list(offences(ROOT))
-    if arguments and arguments != ["--update"]:
+    if arguments and not update:
         for path, one in found:
             if any(PurePath(path).is_relative_to(below) for below in arguments):
                 print(f"{path}:{one.line}: {one.rule}: {one.text}")
@@ -31,7 +32,7 @@ def main(arguments: list[str]) -> int:
         print(line, file=sys.stderr)
     if more:
         return 1
-    if arguments:
+    if update:
         baseline.write(BASELINE, baseline.counts_of(found))
         return 0
     fewer = baseline.fewer_than_known(found, known)
