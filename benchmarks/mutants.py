@@ -156,7 +156,7 @@ def _shrunk_before_it_is_recorded() -> Patches:
 # --- elections ---
 
 
-def _anybody_is_elected() -> Patches:
+def _elects_any_replica() -> Patches:
     offline = elections.offline
 
     def anybody(assignment: Any, state: Any, live: Any, unclean: bool) -> Any:
@@ -289,9 +289,9 @@ MUTANTS = {
     ),
     "counted-when-sent": Mutant("a fetch counts what it is given", (*EPOCHS, *ALTER_ISR), _counted_when_sent),
     "acks-all-as-1": Mutant("acks=all is answered by the leader alone", (*EPOCHS, *ALTER_ISR), _answered_at_once),
-    "joins-behind": Mutant("whoever fetches joins the ISR", (*EPOCHS, *ALTER_ISR), _joins_behind),
+    "joins-behind": Mutant("every follower that fetches joins the ISR", (*EPOCHS, *ALTER_ISR), _joins_behind),
     "isr-before-it-is-recorded": Mutant("a shrunk ISR counts at once", ALTER_ISR, _shrunk_before_it_is_recorded, ALONE),
-    "anybody-is-elected": Mutant("elects from the assignment", (*EPOCHS, *ALTER_ISR), _anybody_is_elected),
+    "elects-any-replica": Mutant("elects from the assignment", (*EPOCHS, *ALTER_ISR), _elects_any_replica),
     "cut-to-high-watermark": Mutant("a follower cuts to its high watermark", EPOCHS, _cut_to_high_watermark),
     "cut-too-far": Mutant("a follower cuts one record too much", EPOCHS, _cut_too_far),
     "keeps-its-tail": Mutant("a follower cuts nothing", OLD, _keeps_its_tail, PARTED),
@@ -303,7 +303,7 @@ MUTANTS = {
         "a restart cuts to the checkpointed high watermark", (*OLD, *EPOCHS, *ALTER_ISR), _recovered_to_high_watermark
     ),
     "epochs-not-cut": Mutant("epochs outlive what was written in them", (*EPOCHS, *ALTER_ISR), _epochs_not_cut),
-    "nobody-is-fenced": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _fences_none, PAST),
+    "fences-no-epoch": Mutant("fetches of any epoch count", (*EPOCHS, *ALTER_ISR), _fences_none, PAST),
     "no-epoch-on-election": Mutant("an epoch begins with its first record", EPOCHS, _no_epoch_on_election),
     "retries-are-stored": Mutant("idempotence is forgotten", (*EPOCHS, *ALTER_ISR), _retries_are_stored),
 }

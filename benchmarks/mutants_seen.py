@@ -282,7 +282,7 @@ SEEN: dict[str, Seen] = {
     "a-step-ahead-of-a-record": Seen("unseen", _A_STEP_AHEAD, "workload-az-cut", "2.8"),
     "min-insync-means-nothing": Seen(
         "acknowledged-below-min-insync",
-        _mutant("a leader acknowledges acks=all whoever is in sync", _ignores_isr_size, "min-insync"),
+        _mutant("a leader acknowledges acks=all whatever the ISR", _ignores_isr_size, "min-insync"),
         "min-insync", "2.8",
     ),
     "commits-one-more": Seen(
@@ -322,7 +322,7 @@ SEEN: dict[str, Seen] = {
         "az-isolated-leader-direct-zk", "2.6",
     ),
     "elected-out-of-sync": Seen(
-        "partition-state", _mutant("whoever is elected is not in sync", _elected_out_of_sync),
+        "partition-state", _mutant("an elected leader is not in sync", _elected_out_of_sync),
         "az-isolated-leader", "2.8",
     ),
     "cut-too-far": Seen("committed-truncated", MUTANTS["cut-too-far"], "az-isolated-leader", "2.6"),
@@ -330,8 +330,8 @@ SEEN: dict[str, Seen] = {
     "recovered-to-high-watermark": Seen(
         "checkpoint-ahead", MUTANTS["recovered-to-high-watermark"], "kip101-case1", "2.6"
     ),
-    "nobody-is-elected": Seen(
-        "no-leader", _mutant("nobody is elected for a leader that is gone", _elects_none), IN_PEACE, "2.6"
+    "elects-no-leader": Seen(
+        "no-leader", _mutant("no leader is elected after the leader is gone", _elects_none), IN_PEACE, "2.6"
     ),
     "never-joins": Seen(
         "under-replicated", _mutant("a follower that has caught up stays out of the ISR", _never_joins), IN_PEACE, "2.6"

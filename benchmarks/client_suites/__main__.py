@@ -32,7 +32,7 @@ def figures_of(played: list[Played]) -> list[Figure]:
     return [
         Figure(line=f"of {run} tests of the clients' own suites passed, where {explained} ask for what is not built",
                value=passed, unit="", target=run - explained, higher_is_better=True),
-        Figure(line="failed, and nobody knows why", value=run - passed - explained, unit="", target=0),
+        Figure(line="failed without a known cause", value=run - passed - explained, unit="", target=0),
     ]  # fmt: skip
 
 

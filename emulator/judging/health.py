@@ -66,7 +66,7 @@ def unexpected_deaths(notes: Iterable[Note], expected: Container[str] = ()) -> l
                 and stopped.get(note.node) != was
                 and not faults[note.node] & {*ENDING_FAULTS, "start"}
             ):
-                reasons.append(f"{note.node} started again at {note.at_ms:.0f} ms, and nobody had stopped it")
+                reasons.append(f"{note.node} started again at {note.at_ms:.0f} ms without an earlier stop")
             started[note.node] = note.incarnation
             faults.pop(note.node, None)
         elif note.event == "node_stopped":

@@ -198,7 +198,7 @@ def test_a_node_that_is_killed_or_stopped_did_not_exit() -> None:
 
 def test_a_node_that_starts_again_by_itself_is_reported() -> None:
     notes = [note("node_started", 1, "broker-0"), note("node_started", 5, "broker-0", 2)]
-    assert unexpected_deaths(notes) == ["broker-0 started again at 5 ms, and nobody had stopped it"]
+    assert unexpected_deaths(notes) == ["broker-0 started again at 5 ms without an earlier stop"]
 
 
 @pytest.mark.parametrize(("limit_ms", "late"), [(None, False), (60.0, False), (40.0, True)])

@@ -82,8 +82,8 @@ def test_the_baseline_allows_what_is_known_and_notices_what_is_gone(tmp_path: Pa
 def test_offences_below_given_paths_are_listed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    offence = Offence("persons", 3, "text: 'nobody' is a person")
+    offence = Offence("first-lines", 3, "docstring begins with 'What'")
     monkeypatch.setattr(command, "offences", lambda root: [("a/b.py", offence), ("ab/c.py", offence)])
     assert command.main(["a"]) == 0
-    assert capsys.readouterr().out == "a/b.py:3: persons: text: 'nobody' is a person\n"
+    assert capsys.readouterr().out == "a/b.py:3: first-lines: docstring begins with 'What'\n"
     assert command.main(["--unknown"]) == 2

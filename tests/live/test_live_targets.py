@@ -23,7 +23,7 @@ def test_a_target_is_the_node_of_the_moment(up: Callable[..., Live]) -> None:
     killed = live.did(Machine("kill", ["leader:t-0", "broker-1"]))
     assert (killed["node"], killed["targets"]) == ("broker-1", {"leader of t-0": "broker-1"})
     live.until(lambda: live.partition()["leader"] not in (1, -1))
-    healed = live.did(Heal(["leader:t-0", "session-0"]))  # what these words put in force, whoever leads now
+    healed = live.did(Heal(["leader:t-0", "session-0"]))  # the rule of these words, even after an election
     assert [one["rule"] for one in healed["healed"]] == [cut["applied"][0]["rule"]]
     paused = live.did(Machine("pause", "active controller"))
     assert paused["targets"] == {"active controller": paused["node"]}

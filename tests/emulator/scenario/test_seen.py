@@ -16,7 +16,7 @@ from emulator.scenario.expectation_text import saw_words, seen_words
         (4600, "4600"),
         (12.5, "12.5"),
         (True, "yes"),
-        ("nobody judged x", "nobody judged x"),
+        ("x was not judged", "x was not judged"),
         ({"verdict": "violated", "count": 3}, "violated, 3 found"),
         ({"verdict": "held", "count": 0}, "held"),
         ({"error": 0}, "no error"),
