@@ -175,7 +175,7 @@ def _reason(path: str, source: _Source, by_name: Mapping[str, _Source]) -> str:
         if unknown := [name for name in map(ast.unparse, decorators) if name not in DECORATORS]:
             return f"it has a decorator that mypyc may take for another: {unknown[0]}"
     if any(isinstance(node, ast.ClassDef) for top in source.tree.body for node in _inside(top)):
-        return "it defines a class within something else, which mypyc does not know"
+        return "it defines a class within something else, which mypyc does not support"
     if again := sorted(attribute for name in source.bases for attribute in _declared_again(own, name, by_name)):
         return f"the garbage collector would see {again[0]} twice, and keep all: a base class has declared it"
     return ""

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from benchmarks.every_world import play
 from emulator.runs.run_events import read
 from emulator.worlds.cluster_file.compose_files import named_topology
 from emulator.worlds.containers.project import project_name
-from emulator.worlds.containers.tool import DockerFailed, compose
+from emulator.worlds.containers.removal import remove_project
+from emulator.worlds.containers.tool import compose
 from emulator.worlds.packet_filter.rights import missing
 from tests.patience import PATIENCE_S
 
@@ -151,21 +151,6 @@ def test_a_hostile_container_reaches_nothing_of_others(image: str, tmp_path: Pat
     assert len(find_runs([run])) == 1
 
 
-def ended(of: Sequence[str]) -> None:
-    """The end of a project's networks.
-
-    The compose tool removes networks at once, while a busy engine still detaches their containers. Then it fails, and
-    is called again.
-    """
-    down = (*of, "down", "--volumes", "--timeout", "1")
-    try:
-        compose(*down, limit_s=COMMAND_LIMIT_S)
-    except DockerFailed as error:
-        if "has active endpoints" not in str(error):
-            raise
-        compose(*down, limit_s=COMMAND_LIMIT_S)
-
-
 def test_a_plain_compose_up_is_attached(image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULTLINE_PORT", "0")
     project = f"faultline-plain-{os.getpid()}"
@@ -183,5 +168,5 @@ def test_a_plain_compose_up_is_attached(image: str, tmp_path: Path, monkeypatch:
         faultline(tmp_path, "down")
         assert len(objects(project)) > 0, "they are the compose tool's to end"
     finally:
-        ended(of)
+        remove_project(project, tmp_path / "no folder")
     assert objects(project) == []

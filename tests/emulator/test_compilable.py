@@ -72,7 +72,7 @@ def test_slots_on_a_class_that_stays_python_are_left_out_and_what_rests_on_them(
     assert (found["controller.one"], found["controller.two"], found["controller.own"]) == (slots, slots, "")
 
 
-def test_what_mypyc_does_not_know_is_left_out(tmp_path: Path) -> None:
+def test_what_mypyc_does_not_support_is_left_out(tmp_path: Path) -> None:
     found = made(
         tmp_path,
         {
@@ -81,7 +81,7 @@ def test_what_mypyc_does_not_know_is_left_out(tmp_path: Path) -> None:
             "@runtime_checkable\nclass Asked(Protocol): ...\n",
         },
     )
-    assert all("mypyc does not know" in reason for reason in found.values()) and len(found) == 2
+    assert all("mypyc does not support" in reason for reason in found.values()) and len(found) == 2
 
 
 def test_a_class_that_stays_python_is_made_of_python(tmp_path: Path) -> None:
