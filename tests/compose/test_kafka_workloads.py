@@ -12,8 +12,9 @@ from contextlib import closing
 import pytest
 
 from emulator.worlds.cluster_file.compose_files import named_topology
+from emulator.worlds.containers.removal import remove_project
 from emulator.worlds.containers.tool import compose
-from tests.compose.test_runs_on_engine import COMMAND_LIMIT_S, ended, objects
+from tests.compose.test_runs_on_engine import COMMAND_LIMIT_S, objects
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -37,7 +38,7 @@ def of(image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, ...]]
         compose(*named, "up", "--detach", "--no-build", limit_s=COMMAND_LIMIT_S)
         yield named
     finally:
-        ended(named)
+        remove_project(project, file.parent / "no folder")
     assert objects(project) == []
 
 
