@@ -1,13 +1,22 @@
 """A history of any length with much data for every rule of the oracle."""
 
-from emulator.judging.oracle.checkpoint_facts import IsrChange
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.controller_terms import Office
-from emulator.judging.oracle.leader_view import Belief, Forgotten
 from emulator.judging.oracle.log_extent import Reached
-from emulator.judging.oracle.quiescence import Peace
-from emulator.judging.oracle.truth import Batch, Given, OfGroup, PositionLost, Truth, Waited, Write
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import (
+    Batch,
+    Belief,
+    Forgotten,
+    Given,
+    IsrChange,
+    Office,
+    OfGroup,
+    Peace,
+    PositionLost,
+    State,
+    Truth,
+    Waited,
+    Write,
+)
+from emulator.machines.client.client_state import Read
 from protocol.ids import LeaderEpoch, Offset, TopicPartition
 
 PLACE: TopicPartition = ("t", 0)

@@ -8,8 +8,9 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from emulator.judging.measures import OUTSIDE, availability, recovery_ms
-from emulator.judging.oracle.controller_terms import Office, overlapping
+from emulator.judging.oracle.controller_terms import overlapping
 from emulator.judging.oracle.probe import Probe
+from emulator.judging.oracle.truth import Office
 from emulator.runs.verdict_file import FaultVerdict
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld

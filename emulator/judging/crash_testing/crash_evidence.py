@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from emulator.judging.crash_testing.crash_network import Left
 from emulator.judging.crash_testing.history_builder import HISTORIC, Happened
 from emulator.judging.crash_testing.recoveries import DiskLost, Recovery
-from emulator.judging.oracle.controller_terms import Office, StepBack
 from emulator.judging.oracle.gathering import read_logs
 from emulator.judging.oracle.log_extent import former_life
-from emulator.judging.oracle.truth import Batch, Given, Truth, Write
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import Batch, Given, Office, StepBack, Truth, Write
+from emulator.machines.client.client_state import Read
 from emulator.run_layout import EVENTS_FOLDER, WIRE_SUFFIX, event_paths
 from emulator.runs.network_run import as_happened, with_files
 from emulator.runs.run_events import events_in

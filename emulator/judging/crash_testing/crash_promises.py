@@ -23,8 +23,7 @@ from emulator.judging.oracle.promise_registry import acknowledged_below_min_insy
 from emulator.judging.oracle.read_promises import phantom_read, read_above_high_watermark, read_gap
 from emulator.judging.oracle.record_promises import duplicate, lost_acknowledged, replica_divergence
 from emulator.judging.oracle.replica_promises import fenced_leader_change
-from emulator.judging.oracle.truth import Batch, Truth
-from emulator.judging.oracle.violations import NO_PARTITION, Violation
+from emulator.judging.oracle.truth import NO_PARTITION, Batch, Truth, Violation
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 

@@ -23,8 +23,7 @@ from emulator.judging.fuzzing.fuzz_runs import Over, play_schedule
 from emulator.judging.oracle.gathering import truth_of
 from emulator.judging.oracle.liveness import unanswered_request
 from emulator.judging.oracle.promise_registry import too_few_copies
-from emulator.judging.oracle.truth import Truth
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import Truth, Violation
 from emulator.runs.resolve import resolve
 from emulator.runs.simulated import collector_disabled
 from emulator.scenario import scenario_model as m

@@ -78,9 +78,8 @@ from emulator.judging.oracle.replica_promises import (
     epoch_cache,
     fenced_leader_change,
 )
-from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.truth import Truth, Violation
 from emulator.judging.oracle.unseen import unseen
-from emulator.judging.oracle.violations import Violation
 
 ANOMALIES: dict[str, Callable[[Truth], Iterator[Violation]]] = {
     "lost-acknowledged": lost_acknowledged,

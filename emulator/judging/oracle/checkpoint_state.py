@@ -6,7 +6,7 @@ itself has lost it.
 
 from collections.abc import Mapping
 
-from emulator.judging.oracle.checkpoint_facts import Ahead, CutBelow, IsrChange, Outlived
+from emulator.judging.oracle.truth import Ahead, CutBelow, IsrChange, Outlived
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from protocol.ids import TopicPartition

@@ -6,7 +6,7 @@ own tree, because only the tree shows whether a write succeeded.
 
 from collections.abc import Iterator
 
-from emulator.judging.oracle.committed_state import State
+from emulator.judging.oracle.truth import State
 from emulator.machines.session.server import SessionServer
 from emulator.machines.session.tree import Tree
 from emulator.machines.session.znode import Change, parent_of

@@ -2,37 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
+from emulator.judging.oracle.truth import Office
 from protocol.ids import TopicPartition
-
-
-class Office(msgspec.Struct):
-    """A term [from_ms, to_ms) of a leader, or of the controller (`topic_partition` None).
-
-    `to_ms` None: to the end. `appended_ms`: times at which its log grew. `found`: of an uncleanly elected leader the
-    batches of its log at the term's beginning, as (digest, first offset, last offset); None: another leader, or
-    unknown.
-    """
-
-    topic_partition: TopicPartition | None
-    node: str
-    epoch: int
-    from_ms: float
-    to_ms: float | None = None
-    appended_ms: list[float] = []
-    found: frozenset[tuple[int, int, int]] | None = None
-
-
-class StepBack(msgspec.Struct, frozen=True):
-    """A decrease of a leader's high watermark in `epoch`, or of a replica's leader epoch (-1)."""
-
-    topic_partition: TopicPartition
-    node: str
-    epoch: int
-    was: int
-    now: int
-    at_ms: float
 
 
 def end(office: Office | None, at_ms: float) -> None:

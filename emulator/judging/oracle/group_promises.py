@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from emulator.judging.oracle.group_commits import CommitsOfGroup
-from emulator.judging.oracle.truth import OfGroup, Truth
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import OfGroup, Truth, Violation
 from protocol.ids import TopicPartition
 
 NO_SUCH_PLACE = ("OffsetOutOfRangeException", "LogTruncationException")

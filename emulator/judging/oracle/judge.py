@@ -11,8 +11,7 @@ from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms, judged, leader_bound_ms, requests_judged
 from emulator.judging.oracle.promise_registry import ALLOWED, promised
-from emulator.judging.oracle.truth import Truth
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import Truth, Violation
 from protocol.ids import topic_partition_text
 
 EVIDENCE_MAX = 20

@@ -2,31 +2,8 @@
 
 import msgspec
 
+from emulator.judging.oracle.truth import Belief, Forgotten
 from protocol.ids import TopicPartition
-
-
-class Belief(msgspec.Struct, frozen=True):
-    """A leader's view of its partition from now on.
-
-    `in_sync`: count of replicas in its maximal ISR; -1: it does not lead. `least`: replicas needed for acks=all.
-    `high_watermark`: its value until now. `ended`: count of operations that had ended by then.
-    """
-
-    topic_partition: TopicPartition
-    node: str
-    in_sync: int
-    least: int
-    high_watermark: int
-    ended: int
-
-
-class Forgotten(msgspec.Struct, frozen=True):
-    """A replica's log end `to` after a restart, below the former incarnation's `log_end`."""
-
-    topic_partition: TopicPartition
-    node: str
-    log_end: int
-    to: int
 
 
 class Beliefs:

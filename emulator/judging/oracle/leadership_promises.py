@@ -5,10 +5,8 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Any
 
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.controller_terms import Office, overlapping
-from emulator.judging.oracle.truth import Batch, Truth
-from emulator.judging.oracle.violations import NO_PARTITION, Violation
+from emulator.judging.oracle.controller_terms import overlapping
+from emulator.judging.oracle.truth import NO_PARTITION, Batch, Office, State, Truth, Violation
 from protocol.ids import TopicPartition
 
 

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.quiescence import Peace
-from emulator.judging.oracle.truth import Truth, Waited
-from emulator.judging.oracle.violations import NO_PARTITION, Violation
+from emulator.judging.oracle.truth import NO_PARTITION, Peace, State, Truth, Violation, Waited
 
 Bound = Callable[[Peace], float]
 QUIESCENT = "with all faults healed and all nodes alive"

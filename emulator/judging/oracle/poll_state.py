@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.judging.oracle.controller_terms import Office
 from emulator.judging.oracle.log_extent import Appended, Reached
+from emulator.judging.oracle.truth import Office
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.node.broker_node import BrokerNode

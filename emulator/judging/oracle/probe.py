@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from emulator.judging.oracle.checkpoint_facts import IsrChange
 from emulator.judging.oracle.checkpoint_state import Kept
 from emulator.judging.oracle.committed_records import Committed
-from emulator.judging.oracle.controller_terms import Office, StepBack, end
-from emulator.judging.oracle.leader_view import Belief, Beliefs
+from emulator.judging.oracle.controller_terms import end
+from emulator.judging.oracle.leader_view import Beliefs
 from emulator.judging.oracle.log_extent import Appended, Reached, Written, former_life, held
 from emulator.judging.oracle.poll_state import Seen, Watch
+from emulator.judging.oracle.truth import Belief, IsrChange, Office, StepBack
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.client.client_operations import KeptOperations

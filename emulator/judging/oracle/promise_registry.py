@@ -8,12 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 
 from emulator.judging.oracle.batch_index import BatchIndex, Span
-from emulator.judging.oracle.controller_terms import Office
 from emulator.judging.oracle.final_logs import FinalLogs
-from emulator.judging.oracle.leader_view import Belief
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
-from emulator.judging.oracle.truth import Truth, Write
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import Belief, Office, Truth, Violation, Write
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 

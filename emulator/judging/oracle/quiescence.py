@@ -4,9 +4,8 @@ The world's own trace shows the disturbances: acts of the injector, starts and e
 after a heal. No machine's state is needed.
 """
 
-import msgspec
-
 from emulator.judging.oracle.probe import PLACES
+from emulator.judging.oracle.truth import Peace
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.worlds.simulated.world import SimulatedWorld
 from protocol.events import (
@@ -32,21 +31,6 @@ HARDWARE = ("slow-disk", "clock-jump")
 
 No timer uses a wall clock, so a clock jump breaks nothing.
 """
-
-
-class Peace(msgspec.Struct, frozen=True):
-    """A quiescent period [since_ms, end_ms], and the longest timeouts of any broker.
-
-    `stalled_ms`: longest wait for a response that never comes. That concerns a request for an ISR change to the
-    controller and, once links were broken, every request on a dead connection.
-    """
-
-    since_ms: float
-    end_ms: float
-    session_ms: int
-    lag_ms: int
-    stalled_ms: int = 0
-    links_broken: bool = False
 
 
 def quiescence_of(world: SimulatedWorld) -> Peace | None:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from emulator.judging.oracle.batch_index import BatchIndex, Span
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.log_extent import plain_topic
-from emulator.judging.oracle.truth import Given, Truth
-from emulator.judging.oracle.violations import Violation
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import Given, Truth, Violation
+from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition
 
 Batches = dict[tuple[TopicPartition, int, int], list[Given]]

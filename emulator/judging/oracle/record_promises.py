@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.liveness import isr_bound_ms
 from emulator.judging.oracle.promise_registry import Allowances
-from emulator.judging.oracle.truth import Truth, Write
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import Truth, Violation, Write
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 from protocol.numbers import number_in

@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.truth import Truth
-from emulator.judging.oracle.violations import Violation
+from emulator.judging.oracle.truth import State, Truth, Violation
 from protocol.ids import TopicPartition
 
 ENTRIES_MAX = 20

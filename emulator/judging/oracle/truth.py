@@ -3,17 +3,153 @@
 Plain data, so that a test can write it by hand.
 """
 
+from typing import Any
+
 import msgspec
 
-from emulator.judging.oracle.checkpoint_facts import Ahead, CutBelow, IsrChange, Outlived
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.controller_terms import Office, StepBack
-from emulator.judging.oracle.leader_view import Belief, Forgotten
 from emulator.judging.oracle.log_extent import Appended, Reached
-from emulator.judging.oracle.quiescence import Peace
-from emulator.machines.client.kept_operations import Read
+from emulator.machines.client.client_state import Read
 from emulator.storage.checkpoints import LeaderEpochs
 from protocol.ids import TopicPartition
+
+NO_PARTITION: TopicPartition = ("", -1)
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """One violation. `offset` -1: no offset. `details`: plain values."""
+
+    topic_partition: TopicPartition
+    offset: int
+    text: str
+    details: dict[str, Any] = {}
+
+
+class CutBelow(msgspec.Struct):
+    """A truncation of a replica's log from `log_end` to `to`, below its former `high_watermark`."""
+
+    topic_partition: TopicPartition
+    node: str
+    to: int
+    log_end: int
+    high_watermark: int
+
+
+class Outlived(msgspec.Struct):
+    """An entry of a replica's leader epoch cache that begins at or above the end of its log."""
+
+    topic_partition: TopicPartition
+    node: str
+    incarnation: int
+    epoch: int
+    begins: int
+    log_end: int
+
+
+class Ahead(msgspec.Struct):
+    """A checkpointed high watermark above the end of the log that an incarnation's start found."""
+
+    topic_partition: TopicPartition
+    node: str
+    incarnation: int
+    checkpointed: int
+    log_end: int
+
+
+class IsrChange(msgspec.Struct):
+    """A leader's acceptance of an ISR as committed, as `version` of the partition's state."""
+
+    topic_partition: TopicPartition
+    node: str
+    incarnation: int
+    epoch: int
+    version: int
+
+
+class State(msgspec.Struct):
+    """A committed state of a partition.
+
+    `created`: it has no predecessor. `version`: of its znode. `reached`: the controller epoch committed by then,
+    whichever controller wrote this. `from_ms`, `until_ms`: while it was the newest; None: to the end.
+    """
+
+    topic_partition: TopicPartition
+    zxid: int
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    controller_epoch: int
+    created: bool = False
+    version: int = 0
+    reached: int = 0
+    from_ms: float = 0.0
+    until_ms: float | None = None
+
+
+class Office(msgspec.Struct):
+    """A term [from_ms, to_ms) of a leader, or of the controller (`topic_partition` None).
+
+    `to_ms` None: to the end. `appended_ms`: times at which its log grew. `found`: of an uncleanly elected leader the
+    batches of its log at the term's beginning, as (digest, first offset, last offset); None: another leader, or
+    unknown.
+    """
+
+    topic_partition: TopicPartition | None
+    node: str
+    epoch: int
+    from_ms: float
+    to_ms: float | None = None
+    appended_ms: list[float] = []
+    found: frozenset[tuple[int, int, int]] | None = None
+
+
+class StepBack(msgspec.Struct, frozen=True):
+    """A decrease of a leader's high watermark in `epoch`, or of a replica's leader epoch (-1)."""
+
+    topic_partition: TopicPartition
+    node: str
+    epoch: int
+    was: int
+    now: int
+    at_ms: float
+
+
+class Belief(msgspec.Struct, frozen=True):
+    """A leader's view of its partition from now on.
+
+    `in_sync`: count of replicas in its maximal ISR; -1: it does not lead. `least`: replicas needed for acks=all.
+    `high_watermark`: its value until now. `ended`: count of operations that had ended by then.
+    """
+
+    topic_partition: TopicPartition
+    node: str
+    in_sync: int
+    least: int
+    high_watermark: int
+    ended: int
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """A replica's log end `to` after a restart, below the former incarnation's `log_end`."""
+
+    topic_partition: TopicPartition
+    node: str
+    log_end: int
+    to: int
+
+
+class Peace(msgspec.Struct, frozen=True):
+    """A quiescent period [since_ms, end_ms], and the longest timeouts of any broker.
+
+    `stalled_ms`: longest wait for a response that never comes. That concerns a request for an ISR change to the
+    controller and, once links were broken, every request on a dead connection.
+    """
+
+    since_ms: float
+    end_ms: float
+    session_ms: int
+    lag_ms: int
+    stalled_ms: int = 0
+    links_broken: bool = False
 
 
 class Batch(msgspec.Struct, frozen=True):

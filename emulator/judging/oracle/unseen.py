@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from emulator.judging.oracle.final_logs import FinalLogs
-from emulator.judging.oracle.truth import Given, Truth, Write
-from emulator.judging.oracle.violations import Violation
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import Given, Truth, Violation, Write
+from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition
 
 Of = TypeVar("Of", int, tuple[int, int])

@@ -1,14 +1,14 @@
 """The broker, as pure machines around injected storage. Reading order:
 
-- shared: `settings`, `threads` (a broker's threads are work that waits), `broker_context`
-- the log: `leader_epochs`, `remembered_batch`, `producer_state`, `segment`, `log_settings`, `stored_log`, `batches`
+- shared: `settings`, `broker_state` (structs), `threads` (a broker's threads are work that waits), `broker_context`
+- the log: `leader_epochs`, `producer_state`, `segment`, `stored_log`, `batches`
   (validation before appends), `replica_log`
-- requests: `request_channel` (connections, request handlers), `parked_request`, `purgatory` (delayed requests),
+- requests: `request_channel` (connections, request handlers), `purgatory` (delayed requests),
   `fifo_mutex` (a FIFO mutex)
 - one partition: `remote_replica`, `partition_lock`, `partition`, `controller_channel`, `alter_isr`,
   `isr_notifications`, `isr_writes`
 - all partitions: `broker_metadata`, `log_directories`, `directory_checkpoints`, `replica_manager`
-- requests of clients and followers: `delayed_produce`, `appends`, `partition_read`, `fetch_reads`, `delayed_fetch`,
+- requests of clients and followers: `delayed_produce`, `appends`, `fetch_reads`, `delayed_fetch`,
   `fetches`, `offset_queries`, `log_dir_queries`, `record_deletions`
 - automatic creation of topics: `topic_auto_creation`
 - groups: `group_state`, `group_rebalance`, `group_membership` (members), `group_administration`; `offset_cache`,

@@ -3,8 +3,8 @@
 from typing import Final
 
 from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_state import Read
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.partition_read import Read
 from emulator.machines.broker.replica_manager import Replicas
 from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.settings import LONG_MAX

@@ -6,11 +6,11 @@ one.
 """
 
 from emulator.machines.broker.broker_context import BrokerContext, SessionExpired
+from emulator.machines.broker.broker_state import Read
 from emulator.machines.broker.delayed_fetch import DelayedFetch
 from emulator.machines.broker.fetch_reads import FIRST_WITH_LOG_START, Reads
 from emulator.machines.broker.isr_writes import IsrChanges
 from emulator.machines.broker.partition import Partition
-from emulator.machines.broker.partition_read import Read
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.remote_replica import LONG_AGO_MS
 from emulator.machines.broker.replica_manager import Replicas

@@ -8,9 +8,9 @@ decided here and executed by `isr_changes`. While a change is written straight t
 from collections.abc import Collection
 
 from emulator.machines.broker.broker_context import BrokerContext
+from emulator.machines.broker.broker_state import RememberedBatch
 from emulator.machines.broker.partition_lock import PartitionLock
 from emulator.machines.broker.purgatory import Delayed, Purgatory
-from emulator.machines.broker.remembered_batch import RememberedBatch
 from emulator.machines.broker.remote_replica import RemoteReplica
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.settings import BrokerSettings

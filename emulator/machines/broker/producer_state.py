@@ -5,7 +5,7 @@ It is rebuilt from the batches' headers, so it survives a failover and disappear
 
 from collections import deque
 
-from emulator.machines.broker.remembered_batch import RememberedBatch
+from emulator.machines.broker.broker_state import RememberedBatch
 from protocol.errors import ErrorCode
 from protocol.ids import Offset
 from protocol.records.types import BatchHeader

@@ -9,7 +9,7 @@ deadlines.
 from functools import partial
 
 from emulator.machines.broker.broker_context import BrokerContext
-from emulator.machines.broker.parked_request import Parked
+from emulator.machines.broker.broker_state import Parked
 from emulator.machines.broker.request_channel import Request
 from emulator.machines.broker.threads import SingleThread
 from protocol.machine import Now

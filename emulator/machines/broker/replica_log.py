@@ -10,8 +10,8 @@ All offsets named "end" are exclusive. The high watermark is always clamped into
 """
 
 from emulator.machines.broker.batches import LargerThanSegment, Placed, continuing, placed_at
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
-from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment, segment_path
 from emulator.machines.broker.settings import LONG_MAX

@@ -5,6 +5,7 @@ from itertools import takewhile
 
 from emulator.machines.broker.broker_context import BrokerContext
 from emulator.machines.broker.broker_metadata import MetadataCache
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.directory_checkpoints import (
     read_offsets,
     write_high_watermarks,
@@ -12,7 +13,6 @@ from emulator.machines.broker.directory_checkpoints import (
     write_recovery_points,
 )
 from emulator.machines.broker.log_directories import LogDirectories
-from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.partition import Partition, tell_epochs
 from emulator.machines.broker.purgatory import Purgatory
 from emulator.machines.broker.replica_log import Log

@@ -5,8 +5,8 @@ All offsets named "end" are exclusive. Nothing here makes the log longer or shor
 
 from collections.abc import Callable
 
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.leader_epochs import LeaderEpochCache
-from emulator.machines.broker.log_settings import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment
 from emulator.storage.files import Files

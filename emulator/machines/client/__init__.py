@@ -4,18 +4,17 @@ Reading order:
 
 - `session_client`, `session_servers`, `session_watches`, `waiting_call`, `retrying_session`, `pipeline`:
   ZooKeeper's client.
-- `client_operations`: recorded operations of brokers' clients; `kept_operations`: their part kept in memory.
-- `failure`: a request without a response; `exchange`: one request over a connection of its own; `fetched`: entries
-  of a fetch response, as `fetched_entry` defines them.
-- `direct` (with `write_order`, `direct_write`, `direct_results`, `direct_offsets`): sends to a named broker, as the
-  recordings do.
+- `client_state`: results, failures, records as received, operations kept in memory.
+- `client_operations`: recorded operations of brokers' clients.
+- `exchange`: one request over a connection of its own; `fetched`: entries of a fetch response.
+- `direct` (with `direct_write`, `direct_offsets`): sends to a named broker, as the recordings do.
 - `client_settings`: settings of producers and consumers, with each version's defaults.
 - `deadlines`: due deadlines, and a client's one timer.
-- `connections`, `leader`, `client_metadata`: lasting connections to brokers, and partitions' leaders.
-- `partitioner`: keys to partitions. `producer`, with `sent_request`, `blocked_send`, `blocked_sends`, `accumulator`,
+- `connections`, `client_metadata`: lasting connections to brokers, and partitions' leaders.
+- `partitioner`: keys to partitions. `producer`, with `blocked_send`, `blocked_sends`, `accumulator`,
   `producer_batch`, `producer_sequences`, `producer_identity`: Kafka's producer.
 - `consumer`, with `consumer_position`, `consumer_positioning` and `consumer_fetching`: Kafka's consumer.
-- committed offsets: `offset_store` (shared part), `coordinator` (look-up of it), `member_identity`,
+- committed offsets: `offset_store` (shared part), `coordinator` (look-up of it),
   `coordinator_offsets`, `znode_offsets`; `group_position`: their use by a consumer.
 - members of groups: `assignors` (assignment strategies), `group_member`; `subscribed_consumer`: a consumer that is
   one.

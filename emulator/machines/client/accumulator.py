@@ -10,9 +10,9 @@ from collections.abc import Iterable
 
 from emulator.machines.client.client_operations import Operation
 from emulator.machines.client.client_settings import ProducerSettings
+from emulator.machines.client.client_state import Done
 from emulator.machines.client.deadlines import NEVER, is_due
 from emulator.machines.client.producer_batch import ProducerBatch, size_bound_bytes
-from emulator.machines.client.sent_request import Done
 from protocol.ids import TopicPartition
 from protocol.machine import Now
 from protocol.records.types import NO_SEQUENCE

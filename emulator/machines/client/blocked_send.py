@@ -3,7 +3,7 @@
 import msgspec
 
 from emulator.machines.client.client_operations import NO_ANSWER, Operation
-from emulator.machines.client.sent_request import Done, Sent
+from emulator.machines.client.client_state import Done, Sent
 from protocol.ids import TopicPartition
 from protocol.machine import Now
 from protocol.outbox import Outbox

@@ -9,10 +9,9 @@ at consumers, with an offset (semantics 6; Kafka's Metadata.lastSeenLeaderEpochs
 from collections.abc import Sequence
 
 from emulator.machines.client.client_settings import ClientSettings
+from emulator.machines.client.client_state import Failure, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.failure import Failure
-from emulator.machines.client.leader import Leader
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, LeaderEpoch, TopicPartition
 from protocol.machine import Now
 from protocol.messages.leadership_messages import MetadataRequest, MetadataResponse, PartitionMetadata

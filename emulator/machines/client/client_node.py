@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from emulator.machines.client.client_commands import ClientCommands, TooManyProducers
 from emulator.machines.client.client_operations import KeptOperations, OperationLog
 from emulator.machines.client.client_settings import UnusableSetting
+from emulator.machines.client.client_state import TooManyExchanges
 from emulator.machines.client.client_workload import ConsumeWorkload, ProduceWorkload
-from emulator.machines.client.failure import TooManyExchanges
 from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_CLIENT

@@ -8,8 +8,7 @@ request that timed out may be in the log although the retry was refused.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from emulator.machines.client.fetched_entry import FetchedEntry
-from emulator.machines.client.kept_operations import Kept, Left, Read, Requested
+from emulator.machines.client.client_state import FetchedEntry, Kept, Left, Read, Requested
 from protocol.errors import TRAITS, ErrorCode
 from protocol.events import AttemptEnded, AttemptSent, OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.events.record_values import values_text

@@ -6,7 +6,7 @@ ends a request otherwise.
 
 from collections.abc import Callable
 
-from emulator.machines.client.failure import Failure, TooManyClientRequests
+from emulator.machines.client.client_state import Failure, TooManyClientRequests
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.message_base import Message
 from protocol.messages.workload_messages import AttemptReport, ClientAttempt

@@ -18,14 +18,13 @@ from emulator.machines.client.client_settings import (
     librdkafka_settings,
     producer_settings,
 )
+from emulator.machines.client.client_state import FetchedEntry, Sent
 from emulator.machines.client.client_versions import ways_of
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
-from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.offset_store import OffsetStore
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.sent_request import Sent
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name

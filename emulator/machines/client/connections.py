@@ -8,8 +8,8 @@ connection. Timeouts come by `poll`, at `next_at_ms`.
 from collections.abc import Callable, Sequence
 
 from emulator.machines.client.client_settings import ClientSettings
+from emulator.machines.client.client_state import Failure
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.failure import Failure
 from protocol.chance import Chance
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Now
 from protocol.messages.message_base import Message

@@ -16,13 +16,13 @@ from collections.abc import Callable, Mapping, Sequence
 from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_state import Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_fetching import Fetching, OnRecords
 from emulator.machines.client.consumer_position import Position, State
 from emulator.machines.client.consumer_positioning import OnProblem, Positioning, Trouble
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
 from emulator.machines.client.group_position import GroupPosition
-from emulator.machines.client.leader import Leader
 from emulator.machines.client.offset_store import CommitEnded, OffsetStore
 from protocol.chance import Chance
 from protocol.errors import ErrorCode

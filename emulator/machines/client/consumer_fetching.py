@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_state import Failure, FetchedEntry, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, reset_timestamp
 from emulator.machines.client.consumer_positioning import Trouble
-from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import read_undamaged
-from emulator.machines.client.fetched_entry import FetchedEntry
-from emulator.machines.client.leader import Leader
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, BrokerId, TopicPartition
 from protocol.machine import Now

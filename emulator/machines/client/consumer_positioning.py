@@ -8,10 +8,9 @@ from collections.abc import Callable
 from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_operations import NO_ANSWER
 from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_state import Failure, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.consumer_position import Position, ReadProblem, reset_timestamp
-from emulator.machines.client.failure import Failure
-from emulator.machines.client.leader import Leader
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset, TopicPartition
 from protocol.machine import Now

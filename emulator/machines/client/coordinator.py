@@ -9,9 +9,9 @@ in Kafka. A pending response holds up those behind it.
 from collections.abc import Callable
 
 from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_state import Failure
 from emulator.machines.client.connections import Answered, BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.failure import Failure
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId

@@ -11,10 +11,9 @@ from typing import Protocol
 
 from emulator.machines.client.client_operations import NO_ANSWER, OperationLog
 from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_state import NO_MEMBER, Failure, Identity
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import PollTimer, is_due
-from emulator.machines.client.failure import Failure
-from emulator.machines.client.member_identity import NO_MEMBER, Identity
 from emulator.machines.client.offset_store import (
     CALLS_MAX,
     TIMED_OUT,

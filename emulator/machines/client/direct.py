@@ -9,13 +9,20 @@ name of an exception (`exchange`).
 from collections.abc import Callable, Sequence
 
 from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
+from emulator.machines.client.client_state import (
+    Attempt,
+    Described,
+    ErrorOrName,
+    Failure,
+    Fetched,
+    Listed,
+    WriteOrder,
+    failure_terms,
+)
 from emulator.machines.client.direct_offsets import DirectOffsets
-from emulator.machines.client.direct_results import Attempt, Described, ErrorOrName, Fetched, Listed, failure_terms
 from emulator.machines.client.direct_write import DirectWrite
 from emulator.machines.client.exchange import WAITS, Exchanges
-from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import read_entries
-from emulator.machines.client.write_order import WriteOrder
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset

@@ -6,9 +6,8 @@ Earliest, then latest, as GetOffsetShell requests them (ListOffsets, semantics 1
 from collections.abc import Callable
 
 from emulator.machines.client.client_operations import NO_ANSWER, OperationLog
-from emulator.machines.client.direct_results import ErrorOrName, Listed, failure_terms
+from emulator.machines.client.client_state import ErrorOrName, Failure, Listed, failure_terms
 from emulator.machines.client.exchange import WAITS, Exchanges
-from emulator.machines.client.failure import Failure
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, Offset

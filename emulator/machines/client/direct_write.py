@@ -7,11 +7,9 @@ Retries are immediate and carry the same bytes. So without idempotence each atte
 from collections.abc import Callable, Sequence
 
 from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
-from emulator.machines.client.direct_results import Attempt, ErrorOrName, failure_terms
+from emulator.machines.client.client_state import Attempt, ErrorOrName, Failure, WriteOrder, failure_terms
 from emulator.machines.client.exchange import WAITS, Exchanges
-from emulator.machines.client.failure import Failure
 from emulator.machines.client.fetched import digests
-from emulator.machines.client.write_order import WriteOrder
 from emulator.topology import broker_name
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, Offset

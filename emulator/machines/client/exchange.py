@@ -11,7 +11,7 @@ would see:
 
 from collections.abc import Callable
 
-from emulator.machines.client.failure import Failure, TooManyExchanges
+from emulator.machines.client.client_state import Failure, TooManyExchanges
 from protocol.machine import ConnectionEvent, ConnectionLost, ConnectionOpened, Loss, Now
 from protocol.messages.message_base import Message
 from protocol.outbox import Outbox

@@ -7,7 +7,7 @@ tail do not count.
 
 from collections.abc import Iterator
 
-from emulator.machines.client.fetched_entry import FetchedEntry, FetchedRecord
+from emulator.machines.client.client_state import FetchedEntry, FetchedRecord
 from protocol.ids import Offset
 from protocol.records.errors import CorruptRecord
 from protocol.records.format import iter_headers, read_records

@@ -9,10 +9,10 @@ import msgspec
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import ConsumerSettings, consumer_settings, old_consumer_settings
+from emulator.machines.client.client_state import FetchedEntry
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
-from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.offset_store import TIMED_OUT, Committed, OffsetStore
 from emulator.machines.client.znode_offsets import ZnodeOffsets
 from protocol.chance import Chance

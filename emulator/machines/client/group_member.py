@@ -15,10 +15,9 @@ from typing import Literal, Protocol
 
 from emulator.machines.client.assignors import Candidate, assignors_named
 from emulator.machines.client.client_settings import ConsumerSettings
+from emulator.machines.client.client_state import Failure, Identity
 from emulator.machines.client.coordinator import ELSEWHERE, Coordinator
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
-from emulator.machines.client.failure import Failure
-from emulator.machines.client.member_identity import Identity
 from protocol.errors import ErrorCode, error_name
 from protocol.events import GroupMemberChanged
 from protocol.ids import TopicPartition, partitions_text

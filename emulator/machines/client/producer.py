@@ -14,14 +14,13 @@ from emulator.machines.client.blocked_sends import ANY_PARTITION, BlockedSends
 from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_operations import NO_ANSWER, Operation, OperationLog
 from emulator.machines.client.client_settings import ProducerSettings
+from emulator.machines.client.client_state import Done, Failure
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, PollTimer, is_due
-from emulator.machines.client.failure import Failure
 from emulator.machines.client.partitioner import Partitioner
 from emulator.machines.client.producer_batch import ProducerBatch, size_bound_bytes, succeeded
 from emulator.machines.client.producer_identity import ProducerIdentity
 from emulator.machines.client.producer_sequences import Sequences
-from emulator.machines.client.sent_request import Done
 from protocol.chance import Chance
 from protocol.errors import TRAITS, ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition

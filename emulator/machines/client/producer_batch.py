@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from emulator.machines.client.client_operations import NO_ANSWER, Operation
+from emulator.machines.client.client_state import Done, Sent
 from emulator.machines.client.fetched import digests
-from emulator.machines.client.sent_request import Done, Sent
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, BrokerId, Offset, TopicPartition
 from protocol.machine import Now

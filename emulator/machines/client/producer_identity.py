@@ -2,9 +2,9 @@
 
 from emulator.machines.client.client_metadata import MetadataCache
 from emulator.machines.client.client_settings import ProducerSettings
+from emulator.machines.client.client_state import Failure
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER, is_due
-from emulator.machines.client.failure import Failure
 from emulator.machines.client.producer_sequences import Sequences
 from protocol.errors import ErrorCode
 from protocol.machine import Now

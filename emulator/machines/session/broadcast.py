@@ -5,8 +5,8 @@ acknowledged them. It also admits, moves and expires sessions. A session's end i
 without a quorum no session expires.
 """
 
-from emulator.machines.session.learners import Learner
 from emulator.machines.session.quorum import EPOCH_SHIFT, Host, Replica
+from emulator.machines.session.session_state import Learner
 from emulator.machines.session.sessions import SessionTracker
 from protocol.machine import Now
 from protocol.messages.ensemble import CaughtUp, Commit, Proposal, Transaction

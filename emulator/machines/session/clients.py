@@ -7,9 +7,9 @@ serving server has clients.
 
 
 
-from emulator.machines.session.one_client import Client, Pending
 from emulator.machines.session.quorum import Quorum, Replica
 from emulator.machines.session.server_watches import WATCHES_MAX, Watches
+from emulator.machines.session.session_state import Client, Pending
 from emulator.machines.session.sessions import SessionLimits
 from emulator.machines.session.znode import Change
 from protocol.chance import Chance

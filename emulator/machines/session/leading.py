@@ -12,9 +12,10 @@ server applies a transaction before a majority has it on disk.
 """
 
 from emulator.machines.session.broadcast import EXPIRY_TIMER, Broadcast
-from emulator.machines.session.learners import Learner, history_for
 from emulator.machines.session.quorum import Host, Limits, Replica, TermEnded
+from emulator.machines.session.session_state import Learner
 from emulator.machines.session.sessions import SessionTracker
+from emulator.machines.session.transaction_history import History as OwnHistory
 from protocol.machine import ConnectionEvent, MessageReceived, Now
 from protocol.messages.ensemble import (
     EPOCH_MAX,
@@ -23,6 +24,7 @@ from protocol.messages.ensemble import (
     CatchUp,
     FollowerInfo,
     Forward,
+    History,
     LeaderInfo,
     LeaderPing,
     LearnerPong,
@@ -292,3 +294,18 @@ class Leading:
     def _drop(self, out: Outbox, connection: int) -> None:
         del self._learners[connection]
         out.close(connection)
+
+
+def history_for(own: OwnHistory, theirs: int) -> History:
+    """History for a follower whose newest zxid is `theirs`: DIFF, TRUNC or SNAP.
+
+    The newest zxid of the leader's that is not above theirs is in their log, too. Within an epoch both logs are
+    beginnings of one sequence. An epoch of theirs that the leader lacks never had a majority, so it has no
+    transactions.
+    """
+    common = own.newest_up_to(theirs)
+    if common is None:
+        return History("snap", 0, own.snapshot, own.after(own.snapshot_zxid))
+    if common == theirs:
+        return History("diff", 0, b"", own.after(theirs))
+    return History("trunc", common, b"", own.after(common))

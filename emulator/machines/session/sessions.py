@@ -7,7 +7,7 @@ it have expired.
 
 from typing import NamedTuple
 
-from emulator.machines.session.open_session import Session
+from emulator.machines.session.session_state import Session
 from protocol.messages.session_messages import SessionError
 
 

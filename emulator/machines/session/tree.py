@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from emulator.machines.session.open_session import Session
-from emulator.machines.session.stored_tree import StoredTree, StoredZnode
+from emulator.machines.session.session_state import Session, StoredTree, StoredZnode
 from emulator.machines.session.znode import DATA_MAX_BYTES, Change, Znode, parent_of
 from emulator.machines.session.znode_paths import ROOT, valid_path
 from protocol.messages.ensemble import Transaction

@@ -10,11 +10,8 @@ from typing import Any
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_requests import ClientRequests
 from emulator.machines.client.client_settings import librdkafka_settings
-from emulator.machines.client.direct_results import Attempt, Fetched
-from emulator.machines.client.failure import Failure
-from emulator.machines.client.fetched_entry import FetchedRecord
+from emulator.machines.client.client_state import Attempt, Failure, Fetched, FetchedRecord, Sent
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.sent_request import Sent
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
 from emulator.scenario.player.tasks import Order, StepFailed

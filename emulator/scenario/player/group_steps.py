@@ -9,7 +9,7 @@ from typing import Any
 
 from emulator.machines.client.client_requests import ClientRequests
 from emulator.machines.client.client_settings import UnusableSetting
-from emulator.machines.client.failure import Failure
+from emulator.machines.client.client_state import Failure
 from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
 from emulator.scenario import scenario_model as m
 from emulator.scenario.player.client_step_execution import ClientRefused

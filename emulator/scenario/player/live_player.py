@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from emulator.faults.actions import ActDone
 from emulator.machines.client.client_operations import KeptOperations
-from emulator.machines.client.failure import Failure
+from emulator.machines.client.client_state import Failure
 from emulator.scenario.player.live_requests import Command, CommandEnded, Errand, ErrandEnded, LiveInput, WatchNode
 from emulator.scenario.player.observing import OF_CLUSTERS, PREFIXES
 from emulator.scenario.player.player import Player

@@ -13,7 +13,7 @@ from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
 from emulator.faults.targets import NoTarget
 from emulator.machines.client.blocked_sends import ANY_PARTITION
-from emulator.machines.client.direct_results import Attempt, Described, Fetched, Listed
+from emulator.machines.client.client_state import Attempt, Described, Fetched, Listed
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import numbered
 from emulator.scenario.conditions import needs

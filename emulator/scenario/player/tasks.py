@@ -8,7 +8,7 @@ from typing import Any
 
 from emulator.machines.client.blocked_send import ProducerFull
 from emulator.machines.client.client_settings import UnusableSetting
-from emulator.machines.client.failure import TooManyClientRequests, TooManyExchanges
+from emulator.machines.client.client_state import TooManyClientRequests, TooManyExchanges
 from emulator.machines.client.group_commands import TooManyCommands
 from protocol.work import Done, Runner, Until, Work
 

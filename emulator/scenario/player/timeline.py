@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulator.machines.client.direct_results import Attempt, Described, Fetched, Listed
+from emulator.machines.client.client_state import Attempt, Described, Fetched, Listed
 from emulator.scenario.player.observing import Observing
 from emulator.topology import Topology, broker_name
 from protocol.ids import topic_partition_text

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from emulator.machines.client.failure import Failure
+from emulator.machines.client.client_state import Failure
 from emulator.machines.client.workload_specs import Load, specs_of, value_prefix
 from emulator.scenario import scenario_model as m
 from emulator.scenario.player.player_context import Stage

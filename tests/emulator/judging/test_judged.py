@@ -4,7 +4,7 @@ import pytest
 
 from emulator.faults.enforcement import LinkState
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.controller_terms import Office
+from emulator.judging.oracle.truth import Office
 from emulator.judging.simulated_measures import time_to_new_leader_ms, two_at_once_ms
 from emulator.judging.verdict_builder import doubts_about
 from emulator.machines.broker.replica_manager import Replicas

@@ -9,8 +9,7 @@ from emulator.judging.crash_testing.crash_promises import Broken, broken_promise
 from emulator.judging.crash_testing.history_builder import history_of
 from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.run_history import History, Stated
-from emulator.judging.oracle.leader_view import Belief
-from emulator.judging.oracle.truth import Batch, Truth
+from emulator.judging.oracle.truth import Batch, Belief, Truth
 from protocol.events import ZnodeChanged
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.znodes import Leadership, encode_state, state_path

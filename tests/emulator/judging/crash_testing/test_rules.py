@@ -27,8 +27,7 @@ from emulator.judging.crash_testing.run_history import (
     Unseen,
     Written,
 )
-from emulator.judging.oracle.controller_terms import Office, StepBack
-from emulator.judging.oracle.truth import Batch, Truth, Write
+from emulator.judging.oracle.truth import Batch, Office, StepBack, Truth, Write
 from emulator.scenario import scenario_model as m
 from tests.emulator.judging.crash_testing.traces import COPIED, LOST, TOPIC_PARTITION, C, committed, rules, stated
 

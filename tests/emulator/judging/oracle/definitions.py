@@ -5,13 +5,10 @@ Slow, and the measure of the quick ones.
 from collections.abc import Iterator
 from math import inf
 
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.controller_terms import Office
-from emulator.judging.oracle.leader_view import Belief
 from emulator.judging.oracle.liveness import isr_bound_ms, lasting
 from emulator.judging.oracle.log_extent import plain_topic
-from emulator.judging.oracle.truth import OfGroup, Truth, Write
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import Belief, Office, OfGroup, State, Truth, Write
+from emulator.machines.client.client_state import Read
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
 

@@ -3,9 +3,8 @@
 import pytest
 
 from emulator.judging.oracle.anomalies import ANOMALIES
-from emulator.judging.oracle.controller_terms import Office, StepBack
 from emulator.judging.oracle.judge import judge_truth
-from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.truth import Office, StepBack, Truth
 from emulator.scenario.scenario_model import CHECKS
 from tests.emulator.judging.oracle.truths import PLACE, batches, controls, found, given, healthy, leads, write
 

@@ -4,10 +4,8 @@ import msgspec
 import pytest
 
 from emulator.judging.oracle.committed_records import Committed
-from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.judge import judge_truth, unknown_outcomes
-from emulator.judging.oracle.leader_view import Belief, Forgotten
-from emulator.judging.oracle.truth import Given, PositionLost, Truth, Write
+from emulator.judging.oracle.truth import Belief, Forgotten, Given, PositionLost, State, Truth, Write
 from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, given, healthy, leads, of_group, write
 
 

@@ -9,15 +9,11 @@ from emulator.judging.oracle import controller_terms, promise_registry, read_pro
 from emulator.judging.oracle import unseen as quick
 from emulator.judging.oracle.batch_index import BatchIndex
 from emulator.judging.oracle.committed_records import Committed
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.controller_terms import Office
 from emulator.judging.oracle.final_logs import FinalLogs
 from emulator.judging.oracle.group_promises import committed_offset_regression as quick_regression
-from emulator.judging.oracle.leader_view import Belief, Forgotten
 from emulator.judging.oracle.promise_registry import Allowances
-from emulator.judging.oracle.quiescence import Peace
-from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Write
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import Batch, Belief, Forgotten, Given, Office, OfGroup, Peace, State, Truth, Write
+from emulator.machines.client.client_state import Read
 from protocol.ids import TopicPartition
 from tests.emulator.judging.oracle.definitions import (
     Found,

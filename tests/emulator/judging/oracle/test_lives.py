@@ -5,7 +5,7 @@ import pytest
 from emulator.judging.oracle.partition_incarnations import LivesOfTopics
 from emulator.judging.oracle.probe import Probe
 from emulator.machines.client.client_operations import Operation
-from emulator.machines.client.kept_operations import Read
+from emulator.machines.client.client_state import Read
 from tests.emulator.judging.oracle.truths import digest
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from emulator.judging.judged import play_and_judge
-from emulator.judging.oracle.controller_terms import Office
+from emulator.judging.oracle.truth import Office
 from emulator.machines.broker.partition import Partition
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from emulator.judging.oracle.committed_state import State
 from emulator.judging.oracle.judge import judge_truth
 from emulator.judging.oracle.log_extent import Reached
 from emulator.judging.oracle.record_promises import duplicate
-from emulator.judging.oracle.truth import Truth
+from emulator.judging.oracle.truth import State, Truth
 from tests.emulator.judging.oracle.truths import PLACE, batches, digest, found, healthy, write
 
 # --- reordered ---

@@ -2,8 +2,7 @@
 
 import pytest
 
-from emulator.judging.oracle.checkpoint_facts import Ahead, CutBelow, IsrChange, Outlived
-from emulator.judging.oracle.committed_state import State
+from emulator.judging.oracle.truth import Ahead, CutBelow, IsrChange, Outlived, State
 from protocol.ids import LeaderEpoch, Offset
 from tests.emulator.judging.oracle.truths import PLACE, batches, controls, found, healthy
 

@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.judging.oracle.log_extent import Written
-from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.segment import RECENT_MAX
 from emulator.storage.memory_files import MemoryFiles

@@ -1,13 +1,9 @@
 """Truths written by hand, and what is found in them."""
 
 from emulator.judging.oracle.anomalies import ANOMALIES
-from emulator.judging.oracle.committed_state import State
-from emulator.judging.oracle.controller_terms import Office
-from emulator.judging.oracle.leader_view import Belief
 from emulator.judging.oracle.log_extent import Reached
-from emulator.judging.oracle.quiescence import Peace
-from emulator.judging.oracle.truth import Batch, Given, OfGroup, Truth, Waited, Write
-from emulator.machines.client.kept_operations import Read
+from emulator.judging.oracle.truth import Batch, Belief, Given, Office, OfGroup, Peace, State, Truth, Waited, Write
+from emulator.machines.client.client_state import Read
 from protocol.ids import NO_BROKER, LeaderEpoch, Offset
 
 PLACE = ("t", 0)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from emulator.machines.broker.broker import Broker
 from emulator.machines.broker.broker_context import BrokerContext
-from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.partition import Partition
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.settings import BrokerSettings

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker.batches import CorruptBatch, LargerThanAllowed, LargerThanSegment, OffsetsOutOfOrder
-from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.replica_log import Log
 from emulator.storage.files import DiskFull
 from emulator.storage.memory_files import MemoryFiles

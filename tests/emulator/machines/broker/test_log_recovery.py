@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.replica_log import Log
 from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode

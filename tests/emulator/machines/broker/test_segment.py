@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.machines.broker import segment
-from emulator.machines.broker.log_settings import LogSettings
+from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.replica_log import Log
 from emulator.storage.memory_files import MemoryFiles

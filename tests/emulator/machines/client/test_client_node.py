@@ -6,7 +6,7 @@ import pytest
 
 from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.client_requests import REQUESTS_MAX, ClientRequests
-from emulator.machines.client.failure import Failure, TooManyClientRequests
+from emulator.machines.client.client_state import Failure, TooManyClientRequests
 from protocol.framing import decode, encode
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, BrokerId, LeaderEpoch, Offset
 from protocol.machine import (

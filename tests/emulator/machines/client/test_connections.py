@@ -5,10 +5,9 @@ import pytest
 
 from emulator.machines.client.client_metadata import TOPICS_MAX, MetadataCache
 from emulator.machines.client.client_settings import ClientSettings, consumer_settings
+from emulator.machines.client.client_state import Failure, Leader
 from emulator.machines.client.connections import BrokerConnections
 from emulator.machines.client.deadlines import NEVER
-from emulator.machines.client.failure import Failure
-from emulator.machines.client.leader import Leader
 from protocol.chance import Chance
 from protocol.ids import BrokerId, LeaderEpoch
 from protocol.machine import Close, ConnectionLost, ConnectionOpened, Input, MessageReceived, Now, Open, Send

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import consumer_settings, old_consumer_settings
+from emulator.machines.client.client_state import FetchedEntry
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
-from emulator.machines.client.fetched_entry import FetchedEntry
 from protocol.chance import Chance
 from protocol.events import OperationEnded, OperationInvoked, PositionLeft, RecordsRead
 from protocol.ids import NO_OFFSET, BrokerId, LeaderEpoch, Offset

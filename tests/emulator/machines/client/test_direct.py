@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from emulator.machines.client.client_operations import OperationLog
+from emulator.machines.client.client_state import Attempt, Described, Fetched, FetchedRecord, TooManyExchanges
 from emulator.machines.client.direct import VALUES_MAX, DirectClient
-from emulator.machines.client.direct_results import Attempt, Described, Fetched
 from emulator.machines.client.exchange import EXCHANGES_MAX
-from emulator.machines.client.failure import TooManyExchanges
-from emulator.machines.client.fetched_entry import FetchedRecord
 from protocol.events import (
     AttemptEnded,
     AttemptSent,

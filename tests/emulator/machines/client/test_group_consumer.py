@@ -12,10 +12,10 @@ from emulator.machines.client.client_settings import (
     consumer_settings,
     old_consumer_settings,
 )
+from emulator.machines.client.client_state import FetchedEntry
 from emulator.machines.client.consumer import Consumer
 from emulator.machines.client.consumer_position import ReadProblem
 from emulator.machines.client.coordinator_offsets import CoordinatorOffsets
-from emulator.machines.client.fetched_entry import FetchedEntry
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
 from protocol.ids import EPOCH_UNKNOWN, LeaderEpoch, Offset

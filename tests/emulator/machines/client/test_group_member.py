@@ -6,8 +6,8 @@ import pytest
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import UnusableSetting, consumer_settings
+from emulator.machines.client.client_state import FetchedEntry
 from emulator.machines.client.consumer_position import ReadProblem
-from emulator.machines.client.fetched_entry import FetchedEntry
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode

@@ -13,9 +13,8 @@ from emulator.machines.client.client_node import ClientNode
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_requests import ClientRequests
 from emulator.machines.client.client_settings import ProducerSettings, librdkafka_settings, producer_settings
-from emulator.machines.client.failure import Failure
+from emulator.machines.client.client_state import Failure, Sent
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.sent_request import Sent
 from emulator.machines.node.specs import machine_for
 from emulator.packaged import GOLDEN
 from emulator.runs.resolve import resolve

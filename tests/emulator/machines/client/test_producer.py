@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from emulator.machines.client.client_operations import OperationLog
 from emulator.machines.client.client_settings import librdkafka_settings, producer_settings
+from emulator.machines.client.client_state import Sent
 from emulator.machines.client.producer import Producer
-from emulator.machines.client.sent_request import Sent
 from protocol.chance import Chance
 from protocol.events import AttemptSent, OperationInvoked
 from protocol.ids import BrokerId, LeaderEpoch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.machines.session.open_session import Session
+from emulator.machines.session.session_state import Session
 from emulator.machines.session.sessions import SessionLimits, SessionTracker, bucket_ms
 from protocol.messages.session_messages import SessionError
 

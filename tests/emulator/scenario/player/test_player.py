@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.machines.client.direct_results import Attempt, Described, Fetched
+from emulator.machines.client.client_state import Attempt, Described, Fetched
 from emulator.scenario.player.observing import Observing
 from emulator.scenario.player.steps import StepFailed
 from emulator.scenario.player.timeline import Timeline, epoch_or_null, metadata_view, text
