@@ -8,6 +8,7 @@ which they ended, and disables those that have the current record's batch.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TypeVar
 
 from emulator.judging.oracle.final_logs import FinalLogs
@@ -64,7 +65,8 @@ class _Over:
 
     def __init__(self, stretches: dict[tuple[str, int], list[Read]]) -> None:
         in_order = sorted(
-            (max(read.ended for read in reads), operation, reads) for (operation, _), reads in stretches.items()
+            ((max(read.ended for read in reads), operation, reads) for (operation, _), reads in stretches.items()),
+            key=itemgetter(0, 1),  # two stretches of one operation may end together
         )
         self.names = sorted({operation for _, operation, _ in in_order})
         rank = {name: number for number, name in enumerate(self.names)}

@@ -141,6 +141,17 @@ def test_unseen(
     assert found == list(unseen(truth))
 
 
+def test_unseen_takes_two_stretches_of_one_operation_that_end_together() -> None:
+    place = ("t", 0)
+    read = [Given(place, "reader.1:0", Read(at, at, 0, at, 9, 0, 1), stretch=at) for at in (0, 2)]
+    written = [Write("client.1:0", "v", place, -1, "ok", 1, 1, broker=0, ended=0)]
+    truth = Truth(
+        logs={place: {"broker-0": [Batch(1, 1, 0, 1)]}}, leaders=[Office(place, "broker-0", 0, 0.0)],
+        writes=written, reads=read,
+    )  # fmt: skip
+    assert list(quick.unseen(truth)) == []
+
+
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(appended, some(given_reads, 16))
 def test_phantom_read(ever: dict[TopicPartition, set[tuple[int, int, int, int]]], read: list[Given]) -> None:
