@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 PIP_QUIET ?= --quiet
 
-# One process for tests with real parts, one for the others (tests/conftest.py); more do not help them.
-TEST_PROCESSES ?= 2
+# Pure tests: a process for each core. All tests: one more, because those with real parts mostly wait (tests/conftest.py).
+TEST_PROCESSES ?= $(shell nproc 2>/dev/null || echo 2)
+ALL_PROCESSES ?= 3
 PURE := not real and not slow and not long
 
 # Folders that hold Python today; a folder that does not exist yet is not an error.
@@ -30,7 +31,7 @@ test: $(VENV)/installed-dev ## the pure and fast part of the test suite (minutes
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) -m "$(PURE)" $(PYTEST_ARGS)
 
 test-all: $(VENV)/installed-dev $(VENV)/installed-classes ## the whole test suite
-	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n $(ALL_PROCESSES) $(PYTEST_ARGS)
 
 bench: $(VENV)/installed-dev $(VENV)/installed-classes ## the benchmarks, with the budget beside each figure
 	@$(BIN)/python -m benchmarks $(BENCH_ARGS)

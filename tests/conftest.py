@@ -3,9 +3,9 @@
 `make test` runs the tests without a marker of `REAL` or `slow`. They use neither a virtual machine of Java nor node
 processes, and no test there waits in real time. `make test-all` runs all tests.
 
-With `-n 2` xdist's `loadgroup` gives all tests of the group `real` to one process, one after the other. They measure
-lateness or start Java, and two of them at once would disturb each other. Another process runs the other tests
-meanwhile.
+With `-n 3` xdist's `loadgroup` gives all tests of the group `real` to one process, one after the other: they measure
+lateness, and two of them at once would disturb each other. Tests that only need Spark are another group. Other
+processes run these and the pure tests meanwhile, at a lower priority (`LOW_PRIORITY`), so that real nodes are in time.
 
 The suite has no time limit. A test with real parts has a timeout of its own, because a process that it waits for may
 hang.
@@ -51,8 +51,10 @@ REAL = ("network", "spark", "docker", "browser", "cargo", "kcat")
 
 Node processes, sockets, Java, containers, a browser, foreign programs.
 """
-REAL_GROUP = "real"
-"""Name of their group (xdist)."""
+REAL_GROUP, SPARK_GROUP = "real", "spark"
+"""Groups of xdist: tests with node processes or containers, and those with Spark alone."""
+LOW_PRIORITY = 10
+"""Niceness of a process from its first test outside `real` on; it cannot be lowered again."""
 SPARK_FIXTURES = {"gateway", "spark"}
 
 DOCKER_TIMEOUT_S = 10.0
@@ -84,7 +86,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
         if any(item.get_closest_marker(name) is not None for name in REAL):
             item.add_marker(pytest.mark.real)
-            item.add_marker(pytest.mark.xdist_group(REAL_GROUP))
+            only_spark = all(name == "spark" or item.get_closest_marker(name) is None for name in REAL)
+            item.add_marker(pytest.mark.xdist_group(SPARK_GROUP if only_spark else REAL_GROUP))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(HANGS_S))
 
@@ -142,6 +145,8 @@ CAPABILITIES: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.endswith(f"@{REAL_GROUP}"):
+        os.nice(max(0, LOW_PRIORITY - os.nice(0)))
     for marker, (available, reason) in CAPABILITIES.items():
         if item.get_closest_marker(marker) is not None and not available():
             pytest.skip(reason)
