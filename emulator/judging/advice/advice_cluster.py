@@ -14,8 +14,8 @@ import msgspec
 from emulator.judging.campaigns.space import UnusableSpace
 from emulator.topology import Node, Topology, three_azs
 from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
+from protocol.versions import DEFAULT_VERSION
 
-DEFAULT_VERSION: Final = "2.8"
 REPLICAS: Final = 3
 BROKERS_MAX: Final = 30
 
