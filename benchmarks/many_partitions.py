@@ -30,9 +30,9 @@ from emulator.topology import OBSERVER
 from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.spec import MachineSpec
 from protocol.chance import Chance
+from protocol.gates import gates_for
 from protocol.machine import Effect, Input, Now, Started
 from protocol.messages.session_messages import SessionError
-from protocol.versions import gates_for
 from protocol.work import Runner
 
 RUNS = 3

@@ -26,10 +26,10 @@ from emulator.machines.broker.replica_transitions import ReplicaTransitions
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.machines.node import specs
 from protocol.errors import ErrorCode
+from protocol.gates import Gates, gates_for
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.kinds import CutReason
 from protocol.records.format import iter_headers
-from protocol.versions import Gates, gates_for
 
 Patches = list[tuple[Any, str, Any]]
 """(owner, name, replacement)"""

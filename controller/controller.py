@@ -46,6 +46,7 @@ from controller.settings import ControllerSettings
 from controller.shutdown_relief import ControlledShutdownReply, controlled_shutdown
 from protocol.errors import ErrorCode
 from protocol.events import ControllerChanged
+from protocol.gates import Gates
 from protocol.ids import BrokerId, ControllerEpoch, TopicPartition
 from protocol.machine import Now
 from protocol.messages.leadership_messages import (
@@ -60,7 +61,6 @@ from protocol.messages.message_base import Message
 from protocol.messages.session_messages import WatchFired
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
-from protocol.versions import Gates
 from protocol.waiting import Waiting
 from protocol.znodes import (
     BROKER_IDS,

@@ -12,11 +12,11 @@ from controller.request_batches import RequestBatch
 from controller.settings import ControllerSettings
 from controller.state import ControllerState
 from protocol.events import Event, StateDecided, ids_text
+from protocol.gates import Gates
 from protocol.ids import NO_BROKER, BrokerId, TopicPartition
 from protocol.machine import Now
 from protocol.messages.session_messages import SessionError
 from protocol.outbox import Due, Outbox
-from protocol.versions import Gates
 from protocol.znodes import Leadership
 
 

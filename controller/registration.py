@@ -14,6 +14,7 @@ from collections.abc import Callable
 import msgspec
 
 from controller.session_calls import Procedure, SessionLost, ask, perform, perform_all, perform_in_session
+from protocol.gates import Gates
 from protocol.kinds import ExitKind
 from protocol.messages.session_messages import (
     Create,
@@ -24,7 +25,6 @@ from protocol.messages.session_messages import (
     SessionRequest,
     SetData,
 )
-from protocol.versions import Gates
 from protocol.znodes import (
     ISR_CHANGE_NOTIFICATION,
     LOG_DIR_EVENT_NOTIFICATION,

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from controller.state import ControllerState
+from protocol.gates import Gates
 from protocol.ids import (
     BROKER_EPOCH_UNKNOWN,
     EPOCH_DURING_DELETE,
@@ -28,7 +29,6 @@ from protocol.messages.leadership_messages import (
     UpdateMetadataRequest,
 )
 from protocol.messages.message_base import Message
-from protocol.versions import Gates
 from protocol.znodes import BrokerRegistration, Leadership
 
 

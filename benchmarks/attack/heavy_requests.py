@@ -26,11 +26,11 @@ from emulator.worlds.network.event_file import EventFile
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.events import Event
 from protocol.framing import ProtocolError
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
-from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench
 
 NAMINGS: Final = ("empty", "same", "distinct", "known", "long")

@@ -27,6 +27,7 @@ from emulator.worlds.network.spec import Address
 from protocol.errors import ErrorCode
 from protocol.events import Event
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
+from protocol.gates import gates_for
 from protocol.ids import NO_OFFSET, BrokerId
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import (
@@ -38,7 +39,6 @@ from protocol.messages.replication_messages import (
 )
 from protocol.messages.replication_messages import ProduceResult as Result
 from protocol.records.format import encode as encode_batch
-from protocol.versions import gates_for
 
 MIB: Final = 1 << 20
 PER_VERSION: Final = 20

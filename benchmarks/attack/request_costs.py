@@ -34,12 +34,12 @@ from emulator.worlds.network.door.record_validation import (
     WRAPPERS_ARE_UNPACKED,
 )
 from protocol.framing import MAX_FRAME_BYTES
+from protocol.gates import gates_for
 from protocol.ids import Offset
 from protocol.records.batch import encode_batch
 from protocol.records.compression import CODEC_IDS, CODECS, Compression, compress
 from protocol.records.format import encode
 from protocol.records.message import Fields, encode_message
-from protocol.versions import gates_for
 
 PER_MIB_MS: Final = 50.0
 SLOWEST_S: Final = 0.5

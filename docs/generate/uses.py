@@ -15,7 +15,7 @@ FILES_OF_SETTINGS = (
     "controller/settings.py",
 )
 """Files that declare or copy settings, which is no use."""
-FILE_OF_GATES = ("protocol/versions.py",)
+FILE_OF_GATES = ("protocol/gates.py",)
 
 
 @cache

@@ -12,7 +12,7 @@ from emulator.runs.kafka_log.rendering import Broker, Rendering, Written
 from emulator.runs.run_events import Line, read
 from emulator.topology import identifier_named
 from protocol.events import EVENTS, Event, NodeStarted
-from protocol.versions import gates_for
+from protocol.gates import gates_for
 
 WALL_MS_MAX = 2.5e14
 """The last year that a date has."""

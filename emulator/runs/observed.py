@@ -8,8 +8,8 @@ from emulator.runs.starts import versions_played
 from emulator.scenario.observations.observation_model import Observations
 from emulator.scenario.player.timeline import Timeline
 from protocol.events import Event, IsrChangeAsked, LogTruncated, RoleChanged
+from protocol.gates import gates_for
 from protocol.ids import topic_partition_text
-from protocol.versions import gates_for
 
 FORMAT = 2
 OBSERVED = frozenset((LogTruncated, RoleChanged, IsrChangeAsked))

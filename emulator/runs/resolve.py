@@ -29,7 +29,8 @@ from emulator.settings.properties_files import SettingsFile
 from emulator.settings.setting import BROKER, CONSUMER, ENSEMBLE, PREFIXES, PRODUCER, TOPIC
 from emulator.settings.setting_registry import BY_SCOPE, GROUP_OF, REGISTRY
 from emulator.topology import Topology
-from protocol.versions import gates_for, ladder_name
+from protocol.gates import gates_for
+from protocol.versions import ladder_name
 
 SESSION_SETTINGS = {
     "tickTime": "tick_time_ms",

@@ -13,7 +13,7 @@ from emulator.settings.applied import values_of
 from emulator.settings.in_force import brokers_in_force, topics_in_force
 from emulator.settings.java_names import is_scala, java_consumer, java_producer
 from emulator.settings.setting import BROKER, CONSUMER, LONG_MAX, PRODUCER, TOPIC
-from protocol.versions import gates_for
+from protocol.gates import gates_for
 
 NAMED_MAX = 3
 

@@ -29,7 +29,8 @@ from emulator.settings.setting_registry import (
     usable_value,
 )
 from emulator.settings.setting_rules import ENABLED, MECHANISM
-from protocol.versions import UnknownVersion, UnusableProtocolVersion, gates_for
+from protocol.gates import gates_for
+from protocol.versions import UnknownVersion, UnusableProtocolVersion
 
 
 class Given(msgspec.Struct, frozen=True):

@@ -8,7 +8,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from protocol.versions import gates_for, since
+from protocol.gates import gates_for
+from protocol.versions import since
 
 Problem = tuple[tuple[str, ...], str]
 """(settings it is about, by Kafka's names; the rule in words)"""

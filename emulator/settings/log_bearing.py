@@ -8,7 +8,8 @@ from typing import Final
 
 from emulator.settings.bearing import Around, Bears
 from emulator.settings.setting import Value
-from protocol.versions import UnknownVersion, gates_for, message_format_magic
+from protocol.gates import gates_for
+from protocol.versions import UnknownVersion, message_format_magic
 
 FIRST_LOOK_MS: Final = 30_000.0
 """Segments to delete are first looked for so long after a broker's start."""

@@ -18,8 +18,8 @@ from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.door.unended_frames import UnendedFrames
 from emulator.worlds.network.spec import LOOPBACK, Address
 from protocol.events import FrameRefused
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
-from protocol.versions import gates_for
 from tests.attack.strangers import PROMPT_S, silent, until_closed
 
 pytestmark = [pytest.mark.trio, pytest.mark.network]

@@ -15,6 +15,7 @@ from controller.registration import NotRegistered, Registered, persistent_paths,
 from controller.session_calls import Procedure, Procedures
 from controller.settings import ControllerSettings
 from protocol.events import Event, StateDecided
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.machine import (
     CancelTimer,
@@ -54,7 +55,6 @@ from protocol.messages.session_messages import (
     WatchFired,
 )
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
 from protocol.znodes import (
     BrokerRegistration,
     Leadership,

@@ -8,6 +8,7 @@ from controller.registration import NotRegistered, register_broker
 from controller.session_calls import Procedures
 from controller.settings import ControllerSettings
 from protocol.events import ControllerChanged
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.kinds import ExitKind
 from protocol.machine import Now
@@ -22,7 +23,6 @@ from protocol.messages.session_messages import (
     WatchFired,
 )
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration
 from tests.controller.cluster import Cluster
 from tests.controller.test_controller_elections import epoch

@@ -4,9 +4,9 @@ import pytest
 
 from controller.request_batches import RequestBatch
 from controller.state import ControllerState
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.messages.leadership_messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, Leadership, ReplicaAssignment
 from tests.controller.cluster import Cluster
 from tests.ids import brokers

@@ -10,14 +10,12 @@ from pathlib import Path
 import pytest
 
 from docs.generate import pages
-from docs.generate.boundaries import READ, STEPS
 from docs.generate.rules_page import anchor, citations, rules_of
 from docs.generate.uses import modules
-from docs.generate.versions_page import changes_at
 from emulator.judging.fuzzing.rule_references import cited
 from emulator.settings.setting_registry import REGISTRY
 from protocol.events import EVENTS
-from protocol.versions import LADDER, Gates
+from protocol.gates import GATES
 
 ROOT = Path(__file__).parents[2]
 # What people wrote; recordings and their README are kept as they came.
@@ -91,7 +89,7 @@ def test_modules_that_are_named_exist(document: Path) -> None:
 def test_gates_and_events_that_semantics_names_exist() -> None:
     """A name in backquotes with an underscore is a gate, an event, its field, or a module."""
     text = words_of(ROOT / "docs" / "semantics.md")
-    known = {*Gates.__struct_fields__, *EVENTS, *(name for event in EVENTS.values() for name in event.__annotations__)}
+    known = {*GATES, *EVENTS, *(name for event in EVENTS.values() for name in event.__annotations__)}
     names = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", text))
     assert names - known == {"max_bytes"}
     settings = set(re.findall(r"`([a-z]+(?:\.[a-z]+){2,})`", text))
@@ -105,8 +103,7 @@ def test_gates_and_events_that_semantics_names_exist() -> None:
 def test_every_gate_is_documented_in_a_page() -> None:
     """Semantics, the list of what is not modelled, or a client's rule documents each gate."""
     reported = words_of(ROOT / "docs" / "semantics.md") + words_of(ROOT / "docs" / "not-modelled.md")
-    gates = [name for name in Gates.__struct_fields__ if name not in ("binary", "inter_broker_protocol")]
-    untold = [name for name in gates if f"`{name}`" not in reported]
+    untold = [name for name in GATES if f"`{name}`" not in reported]
     assert untold == []
 
 
@@ -176,11 +173,3 @@ def test_nothing_tells_of_one_machine(word: str) -> None:
         if (path := ROOT / name).is_file() and re.search(word, path.read_text(encoding="utf-8", errors="replace"))
     ]
     assert found == []
-
-
-def test_every_gate_that_changes_around_2_0_and_2_2_says_where_it_was_read() -> None:
-    """The steps are neighbours on the ladder, and nothing is listed that does not change there."""
-    assert "|".join(STEPS) in "|".join(LADDER)
-    changing = {gate for gate in Gates.__struct_fields__[2:] if changes_at(gate)}
-    assert changing == set(READ)
-    assert changes_at("fetch_version") == ["2.0.0", "2.1", "2.3"]

@@ -18,7 +18,7 @@ from emulator.judging.seed_runs import broken_in
 from emulator.machines.node import specs
 from emulator.runs.resolve import resolve
 from emulator.runs.scenario_sources import find_scenario
-from protocol.versions import Gates, gates_for
+from protocol.gates import Gates, gates_for
 
 SEEDS = range(1, 6)
 

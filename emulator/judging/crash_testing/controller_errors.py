@@ -6,8 +6,8 @@ from controller.controller_context import StateMachine
 from controller.state import ReplicaPosition
 from emulator.judging.crash_testing.settled_state import controllers_of
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.gates import Gates
 from protocol.ids import BrokerId, TopicPartition
-from protocol.versions import Gates
 
 GIVEN_UP = "8 (KAFKA-9089): a reassignment that was given up half-way leaves a replica that no broker is told of"
 REPORTED_DELETED = "8 (KAFKA-3175): a new controller reports a marked topic as deleted where deletion is off"

@@ -11,8 +11,8 @@ from emulator.judging.crash_testing.run_history import Followed, History, Led, L
 from emulator.judging.crash_testing.stopped import EARLIER_LIFE, HALF_WAY, UNKNOWN_REGISTRATION, still
 from emulator.judging.crash_testing.unclean import UncleanElections
 from emulator.runs.resolve import Resolved
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
-from protocol.versions import Gates
 
 
 def gates_of(resolved: Resolved) -> Gates:

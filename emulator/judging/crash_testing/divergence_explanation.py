@@ -18,8 +18,8 @@ from emulator.judging.crash_testing.crash_promises import Broken
 from emulator.judging.crash_testing.replica_logs import ReplicaLogs
 from emulator.judging.crash_testing.run_history import UNSEEN, Followed, History, Settled, Written
 from emulator.judging.crash_testing.stopped import left_alone
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
-from protocol.versions import Gates
 
 LEFT_ALONE = "8 (KAFKA-7164): the fetcher of an earlier epoch was not restarted, and cut nothing"
 

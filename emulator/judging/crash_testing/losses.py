@@ -16,9 +16,9 @@ from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, Led
 from emulator.judging.crash_testing.stopped import left_alone
 from emulator.judging.crash_testing.unclean import UncleanElections
 from emulator.scenario import scenario_model as m
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
 from protocol.kinds import CutReason
-from protocol.versions import Gates
 
 FETCHED_ON = "8 (KAFKA-6880): a follower of an epoch of the past counted as holding what it had not, and led"
 FETCHER_KEPT = (

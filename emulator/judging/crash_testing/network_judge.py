@@ -15,8 +15,8 @@ from emulator.judging.crash_testing.stuck import UNREGISTERED, exit_rule, first_
 from emulator.judging.oracle.truth import Truth
 from emulator.topology import broker_name
 from protocol.events import IsrChangeEnded, NodeStopped
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
-from protocol.versions import Gates
 
 PENDING_FOR_EVER = ("refused: FENCED_LEADER_EPOCH", "refused: INVALID_UPDATE_VERSION", "bad-version")
 

@@ -12,8 +12,8 @@ from math import inf
 import msgspec
 
 from emulator.judging.crash_testing.run_history import UNTOLD, Cut, History, LostTail, Unseen, Written
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
-from protocol.versions import Gates
 
 
 class Held(msgspec.Struct):

@@ -12,8 +12,8 @@ from emulator.machines.session.server import SessionServer
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.topology import broker_name
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.gates import Gates
 from protocol.ids import LeaderEpoch, Offset, TopicPartition
-from protocol.versions import Gates
 
 LATE_MS = 1_000.0
 """Maximum lateness of a thread for a deadline: a slow disk delays a step."""

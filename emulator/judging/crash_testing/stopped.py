@@ -8,9 +8,9 @@ from math import inf
 
 from emulator.judging.crash_testing.run_history import History
 from emulator.topology import broker_name
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
 from protocol.kinds import IgnoredReason
-from protocol.versions import Gates
 
 HALF_WAY = "8 (KAFKA-9307): an order that a lost session ended half-way leaves a replica that follows no leader"
 UNKNOWN_REGISTRATION = "8 (KAFKA-9839): an order for a registration that the broker does not know is not carried out"

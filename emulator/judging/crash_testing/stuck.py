@@ -26,9 +26,9 @@ from emulator.runs import run_limits
 from emulator.runs.resolve import Resolved
 from emulator.topology import broker_name, identifier_named
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.gates import Gates
 from protocol.ids import BrokerId, TopicPartition
 from protocol.kinds import ExitKind
-from protocol.versions import Gates
 from protocol.znodes import Leadership
 
 ORDINARY_EXITS = (ExitKind.STILL_REGISTERED, ExitKind.REGISTRATION_EXPIRED)

@@ -29,8 +29,8 @@ from emulator.runs.simulated import collector_disabled
 from emulator.scenario import scenario_model as m
 from emulator.worlds.simulated.heap import RunTooLong
 from protocol.events import RoleChanged
+from protocol.gates import Gates
 from protocol.ids import TopicPartition
-from protocol.versions import Gates
 
 BUG = "bug"
 """An exception of this program; it is found, shrunk and written like a broken promise."""

@@ -23,9 +23,9 @@ from protocol.events import (
     NodeStopped,
     ZnodeChanged,
 )
+from protocol.gates import Gates
 from protocol.ids import BrokerId, LeaderEpoch, TopicPartition, topic_partition_text
 from protocol.kinds import CutReason
-from protocol.versions import Gates
 from protocol.znodes import BROKER_IDS, CONTROLLER, decode_controller
 
 REFUSED = "1.6 (KAFKA-2729): a leader whose version is outdated tries its ISR write for ever"

@@ -23,9 +23,9 @@ from emulator.topology import OBSERVER, Node
 from emulator.worlds.simulated.heap import RunTooLong
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
+from protocol.gates import Gates
 from protocol.kinds import ExitKind
 from protocol.machine import Machine
-from protocol.versions import Gates
 
 SETTLE_LIMIT_MS = 150_000.0
 """Limit of the settling time after the script.

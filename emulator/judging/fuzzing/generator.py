@@ -15,8 +15,8 @@ from emulator.judging.fuzzing.fault_sequences import SEQUENCES
 from emulator.judging.fuzzing.schedule import TOPIC, Cluster, Schedule, at_once, cluster_of
 from emulator.scenario import scenario_model as m
 from emulator.topology import broker_name, three_azs
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
-from protocol.versions import gates_for
 
 BEGIN_S = 10.0
 END_S = 52.0

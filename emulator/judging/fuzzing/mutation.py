@@ -13,7 +13,7 @@ from emulator.judging.fuzzing.generator import BEGIN_S, CHOSEN, END_S, GAPS_S, L
 from emulator.judging.fuzzing.schedule import Cluster, Schedule, cluster_of
 from emulator.scenario import scenario_model as m
 from emulator.scenario.node_state_validation import Standings
-from protocol.versions import gates_for
+from protocol.gates import gates_for
 
 CHANGES = (1, 3)
 STEPS_MAX = 40

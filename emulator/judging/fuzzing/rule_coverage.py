@@ -20,7 +20,7 @@ from emulator.judging.fuzzing.fuzz_search import Kept
 from emulator.judging.fuzzing.rule_references import cited
 from emulator.runs.resolve import resolve
 from emulator.scenario.scenario_model import Scenario
-from protocol.versions import Gates
+from protocol.gates import GATES
 
 ROOMS = ("controller.", "emulator.machines.", "emulator.storage.", "emulator.faults.")
 """Packages that implement Kafka's rules."""
@@ -49,9 +49,6 @@ class Closely(msgspec.Struct):
         return sorted(set(GATES) - self.gates)
 
 
-GATES = frozenset(Gates.__struct_fields__) - {"binary", "inter_broker_protocol"}
-
-
 def _in_order(rule: str) -> tuple[int, ...]:
     return tuple(map(int, rule.split(".")))
 
@@ -67,7 +64,7 @@ def looked_at(runs: Sequence[tuple[int, Scenario]]) -> Closely:
         for rules in by_name.values():
             found.known_rules |= rules
         for code in of:
-            found.gates |= GATES.intersection(code.co_names)
+            found.gates |= GATES.keys() & set(code.co_names)
             for name in _names(code.co_qualname):
                 found.rules |= by_name.get(name, set())
     return found

@@ -10,11 +10,11 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import Files
 from protocol.chance import Chance
 from protocol.events import Event
+from protocol.gates import Gates
 from protocol.ids import BrokerId
 from protocol.machine import Now, TimerKey
 from protocol.messages.session_messages import SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
-from protocol.versions import Gates
 from protocol.work import Runner, Until, Work
 
 

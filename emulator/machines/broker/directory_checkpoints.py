@@ -9,8 +9,8 @@ from emulator.machines.broker.replica_log import Log
 from emulator.storage.checkpoints import format_offsets, parse_offsets
 from emulator.storage.files import Files
 from emulator.storage.log_directory import HIGH_WATERMARKS, LOG_STARTS, RECOVERY_POINTS
+from protocol.gates import Gates
 from protocol.ids import Offset, TopicPartition
-from protocol.versions import Gates
 
 Held = Sequence[tuple[TopicPartition, Log]]
 

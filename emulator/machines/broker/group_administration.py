@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from emulator.machines.broker.group_state import Group, Member, State
 from protocol.errors import ErrorCode
+from protocol.gates import Gates
 from protocol.messages.membership import (
     DescribedGroup,
     DescribedMember,
@@ -17,7 +18,6 @@ from protocol.messages.membership import (
     ListGroupsResponse,
 )
 from protocol.records.consumer_protocol import PROTOCOL_TYPE
-from protocol.versions import Gates
 
 
 def _member(group: Group, one: Member) -> DescribedMember:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from emulator.machines.broker.appends import Appends
 from emulator.machines.broker.broker_context import BrokerContext
 from protocol.errors import ErrorCode
+from protocol.gates import Gates
 from protocol.messages.replication_messages import ProducePartition, ProduceRequest, ProduceResult
 from protocol.records.format import encode
 from protocol.records.group_metadata import StoredGroup, encode_group, encode_group_key
 from protocol.records.offset_commits import OFFSETS_TOPIC, CommittedOffset, OffsetKey, encode_key, encode_value
 from protocol.records.types import RecordFields
-from protocol.versions import Gates
 from protocol.work import Work
 
 COMMIT_ERRORS = {

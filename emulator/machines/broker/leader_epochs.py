@@ -11,8 +11,8 @@ E end in this log? (KIP-101, KIP-279; semantics 2.1 and 3.) Every change rewrite
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs
 from emulator.storage.files import Files
 from protocol.events.log_events import EPOCHS_MAX
+from protocol.gates import Gates
 from protocol.ids import EPOCH_UNKNOWN, NO_OFFSET, LeaderEpoch, Offset
-from protocol.versions import Gates
 
 UNDEFINED = (EPOCH_UNKNOWN, NO_OFFSET)
 """(epoch, end offset) of an undefined answer."""

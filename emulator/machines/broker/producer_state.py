@@ -7,9 +7,9 @@ from collections import deque
 
 from emulator.machines.broker.broker_state import RememberedBatch
 from protocol.errors import ErrorCode
+from protocol.gates import Gates
 from protocol.ids import Offset
 from protocol.records.types import BatchHeader
-from protocol.versions import Gates
 
 SEQUENCE_BOUND = 1 << 31
 PRODUCERS_MAX = 100_000

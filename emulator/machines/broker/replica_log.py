@@ -19,9 +19,9 @@ from emulator.machines.broker.stored_log import StoredLog
 from emulator.storage.checkpoints import LeaderEpochs, format_leader_epochs, parse_leader_epochs
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS, SEGMENT_SUFFIX
+from protocol.gates import Gates
 from protocol.ids import FIRST_OFFSET, LeaderEpoch, Offset
 from protocol.records.types import BatchHeader
-from protocol.versions import Gates
 
 ENTRY_HEAD_BYTES = 12
 """Size of offset and size, which recovery does not count."""

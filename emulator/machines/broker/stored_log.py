@@ -11,11 +11,11 @@ from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.segment import Segment
 from emulator.storage.files import Files
 from emulator.storage.log_directory import LEADER_EPOCHS
+from protocol.gates import Gates
 from protocol.ids import EPOCH_UNKNOWN, FIRST_OFFSET, NO_OFFSET, LeaderEpoch, Offset
 from protocol.messages.replication_messages import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from protocol.records.format import read_records
 from protocol.records.types import BatchHeader, Record
-from protocol.versions import Gates
 
 
 class StoredLog:

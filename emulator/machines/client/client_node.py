@@ -15,6 +15,7 @@ from emulator.machines.client.client_workload import ConsumeWorkload, ProduceWor
 from emulator.machines.client.group_commands import GroupCommands, TooManyCommands
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_CLIENT
+from protocol.gates import gates_for
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionEvent,
@@ -52,7 +53,6 @@ from protocol.messages.workload_messages import (
     WorkloadSpec,
 )
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
 
 WORKLOADS_MAX = 64
 """Bound of workloads of one life, stopped ones included: their reports stay."""

@@ -13,8 +13,9 @@ import msgspec
 from emulator.machines.client.assignors import assignors_named
 from emulator.machines.client.partitioner import Keyless
 from emulator.settings.client_rules import broken_of_producer, too_rare_heartbeats
+from protocol.gates import gates_for
 from protocol.records.compression import Compression
-from protocol.versions import gates_for, since
+from protocol.versions import since
 
 RETRIES_MAX = (1 << 31) - 1
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from protocol.versions import LADDER, UnknownVersion, gates_for, ladder_name, since
+from protocol.gates import gates_for
+from protocol.versions import LADDER, UnknownVersion, ladder_name, since
 
 NEWER: Final = ("3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9")
 CLIENT_VERSIONS: Final = (*LADDER, *NEWER)

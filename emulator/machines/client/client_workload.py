@@ -28,11 +28,12 @@ from emulator.machines.client.producer import Producer
 from emulator.machines.client.subscribed_consumer import SubscribedConsumer
 from protocol.chance import Chance
 from protocol.errors import ErrorCode, error_name
+from protocol.gates import gates_for
 from protocol.ids import TopicPartition, topic_partition_text
 from protocol.machine import Now
 from protocol.messages.workload_messages import RATE_MAX, WorkloadReport, WorkloadSpec
 from protocol.outbox import Outbox
-from protocol.versions import UnknownVersion, gates_for
+from protocol.versions import UnknownVersion
 
 PROBLEMS_MAX = 100
 CATCH_UP_MS = 1_000.0

@@ -36,6 +36,7 @@ from emulator.topology import Node, broker_name, identifier_of
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_BROKER
 from protocol.errors import ErrorCode
+from protocol.gates import Gates
 from protocol.kinds import ExitKind
 from protocol.machine import ConnectionAccepted, Effect, Input, Now, Started, StopRequested
 from protocol.messages.leadership_messages import AlterIsrRequest
@@ -44,7 +45,6 @@ from protocol.messages.session_messages import SessionRequest, WatchFired
 from protocol.messages.status_messages import NodeStatus
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
-from protocol.versions import Gates
 from protocol.work import Task
 from protocol.znodes import CONFIG_CHANGES, BrokerRegistration
 

@@ -22,6 +22,7 @@ from emulator.machines.node.session_close import SESSION, Departure
 from emulator.topology import Node, identifier_of, node_name
 from protocol.chance import Chance
 from protocol.conversations import ACCEPTED_BY_CONTROLLER
+from protocol.gates import Gates
 from protocol.kinds import ExitKind
 from protocol.machine import (
     ConnectionAccepted,
@@ -39,7 +40,6 @@ from protocol.messages.session_messages import WatchFired
 from protocol.messages.status_messages import NodeStatus
 from protocol.outbox import Outbox
 from protocol.ready_queue import ReadyQueue
-from protocol.versions import Gates
 
 
 class ControllerNode:

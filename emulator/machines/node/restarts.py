@@ -24,7 +24,8 @@ from emulator.settings.bearing import MODELLED, NOT_MODELLED, SET_HERE
 from emulator.settings.in_force import FORMAT, PROTOCOL, resolve_settings
 from emulator.settings.setting import BROKER
 from emulator.settings.setting_registry import A_SETTING_OF, GROUP_OF, UnusableSetting, found, nearest_setting, usable
-from protocol.versions import LADDER, UnknownVersion, UnusableProtocolVersion, gates_for, ladder_name, rank
+from protocol.gates import gates_for
+from protocol.versions import LADDER, UnknownVersion, UnusableProtocolVersion, ladder_name, rank
 
 ON_DISK = "log.dirs"
 """Setting that names a broker's directories on disk, which no start changes."""

@@ -14,8 +14,9 @@ from emulator.machines.node.controller_node import ControllerNode
 from emulator.machines.session.server import SessionServer
 from emulator.storage.files import Files
 from emulator.topology import Node, Topology
+from protocol.gates import Gates, gates_for
 from protocol.machine import Machine
-from protocol.versions import Gates, gates_for, rank
+from protocol.versions import rank
 
 
 class RunSpec(msgspec.Struct, frozen=True):

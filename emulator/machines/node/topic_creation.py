@@ -10,9 +10,9 @@ from controller.assignment import UnassignableTopic, assign_replicas
 from controller.session_calls import Procedure, perform, perform_all
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
+from protocol.gates import Gates
 from protocol.ids import BrokerId
 from protocol.messages.session_messages import Create, Exists, GetChildren, GetData, SessionError, SetData
-from protocol.versions import Gates
 from protocol.znodes import (
     BROKER_IDS,
     ReplicaAssignment,

@@ -16,9 +16,9 @@ from emulator.runs.kafka_log.log_texts import LOG, PARTITION
 from emulator.runs.kafka_log.pattern import LogLine, Pattern, written
 from emulator.topology import broker_name
 from protocol import events as e
+from protocol.gates import Gates
 from protocol.ids import TopicPartition, topic_partition_text
 from protocol.kinds import CutReason, IgnoredReason
-from protocol.versions import Gates
 
 PATTERNS: dict[str, Pattern] = {**LOG, **PARTITION, **FETCHER, **CONTROLLER, **STATE_CHANGE, **LOG_DIRS}
 

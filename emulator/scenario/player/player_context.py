@@ -19,9 +19,9 @@ from emulator.scenario.player.timeline import Timeline
 from emulator.scenario.player.wait_steps import Waits
 from emulator.topology import Topology
 from protocol.chance import Chance
+from protocol.gates import gates_for
 from protocol.machine import Now
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
 from protocol.work import Runner
 
 

@@ -12,6 +12,7 @@ from emulator.machines.client.pipeline import Done as WhenAnswered
 from emulator.machines.client.pipeline import pipelined
 from emulator.machines.client.session_client import SessionClient
 from protocol.chance import Chance
+from protocol.gates import Gates
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session_messages import (
@@ -27,7 +28,6 @@ from protocol.messages.session_messages import (
     SetData,
 )
 from protocol.outbox import Outbox
-from protocol.versions import Gates
 from protocol.work import Runner, Task, Until, Work
 from protocol.znodes import (
     BROKERS_CHANGED,

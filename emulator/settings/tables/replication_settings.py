@@ -14,7 +14,7 @@ from emulator.settings.bearing import (
     without_bearing,
 )
 from emulator.settings.setting import CLUSTER_WIDE, INT_MAX, Value, boolean, integer, long, text
-from protocol.versions import gates_for
+from protocol.gates import gates_for
 
 
 def _one_thread_fails_all(value: Value, around: Around) -> float | None:

@@ -14,7 +14,8 @@ from emulator.topology import Node as ClusterNode
 from emulator.worlds.cluster_file import settings as s
 from emulator.worlds.cluster_file.cluster_model import ClusterFile
 from emulator.worlds.cluster_file.services import ComposeReader, Entry, Service, check_networks, read_services
-from protocol.versions import DEFAULT_VERSION, UnknownVersion, UnusableProtocolVersion, gates_for, ladder_name
+from protocol.gates import gates_for
+from protocol.versions import DEFAULT_VERSION, UnknownVersion, UnusableProtocolVersion, ladder_name
 
 SPEED_MIN, SPEED_MAX = 0.1, 100.0
 

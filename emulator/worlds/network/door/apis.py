@@ -6,7 +6,8 @@ to an emulated old broker the versions that it speaks to a real one.
 
 from typing import Final, NamedTuple
 
-from protocol.versions import Gates, since
+from protocol.gates import Gates
+from protocol.versions import since
 
 PRODUCE: Final = 0
 FETCH: Final = 1

@@ -27,8 +27,8 @@ from emulator.worlds.network.shell import NodeShell
 from emulator.worlds.network.unauthenticated_connections import Strangers, descriptors
 from protocol.events import FrameRefused
 from protocol.framing import MAX_FRAME_BYTES, FrameDecoder, ProtocolError
+from protocol.gates import Gates
 from protocol.ids import BrokerId
-from protocol.versions import Gates
 
 REST_OF_STARTUP_MS: Final = 300.0
 """Time between registration and the first read of requests.

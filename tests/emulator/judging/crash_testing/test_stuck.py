@@ -15,9 +15,9 @@ from emulator.judging.crash_testing.stuck import (
     first_state_unknown,
     repeats_epoch_request,
 )
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from protocol.kinds import ExitKind
-from protocol.versions import gates_for
 from protocol.znodes import Leadership
 from tests.emulator.judging.crash_testing.traces import TOPIC_PARTITION, stated
 from tests.ids import brokers

@@ -7,7 +7,7 @@ from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.segment import RECENT_MAX
 from emulator.storage.memory_files import MemoryFiles
-from protocol.versions import gates_for
+from protocol.gates import gates_for
 from tests.emulator.machines.broker.harness import batch, created_log
 
 MANY = 3 * RECENT_MAX

@@ -17,6 +17,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.storage.files import StorageError
 from emulator.storage.memory_files import MemoryFiles
 from protocol.events import Event
+from protocol.gates import Gates, gates_for
 from protocol.ids import BrokerId, ControllerEpoch, LeaderEpoch, Offset
 from protocol.machine import (
     CancelTimer,
@@ -58,7 +59,6 @@ from protocol.messages.session_messages import SessionError, SessionResponse
 from protocol.outbox import Outbox
 from protocol.records.batch import encode_batch
 from protocol.records.format import encode
-from protocol.versions import Gates, gates_for
 from tests.emulator.machines.broker.fake_sessions import FakeSessions
 from tests.ids import brokers
 

@@ -3,8 +3,9 @@
 import pytest
 
 from protocol.events import TopicConfigured
+from protocol.gates import gates_for
 from protocol.messages.session_messages import GetChildren
-from protocol.versions import LADDER, gates_for
+from protocol.versions import LADDER
 from protocol.znodes import (
     CONFIG_CHANGES,
     UnreadableZnode,

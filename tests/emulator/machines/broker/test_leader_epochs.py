@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from emulator.machines.broker.leader_epochs import UNDEFINED, LeaderEpochCache
 from emulator.storage.checkpoints import parse_leader_epochs
 from emulator.storage.memory_files import MemoryFiles
+from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
-from protocol.versions import gates_for
 
 PATH = "t-0/leader-epoch-checkpoint"
 

@@ -4,6 +4,7 @@ import pytest
 
 from emulator.machines.broker.producer_state import SEQUENCE_BOUND, ProducerState
 from protocol.errors import ErrorCode
+from protocol.gates import gates_for
 from protocol.ids import Offset
 from protocol.messages.replication_messages import (
     FetchedPartition,
@@ -13,7 +14,6 @@ from protocol.messages.replication_messages import (
 )
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
-from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import T0, Bench, batch
 
 VERSIONS = ("0.11", "1.0", "2.4", "2.5", "2.8")

@@ -15,10 +15,10 @@ from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.producer_state import ProducerState
 from emulator.machines.broker.replica_log import Log
 from emulator.storage.memory_files import MemoryFiles
+from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
 from protocol.records.format import read_header
 from protocol.records.types import BatchHeader
-from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch, created_log
 from tests.emulator.machines.broker.test_log import values
 

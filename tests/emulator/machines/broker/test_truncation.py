@@ -6,8 +6,8 @@ from emulator.machines.broker.broker_state import LogSettings
 from emulator.machines.broker.replica_log import Log
 from emulator.machines.broker.truncation import Cut, cut_for
 from emulator.storage.memory_files import MemoryFiles
+from protocol.gates import gates_for
 from protocol.ids import LeaderEpoch, Offset
-from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import batch, created_log
 
 

@@ -5,12 +5,12 @@ Semantics 4.6.
 import pytest
 
 from protocol.events import RequestNotUnderstood
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, ControllerEpoch
 from protocol.machine import Close
 from protocol.messages.leadership_messages import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.message_base import Message
 from protocol.messages.replication_messages import FetchRequest, OffsetForLeaderEpochRequest
-from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench
 
 FETCH = FetchRequest(BrokerId(1), 0, 1, 1000, [])

@@ -8,7 +8,8 @@ from emulator.machines.client.client_settings import UnusableSetting
 from emulator.machines.client.client_versions import CLIENT_VERSIONS, client_version_named, ways_of
 from emulator.machines.client.client_workload import library_settings
 from emulator.machines.client.workload_specs import producers_settings
-from protocol.versions import UnknownVersion, gates_for
+from protocol.gates import gates_for
+from protocol.versions import UnknownVersion
 
 MAX = (1 << 31) - 1
 

@@ -13,6 +13,7 @@ from emulator.machines.broker.settings import BrokerSettings
 from emulator.machines.node.shutdown_request import LIMIT, PAUSE, ControlledShutdown
 from emulator.storage.memory_files import MemoryFiles
 from protocol.errors import ErrorCode
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.machine import (
     Close,
@@ -28,7 +29,6 @@ from protocol.machine import (
 from protocol.messages.leadership_messages import ControlledShutdownResponse
 from protocol.messages.session_messages import GetData, OpResult, SessionError, SessionRequest, SessionResponse
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
 from protocol.znodes import BrokerRegistration, broker_path, encode_broker, encode_controller
 
 

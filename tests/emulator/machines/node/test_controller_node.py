@@ -12,9 +12,9 @@ from emulator.machines.node.controller_node import ControllerNode
 from emulator.settings.in_force import resolve_settings
 from emulator.topology import Node, identifier_named, identifier_of, node_name, three_azs
 from protocol.events import ControllerChanged, Event, IsrChangeAsked, NodeStopped
+from protocol.gates import gates_for
 from protocol.machine import Close, ConnectionAccepted, MessageReceived, Now
 from protocol.messages.leadership_messages import MetadataRequest
-from protocol.versions import gates_for
 from tests.simulated.cluster import Cluster
 
 E = TypeVar("E", bound=Event)

@@ -9,11 +9,11 @@ from controller.session_calls import Procedures
 from emulator.machines.node.topic_creation import Made, create_topic
 from protocol.chance import Chance
 from protocol.errors import ErrorCode
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
 from protocol.machine import Now
 from protocol.messages.session_messages import SessionRequest, SessionResponse
 from protocol.outbox import Outbox
-from protocol.versions import gates_for
 from protocol.znodes import PERSISTENT_PATHS, BrokerRegistration, decode_topic, encode_broker
 from tests.controller.service import Service
 

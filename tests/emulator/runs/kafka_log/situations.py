@@ -5,7 +5,8 @@ from typing import Any
 
 from emulator.runs.kafka_log.rendering import Broker, Rendering, Written
 from protocol import events as e
-from protocol.versions import LADDER, gates_for, rank
+from protocol.gates import gates_for
+from protocol.versions import LADDER, rank
 
 T0 = ("t", 0)
 FOLLOWS = e.RoleChanged(*T0, "follower", 1, 4, 3, 1, 6, 3, "")

@@ -4,7 +4,8 @@ import pytest
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from emulator.worlds.network.door.apis import BUILT, apis_of
-from protocol.versions import LADDER, gates_for, since
+from protocol.gates import gates_for
+from protocol.versions import LADDER, since
 
 
 @pytest.mark.parametrize("version", [version for version in LADDER if since(version, "0.10.2")])

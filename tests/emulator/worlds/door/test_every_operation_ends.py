@@ -24,12 +24,12 @@ from emulator.worlds.network.mailbox import Letter
 from emulator.worlds.network.spec import Address, Life, ShellSettings
 from emulator.worlds.network.switchboard import Switchboard
 from protocol.events import Event, OperationEnded, OperationInvoked
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, Offset
 from protocol.link_rules import LinkRule
 from protocol.machine import ConnectionLost, MessageReceived, Now, Send
 from protocol.messages.replication_messages import ProduceRequest, ProduceResponse, ProduceResult
 from protocol.records.batch import encode_batch
-from protocol.versions import gates_for
 
 BROKER, CLIENT = Node("broker-0", ("broker",), 0, "az-0"), Node("client-0", ("client",), 0, "az-0")
 CLIENTS = 3

@@ -17,9 +17,9 @@ from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from protocol.errors import ErrorCode
 from protocol.framing import ProtocolError
+from protocol.gates import gates_for
 from protocol.messages.message_base import Message
 from protocol.records.format import encode as encode_batch
-from protocol.versions import gates_for
 from tests.emulator.machines.broker.harness import Bench
 
 TEXTS = ("", "x" * 300, "x" * 32_767, "\x00", "é/..", ".")

@@ -8,7 +8,7 @@ from emulator.worlds.network.door import codec
 from emulator.worlds.network.door.apis import apis_of
 from emulator.worlds.network.door.translation import message_of
 from emulator.worlds.network.mailbox import AnsweredHere
-from protocol.versions import gates_for
+from protocol.gates import gates_for
 
 SPOKEN = {version: apis_of(gates_for(version)) for version in ("0.10.2", "0.11", "2.4", "2.6", "2.8")}
 DISABLED = 54

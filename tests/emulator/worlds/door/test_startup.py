@@ -12,8 +12,8 @@ from emulator.worlds.network.door.door import Door
 from emulator.worlds.network.door.place import Place
 from emulator.worlds.network.ports import reserve_port
 from emulator.worlds.network.spec import Address
+from protocol.gates import gates_for
 from protocol.ids import BrokerId
-from protocol.versions import gates_for
 from tests.patience import PATIENCE_S
 
 FAST = 1_000.0

@@ -20,6 +20,7 @@ from emulator.worlds.network.door.translation import answer_to, message_of
 from emulator.worlds.network.mailbox import AnsweredHere
 from emulator.worlds.network.spec import Address
 from protocol.framing import ProtocolError
+from protocol.gates import gates_for
 from protocol.ids import BrokerId, LeaderEpoch, Offset
 from protocol.messages import (
     administration,
@@ -32,7 +33,6 @@ from protocol.messages import (
 )
 from protocol.messages.message_base import Message
 from protocol.records.format import encode
-from protocol.versions import gates_for
 
 SPOKEN = apis_of(gates_for("2.8"))
 PLACE = Place("az-0", "client-0", {"broker-0": Address("127.0.0.1", 9092)}, {"broker-0": 0}, "run")

@@ -1,0 +1,1122 @@
+"""Gates: Kafka's behaviour by version, one line of the table `Gates` each.
+
+A broker has two versions. Its *binary* decides defaults and the behaviour of its controller and its log;
+`inter.broker.protocol.version` (IBP, by default the binary's own, never newer) decides its protocol with other brokers.
+All other code tests a named gate: `gates.truncates_on_fetch`, never `version >= 2.7`.
+
+A gate is an attribute of `Gates`: its type, its `Gate` with the versions, and its meaning below. The page of versions
+and the tests of the boundaries are derived from it.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+
+from protocol.versions import (
+    UnusableProtocolVersion,
+    ladder_name,
+    message_format_magic,
+    rank,
+    releases,
+    since,
+)
+
+By = Literal["binary", "protocol", "format"]
+"""The deciding version: the binary's, inter.broker.protocol.version, or the record format's."""
+
+FORMATS = ("0.8.2", "0.10.2", "0.11")
+"""The first version of the ladder with each record format, 0 to 2."""
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """Versions in a row, both ends included; without an end, as far as the ladder reaches.
+
+    Raises ValueError for an end that is none of Kafka's minor releases. An alias or a patch release is no boundary:
+    `2.0` stands for 2.0.1, so a gate that begins with it would silently leave out 2.0.0.
+    """
+
+    since: str = ""
+    until: str = ""
+    by: By = "binary"
+
+    def __post_init__(self) -> None:
+        for boundary in filter(None, (self.since, self.until)):
+            _check_boundary(boundary)
+        if self.since and self.until and not since(self.until, self.since):
+            raise ValueError(f"gate boundaries {self.since!r} to {self.until!r}: in the wrong order; exchange them")
+
+    def contains(self, versions: Mapping[By, str]) -> bool:
+        """Whether the version that decides is one of them."""
+        version = versions[self.by]
+        return (not self.since or since(version, self.since)) and (not self.until or since(self.until, version))
+
+
+class Gate(Span, frozen=True, kw_only=True):
+    """The versions of a gate, or its values by version, and the place in Kafka that shows them.
+
+    `steps`: values with the version from which each holds, for a gate that is no bool. `and_within`, `or_within`:
+    versions of another kind that must, or may, hold as well. `source`: classes and methods that were read at the tags
+    of the last patch releases on both sides of the boundary, KAFKA and KIP numbers, or a section of semantics.
+    """
+
+    source: str
+    steps: tuple[tuple[str, int | str], ...] = ()
+    and_within: Span | None = None
+    or_within: Span | None = None
+
+    def __post_init__(self) -> None:
+        Span.__post_init__(self)
+        for boundary, _ in self.steps:
+            _check_boundary(boundary)
+
+    def value(self, versions: Mapping[By, str]) -> bool | int | str:
+        """The gate's value for a broker of these versions."""
+        if self.steps:
+            return [value for first, value in self.steps if since(versions[self.by], first)][-1]
+        holds = self.contains(versions) and (self.and_within is None or self.and_within.contains(versions))
+        return holds or (self.or_within is not None and self.or_within.contains(versions))
+
+
+def _check_boundary(version: str) -> None:
+    if version not in releases():
+        raise ValueError(f"gate boundary {version!r}: not a release's name; write one of: {', '.join(releases())}")
+
+
+class Gates(msgspec.Struct, frozen=True, kw_only=True):
+    """Behaviour of a broker of one (binary, inter.broker.protocol.version) pair, by rule.
+
+    A gate with a boundary between the ladder's first two steps changes at the second.
+    """
+
+    binary: str
+    inter_broker_protocol: str
+
+    # --- records (IBP) ---
+    record_magic: Annotated[
+        int, Gate(by="format", steps=(("0.8.2", 0), ("0.10.0", 1), ("0.11", 2)), source="KIP-32; KIP-98")
+    ]
+    """Format of batches: 0 (0.8.2), 1 (0.10.x), 2 (0.11+); log.message.format.version lowers it."""
+    compacted_topics_need_keys: Annotated[bool, Gate(since="0.9", source="semantics 1.8")]
+    """A compacted topic refuses a record without a key (semantics 1.8)."""
+    invalid_record_named: Annotated[bool, Gate(since="2.4", source="semantics 1.8")]
+    """That error is INVALID_RECORD, not retriable; before, CORRUPT_MESSAGE."""
+
+    # --- truncation (semantics 2.1, table of eras) ---
+    truncates_to_high_watermark: Annotated[bool, Gate(until="0.10.2", by="protocol", source="KIP-101")]
+    """A new follower truncates to its own high watermark."""
+    epoch_request_version: Annotated[
+        int,
+        Gate(
+            by="protocol",
+            steps=(("0.8.2", -1), ("0.11", 0), ("2.0.0", 1), ("2.1", 2), ("2.3", 3)),
+            source="ReplicaFetcherThread.offsetForLeaderEpochRequestVersion",
+        ),
+    ]
+    """Version of a follower's OFFSET_FOR_LEADER_EPOCH.
+
+    -1 none, 0 (KIP-101), 1 (KIP-279), 2 fenced (KIP-320), 3; not 2.8's 4, which has the same content in another form.
+    """
+    truncates_on_fetch: Annotated[
+        bool, Gate(since="2.7", by="protocol", source="ReplicaFetcherThread.fetchRequestVersion")
+    ]
+    """No separate request; the fetch response has the divergence (Fetch v12)."""
+    fetch_version: Annotated[
+        int,
+        Gate(
+            by="protocol",
+            steps=(
+                ("0.8.2", 0), ("0.10.2", 3), ("0.11", 5), ("1.1", 7), ("2.0.0", 8), ("2.1", 10), ("2.3", 11),
+                ("2.7", 12),
+            ),
+            source="ReplicaFetcherThread.fetchRequestVersion",
+        ),
+    ]
+    """Version of a follower's FETCH."""
+    consumer_fetch_version: Annotated[
+        int, Gate(steps=(("0.8.2", 0), ("0.10.2", 12)), source="Fetcher.createFetchRequests, ConsumerFetcherThread")
+    ]
+    """Version of a consumer's FETCH.
+
+    0 in 0.8.2, which has only the old consumer. From 3 on all are alike here.
+    """
+    fences_by_epoch: Annotated[
+        bool, Gate(since="2.1", by="protocol", source="AbstractFetcherThread.fetchTruncatingPartitions")
+    ]
+    """Requests carry the current leader epoch and are fenced by it (semantics 2.2)."""
+    has_epoch_cache: Annotated[bool, Gate(since="0.11", by="format", source="KIP-101")]
+    """leader-epoch-checkpoint is kept. Older records have no epoch."""
+    truncates_without_epoch_request: Annotated[bool, Gate(since="2.1", source="AbstractFetcherThread.maybeTruncate")]
+    """A follower without epochs truncates to the high watermark immediately.
+
+    Before, it requests the epoch's end, and gets none.
+    """
+    drops_answers_of_older_epochs: Annotated[
+        bool, Gate(since="2.1", source="AbstractFetcherThread.truncateToEpochEndOffsets")
+    ]
+    """An epoch response counts only in the leader epoch of its request."""
+    fetch_start_at_log_end: Annotated[
+        bool, Gate(since="0.11", until="1.0", source="ReplicaFetcherThread.initialFetchState, maybeTruncate")
+    ]
+    """A truncating follower starts at its log end (semantics 1.7)."""
+
+    # --- leadership (binary; semantics 1.7, 3) ---
+    assigns_epoch_on_election: Annotated[
+        bool, Gate(since="2.0.1", and_within=Span(since="0.11", by="format"), source="Partition.makeLeader; KAFKA-7415")
+    ]
+    """A new leader writes (epoch, log end) immediately."""
+    epoch_entry_below_first_answered: Annotated[bool, Gate(since="2.0.1", source="LeaderEpochFileCache.endOffsetFor")]
+    """For an epoch older than all cached ones a leader returns the first start."""
+    no_epochs_end_at_log_end: Annotated[
+        bool, Gate(since="0.11", until="0.11", source="ReplicaManager.lastOffsetForLeaderEpoch")
+    ]
+    """A leader without epochs returns its log end to a follower without epochs (to 1.0.1)."""
+    epoch_cache_strict_assign: Annotated[bool, Gate(since="2.0.1", source="LeaderEpochFileCache.assign")]
+    """Assigning an epoch removes conflicting tail entries."""
+    expand_needs_epoch_start: Annotated[bool, Gate(since="2.0.1", source="Partition.maybeExpandIsr; KAFKA-7128")]
+    """A replica joins the ISR only at or beyond the leader epoch's start."""
+    fetcher_restart: Annotated[
+        str,
+        Gate(
+            steps=(("0.8.2", "leader-changed"), ("2.0.1", "leader-or-epoch-jump"), ("2.1", "leader-or-epoch")),
+            source="Partition.makeFollower",
+        ),
+    ]
+    """Rule that restarts a follower's fetcher at a LeaderAndIsr.
+
+    `leader-changed` (E0-2.0.0), `leader-or-epoch-jump` (2.0.1), `leader-or-epoch` (2.1+).
+    """
+    truncates_epochs_beyond_log_end: Annotated[bool, Gate(since="2.6", source="semantics 2.1")]
+    """Entries at or beyond the log end are dropped even without a truncation."""
+    out_of_range_starts_over: Annotated[
+        bool, Gate(until="0.8.2", source="ReplicaFetcherThread.handleOffsetOutOfRange; KAFKA-2477")
+    ]
+    """A follower out of its leader's range deletes its log and starts over.
+
+    Unless the leader's log ends below it.
+    """
+    out_of_range_exits: Annotated[bool, Gate(until="2.0.0", source="ReplicaFetcherThread.handleOffsetOutOfRange")]
+    """Unclean election off: a follower ahead of its leader exits (semantics 2.3)."""
+    fetcher_shutdown_waits: Annotated[
+        bool, Gate(until="1.0", source="AbstractFetcherThread.shutdown, ReplicaFetcherThread; KAFKA-6051")
+    ]
+    """A LeaderAndIsr that empties a fetcher waits for its fetch.
+
+    The fetch in flight ends by its response or after up to request.timeout.ms.
+    """
+    elections_repeat_all_for_one: Annotated[
+        bool, Gate(since="1.1", until="2.3", source="PartitionStateMachine.electLeaderForPartitions")
+    ]
+    """One stale partition state repeats the election of the whole batch.
+
+    Where another request had written one partition's state, all partitions of the election are elected again, an
+    epoch later.
+    """
+    damaged_batch_ends_fetcher: Annotated[bool, Gate(until="0.8.2", source="AbstractFetcherThread.processFetchRequest")]
+    """A follower counts a batch with a bad checksum as fetched.
+
+    The next response then does not fit.
+    """
+    alter_isr_every_50_ms: Annotated[bool, Gate(since="2.7", until="2.7", source="DefaultAlterIsrManager")]
+    """A task sends pending ISR changes to the controller every 50 ms.
+
+    2.8 sends them immediately.
+    """
+    served_partitions_move_to_end: Annotated[
+        bool, Gate(since="0.10.1", source="AbstractFetcherThread.processFetchRequest")
+    ]
+    """A partition with records, or a delayed one, moves to the end of the fetch order."""
+    lost_session_takes_partition_offline: Annotated[bool, Gate(since="2.7", source="Partition.makeLeader; KAFKA-9769")]
+    """A session that ends during a new log's configuration read takes it offline.
+
+    The LeaderAndIsr continues without that partition, which stays offline; before, the order ends.
+    """
+    append_error_fails_partition: Annotated[bool, Gate(since="2.3", source="AbstractFetcherThread.markPartitionFailed")]
+    """An unexpected append error fails one partition; before, the fetcher thread dies."""
+    stop_replica_checks_epoch: Annotated[bool, Gate(since="2.6", source="semantics 1.7")]
+    """StopReplica carries a leader epoch."""
+    cut_checkpoints_though_nothing_was_cut: Annotated[bool, Gate(until="0.11", source="LogManager.truncateTo")]
+    """Recovery points are written after every ordered truncation.
+
+    Also after one at or beyond the log end.
+    """
+    cut_checkpoints_all_directories: Annotated[bool, Gate(until="2.1", source="LogManager.truncateTo")]
+    """A truncation writes recovery points in every log directory.
+
+    From 2.2 only in that of the truncated logs.
+    """
+    start_over_checkpoints_all_directories: Annotated[
+        bool, Gate(until="1.0", source="LogManager.truncateFullyAndStartAt")
+    ]
+    """The same for a log that starts over.
+
+    From 1.1 only in its own directory.
+    """
+    deletions_checkpoint_recovery_points: Annotated[bool, Gate(since="1.1", source="LogManager.asyncDelete")]
+    """Deleting a log writes recovery points of its directory."""
+    checkpoints_directories_without_logs: Annotated[bool, Gate(since="2.7", source="LogManager.logsInDir")]
+    """Recovery points and log starts of a directory without logs are written, too.
+
+    Before, the files keep their content.
+    """
+    recovery_counts_as_flushed: Annotated[bool, Gate(since="1.0", until="2.7", source="Log.recoverLog")]
+    """Recovery after an unclean stop sets the recovery point to the log's end.
+
+    Although nothing was synced; before and after, it stays as checkpointed.
+    """
+    recovery_skips_epoch_zero: Annotated[bool, Gate(since="2.1", until="2.5", source="LogSegment.recover; KAFKA-10432")]
+    """Recovery does not add epoch 0 from batches."""
+    recovery_cuts_large_messages: Annotated[bool, Gate(until="0.10.2", source="LogSegment.recover")]
+    """Recovery treats a message above max.message.bytes as damage."""
+    followers_refuse_large_batches: Annotated[
+        bool, Gate(until="2.5", source="KAFKA-9617; Log.analyzeAndValidateRecords")
+    ]
+    """A follower refuses a batch above max.message.bytes."""
+    empty_log_begins_within_batch: Annotated[
+        bool, Gate(since="1.0", source="Partition.appendRecordsToFollower; KAFKA-6975")
+    ]
+    """An empty follower accepts a batch that contains its log start, and begins with it."""
+    rolls_before_producers_are_checked: Annotated[bool, Gate(since="2.4", source="Log.append")]
+    """An append rolls a full segment before its producer is validated."""
+    raised_log_start_counts_as_flushed: Annotated[bool, Gate(since="2.4", source="Log.updateLogStartOffset")]
+    """The recovery point is never below the log's start."""
+    beginning_anew_forgets_epochs: Annotated[bool, Gate(since="2.8", source="Log.recoverLog")]
+    """A log that ends below its checkpointed start begins without epochs.
+
+    Before, the newest epoch moves along.
+    """
+    wrapper_reads_whole: Annotated[bool, Gate(until="0.10.2", by="format", source="semantics 11.9")]
+    """Magic 0 and 1: a read returns the first whole wrapper that ends at or above its offset.
+
+    (semantics 11.9)
+    """
+    deposed_leader_answers_parked: Annotated[bool, Gate(since="0.9", source="ReplicaManager.makeFollowers")]
+    """A broker that becomes follower completes its parked requests.
+
+    0.8.2 leaves produces to the next fetch of a follower, and to their time-out.
+    """
+    deleted_replica_answers_parked: Annotated[bool, Gate(since="2.4", source="KAFKA-9198")]
+    """So does a broker that loses its replica."""
+    leaders_known_by_metadata: Annotated[
+        bool, Gate(since="0.9", source="ReplicaManager.makeFollowers, getAliveBrokers")
+    ]
+    """UpdateMetadata has the live leaders; in 0.8.2 LeaderAndIsr has them."""
+    fetcher_answer_within_request_timeout: Annotated[
+        bool, Gate(since="0.10.0", source="ReplicaFetcherThread.sendRequest")
+    ]
+    """A fetcher's time limit for a response is request.timeout.ms.
+
+    Before, replica.socket.timeout.ms.
+    """
+
+    # --- high watermark and ISR (binary) ---
+    recently_caught_up_holds_high_watermark: Annotated[bool, Gate(since="0.10.2", source="KAFKA-4485")]
+    """The high watermark waits for replicas that recently left the ISR caught up."""
+    leaders_new_epoch_forgets_followers: Annotated[bool, Gate(until="0.8.2", source="Partition.makeLeader")]
+    """Every leader epoch makes followers' log ends unknown, even under the same leader.
+
+    0.9: only a new leader's.
+    """
+    answers_at_once_when_high_watermark_moved: Annotated[bool, Gate(since="2.4", until="2.5", source="semantics 1.2")]
+    """A parked fetch completes when its last sent high watermark is outdated."""
+    failed_reads_keep_follower_state: Annotated[bool, Gate(since="2.4", source="KAFKA-8400")]
+    """A failed read keeps the follower's state."""
+    caught_up_replica_not_shrunk: Annotated[bool, Gate(since="2.1", source="Partition.getOutOfSyncReplicas")]
+    """A follower at the leader's log end is never removed by time (semantics 1.3)."""
+    lag_by_messages: Annotated[bool, Gate(until="0.8.2", source="semantics 1.3")]
+    """replica.lag.max.messages; and silence counts from the last fetch of any outcome."""
+    shrink_check_full_period: Annotated[bool, Gate(until="0.10.1", source="semantics 1.3")]
+    """The check runs every replica.lag.time.max.ms instead of half of it."""
+    fetch_blocks_on_partition_lock: Annotated[
+        bool, Gate(since="2.1", source="Partition.readRecords, fetchOffsetForTimestamp")
+    ]
+    """Consumer fetches and ListOffsets also wait for the partition's lock.
+
+    (semantics 1.6)
+    """
+    completes_delayed_requests_last: Annotated[
+        bool, Gate(since="2.7", source="ReplicaManager.tryCompleteActions; KAFKA-8334")
+    ]
+    """The response to a produce precedes the completions by its append."""
+    high_watermark_needs_moved_follower: Annotated[bool, Gate(since="2.4", source="Partition.updateFollowerFetchState")]
+    """A follower's fetch moves the high watermark only at another offset than before."""
+    fetch_above_high_watermark_fails: Annotated[bool, Gate(until="0.9", source="semantics 1.9")]
+    """A consumer's fetch between high watermark and log end fails with -1.
+
+    Later, it is empty, without an error.
+    """
+    unassigned_follower_fails_fetch: Annotated[bool, Gate(until="0.11", source="semantics 1.2")]
+    """A follower's fetch with a partition not assigned to it fails whole, with -1.
+
+    From 1.0 that partition is empty, until the fetch was parked (semantics 1.2).
+    """
+
+    # --- ISR persistence (IBP and binary; semantics 1.6) ---
+    alter_isr: Annotated[bool, Gate(since="2.7", by="protocol", source="ApiVersion.isAlterIsrSupported")]
+    """Through the controller."""
+    notifies_isr_changes: Annotated[
+        bool, Gate(since="0.9", and_within=Span(until="2.6", by="protocol"), source="KAFKA-1367")
+    ]
+    """Brokers that write the ISR directly notify the controller."""
+    stuck_zk_version_pends: Annotated[
+        bool, Gate(since="2.8", and_within=Span(until="2.6", by="protocol"), source="semantics 1.6")
+    ]
+    """A failed conditional write stays pending until a higher epoch."""
+    session_wait_ends_at_expiry: Annotated[bool, Gate(since="1.1", source="semantics 1.6")]
+    """A call that waits for the session service fails when the session expires.
+
+    Before, it is retried in the new session.
+    """
+    fetches_configuration_of_held_logs: Annotated[
+        bool, Gate(until="2.5", source="Partition.createLog, LogManager.getOrCreateLog")
+    ]
+    """An incarnation's first LeaderAndIsr reads a topic's configuration anew.
+
+    Even where its log is present.
+    """
+    reassigns_to_live_brokers_only: Annotated[
+        bool, Gate(until="0.8.2", source="KafkaController.initiateReassignReplicasForTopicPartition")
+    ]
+    """A reassignment to a dead broker is refused."""
+    ignores_reassignment_to_same_replicas: Annotated[
+        bool, Gate(until="2.3", source="KafkaController.maybeTriggerPartitionReassignment")
+    ]
+    """A reassignment to the present replicas, in their order, is refused.
+
+    From 2.4 it is executed, which costs a leader epoch.
+    """
+    needs_controller_to_try_shutdown_again: Annotated[bool, Gate(until="1.0", source="KafkaServer.controlledShutdown")]
+    """An orderly stop without a controller continues without one immediately.
+
+    From 1.1 it looks for one again.
+    """
+    shutdown_answer_within_request_timeout: Annotated[
+        bool, Gate(since="0.9", by="protocol", or_within=Span(since="1.0"), source="semantics 4.2")
+    ]
+    """A controlled shutdown's limit is request.timeout.ms.
+
+    Before, controller.socket.timeout.ms.
+    """
+    controlled_shutdown_occupies_handler: Annotated[
+        bool, Gate(until="0.10.2", source="KafkaApis.handleControlledShutdownRequest; KAFKA-5028")
+    ]
+    """The request handler's thread handles ControlledShutdown."""
+
+    # --- controller (binary; semantics 4) ---
+    controller_epoch_multi: Annotated[
+        bool, Gate(since="2.1", source="KafkaZkClient.registerControllerAndIncrementControllerEpoch; KAFKA-6082")
+    ]
+    """Election and writes are multis that check /controller_epoch."""
+    broker_epochs: Annotated[bool, Gate(since="2.2", source="KafkaApis.isBrokerEpochStale; KIP-380")]
+    """Requests carry the broker epoch; a bounced broker is detected."""
+    startup_offlines_dead_replicas: Annotated[bool, Gate(since="2.3", source="ReplicaStateMachine.startup; KAFKA-3143")]
+    """A new controller moves replicas on dead brokers offline first."""
+    sole_isr_member_kept: Annotated[bool, Gate(since="1.1", source="semantics 4.2")]
+    """The ISR's last member always stays; before, only with unclean election off."""
+    live_brokers_to_all: Annotated[bool, Gate(since="0.9", source="KafkaController.onBrokerStartup")]
+    """Every broker receives metadata when a broker joins, or leaves without leaderships."""
+    shutdown_elects_by_isr: Annotated[bool, Gate(until="0.9", source="ControlledShutdownLeaderSelector.selectLeader")]
+    """A controlled shutdown elects the first remaining ISR member.
+
+    Later, the first of the assignment.
+    """
+    shutdown_leaves_deletions_alone: Annotated[bool, Gate(since="2.1", source="KafkaController.doControlledShutdown")]
+    """A controlled shutdown ignores partitions of topics that wait for deletion.
+
+    It neither moves nor counts them; before, it treats them like all others.
+    """
+    resends_after_ms: Annotated[int, Gate(steps=(("0.8.2", 300), ("0.10.1", 100)), source="RequestSendThread.doWork")]
+    """Pause of the controller before it retries a request, in ms: 300 up to 0.10.0, then 100."""
+    registration_waits_for_old_session: Annotated[
+        bool, Gate(until="0.8.2", source="ZkUtils.createEphemeralPathExpectConflictHandleZKBug")
+    ]
+    """A broker whose znode of an earlier session still exists retries.
+
+    It waits for zookeeper.session.timeout.ms first.
+    """
+    halts_when_stopped_while_starting: Annotated[bool, Gate(since="0.9", source="semantics 3")]
+    """SIGTERM before the registration ends a broker immediately, as a kill does."""
+    registration_retries_node_exists: Annotated[
+        bool, Gate(since="2.2", source="KafkaZkClient.CheckedEphemeral.reCreate; KAFKA-7165")
+    ]
+    """A broker replaces its own stale ephemeral of an earlier session."""
+    batched_controller_writes: Annotated[
+        bool, Gate(since="1.1", source="PartitionStateMachine.doElectLeaderForPartitions")
+    ]
+    """The controller reads and writes states in pipelined batches."""
+    failure_waits_for_sender_thread: Annotated[
+        bool, Gate(since="0.10.0", until="2.0.1", source="RequestSendThread.initiateShutdown")
+    ]
+    """Removing a dead broker waits for its blocked sender thread.
+
+    Semantics 11.13 observed it on 0.10.2. 2.1 closes the sender's client first; 0.8.2 interrupts the thread.
+    """
+    registers_rack: Annotated[bool, Gate(since="0.10.0", source="ZkUtils.registerBrokerInZk; KIP-36")]
+    """A broker registers its rack, here its AZ, which places replicas.
+
+    (semantics 4.4)
+    """
+    config_change_form: Annotated[
+        int, Gate(steps=(("0.8.2", 0), ("0.10.1", 2)), source="AdminUtils.changeEntityConfig")
+    ]
+    """Form of a topic configuration's notification: 0 its name (0.8.2), 1 (0.9), 2 (0.10.1+)."""
+    settings_change_while_running: Annotated[bool, Gate(since="1.1", source="DynamicBrokerConfig; KIP-226")]
+    """Some broker settings can be altered at run time."""
+    topic_config_lost_on_reload: Annotated[
+        bool, Gate(until="2.3", source="DynamicLogConfig.reconfigure, Log.updateConfig; KAFKA-9254")
+    ]
+    """A change of broker settings makes a log forget its topic's overrides.
+
+    The next change overrides them, too.
+    """
+    keeps_flush_ms_that_was_removed: Annotated[
+        bool, Gate(until="2.5", source="DynamicLogConfig.reconfigure; KAFKA-10268")
+    ]
+    """A removed log.flush.interval.ms stays in force until the broker restarts."""
+    unknown_topics_have_no_settings: Annotated[bool, Gate(since="2.0.0", source="AdminManager.describeConfigs")]
+    """DescribeConfigs of a missing topic returns 3.
+
+    Before, the settings of any topic.
+    """
+    no_names_mean_all_settings: Annotated[bool, Gate(since="2.7", source="AdminManager.describeConfigs")]
+    """DescribeConfigs with an empty list of settings returns all; before, none."""
+    altered_by_synonym: Annotated[bool, Gate(until="2.5", source="AdminManager.createBrokerConfigEntry")]
+    """A setting with an alterable synonym is not read-only in DescribeConfigs."""
+    names_settings_without_value: Annotated[bool, Gate(since="2.6", source="AdminManager.alterConfigs")]
+    """A null in AlterConfigs returns 42 with its setting's name; before, -1."""
+    altered_topics_are_looked_for: Annotated[bool, Gate(since="2.7", source="AdminZkClient.validateTopicConfig")]
+    """AlterConfigs of a missing topic returns 3; before, -1."""
+    reports_unneeded_elections: Annotated[
+        bool, Gate(since="2.4", source="KafkaController.processReplicaLeaderElection; KIP-460")
+    ]
+    """ElectLeaders returns 84 if the preferred leader already leads.
+
+    Before, success.
+    """
+    enables_unclean_election_of_all_at_once: Annotated[
+        bool, Gate(since="2.0.0", source="DynamicLogConfig.reconfigure; KAFKA-6526")
+    ]
+    """Enabling unclean election for the controller's broker elects all missing leaders."""
+    enables_unclean_election_at_once: Annotated[
+        bool, Gate(since="2.1", source="KafkaController.TopicUncleanLeaderElectionEnable; KAFKA-6911")
+    ]
+    """Enabling a topic's unclean election elects its leaders immediately."""
+    resigns_in_every_session: Annotated[
+        bool, Gate(until="0.10.1", source="SessionExpirationListener.handleNewSession; KAFKA-4229")
+    ]
+    """A controller resigns in each new session.
+
+    Also where it has been elected in that session already. Then no controller acts, although `/controller` names it.
+    0.8.2, where leaders are balanced: a broker that is not controller fails to resign, and is elected once it has
+    registered.
+    """
+    deposed_controller_goes_on: Annotated[
+        bool, Gate(until="0.8.2", source="ZookeeperLeaderElector.LeaderChangeListener; KAFKA-2437")
+    ]
+    """A controller does not resign when `/controller` names another one."""
+    ephemerals_end_with_session: Annotated[bool, Gate(since="0.9", until="1.0", source="ZKCheckedEphemeral.create")]
+    """An ephemeral is created in its call's session or not at all.
+
+    `/controller` and a broker's znode (ZKCheckedEphemeral); all other calls are retried in the next session. An
+    election that fails so deletes `/controller`, whatever its owner; a process whose first registration fails ends.
+    """
+    registers_before_election: Annotated[bool, Gate(since="1.1", source="KafkaController.RegisterBrokerAndReelect")]
+    """A broker registers, then its controller tries to be elected; before, vice versa."""
+    metadata_refuses_invalid_names: Annotated[bool, Gate(since="2.8", source="KafkaApis.getTopicMetadata")]
+    """Metadata of an invalid topic name returns 17; before 3."""
+    broker_loggers: Annotated[bool, Gate(since="2.4", source="AdminManager.describeConfigs, BROKER_LOGGER; KIP-412")]
+    """Levels of a broker's loggers are described and altered like settings."""
+    serves_after_registration: Annotated[
+        bool, Gate(since="1.0", source="KafkaServer.startup, SocketServer.startProcessors")
+    ]
+    """A broker reads clients' requests after its registration; before, immediately."""
+    registers_beside_controller: Annotated[
+        bool, Gate(since="0.11", until="1.0", source="KafkaHealthcheck.SessionExpireListener; KAFKA-5028")
+    ]
+    """In a new session a broker registers immediately.
+
+    Its controller's thread may be busy. Before, it registers after its attempt to be elected, on the same thread.
+    """
+    offline_leaders_by_liveness: Annotated[bool, Gate(since="1.0", source="KafkaController.onReplicasBecomeOffline")]
+    """A leader of -1 counts as offline when brokers fail.
+
+    Before, only leaders on the failed brokers.
+    """
+    watches_isr_changes: Annotated[bool, Gate(since="0.9", source="IsrChangeNotificationListener; KAFKA-1367")]
+    """The controller watches `/isr_change_notification`.
+
+    Brokers create the path.
+    """
+    deletes_old_notifications: Annotated[bool, Gate(since="1.1", source="semantics 4.1")]
+    """A new controller deletes earlier notifications (semantics 4.1).
+
+    1.0: only those of failed log directories.
+    """
+    preferred_election_moves_leader_to_itself: Annotated[
+        bool, Gate(since="1.1", until="2.1", source="KafkaController.PreferredReplicaLeaderElection")
+    ]
+    """A requested preferred election raises the epoch even without a change."""
+    metadata_updates_brokers_only: Annotated[
+        bool, Gate(since="2.2", source="KafkaController.onBrokerStartup, addUpdateMetadataRequestForBrokers")
+    ]
+    """UpdateMetadata may carry only the live brokers.
+
+    Before, an empty list of partitions meant all of them.
+    """
+    metadata_repeats_deletions: Annotated[
+        bool, Gate(until="1.1", source="ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers")
+    ]
+    """Every UpdateMetadata includes all partitions under deletion (leader -2).
+
+    Later, only one about these partitions.
+    """
+    watches_created_reassignments_only: Annotated[bool, Gate(since="1.1", source="semantics 4.4")]
+    """The controller reads `/admin/reassign_partitions` when it is created.
+
+    And after its own deletion of it; before, at each change, for moves that have not begun.
+    """
+    new_replicas_flagged_immediately: Annotated[bool, Gate(since="2.7", source="semantics 4.4")]
+    """A reassignment's first LeaderAndIsr marks added replicas as new (isNew).
+
+    Before, only the next does, too late: a broker that lost a log directory then counts them as offline.
+    """
+    successor_gives_up_moves_of_deleted_topics: Annotated[bool, Gate(since="1.1", source="semantics 4.4")]
+    """A new controller begins no reassignment of a topic under deletion.
+
+    Before, it does, and the deletion waits for it.
+    """
+    topic_znode_keeps_reassignment: Annotated[bool, Gate(since="2.4", source="KIP-455")]
+    """`/brokers/topics/T` lists the replicas being added and removed."""
+    leader_and_isr_version: Annotated[
+        int,
+        Gate(
+            by="protocol",
+            steps=(("0.8.2", 0), ("1.0", 1), ("2.2", 2), ("2.4", 4)),
+            source="ControllerBrokerRequestBatch.sendRequestsToBrokers",
+        ),
+    ]
+    """Version of the controller's LEADER_AND_ISR (IBP).
+
+    2 and later carry the broker epoch. Not 2.8's 5, which adds topic ids.
+    """
+    update_metadata_version: Annotated[
+        int,
+        Gate(
+            by="protocol",
+            steps=(("0.8.2", 0), ("0.10.2", 3), ("1.0", 4), ("2.2", 5), ("2.4", 6)),
+            source="ControllerBrokerRequestBatch.sendRequestsToBrokers",
+        ),
+    ]
+    """Version of the controller's UPDATE_METADATA (IBP).
+
+    5 and later carry the broker epoch. Not 2.8's 7, which adds topic ids.
+    """
+    stop_replica_version: Annotated[
+        int,
+        Gate(
+            by="protocol",
+            steps=(("0.8.2", 0), ("2.2", 1), ("2.4", 2), ("2.6", 3)),
+            source="ControllerBrokerRequestBatch.sendRequestsToBrokers",
+        ),
+    ]
+    """Version of the controller's STOP_REPLICA (IBP).
+
+    1 and later carry the broker epoch, 3 leader epochs.
+    """
+    metadata_keeps_isr_without_leader: Annotated[bool, Gate(since="2.4", source="semantics 11.12")]
+    """Metadata of a partition without a live leader have the real ISR.
+
+    Before, an empty one (semantics 11.12).
+    """
+    metadata_has_leader_epoch: Annotated[bool, Gate(since="2.1", source="MetadataCache.getPartitionMetadata")]
+    """Metadata responses carry leader epochs (Metadata v7, KIP-320)."""
+    metadata_has_epoch_without_leader: Annotated[bool, Gate(since="2.5", source="semantics 11.12")]
+    """Also of a partition without a known live leader."""
+    metadata_epochs_reliable: Annotated[bool, Gate(since="2.4", source="semantics 6")]
+    """Metadata v9: clients from 2.4 on trust the epochs in this broker's metadata.
+
+    Not those of older brokers.
+    """
+    unknown_replica_answers_not_leader: Annotated[
+        bool, Gate(since="2.0.0", source="ReplicaManager.getPartitionAndLeaderReplicaIfLocal")
+    ]
+    """A broker without a replica of a known partition returns 6; before, 3.
+
+    (semantics 11.12)
+    """
+    unknown_replica_answers_epochs_not_leader: Annotated[
+        bool, Gate(since="2.1", source="ReplicaManager.lastOffsetForLeaderEpoch")
+    ]
+    """Also to a request for an epoch's end."""
+
+    # --- clients and names ---
+    idempotence: Annotated[bool, Gate(since="0.11", by="protocol", source="KIP-98")]
+    """Idempotent producers."""
+    remembered_batches: Annotated[int, Gate(steps=(("0.8.2", 1), ("1.0", 5)), source="semantics 6")]
+    """Number of batches remembered per producer: 1 in 0.11, 5 from 1.0."""
+    unknown_producer_accepted: Annotated[bool, Gate(since="2.5", source="KIP-360")]
+    """An unknown producer may start at any sequence."""
+    unknown_producer_named: Annotated[bool, Gate(since="1.0", source="semantics 6")]
+    """An unknown producer with another start returns 59; in 0.11 45, like any gap."""
+    old_consumer: Annotated[bool, Gate(until="1.1", source="ZookeeperConsumerConnector")]
+    """The consumer with its offsets in the session service (removed in 2.0)."""
+    group_coordinator: Annotated[bool, Gate(since="0.9", source="GroupCoordinator")]
+    """Offsets are committed to a coordinator.
+
+    0.8.2 supports that too, with its own manager, which is not modelled.
+    """
+    offset_commit_value_version: Annotated[
+        int,
+        Gate(by="protocol", steps=(("0.8.2", 1), ("2.1", 3)), source="GroupMetadataManager.offsetCommitValue; KIP-320"),
+    ]
+    """Layout of a committed offset's record (IBP).
+
+    1 until 2.0, 3 from 2.1, which has a leader epoch.
+    """
+    group_metadata_value_version: Annotated[
+        int,
+        Gate(
+            by="protocol",
+            steps=(("0.8.2", 1), ("2.1", 2), ("2.3", 3)),
+            source="GroupMetadataManager.groupMetadataValue; KIP-345",
+        ),
+    ]
+    """Layout of a group's record (IBP).
+
+    1 until 2.0, 2 from 2.1 (KIP-211), 3 from 2.3, which has static members.
+    """
+    loading_coordinator_reports_loading: Annotated[
+        bool, Gate(since="2.0.0", source="GroupCoordinator.validateGroupStatus")
+    ]
+    """A coordinator that loads its partition returns 14; before, 16 (no coordinator)."""
+    offsets_loaded_to_log_end: Annotated[bool, Gate(since="0.11", source="GroupMetadataManager.loadGroupsAndOffsets")]
+    """A new coordinator loads its partition to the log end.
+
+    Before, to the high watermark of that moment.
+    """
+    offsets_topic_needs_all_brokers: Annotated[
+        bool, Gate(since="0.11", source="KafkaApis.createInternalTopic; KIP-115")
+    ]
+    """The offsets topic is never created with too few replicas."""
+    first_rebalance_waits: Annotated[bool, Gate(since="0.11", source="InitialDelayedJoin; KIP-134")]
+    """The first rebalance of an empty group waits for more members."""
+    new_members_are_named_first: Annotated[
+        bool, Gate(since="2.2", source="GroupCoordinator.doUnknownJoinGroup; KIP-394")
+    ]
+    """A new member first receives its id, and joins with it."""
+    new_members_wait_at_most_five_minutes: Annotated[
+        bool, Gate(since="2.1", source="GroupCoordinator.addMemberAndRebalance; KAFKA-7610")
+    ]
+    """A new member that has waited for others for five minutes is removed.
+
+    It receives 25.
+    """
+    completing_rebalance_name: Annotated[bool, Gate(since="1.1", source="CompletingRebalance")]
+    """A group whose leader assigns is in CompletingRebalance; before, AwaitingSync."""
+    static_members: Annotated[bool, Gate(since="2.3", source="GroupMetadata.hasStaticMember; KIP-345")]
+    """A member with a group.instance.id keeps its place when it returns."""
+    refuses_static_members: Annotated[
+        bool, Gate(since="2.3", and_within=Span(until="2.2", by="protocol"), source="KIP-345")
+    ]
+    """A group.instance.id returns 35."""
+    full_groups_count_joining_members: Annotated[
+        bool, Gate(since="2.6", source="GroupCoordinator.acceptJoiningMember; KAFKA-9885")
+    ]
+    """While a group is prepared, group.max.size counts joining members.
+
+    Before, all members.
+    """
+    full_groups_forget_instances: Annotated[
+        bool, Gate(since="2.3", until="2.7", source="GroupCoordinator.handleJoinGroup, removeStaticMember")
+    ]
+    """A static member that returns to a full group is not recognized."""
+    static_rejoin_is_stored: Annotated[
+        bool, Gate(since="2.6", source="GroupCoordinator.updateStaticMemberAndRebalance; KAFKA-10284")
+    ]
+    """The next coordinator knows the new id of a returned static member."""
+    static_rejoin_while_assigning_rebalances: Annotated[
+        bool, Gate(since="2.5", source="GroupCoordinator.updateStaticMemberAndRebalance; KAFKA-9801")
+    ]
+    """A static member that returns while the leader assigns rebalances.
+
+    Before, the leader may assign to its old id.
+    """
+    unsynced_members_are_removed: Annotated[
+        bool, Gate(since="2.8", source="GroupCoordinator.onExpirePendingSync; KAFKA-12890")
+    ]
+    """A member must request its assignment within the rebalance time-out."""
+    commits_refused_while_assigning: Annotated[bool, Gate(until="2.3", source="GroupCoordinator.doCommitOffsets")]
+    """While the leader assigns, every commit returns 27.
+
+    Later, unknown members receive their own error.
+    """
+    heartbeats_while_assigning: Annotated[
+        bool, Gate(since="2.6", source="GroupCoordinator.handleHeartbeat; KAFKA-10134")
+    ]
+    """A heartbeat while the leader assigns is ordinary; before, 27."""
+    consumer_epoch_validation: Annotated[bool, Gate(since="2.3", source="Fetcher.validateOffsetsIfNeeded")]
+    """Consumers detect truncation (KIP-320, OFFSET_FOR_LEADER_EPOCH v3)."""
+    client_ignores_older_epochs: Annotated[bool, Gate(since="2.2", source="Metadata.lastSeenLeaderEpochs")]
+    """Clients ignore metadata of an older leader epoch than the newest known (Metadata)."""
+    metadata_without_epoch_forgets_all: Annotated[
+        bool, Gate(since="2.2", until="2.2", source="Metadata.updatePartitionInfo")
+    ]
+    """Metadata of a partition without an epoch make a client forget all epochs.
+
+    Later, only that partition's.
+    """
+    ignored_metadata_hides_leader: Annotated[
+        bool, Gate(since="2.2", until="2.3", source="Metadata.updatePartitionInfo, partitionInfoIfCurrent")
+    ]
+    """A consumer that ignored older metadata has no leader until newer ones arrive."""
+    first_epoch_may_come_with_an_offset: Annotated[
+        bool, Gate(since="2.2", until="2.4", source="Metadata.updateLastSeenEpoch")
+    ]
+    """An epoch with a committed or listed offset counts without one in metadata."""
+    client_needs_reliable_epochs: Annotated[bool, Gate(since="2.4", source="semantics 6")]
+    """Epochs in metadata of a broker before 2.4 count as absent."""
+    client_knows_topic_ids: Annotated[bool, Gate(since="2.8", source="KAFKA-12257")]
+    """Epochs of a deleted topic do not hold for a new one of the same name."""
+    client_ignores_failures_of_old_epochs: Annotated[bool, Gate(since="2.5", until="2.6", source="semantics 6")]
+    """A batch of a past producer epoch that fails for good raises no new epoch.
+
+    Later, it does.
+    """
+    client_numbers_idle_partitions_on: Annotated[bool, Gate(since="2.5", until="2.6", source="KAFKA-12152")]
+    """An idle partition continues its sequence numbers in a new epoch.
+
+    Another partition has raised the epoch; later, the numbers begin at 0.
+    """
+    client_gives_what_precedes_damage: Annotated[bool, Gate(since="0.11", source="semantics 6")]
+    """A consumer returns records before a damaged batch.
+
+    In 0.10.2 the damage fails the whole response.
+    """
+    client_reports_truncation: Annotated[bool, Gate(since="2.6", source="semantics 6")]
+    """Without a reset policy poll() throws LogTruncationException.
+
+    In 2.3 to 2.5 that exception is lost.
+    """
+    client_batches_expire: Annotated[bool, Gate(since="0.9", source="KIP-19")]
+    """An unsendable batch expires; in 0.8.2 it waits."""
+    client_prefers_connected_brokers: Annotated[bool, Gate(since="2.3", source="NetworkClient.leastLoadedNode")]
+    """A client sends requests for any broker to a connected one with capacity.
+
+    Before, to an unconnected one rather than a busy one.
+    """
+    client_connects_to_least_recent: Annotated[bool, Gate(since="2.7", source="semantics 6")]
+    """Of unconnected brokers a client chooses the least recently tried.
+
+    Before, any of them.
+    """
+    client_pause_counts_from_attempt: Annotated[bool, Gate(until="0.8.2", source="semantics 6")]
+    """reconnect.backoff.ms counts from the start of connecting.
+
+    Later, from the loss of the connection.
+    """
+    client_pauses_grow: Annotated[bool, Gate(since="1.0", source="KIP-144; ClusterConnectionStates.connecting")]
+    """Pauses before reconnecting grow up to reconnect.backoff.max.ms.
+
+    In 0.11 each attempt resets the pause; earlier versions have no such setting.
+    """
+    client_disconnects_lost_coordinator: Annotated[
+        bool, Gate(since="1.0", source="AbstractCoordinator.markCoordinatorUnknown")
+    ]
+    """A consumer that gives up its coordinator closes the connection and its requests.
+
+    Before, the connection stays, and is reused if the next lookup returns the same broker.
+    """
+    client_join_waits_for_rebalance: Annotated[
+        bool, Gate(since="2.0.0", source="AbstractCoordinator.sendJoinGroupRequest")
+    ]
+    """A consumer waits for a JoinGroup response as long as a rebalance may take.
+
+    Before, as long as for any response.
+    """
+    client_retries_commits_to_unknown_topics: Annotated[
+        bool, Gate(since="2.0.0", source="ConsumerCoordinator.OffsetCommitResponseHandler")
+    ]
+    """A commit that returns 3 is retried; before, it fails."""
+    client_stays_member_when_commit_meets_rebalance: Annotated[
+        bool, Gate(since="2.4", source="ConsumerCoordinator.OffsetCommitResponseHandler")
+    ]
+    """A member whose commit returns 27 rejoins with its id; before, as a new member."""
+    client_reports_lost_partitions: Annotated[
+        bool, Gate(since="2.4", source="ConsumerCoordinator.onJoinPrepare; KIP-429")
+    ]
+    """Partitions of a removed member are lost; before, revoked as usual."""
+    client_reads_while_it_joins: Annotated[bool, Gate(since="2.5", source="semantics 6")]
+    """poll() also returns records while the consumer joins its group.
+
+    While the coordinator is unknown, other members are awaited, or committed offsets are read; before, none.
+    """
+    client_resets_block_poll: Annotated[bool, Gate(since="0.9", until="1.0", source="semantics 6")]
+    """poll() returns and commits nothing during a lookup of a log's start or end.
+
+    Later, partitions without such a lookup are read meanwhile.
+    """
+    client_heartbeats_while_rebalancing: Annotated[
+        bool, Gate(since="2.6", source="AbstractCoordinator.JoinGroupResponseHandler")
+    ]
+    """A member sends heartbeats from its JoinGroup response on.
+
+    Before, once it has its assignment.
+    """
+    client_ignores_refusals_of_old_generations: Annotated[
+        bool, Gate(since="2.6", source="AbstractCoordinator.CoordinatorResponseHandler.generationUnchanged")
+    ]
+    """A member ignores errors for an earlier generation; before, they end its membership."""
+    offset_not_available: Annotated[bool, Gate(since="2.2", source="Partition.fetchOffsetForTimestamp")]
+    """ListOffsets answers 78 while the high watermark is below the leader epoch's start."""
+    listed_offsets_have_epochs: Annotated[
+        bool, Gate(since="2.2", source="Log.fetchOffsetByTimestamp, KafkaApis.handleListOffsetRequestV1AndAbove")
+    ]
+    """ListOffsets responses have leader epochs; 2.1 has an empty field (semantics 1.9)."""
+    consumer_list_offsets_version: Annotated[
+        int, Gate(steps=(("0.8.2", 4), ("2.2", 5)), source="ListOffsetRequest.schemaVersions")
+    ]
+    """Version of a consumer's LIST_OFFSETS.
+
+    A consumer with 4 or less, which are alike here, receives 5 instead of 78.
+    """
+    not_leader_or_follower_name: Annotated[bool, Gate(since="2.6", source="Errors.NOT_LEADER_OR_FOLLOWER")]
+    """Code 6 has its new name."""
+    renames_deleted_logs: Annotated[bool, Gate(since="0.10.1", source="semantics 4.5")]
+    """The folder of a deleted log is renamed first, and its files are deleted later.
+
+    Before, its files are deleted one by one (semantics 4.5).
+    """
+    removes_refused_deletions: Annotated[bool, Gate(since="0.10.1", source="semantics 4.5")]
+    """With `delete.topic.enable` off the controller removes the mark.
+
+    Before, it stays until a controller may delete (semantics 4.5).
+    """
+    forgets_offsets_of_deleted_topics: Annotated[bool, Gate(since="0.10.1", source="semantics 6")]
+    """Coordinators drop committed offsets of deleted partitions (semantics 6)."""
+    delete_records: Annotated[bool, Gate(since="0.11", source="KafkaApis.handleDeleteRecordsRequest; KIP-107")]
+    """DeleteRecords, and a log start that followers adopt from leaders."""
+    deletes_records_before_policy: Annotated[bool, Gate(until="0.11", source="Partition.deleteRecordsOnLeader")]
+    """Records are deleted, then the request fails, if `cleanup.policy` has no delete."""
+    deleted_records_forget_producers: Annotated[
+        bool, Gate(until="2.3", source="ProducerStateManager.truncateHead; KIP-360")
+    ]
+    """A producer whose last batch was deleted is unknown."""
+    storage_failure_kills_broker: Annotated[bool, Gate(until="0.11", by="protocol", source="semantics 3")]
+    """A failed log directory stops the process.
+
+    From 1.0 (KIP-112) only the last one does.
+    """
+    watches_log_dir_failures: Annotated[bool, Gate(since="1.0", source="KIP-112")]
+    """The controller queries a broker that lost a log directory for replicas."""
+
+    # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
+    disabled_deletions_reported: Annotated[
+        bool, Gate(until="0.10.0", source="KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted")
+    ]
+    """A new controller reports marked topics with leader -2.
+
+    Even with `delete.topic.enable` off.
+    """
+    growth_while_deleted_taken_back: Annotated[
+        bool, Gate(since="2.0.0", source="KafkaController.PartitionModifications; KAFKA-6612")
+    ]
+    """Partitions added to a topic under deletion are removed from its znode.
+
+    Before, they are ignored until a controller takes over.
+    """
+    leaders_balanced_one_by_one: Annotated[
+        bool, Gate(until="2.0.0", source="KafkaController.checkAndTriggerAutoLeaderRebalance; KAFKA-7299")
+    ]
+    """The leader balance elects partition by partition.
+
+    Each election has its own requests.
+    """
+    balance_goes_by_remembered_isr: Annotated[
+        bool, Gate(since="2.6", source="KAFKA-9866; KafkaController.canPreferredReplicaBeLeader")
+    ]
+    """The leader balance skips preferred replicas outside the cached ISR.
+
+    Before, it tries, and the ISR in ZooKeeper decides.
+    """
+    shutdown_moves_one_by_one: Annotated[
+        bool, Gate(until="1.0", source="KAFKA-5642; KafkaController.doControlledShutdown")
+    ]
+    """A controlled shutdown moves partition by partition.
+
+    Each move has its own requests.
+    """
+    reassignments_not_preempted: Annotated[bool, Gate(until="2.6", source="KafkaController.preempt; KAFKA-10193")]
+    """A queued reassignment request gets no response after an expiry."""
+    metadata_sent_after_taking_over: Annotated[
+        bool, Gate(until="0.10.1", source="KAFKA-4443; KafkaController.onControllerFailover")
+    ]
+    """A new controller sends its first UpdateMetadata last.
+
+    After all LeaderAndIsr.
+    """
+    metadata_needs_partitions: Annotated[
+        bool, Gate(until="0.8.2", source="KAFKA-1867; ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers")
+    ]
+    """An UpdateMetadata without partitions is not sent.
+
+    So no broker learns the live brokers before the first leader exists.
+    """
+    failed_reassignment_given_up: Annotated[
+        bool, Gate(until="2.3", source="KAFKA-9089; KafkaController.maybeTriggerPartitionReassignment")
+    ]
+    """A failed reassignment leaves `/admin/reassign_partitions`.
+
+    Its moves stay half-done. From 2.4 on it stays in progress, and continues when a broker of its target starts.
+    """
+    unled_replicas_stay_online: Annotated[
+        bool,
+        Gate(
+            until="0.8.2", or_within=Span(since="1.1", until="1.1"),
+            source="ReplicaStateMachine.doHandleStateChanges, OfflineReplica; KAFKA-2937; KAFKA-6650",
+        ),
+    ]
+    """A replica of a partition that never had a leader cannot go offline.
+
+    So its topic is never deleted.
+    """
+
+    # --- errors of brokers that a later release mended (binary; semantics 8, docs/kafka-fixes-brokers.md) ---
+    new_log_tries_next_directory: Annotated[bool, Gate(since="2.4", source="KAFKA-8526; LogManager.getOrCreateLog")]
+    """A new log whose folder cannot be made is made in the next log directory."""
+    newer_broker_epoch_fails_orders: Annotated[
+        bool, Gate(since="2.2", until="2.4", source="KafkaApis.isBrokerEpochStale; KAFKA-9839")
+    ]
+    """An order with a broker epoch that the broker does not know yet fails with -1.
+
+    The response to its registration is pending.
+    """
+    long_names_fail_deletion: Annotated[
+        bool, Gate(since="0.10.1", until="2.1", source="Log.logDeleteDirName; KAFKA-4893")
+    ]
+    """A long topic name makes the deletion of its log fail.
+
+    The renamed folder's name would exceed 255 characters.
+    """
+    failed_deletion_fails_directory: Annotated[bool, Gate(since="1.0", source="LogManager.asyncDelete")]
+    """A log that cannot be deleted takes its log directory offline.
+
+    Before, the order fails with -1, and the log stays on disk, unknown to the broker.
+    """
+    refused_deletion_forgets_offline: Annotated[
+        bool, Gate(since="1.1", until="2.0.1", source="ReplicaManager.stopReplica; KAFKA-7313")
+    ]
+    """A refused deletion makes a broker forget an offline replica.
+
+    So the next order to delete it succeeds.
+    """
+    removed_partition_ends_fetcher: Annotated[
+        bool, Gate(since="2.1", until="2.1", source="AbstractFetcherThread.truncateToHighWatermark; KAFKA-8012")
+    ]
+    """Removing a partition without epochs can end its fetcher's thread.
+
+    During the fetcher's epoch request for others.
+    """
+    failing_directory_ends_start: Annotated[
+        bool, Gate(since="1.0", until="1.1", source="LogManager.createAndValidateLogDirs; KAFKA-6697")
+    ]
+    """A broker that starts with a failing disk ends.
+
+    Even with other log directories; later it starts without that one.
+    """
+    failed_flush_ends_close: Annotated[bool, Gate(until="2.7", source="KAFKA-10723; LogManager.shutdown")]
+    """A log directory that cannot be flushed prevents others' markers.
+
+    At a clean stop.
+    """
+    marker_deleted_before_loading: Annotated[bool, Gate(since="2.8", source="KAFKA-10471; LogManager.loadLogs")]
+    """A start deletes the clean-shutdown marker before it loads logs.
+
+    So an interrupted start counts as unclean; before, the marker is deleted afterwards.
+    """
+    unassigned_isr_member_ends_check: Annotated[
+        bool, Gate(since="2.4", source="KAFKA-9672; Partition.isFollowerOutOfSync")
+    ]
+    """An unassigned replica in an ISR ends a run of isr-expiration.
+
+    Up to 2.3 its leader removes that replica when it lags.
+    """
+    reassignment_epoch_not_remembered: Annotated[
+        bool, Gate(until="2.3", source="KAFKA-9212; KafkaController.updateLeaderEpoch")
+    ]
+    """The controller forgets the leader epoch of a reassignment's step.
+
+    UpdateMetadata reports the one before, and consumers with epochs are fenced.
+    """
+    leader_and_isr_skips_leaving_leader: Annotated[
+        bool, Gate(since="1.1", until="2.0.1", source="PartitionStateMachine.leaderForControlledShutdown; KAFKA-7482")
+    ]
+    """A controlled shutdown's LeaderAndIsr omits stopping brokers.
+
+    The old leader accepts writes until its process ends.
+    """
+    reelected_controller_repeats_reassignments: Annotated[
+        bool, Gate(until="0.10.2", source="KAFKA-5310; ControllerContext.partitionsBeingReassigned")
+    ]
+    """A controller keeps reassignments in progress when it resigns.
+
+    Elected again, it begins them once more, in any state.
+    """
+    unsent_batch_stays: Annotated[
+        bool, Gate(since="2.1", source="ReplicaStateMachine.handleStateChanges, ControllerBrokerRequestBatch.newBatch")
+    ]
+    """A request batch left unsent by ControllerMovedException is never emptied.
+
+    When the same process is elected again, its state machine fails at each change.
+    """
+
+    def understands(self, api_key: int, version: int) -> bool:
+        """Whether this binary can read that version of another broker's request.
+
+        A binary knows each up to the version that it sends by default, with its own inter.broker.protocol.version.
+        """
+        newest = _understood(self.binary).get(api_key)
+        return newest is None or version <= newest
+
+
+@lru_cache(maxsize=64)
+def _understood(binary: str) -> dict[int, int]:
+    """{API key of requests among brokers: newest version; -1: none}, where it has changed."""
+    own = gates_for(binary)
+    return {
+        1: own.fetch_version,
+        4: own.leader_and_isr_version,
+        5: own.stop_replica_version,
+        6: own.update_metadata_version,
+        23: own.epoch_request_version,
+        56: 0 if own.alter_isr else -1,
+    }
+
+
+GATES: dict[str, Gate] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Gates, include_extras=True).items()
+    if hasattr(hint, "__metadata__")
+}
+"""Every gate by its name, in the order of `Gates`."""
+
+
+@lru_cache(maxsize=256)
+def gates_for(binary: str, inter_broker_protocol: str | None = None, message_format: str | None = None) -> Gates:
+    """The gates of a binary.
+
+    `inter_broker_protocol`: its protocol with other brokers (default: its own). `message_format`:
+    log.message.format.version (default: the protocol's).
+
+    Raises UnknownVersion, UnusableProtocolVersion.
+    """
+    b = ladder_name(binary)
+    p = ladder_name(inter_broker_protocol) if inter_broker_protocol else b
+    if rank(p) > rank(b):
+        raise UnusableProtocolVersion(f"inter.broker.protocol.version {p} is newer than the binary {b}")
+    magic = max(number for number, first in enumerate(FORMATS) if since(p, first))
+    if message_format:
+        magic = min(magic, message_format_magic(message_format))
+    versions: dict[By, str] = {"binary": b, "protocol": p, "format": FORMATS[magic]}
+    values: dict[str, Any] = {name: gate.value(versions) for name, gate in GATES.items()}
+    return Gates(binary=b, inter_broker_protocol=p, **values)
