@@ -47,7 +47,7 @@ def deletions_changed(context: ControllerContext) -> Procedure[None]:
 
 
 def _refuse(context: ControllerContext, requested: set[str]) -> Procedure[None]:
-    """Refuse deletions: delete.topic.enable is off. Up to 0.10.0 the marks stay."""
+    """Refuse deletions: delete.topic.enable is off. Up to 0.10.1 the marks stay."""
     if context.gates.removes_refused_deletions:
         for topic in sorted(requested):
             _emit_change(context, topic, "refused", "delete.topic.enable")

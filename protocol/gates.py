@@ -376,7 +376,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     Even where its log is present.
     """
     reassigns_to_live_brokers_only: Annotated[
-        bool, Gate(until="0.8.2", source="KafkaController.initiateReassignReplicasForTopicPartition")
+        bool, Gate(until="0.10.0", source="KafkaController.initiateReassignReplicasForTopicPartition; KAFKA-4214")
     ]
     """A reassignment to a dead broker is refused."""
     ignores_reassignment_to_same_replicas: Annotated[
@@ -882,17 +882,21 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """
     not_leader_or_follower_name: Annotated[bool, Gate(since="2.6", source="Errors.NOT_LEADER_OR_FOLLOWER")]
     """Code 6 has its new name."""
-    renames_deleted_logs: Annotated[bool, Gate(since="0.10.1", source="semantics 4.5")]
+    renames_deleted_logs: Annotated[bool, Gate(since="0.10.2", source="LogManager.asyncDelete; KAFKA-1911")]
     """The folder of a deleted log is renamed first, and its files are deleted later.
 
     Before, its files are deleted one by one (semantics 4.5).
     """
-    removes_refused_deletions: Annotated[bool, Gate(since="0.10.1", source="semantics 4.5")]
+    removes_refused_deletions: Annotated[
+        bool, Gate(since="0.10.2", source="PartitionStateMachine.DeleteTopicsListener; KAFKA-3175")
+    ]
     """With `delete.topic.enable` off the controller removes the mark.
 
     Before, it stays until a controller may delete (semantics 4.5).
     """
-    forgets_offsets_of_deleted_topics: Annotated[bool, Gate(since="0.10.1", source="semantics 6")]
+    forgets_offsets_of_deleted_topics: Annotated[
+        bool, Gate(since="0.10.2", source="GroupCoordinator.handleDeletedPartitions; KAFKA-2000")
+    ]
     """Coordinators drop committed offsets of deleted partitions (semantics 6)."""
     delete_records: Annotated[bool, Gate(since="0.11", source="KafkaApis.handleDeleteRecordsRequest; KIP-107")]
     """DeleteRecords, and a log start that followers adopt from leaders."""
@@ -912,7 +916,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
     disabled_deletions_reported: Annotated[
-        bool, Gate(until="0.10.0", source="KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted")
+        bool, Gate(until="0.10.1", source="KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted")
     ]
     """A new controller reports marked topics with leader -2.
 
@@ -992,7 +996,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     The response to its registration is pending.
     """
     long_names_fail_deletion: Annotated[
-        bool, Gate(since="0.10.1", until="2.1", source="Log.logDeleteDirName; KAFKA-4893")
+        bool, Gate(since="0.10.2", until="2.1", source="Log.logDeleteDirName; KAFKA-4893")
     ]
     """A long topic name makes the deletion of its log fail.
 
