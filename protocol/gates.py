@@ -986,6 +986,10 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     # --- errors of brokers that a later release mended (binary; semantics 8, docs/kafka-fixes-brokers.md) ---
+    large_batch_stops_loading: Annotated[
+        bool, Gate(until="2.0.0", source="GroupMetadataManager.doLoadGroupsAndOffsets; KAFKA-7286")
+    ]
+    """A batch above the load buffer's size keeps a coordinator loading until it resigns."""
     new_log_tries_next_directory: Annotated[bool, Gate(since="2.4", source="KAFKA-8526; LogManager.getOrCreateLog")]
     """A new log whose folder cannot be made is made in the next log directory."""
     newer_broker_epoch_fails_orders: Annotated[

@@ -84,6 +84,8 @@ class GroupCoordinator:
         self._appends = appends
         self._create_topic = create_topic
         self._caches: dict[int, OffsetCache] = {}
+        self._stopped_at: int | None = None
+        """The partition whose loading cannot go on; it occupies the only thread that loads."""
         self._writing = GroupRecords(context, appends)
         self.members = GroupMembership(context, self._coordinated, self._store)
         groups, gates = self.members.groups, context.gates
@@ -140,6 +142,9 @@ class GroupCoordinator:
         log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
         self._caches[number] = OffsetCache(log.log_start)
         self._changed(number, "loading")
+        self._load_soon(number)
+
+    def _load_soon(self, number: int) -> None:
         self._context.set_timer((LOAD, number), 0.0, lambda: self._load(number))
 
     def resigned(self, number: int) -> None:
@@ -149,6 +154,10 @@ class GroupCoordinator:
             return
         if cache.loading:
             self._context.out.cancel_timer((LOAD, number))
+        if self._stopped_at == number:
+            self._stopped_at = None
+            for waiting in sorted(other for other, cache in self._caches.items() if cache.loading):
+                self._load_soon(waiting)
         self._changed(number, "resigned", len(cache))
         self.members.resigned(lambda group: self._partition_of(group) == number)
 
@@ -160,6 +169,8 @@ class GroupCoordinator:
 
     def _load(self, number: int) -> None:
         """Load one piece of the log."""
+        if self._stopped_at is not None:
+            return
         cache = self._caches[number]
         log = self._replicas.partitions[OFFSETS_TOPIC, number].the_log
         to_end = self._context.gates.offsets_loaded_to_log_end
@@ -167,12 +178,17 @@ class GroupCoordinator:
         if cache.loaded_to < stop_offset:
             try:
                 # Read without a limit, although the loading has one (GroupMetadataManager: maxOffset is None).
-                cache.load(log.read(cache.loaded_to, log.log_end, LOAD_BYTES))
+                grows = not self._context.gates.large_batch_stops_loading
+                piece = log.read(cache.loaded_to, log.log_end, LOAD_BYTES, at_least_one=grows)
+                cache.load(piece)
             except StorageError as error:
                 self._replicas.storage_failed(error)
                 return
+            if not piece:
+                self._stopped_at = number
+                return
         if cache.loaded_to < stop_offset:
-            self._context.set_timer((LOAD, number), 0.0, lambda: self._load(number))
+            self._load_soon(number)
         else:
             cache.loading = False
             self._changed(number, "loaded", len(cache))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.machines.broker.group_coordinator import LOAD_BYTES
 from emulator.machines.broker.offset_cache import OffsetCache
 from protocol.errors import ErrorCode
 from protocol.events import GroupCoordinatorChanged
@@ -316,6 +317,29 @@ def test_up_to_0_10_it_is_read_to_the_high_watermark_only(version: str, offset: 
     bench.advance(0)
     answer = bench.answer(bench.ask(OffsetFetchRequest("g", [GroupPartition(*T0)])), OffsetFetchResponse)
     assert [found.offset for found in answer.partitions] == [offset]
+
+
+@pytest.mark.parametrize(("version", "stops"), [("2.0.0", True), ("2.0.1", False)])
+def test_a_batch_larger_than_the_load_buffer_stops_loading_up_to_2_0_0(version: str, stops: bool) -> None:
+    """KAFKA-7286, `large_batch_stops_loading`: one thread loads all partitions.
+
+    The loop ends when the broker resigns (GroupMetadataManager.doLoadGroupsAndOffsets).
+    """
+    bench = Coordinator(version, isr=(0,), load=False, message_max_bytes=2 * LOAD_BYTES)
+    value = encode_value(CommittedOffset(Offset(5), metadata="m" * 30_000), bench.gates.offset_commit_value_version)
+    records = [(encode_key(OffsetKey("g", "t", number)), value, ()) for number in range(LOAD_BYTES // 30_000 + 1)]
+    log = bench.broker.replicas.partitions[OFFSETS].the_log
+    log.append_as_leader(encode(records, magic=2, timestamp_ms=0), LeaderEpoch(0))
+    bench.advance(1000)
+    bench.leader_and_isr(state(0, 0, (0,), topic_partition=(OFFSETS_TOPIC, 1)))
+    bench.advance(1000)
+    assert bench.group_error() == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if stops else ErrorCode.NONE)
+    bench.elect(1, leader=1)
+    bench.advance(0)
+    changes = [(event.partition, event.change) for event in bench.events(GroupCoordinatorChanged)]
+    stopped = [(0, "loading"), (1, "loading"), (0, "resigned"), (1, "loaded")]
+    ended = [(0, "loading"), (0, "loaded"), (1, "loading"), (1, "loaded"), (0, "resigned")]
+    assert changes == (stopped if stops else ended)
 
 
 COMMITS = st.lists(st.tuples(st.sampled_from("gh"), st.integers(0, 2), st.integers(0, 99)), max_size=30)
