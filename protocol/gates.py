@@ -5,7 +5,7 @@ A broker has two versions. Its *binary* decides defaults and the behaviour of it
 All other code tests a named gate: `gates.truncates_on_fetch`, never `version >= 2.7`.
 
 A gate is an attribute of `Gates`: its type, its `Gate` with the versions, and its meaning below. The page of versions
-and the tests of the boundaries are derived from it.
+and the tests of the boundaries are derived from it (docs/how-to-add-a-gate.md).
 """
 
 from collections.abc import Mapping

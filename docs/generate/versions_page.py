@@ -23,7 +23,7 @@ is {default}. Each version is played as its last patch release. 2.0.0 and 2.0.1 
 2.2.0 and 2.2.2.
 
 No code compares versions. It tests a *gate*, such as `gates.truncates_on_fetch`. The table `Gates` of protocol/gates.py
-has the versions of each. In the first table of a section, a value holds to the
+has the versions of each ([add a gate](how-to-add-a-gate.md)). In the first table of a section, a value holds to the
 right until another one stands there. A boundary between 0.8.2 and 0.10.2 takes effect at 0.10.2.
 """
 

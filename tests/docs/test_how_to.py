@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from emulator.scenario.load import ScenarioErrors, load_scenario
 from protocol import versions
 from protocol.gates import GATES, gates_for
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 def blocks(document: str, language: str) -> list[str]:
@@ -50,6 +52,36 @@ def test_the_violation_that_the_how_to_expects_is_read() -> None:
     example, violation = blocks("how-to-add-a-scenario.md", "yaml")
     [expected] = load_scenario(example + violation, "follower-killed.yaml").expects_violations
     assert expected.check == "lost-acknowledged"
+
+
+def gates_from(source: str) -> ModuleType:
+    """A module with another table of gates."""
+    module = ModuleType("gates_of_the_how_to")
+    exec(compile(source, "gates", "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+def test_the_gate_of_the_how_to_is_added_by_its_lines() -> None:
+    """Without the lines there is no such gate; with them it has both sides of its boundary."""
+    lines, *_ = blocks("how-to-add-a-gate.md", "python")
+    [name] = re.findall(r"^    (\w+): Annotated", lines, re.MULTILINE)
+    before, after = (ROOT / "protocol" / "gates.py").read_text(encoding="utf-8").split(lines)
+    assert name not in gates_from(before + after).GATES
+    added = gates_from(before + lines + after)
+    assert [getattr(added.gates_for(version), name) for version in ("2.0.0", "2.0.1")] == [True, False]
+    [promised] = [output for output in blocks("how-to-add-a-gate.md", "") if output.startswith("ValueError")]
+    with pytest.raises(ValueError, match="gate boundary") as raised:
+        gates_from(before + lines.replace("2.0.0", "2.0") + after)
+    assert f"ValueError: {raised.value}\n" == promised
+
+
+def test_the_other_steps_of_that_how_to_are_in_the_files_that_it_names() -> None:
+    _, use, probe = blocks("how-to-add-a-gate.md", "python")
+    [rule] = [output for output in blocks("how-to-add-a-gate.md", "") if output.startswith("|")]
+    [test_file] = re.findall(r"`(tests/\S+)`", rule)
+    assert use in (ROOT / "emulator/machines/broker/group_coordinator.py").read_text(encoding="utf-8")
+    assert rule in (DOCS / "semantics.md").read_text(encoding="utf-8")
+    assert probe in (ROOT / test_file).read_text(encoding="utf-8")
 
 
 @pytest.fixture
