@@ -270,7 +270,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     recovery_cuts_large_messages: Annotated[bool, Gate(until="0.10.2", source="LogSegment.recover")]
     """Recovery treats a message above max.message.bytes as damage."""
     followers_refuse_large_batches: Annotated[
-        bool, Gate(until="2.5", source="KAFKA-9617; Log.analyzeAndValidateRecords")
+        bool, Gate(until="2.5", source="Log.analyzeAndValidateRecords; KAFKA-9617")
     ]
     """A follower refuses a batch above max.message.bytes."""
     empty_log_begins_within_batch: Annotated[
@@ -446,7 +446,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     ]
     """The controller reads and writes states in pipelined batches."""
     failure_waits_for_sender_thread: Annotated[
-        bool, Gate(since="0.10.0", until="2.0.1", source="RequestSendThread.initiateShutdown")
+        bool, Gate(since="0.10.2", until="2.0.1", source="ControllerChannelManager.removeExistingBroker; KAFKA-4959")
     ]
     """Removing a dead broker waits for its blocked sender thread.
 
@@ -815,7 +815,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     Later, from the loss of the connection.
     """
-    client_pauses_grow: Annotated[bool, Gate(since="1.0", source="KIP-144; ClusterConnectionStates.connecting")]
+    client_pauses_grow: Annotated[bool, Gate(since="1.0", source="ClusterConnectionStates.connecting; KIP-144")]
     """Pauses before reconnecting grow up to reconnect.backoff.max.ms.
 
     In 0.11 each attempt resets the pause; earlier versions have no such setting.
@@ -916,7 +916,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     # --- controller: errors of Kafka's that a later release mended, or that came with one (semantics 8) ---
     disabled_deletions_reported: Annotated[
-        bool, Gate(until="0.10.1", source="KAFKA-3175; TopicDeletionManager.partitionsToBeDeleted")
+        bool, Gate(until="0.10.1", source="TopicDeletionManager.partitionsToBeDeleted; KAFKA-3175")
     ]
     """A new controller reports marked topics with leader -2.
 
@@ -937,14 +937,14 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     Each election has its own requests.
     """
     balance_goes_by_remembered_isr: Annotated[
-        bool, Gate(since="2.6", source="KAFKA-9866; KafkaController.canPreferredReplicaBeLeader")
+        bool, Gate(since="2.6", source="KafkaController.canPreferredReplicaBeLeader; KAFKA-9866")
     ]
     """The leader balance skips preferred replicas outside the cached ISR.
 
     Before, it tries, and the ISR in ZooKeeper decides.
     """
     shutdown_moves_one_by_one: Annotated[
-        bool, Gate(until="1.0", source="KAFKA-5642; KafkaController.doControlledShutdown")
+        bool, Gate(until="1.0", source="KafkaController.doControlledShutdown; KAFKA-5642")
     ]
     """A controlled shutdown moves partition by partition.
 
@@ -953,21 +953,21 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     reassignments_not_preempted: Annotated[bool, Gate(until="2.6", source="KafkaController.preempt; KAFKA-10193")]
     """A queued reassignment request gets no response after an expiry."""
     metadata_sent_after_taking_over: Annotated[
-        bool, Gate(until="0.10.1", source="KAFKA-4443; KafkaController.onControllerFailover")
+        bool, Gate(until="0.10.1", source="KafkaController.onControllerFailover; KAFKA-4443")
     ]
     """A new controller sends its first UpdateMetadata last.
 
     After all LeaderAndIsr.
     """
     metadata_needs_partitions: Annotated[
-        bool, Gate(until="0.8.2", source="KAFKA-1867; ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers")
+        bool, Gate(until="0.8.2", source="ControllerBrokerRequestBatch.addUpdateMetadataRequestForBrokers; KAFKA-1867")
     ]
     """An UpdateMetadata without partitions is not sent.
 
     So no broker learns the live brokers before the first leader exists.
     """
     failed_reassignment_given_up: Annotated[
-        bool, Gate(until="2.3", source="KAFKA-9089; KafkaController.maybeTriggerPartitionReassignment")
+        bool, Gate(until="2.3", source="KafkaController.maybeTriggerPartitionReassignment; KAFKA-9089")
     ]
     """A failed reassignment leaves `/admin/reassign_partitions`.
 
@@ -990,7 +990,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
         bool, Gate(until="2.0.0", source="GroupMetadataManager.doLoadGroupsAndOffsets; KAFKA-7286")
     ]
     """A batch above the load buffer's size keeps a coordinator loading until it resigns."""
-    new_log_tries_next_directory: Annotated[bool, Gate(since="2.4", source="KAFKA-8526; LogManager.getOrCreateLog")]
+    new_log_tries_next_directory: Annotated[bool, Gate(since="2.4", source="LogManager.getOrCreateLog; KAFKA-8526")]
     """A new log whose folder cannot be made is made in the next log directory."""
     newer_broker_epoch_fails_orders: Annotated[
         bool, Gate(since="2.2", until="2.4", source="KafkaApis.isBrokerEpochStale; KAFKA-9839")
@@ -1032,25 +1032,25 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
 
     Even with other log directories; later it starts without that one.
     """
-    failed_flush_ends_close: Annotated[bool, Gate(until="2.7", source="KAFKA-10723; LogManager.shutdown")]
+    failed_flush_ends_close: Annotated[bool, Gate(until="2.7", source="LogManager.shutdown; KAFKA-10723")]
     """A log directory that cannot be flushed prevents others' markers.
 
     At a clean stop.
     """
-    marker_deleted_before_loading: Annotated[bool, Gate(since="2.8", source="KAFKA-10471; LogManager.loadLogs")]
+    marker_deleted_before_loading: Annotated[bool, Gate(since="2.8", source="LogManager.loadLogs; KAFKA-10471")]
     """A start deletes the clean-shutdown marker before it loads logs.
 
     So an interrupted start counts as unclean; before, the marker is deleted afterwards.
     """
     unassigned_isr_member_ends_check: Annotated[
-        bool, Gate(since="2.4", source="KAFKA-9672; Partition.isFollowerOutOfSync")
+        bool, Gate(since="2.4", source="Partition.isFollowerOutOfSync; KAFKA-9672")
     ]
     """An unassigned replica in an ISR ends a run of isr-expiration.
 
     Up to 2.3 its leader removes that replica when it lags.
     """
     reassignment_epoch_not_remembered: Annotated[
-        bool, Gate(until="2.3", source="KAFKA-9212; KafkaController.updateLeaderEpoch")
+        bool, Gate(until="2.3", source="KafkaController.updateLeaderEpoch; KAFKA-9212")
     ]
     """The controller forgets the leader epoch of a reassignment's step.
 
@@ -1064,7 +1064,7 @@ class Gates(msgspec.Struct, frozen=True, kw_only=True):
     The old leader accepts writes until its process ends.
     """
     reelected_controller_repeats_reassignments: Annotated[
-        bool, Gate(until="0.10.2", source="KAFKA-5310; ControllerContext.partitionsBeingReassigned")
+        bool, Gate(until="0.10.2", source="ControllerContext.partitionsBeingReassigned; KAFKA-5310")
     ]
     """A controller keeps reassignments in progress when it resigns.
 
