@@ -128,7 +128,7 @@ def expected_of(run: Path) -> Expected:
             live_nodes=settings.nodes if settings.live else None,
             unfinished=why if os.path.lexists(run / "observations.json") else "",
         )
-    from emulator.faults.rule_model import KINDS
+    from emulator.faults.link_fault_kinds import KINDS
     from emulator.judging.recording_match import equal_recording
     from emulator.scenario.expect import judge
     from emulator.scenario.load import ScenarioErrors

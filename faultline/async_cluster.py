@@ -11,12 +11,14 @@ import trio
 
 from emulator.cluster import control_requests as r
 from emulator.cluster.trio_client import ask
+from emulator.faults.link_fault_kinds import Recovery
 from faultline import request_builders
 from faultline.lifetime import Lifetime
-from faultline.request_builders import Recovery, Setting
+from faultline.request_builders import Setting
 from faultline.settled import settled
 from faultline.sync_cluster import LOOK_AGAIN_S
 from faultline.verdict import Verdict
+from protocol.link_rules import LinkFaultKind
 
 
 class AsyncCluster(Lifetime):
@@ -55,21 +57,40 @@ class AsyncCluster(Lifetime):
         self, *places: str, only: Sequence[str] = (), client_id: str = "", recovery: Recovery = "rto"
     ) -> str:
         """Drop frames between these places. Returns the rule's name."""
-        return request_builders.rule_of(await self._do(request_builders.cut(places, only, client_id, recovery)))
+        return await self.link_fault("cut", places, only, client_id, recovery)
 
     async def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
         """Queue frames between these places until the heal. Returns the rule's name."""
-        return request_builders.rule_of(await self._do(request_builders.hold(places, only, client_id)))
+        return await self.link_fault("hold", places, only, client_id)
 
     async def delay(
         self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
     ) -> str:
         """Delay every frame between these places. Returns the rule's name."""
-        return request_builders.rule_of(await self._do(request_builders.delay(places, ms, jitter_ms, only, client_id)))
+        return await self.link_fault("delay", places, only, client_id, delay_ms=ms, jitter_ms=jitter_ms)
 
     async def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
-        return request_builders.rule_of(await self._do(request_builders.loss(places, share, only, client_id)))
+        return await self.link_fault("loss", places, only, client_id, share=share)
+
+    async def bandwidth(
+        self, *places: str, bytes_per_s: float, only: Sequence[str] = (), client_id: str = ""
+    ) -> str:
+        """Limit the bytes per second of a node over these links. Returns the rule's name."""
+        return await self.link_fault("bandwidth", places, only, client_id, bytes_per_s=bytes_per_s)
+
+    async def link_fault(
+        self,
+        kind: LinkFaultKind,
+        places: Sequence[str],
+        only: Sequence[str] = (),
+        client_id: str = "",
+        recovery: Recovery = "rto",
+        **amounts: float,
+    ) -> str:
+        """Apply a fault of any kind; `amounts` as over HTTP. Returns the rule's name."""
+        fault = request_builders.link_fault(kind, places, only, client_id, recovery, **amounts)
+        return request_builders.rule_of(await self._do(fault))
 
     async def heal(self, *names: str, kind: r.HealedKind = "") -> None:
         """End the rules with all of these places, or these names; by default all. `kind`: only it."""

@@ -1,31 +1,41 @@
 """Requests to a cluster and their results, common to `Cluster` and `AsyncCluster`. Pure."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from emulator.cluster import control_requests as r
 from emulator.exit_codes import UNKNOWN
+from emulator.faults.link_fault_kinds import LINK_FAULTS, Recovery, RuleError, of_kind
+from emulator.faults.link_rule_building import picked
+from emulator.faults.link_words import links_in
 from faultline.errors import Refused
 from protocol.ids import BrokerId
+from protocol.link_rules import LinkFaultKind
 
 Setting = str | int | float | bool
-Recovery = Literal["rto", "instant"]
 
 
-def cut(places: Sequence[str], only: Sequence[str], client_id: str, recovery: Recovery) -> r.LinkFault:
-    return _links("cut", [*places, "--recovery", recovery], only, client_id)
-
-
-def hold(places: Sequence[str], only: Sequence[str], client_id: str) -> r.LinkFault:
-    return _links("hold", places, only, client_id)
-
-
-def delay(places: Sequence[str], ms: float, jitter_ms: float, only: Sequence[str], client_id: str) -> r.LinkFault:
-    return _links("delay", [*places, f"{ms:g}ms", *([f"{jitter_ms:g}ms"] if jitter_ms else [])], only, client_id)
-
-
-def loss(places: Sequence[str], share: float, only: Sequence[str], client_id: str) -> r.LinkFault:
-    return _links("loss", [*places, f"{share:g}"], only, client_id)
+def link_fault(
+    kind: LinkFaultKind,
+    places: Sequence[str],
+    only: Sequence[str] = (),
+    client_id: str = "",
+    recovery: Recovery = "rto",
+    **amounts: float,
+) -> r.LinkFault:
+    """A fault on links, as a request. `amounts`: by their names over HTTP. Raises Refused."""
+    names = {one.encode_name: one.name for one in LINK_FAULTS[kind].own_fields()}
+    try:
+        purposes, apis = picked(only)
+        fault = of_kind(
+            kind, links=links_in(kind, places), purposes=purposes, apis=apis,
+            client_ids=(client_id,) if client_id else (), recovery=recovery,
+            **{names.get(name, name): amount for name, amount in amounts.items()},
+        )  # fmt: skip
+        fault.check()
+    except (RuleError, TypeError) as error:
+        raise Refused(str(error)) from error
+    return r.LinkFault(fault)
 
 
 def machine(fault: str, nodes: Sequence[str]) -> r.Machine:
@@ -58,8 +68,3 @@ def done(answer: r.Answer) -> dict[str, Any]:
 def rule_of(result: Mapping[str, Any]) -> str:
     """Name of a link fault that was applied."""
     return str(result["applied"][0]["id"])
-
-
-def _links(verb: str, words: Sequence[str], only: Sequence[str], client_id: str) -> r.LinkFault:
-    frames = ["--only", ",".join(only)] if only else []
-    return r.LinkFault([verb, *words, *frames, *(["--client-id", client_id] if client_id else [])])

@@ -7,11 +7,13 @@ from typing import Any
 
 from emulator.cluster import control_requests as r
 from emulator.cluster.control_client import ask
+from emulator.faults.link_fault_kinds import Recovery
 from faultline import request_builders
 from faultline.lifetime import Lifetime
-from faultline.request_builders import Recovery, Setting
+from faultline.request_builders import Setting
 from faultline.settled import settled
 from faultline.verdict import Verdict
+from protocol.link_rules import LinkFaultKind
 
 LOOK_AGAIN_S = 0.1
 
@@ -58,21 +60,40 @@ class Cluster(Lifetime):
         links of its `client-N`. `only`: frames of these APIs. `client_id`: connections of Kafka clients with this
         client id; here and below. `recovery`: data flows after the heal at TCP's next retransmission, or at once.
         """
-        return request_builders.rule_of(self._do(request_builders.cut(places, only, client_id, recovery)))
+        return self.link_fault("cut", places, only, client_id, recovery)
 
     def hold(self, *places: str, only: Sequence[str] = (), client_id: str = "") -> str:
         """Queue frames between these places until the heal. Returns the rule's name."""
-        return request_builders.rule_of(self._do(request_builders.hold(places, only, client_id)))
+        return self.link_fault("hold", places, only, client_id)
 
     def delay(
         self, *places: str, ms: float, jitter_ms: float = 0.0, only: Sequence[str] = (), client_id: str = ""
     ) -> str:
         """Delay every frame between these places. Returns the rule's name."""
-        return request_builders.rule_of(self._do(request_builders.delay(places, ms, jitter_ms, only, client_id)))
+        return self.link_fault("delay", places, only, client_id, delay_ms=ms, jitter_ms=jitter_ms)
 
     def loss(self, *places: str, share: float, only: Sequence[str] = (), client_id: str = "") -> str:
         """Lose a share of frames, which come by a retransmission. Returns the rule's name."""
-        return request_builders.rule_of(self._do(request_builders.loss(places, share, only, client_id)))
+        return self.link_fault("loss", places, only, client_id, share=share)
+
+    def bandwidth(
+        self, *places: str, bytes_per_s: float, only: Sequence[str] = (), client_id: str = ""
+    ) -> str:
+        """Limit the bytes per second of a node over these links. Returns the rule's name."""
+        return self.link_fault("bandwidth", places, only, client_id, bytes_per_s=bytes_per_s)
+
+    def link_fault(
+        self,
+        kind: LinkFaultKind,
+        places: Sequence[str],
+        only: Sequence[str] = (),
+        client_id: str = "",
+        recovery: Recovery = "rto",
+        **amounts: float,
+    ) -> str:
+        """Apply a fault of any kind; `amounts` as over HTTP. Returns the rule's name."""
+        fault = request_builders.link_fault(kind, places, only, client_id, recovery, **amounts)
+        return request_builders.rule_of(self._do(fault))
 
     def heal(self, *names: str, kind: r.HealedKind = "") -> None:
         """End the rules with all of these places, or these names; by default all. `kind`: only it."""

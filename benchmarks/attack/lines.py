@@ -15,6 +15,7 @@ from emulator.cluster.control_requests import (
     encode_request,
     token_of,
 )
+from emulator.faults.link_words import parse
 
 TOKEN: Final = "0123456789abcdef0123456789abcdef"
 BODIES: Final = (
@@ -33,7 +34,7 @@ class Lines:
 
     def __init__(self, seed: int, token: str = TOKEN) -> None:
         self.chance = random.Random(seed)
-        requests = [Status(), Heal(), LinkFault(["cut", "az-0"]), Produce("t", ["a"])]
+        requests = [Status(), Heal(), LinkFault(parse(["cut", "az-0"])), Produce("t", ["a"])]
         self._token = token.encode()
         self._valid = [encode_request(token, ask, 1.0)[:-1] for ask in requests]
 

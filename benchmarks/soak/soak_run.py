@@ -32,6 +32,7 @@ from emulator.cluster.control_client import ask
 from emulator.cluster.ending import end
 from emulator.cluster.launch import launch
 from emulator.cluster.specification import LiveSpec, read_specification
+from emulator.faults.link_words import parse
 from emulator.topology import broker_name
 
 ANSWER_S = 10.0
@@ -141,7 +142,7 @@ class _Soak:
                 tell_s = at_s
             elif self._cut is None and cuts and scenario_s >= cuts[0].begins_s:
                 self._cut = cuts.pop(0)
-                self._do(r.LinkFault(["cut", self._cut.az]))
+                self._do(r.LinkFault(parse(["cut", self._cut.az])))
                 tell_s = at_s
             if at_s >= sample_s:
                 self._memory.sample(at_s)

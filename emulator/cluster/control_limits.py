@@ -5,6 +5,7 @@ server decode: all three refuse the same.
 """
 
 from collections.abc import Iterator
+from itertools import repeat
 from math import isfinite
 from typing import Any, Final
 
@@ -12,7 +13,13 @@ from msgspec import inspect
 
 from emulator.cluster.control_requests import AddPartitions, Ask, ElectPreferred
 
-OPTIONS: Final = {"batches_kept": "--keep", "offset": "--from-offset", "rate_per_s": "--rate", "records_max": "--max"}
+OPTIONS: Final = {
+    "batches_kept": "--keep",
+    "fault": "words",
+    "offset": "--from-offset",
+    "rate_per_s": "--rate",
+    "records_max": "--max",
+}
 """{field: its option}, if the command line names it otherwise."""
 ARGUMENTS: Final = frozenset(("topic", "node", "words", "values", "targets"))
 """Fields that are arguments of commands, not options."""
@@ -38,6 +45,13 @@ def _unfit(value: Any, of_type: inspect.Type) -> Iterator[str]:
         case inspect.UnionType():
             for one in of_type.types:
                 yield from _unfit(value, one)
+        case inspect.StructType():
+            for field in of_type.fields if type(value) is of_type.cls else ():
+                yield from _unfit(getattr(value, field.name), field.type)
+        case inspect.VarTupleType() | inspect.TupleType() if isinstance(value, tuple):
+            types = of_type.item_types if isinstance(of_type, inspect.TupleType) else repeat(of_type.item_type)
+            for item, item_type in zip(value, types, strict=False):
+                yield from _unfit(item, item_type)
         case inspect.ListType() if isinstance(value, list):
             for item in value:
                 yield from _unfit(item, of_type.item_type)

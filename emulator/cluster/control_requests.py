@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from emulator.exit_codes import HELD, UNKNOWN, UNUSABLE
+from emulator.faults.link_fault_kinds import AnyLinkFault
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS
 from protocol.ids import FIRST_OFFSET, TOPIC_CHARACTERS_MAX, BrokerId, Offset
 from protocol.link_rules import LinkFaultKind
@@ -76,12 +77,9 @@ class DescribeSettings(Ask, frozen=True, tag="describe-settings"):
 
 
 class LinkFault(Ask, frozen=True, tag="link-fault"):
-    """A fault on links, in the words of `emulator.faults.rule_model.parse`.
+    """A fault on links, as a scenario's step (`emulator.faults.link_fault_kinds`)."""
 
-    Examples: `cut az-0`, `delay A -> B 50ms`.
-    """
-
-    words: Words
+    fault: AnyLinkFault
 
 
 HealedKind = Literal["", LinkFaultKind]

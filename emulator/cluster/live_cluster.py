@@ -197,8 +197,8 @@ class LiveCluster:
                 return await self.status()
             case r.DescribeSettings():
                 return settings_in_force(self.spec, self.roster.spec, self.mailbox.player.seen)
-            case r.LinkFault(words=words):
-                return await self.links.apply(words)
+            case r.LinkFault(fault=fault):
+                return await self.links.apply(fault)
             case r.Heal(words=words, kind=kind):
                 return await self.links.heal(words, kind)
             case r.Machine():

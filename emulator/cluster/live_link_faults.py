@@ -1,4 +1,4 @@
-"""Faults on the links of a live cluster: from a command to a rule, and each rule's history.
+"""Faults on the links of a live cluster: from a request to a rule, and each rule's history.
 
 No rule is expected to stop traffic here: a user may cut an idle link, and an audit does not call that unknown.
 """
@@ -10,8 +10,9 @@ import msgspec
 
 from emulator.cluster.cluster_status import LinkFault
 from emulator.cluster.control_requests import NotThere, Refused
-from emulator.cluster.name_suggestions import places_in, with_nodes
-from emulator.faults.rule_model import KINDS, RuleError, UnknownWord, parse
+from emulator.cluster.name_suggestions import node_named, places_in, with_nodes
+from emulator.faults.link_fault_kinds import AnyLinkFault, RuleError, ends_of, with_ends
+from emulator.faults.link_rule_building import UnknownWord, rule_of
 from emulator.faults.targets import joined, target_in
 from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import ClusterError
@@ -21,7 +22,6 @@ RULES_MAX: Final = 64
 """Limit of rules in force at a time."""
 HEALED_KEPT: Final = 64
 """Limit of healed rules kept for reports; the oldest are forgotten."""
-EXPECTS_NOTHING: Final = "--expects-nothing"
 
 
 class FaultLife(msgspec.Struct):
@@ -90,20 +90,18 @@ class LinkFaults:
         self._count = 0
         self._lives: dict[str, FaultLife] = {}
 
-    async def apply(self, words: Sequence[str]) -> dict[str, Any]:
+    async def apply(self, fault: AnyLinkFault) -> dict[str, Any]:
         """Put one fault in force. Raises Refused."""
-        if not words or words[0].lower() not in KINDS:
-            raise Refused(f"a fault on links is one of {', '.join(KINDS)}")
         rule_id = f"rule-{self._count + 1}"
-        topology = self._cluster.topology
-        named, targets = with_nodes(words[1:], self._node_of)
+        targets: dict[str, str] = {}
+        links = with_ends(fault.links, lambda end: node_named(end, self._node_of, targets))
+        meant = msgspec.structs.replace(fault, links=links, expects_traffic=False)
         try:
-            rule = parse([words[0], *named, EXPECTS_NOTHING], topology, rule_id)
+            rule = rule_of(self._cluster.topology, rule_id, meant)
         except UnknownWord as error:
             raise NotThere(str(error)) from error
         except RuleError as error:
             raise Refused(str(error)) from error
-        assert isinstance(rule, LinkRule)
         in_force = [life for life in self._lives.values() if life.heal_requested_ms is None]
         if len(in_force) >= RULES_MAX:
             raise Refused(f"{RULES_MAX} rules are in force, no more at a time: heal some")
@@ -111,7 +109,8 @@ class LinkFaults:
             if same(life.rule, rule):
                 raise Refused(f"{life.rule.rule} does that already: {life.rule.what}")
         self._count += 1
-        life = self._lives[rule_id] = FaultLife(rule, self._places(words[1:], named), self._cluster.now_ms())
+        places = self._places(ends_of(fault.links), ends_of(links))
+        life = self._lives[rule_id] = FaultLife(rule, places, self._cluster.now_ms())
         report = await self._cluster.apply(rule)
         life.in_force_ms = dict(report.in_force_ms)
         return await self._result("applied", [life]) | ({"targets": targets} if targets else {})

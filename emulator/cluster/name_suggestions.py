@@ -52,20 +52,24 @@ def with_nodes(words: Iterable[str], node_of: Callable[[str], str]) -> tuple[lis
 
     `node_of`: the node that a canonical target means now. Raises Refused."""
     found: dict[str, str] = {}
+    return [node_named(word, node_of, found) for word in joined(words)], found
 
-    def named(word: str) -> str:
-        target = target_in(word)
-        if target is None:
-            return word
-        try:
-            found[shown(target)] = node_of(target)
-        except UnknownPartition as error:
-            raise NotThere(str(error)) from error
-        except NoTarget as error:
-            raise Refused(str(error)) from error
-        return found[shown(target)]
 
-    return list(map(named, joined(words))), found
+def node_named(word: str, node_of: Callable[[str], str], found: dict[str, str]) -> str:
+    """The node in the place of a target; other words as they are.
+
+    `found`: {target: its node}, extended. Raises Refused.
+    """
+    target = target_in(word)
+    if target is None:
+        return word
+    try:
+        found[shown(target)] = node_of(target)
+    except UnknownPartition as error:
+        raise NotThere(str(error)) from error
+    except NoTarget as error:
+        raise Refused(str(error)) from error
+    return found[shown(target)]
 
 
 def broker_numbered(topology: Topology, number: int) -> Node:

@@ -52,6 +52,15 @@ class MachineStep(Step, frozen=True, forbid_unknown_fields=True):
         return tuple(field for field in msgspec.structs.fields(cls) if field.name not in ("node", "at_s"))
 
 
+class Together(Step, frozen=True, kw_only=True):
+    """The same fault on several machines at once, as when an AZ loses power.
+
+    Ends when all are done.
+    """
+
+    steps: tuple[MachineStep, ...]
+
+
 class Start(MachineStep, frozen=True):
     """Start a node and wait until it is ready: a broker when it is registered and answers.
 

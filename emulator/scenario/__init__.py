@@ -1,6 +1,6 @@
 """Scenarios: a cluster's faults and uses, as typed steps, and the expected outcome. Pure.
 
-Reading order: `conditions` (what a wait waits for), `client_steps`, `link_fault_steps` and `scenario_model` (steps,
+Reading order: `conditions` (what a wait waits for), `client_steps` and `scenario_model` (steps,
 expectations, a scenario); `document` (YAML with positions and the nearest valid word), `target_reading`, `step_reader`,
 `waits`, `fault_verbs`, `client_verbs`, `group_verbs`, `topic_verbs`, `workload_verbs`, `verbs` (the grammar of steps),
 `node_state_validation` (what they say of machines and topics), `expectations` and `load` (a file to a scenario),

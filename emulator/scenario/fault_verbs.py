@@ -10,12 +10,12 @@ import msgspec.inspect
 from msgspec.structs import FieldInfo
 from ruamel.yaml.nodes import Node
 
-from emulator.faults.rule_model import KINDS, RuleError, picked
+from emulator.faults.link_fault_kinds import KINDS, RuleError, ends_of, with_ends
+from emulator.faults.link_rule_building import picked, rule_of
 from emulator.faults.targets import candidates, target_in
 from emulator.faults.targets import shown as shown_target
 from emulator.scenario import scenario_model as m
 from emulator.scenario.expectations import read_version
-from emulator.scenario.link_fault_steps import ends_of, rule_of, with_ends
 from emulator.scenario.step_reader import LINK_KEYS, Keys, Steps, Verb
 
 APART = (m.Start, m.PowerLoss, m.LoseUnsynced)
@@ -122,7 +122,7 @@ def _links(k: Keys) -> m.Links:
 
 def link(fault: type[m.LinkFault]) -> Verb:
     """Its keys beside those of all are its amounts."""
-    fields = {field.name: field for field in msgspec.structs.fields(fault) if field.name in fault.AMOUNTS}
+    fields = {field.name: field for field in fault.own_fields()}
 
     def read(k: Keys, at_s: float | None) -> Steps:
         only: tuple[str, ...] = k.get("only", k.reader.only, ())

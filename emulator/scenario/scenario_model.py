@@ -1,7 +1,7 @@
 """A scenario: steps on a cluster, and the expected outcome.
 
 Steps are data; the player does them one after another. Each verb of docs/scenarios.md is one class; those of clients
-are in `client_steps`, faults of machines in `emulator.faults.machine_fault_kinds`, of links in `faults`; this module
+are in `client_steps`, faults in `emulator.faults.machine_fault_kinds` and `link_fault_kinds`; this module
 exports all of them. A step begins when the one before has ended, or at `at_s` (scenario time, seconds since the
 cluster's launch) if that is later. Nodes have their full names (`broker-2`, `session-0`, `client-1`), AZs too
 (`az-0`); brokers that are spoken to have numbers, as in the recordings. `partition` None is the scenario's first.
@@ -12,6 +12,21 @@ from typing import Any
 
 import msgspec
 
+from emulator.faults.link_fault_kinds import (
+    LINK_FAULTS,
+    AzLinks,
+    Bandwidth,
+    Cut,
+    Delay,
+    Heal,
+    Hold,
+    LinkFault,
+    Links,
+    Loss,
+    OneWayLinks,
+    OpenedLinks,
+    PairLinks,
+)
 from emulator.faults.machine_fault_kinds import (
     MACHINE_STEPS,
     DiskError,
@@ -26,6 +41,7 @@ from emulator.faults.machine_fault_kinds import (
     Start,
     Step,
     Stop,
+    Together,
 )
 from emulator.scenario.client_steps import (
     ACKS_AS_SET,
@@ -54,22 +70,6 @@ from emulator.scenario.client_steps import (
     Workload,
 )
 from emulator.scenario.conditions import Condition
-from emulator.scenario.link_fault_steps import (
-    LINK_FAULTS,
-    AzLinks,
-    Bandwidth,
-    Cut,
-    Delay,
-    Heal,
-    Hold,
-    LinkFault,
-    Links,
-    Loss,
-    OneWayLinks,
-    OpenedLinks,
-    PairLinks,
-    Together,
-)
 from emulator.scenario.observations.races import Race
 from emulator.topology import Topology, three_azs
 
@@ -228,7 +228,7 @@ AnyStep = (
 PARTITIONS_MAX = 1_000
 """Of one topic."""
 
-FAULTS: frozenset[type[Step]] = frozenset((*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS))
+FAULTS: frozenset[type[Step]] = frozenset((*(step for step in MACHINE_STEPS if step.BREAKS), *LINK_FAULTS.values()))
 """Steps after which "new" and "changed" are counted (`conditions.View.before`)."""
 
 

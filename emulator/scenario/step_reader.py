@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 import msgspec
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from emulator.faults.rule_model import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, picked
+from emulator.faults.link_rule_building import MESSAGE_WORDS, PURPOSE_NAMES, UnknownWord, picked
 from emulator.machines.client.client_versions import client_version_named
 from emulator.scenario import scenario_model as m
 from emulator.scenario.document import SECONDS_MAX, WHOLE_MAX, Reader, kind, nearest, plain, shown

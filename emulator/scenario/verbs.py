@@ -177,7 +177,7 @@ VERBS: dict[str, Verb] = {
         does="Cuts the log file of a dead broker to its first `batches_kept` batches.",
         read=fault.lose_unsynced, keys=("node", "batches_kept", "partition"), required=("node", "batches_kept"),
     ),
-    **{step.VERB: fault.link(step) for step in m.LINK_FAULTS},
+    **{verb: fault.link(kind) for verb, kind in m.LINK_FAULTS.items()},
     "heal": Verb(
         does="Ends the rules on these links, or every rule; with `kind` (such as cut), those of that kind alone.",
         read=fault.heal, keys=(*LINK_KEYS, "kind"), short="az",

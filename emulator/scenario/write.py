@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from emulator.faults.rule_model import MESSAGE_WORDS
+from emulator.faults.link_rule_building import MESSAGE_WORDS
 from emulator.scenario import scenario_model as m
 from emulator.scenario.recording import do_entry
 from emulator.scenario.waits import written as written_condition

@@ -36,6 +36,7 @@ from emulator.cluster.control_requests import (
     encode_request,
 )
 from emulator.cluster.event_snapshot import copy_moment
+from emulator.faults.link_words import parse
 from emulator.machines.client.partitioner import partition_of_key
 from emulator.runs.run_events import read
 from protocol.errors import ErrorCode
@@ -60,7 +61,7 @@ def test_both_sides_of_a_cut_take_writes_and_the_heal_truncates_one(up: Callable
     live = up()
     live.did(CreateTopic("t", [list(brokers(0, 1, 2))]))
     assert attempts(live.did(Produce("t", ["a", "b"], acks=-1))) == [("a", 0, 0), ("b", 0, 1)]
-    cut = live.did(LinkFault(["cut", "az-0"]))
+    cut = live.did(LinkFault(parse(["cut", "az-0"])))
     (applied,) = cut["applied"]
     assert applied["rule"] == "cut az-0" and applied["took_effect"] is True
     for end in applied["ends"]:
@@ -116,13 +117,13 @@ def test_dead_and_paused_nodes_take_the_rules_in_force_when_they_return(up: Call
     A paused one learns of rules that came and of those that went.
     """
     live = up(wire=True)
-    live.did(LinkFault(["delay", "az-2", "20ms"]))
+    live.did(LinkFault(parse(["delay", "az-2", "20ms"])))
     live.did(Machine("kill", "broker-1"))
     live.did(Machine("pause", "broker-2"))
-    cut = live.did(LinkFault(["cut", "az-0", "->", "az-1", "--only=Fetch"]))["applied"][0]
+    cut = live.did(LinkFault(parse(["cut", "az-0", "->", "az-1", "--only=Fetch"])))["applied"][0]
     assert [end["not_yet"] for end in cut["ends"]] == [[], ["broker-1"]]
     live.did(Heal(["az-2"]))
-    hold = live.did(LinkFault(["hold", "broker-2"]))["applied"][0]
+    hold = live.did(LinkFault(parse(["hold", "broker-2"])))["applied"][0]
     assert hold["ends"][0]["in_force_ms"] is None
 
     live.ask(Machine("start", "broker-1"))
@@ -321,7 +322,7 @@ def test_a_workload_goes_on_through_a_cut_and_counts_what_became_of_it(up: Calla
     assert started["clients"] == ["client-0", "client-1", "client-2"]
     assert live.ask(StartWorkload("load", "t")).code == 2
     live.until(lambda: live.did(WorkloadStatus())["total"]["ok"] > 30)
-    live.did(LinkFault(["cut", "client-2"]))
+    live.did(LinkFault(parse(["cut", "client-2"])))
     count = live.did(WorkloadStatus())["total"]["ok"]
     live.until(lambda: live.did(WorkloadStatus())["total"]["ok"] > count + 30)
     live.did(Heal())

@@ -15,6 +15,7 @@ from emulator.cluster import control_requests as r
 from emulator.cluster import control_server as d
 from emulator.cluster.cluster_registry import Registration
 from emulator.cluster.control_client import ask
+from emulator.faults.link_words import parse
 from emulator.identity import mine
 from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
@@ -220,7 +221,7 @@ async def test_an_absent_server_is_unknown_not_a_traceback() -> None:
 async def test_every_request_comes_back_as_it_was_sent() -> None:
     ids = list(brokers(1, 0))
     requests: list[r.Ask] = [
-        r.Status(), r.Down(), r.Ready(), r.LinkFault(["cut", "a", "->", "b"]), r.Heal(["x"], "hold"),
+        r.Status(), r.Down(), r.Ready(), r.LinkFault(parse(["cut", "a", "->", "b"])), r.Heal(["x"], "hold"),
         r.Machine("power-loss", "broker-0", 3), r.CreateTopic("t", [ids], settings={"min.insync.replicas": 2}),
         r.DescribeTopic("t"), r.Produce("t", ["a"], idempotent=True), r.Consume("t", 1, Offset(5)),
         r.ElectPreferred(["t-0"]),

@@ -17,6 +17,7 @@ import pytest
 from emulator.cluster.control_requests import CreateTopic, LinkFault, Produce
 from emulator.cluster.newest_findings import FOLLOWING_FILE, read_newest
 from emulator.exit_codes import BROKEN
+from emulator.faults.link_words import parse
 from tests.ids import brokers
 from tests.live.conftest import Live
 from tests.patience import PATIENCE_S
@@ -64,7 +65,7 @@ def test_two_leaders_and_their_cost_are_reported_while_it_happens(up: Callable[.
         _, began = follow.until(lambda line: line["state"] == "following")
         assert (began["run"], began["runs"]) == ("three-az", True)
         live.did(Produce("t", ["a"], acks=-1))
-        live.did(LinkFault(["cut", "az-0"]))
+        live.did(LinkFault(parse(["cut", "az-0"])))
         live.until(lambda: live.partition()["leader"] != 0)
         live.did(Produce("t", ["b"], az="az-0", timeout_ms=5_000))
         reported_s, window = follow.until(lambda line: line.get("finding") == "dual-leader" and line["violation"])

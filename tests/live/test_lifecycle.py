@@ -16,6 +16,7 @@ import pytest
 from emulator.cluster.cluster_registry import CLUSTER_FILE, Found, registered
 from emulator.cluster.control_requests import LinkFault, Machine
 from emulator.cluster.specification import read_specification
+from emulator.faults.link_words import parse
 from tests.live.conftest import Live
 from tests.patience import PATIENCE_S
 
@@ -142,7 +143,7 @@ def test_two_clusters_stand_side_by_side(up: Callable[..., Live]) -> None:
 def test_down_cleans_up_after_a_supervisor_that_was_killed(up: Callable[..., Live]) -> None:
     live = up()
     live.did(Machine("pause", "broker-0"))
-    live.did(LinkFault(["cut", "az-1"]))
+    live.did(LinkFault(parse(["cut", "az-1"])))
     live.look()
     ports = live.ports()
     live.supervisor.kill()

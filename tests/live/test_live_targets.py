@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from emulator.cluster.control_requests import CreateTopic, Heal, LinkFault, Machine
+from emulator.faults.link_words import parse
 from tests.ids import brokers
 from tests.live.conftest import Live
 
@@ -17,7 +18,7 @@ def test_a_target_is_the_node_of_the_moment(up: Callable[..., Live]) -> None:
         refused = live.ask(Machine("kill", absent))
         assert (refused.code, refused.why) == (2, "absent"), refused
     live.did(CreateTopic("t", [list(brokers(1, 0, 2))]))
-    cut = live.did(LinkFault(["cut", "leader", "of", "t-0", "->", "session-0"]))
+    cut = live.did(LinkFault(parse(["cut", "leader", "of", "t-0", "->", "session-0"])))
     assert cut["targets"] == {"leader of t-0": "broker-1"}
     assert cut["applied"][0]["rule"].startswith("cut broker-1 -> session-0")
     killed = live.did(Machine("kill", ["leader:t-0", "broker-1"]))

@@ -31,6 +31,8 @@ from emulator.cluster.control_requests import (
     StopWorkload,
     WorkloadStatus,
 )
+from emulator.faults.link_fault_kinds import Cut, PairLinks, RuleError
+from emulator.faults.link_words import parse
 from protocol.ids import BrokerId, Offset
 from tests.ids import brokers
 from tests.live.conftest import Live
@@ -44,6 +46,8 @@ FAULTS: tuple[MachineFault, ...] = (
     "kill", "stop", "pause", "resume", "resume", "start", "start", "start", "power-loss", "disk-full",
     "disk-error", "lose-disk", "lose-disk",
 )  # fmt: skip
+OWN_END = Cut(links=PairLinks(("az-0", "broker-0")))
+"""A cut that the cluster refuses."""
 TOPICS = ("t",) * 8 + ("u", "t-0", "none")
 
 
@@ -51,7 +55,10 @@ def some(chance: Random) -> Ask:
     """Any command, as a person (or a cat on the keyboard) gives it."""
     match chance.randrange(12):
         case 0 | 1 | 2:
-            return LinkFault(link_words(chance))
+            try:
+                return LinkFault(parse(link_words(chance)))
+            except RuleError:  # the command line refuses it without the cluster
+                return LinkFault(OWN_END)
         case 3:
             words = [chance.choice([*PLACES, "rule-1", "rule-9", "all"]) for _ in range(chance.randrange(3))]
             return Heal(words, chance.choice(["", "", "hold"]))

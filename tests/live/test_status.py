@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from emulator.cluster.cluster_status import ClusterStatus, Life, LinkFault, as_json, partition_order, status_of
-from emulator.faults.rule_model import parse
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.topology import three_azs
 from protocol.ids import ControllerEpoch
 from protocol.link_rules import LinkRule
@@ -25,8 +26,7 @@ def replica(**changes: object) -> PartitionStatus:
 
 
 def rule(words: str) -> LinkRule:
-    found = parse(words.split(), TOPOLOGY, "rule-1")
-    assert isinstance(found, LinkRule)
+    found = rule_of(TOPOLOGY, "rule-1", parse(words.split()))
     return found
 
 

@@ -22,6 +22,8 @@ from emulator.cluster.control_requests import (
     SettingValue,
 )
 from emulator.cluster.start_files import settings_from
+from emulator.faults.link_fault_kinds import RuleError
+from emulator.faults.link_words import parse
 from emulator.runs.settings_files import read_settings_files
 from emulator.settings.properties_files import UnusableFile
 from emulator.settings.setting import BROKER
@@ -35,10 +37,14 @@ def link_fault_command(
     purposes: str | None,
     client_id: str | None,
 ) -> int:
-    """Apply a link fault. `asking.command`: cut, delay, loss, bandwidth or hold."""
+    """Apply a link fault. `asking.command`: its verb."""
     options = [("--only", only), ("--purposes", purposes), ("--client-id", client_id)]
     more = [part for name, value in options if value is not None for part in (f"{name}={value}",)]
-    return ask_cluster(asking, LinkFault([asking.command, *words, *more]), _show_applied)
+    try:
+        fault = parse([asking.command, *words, *more])
+    except RuleError as error:
+        return refused(asking.command, error)
+    return ask_cluster(asking, LinkFault(fault), _show_applied)
 
 
 def heal_command(asking: Asking, words: Sequence[str], kind: HealedKind = "") -> int:

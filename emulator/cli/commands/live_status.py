@@ -14,6 +14,7 @@ from emulator.cluster.control_requests import Refused, Status
 from emulator.cluster.dashboard.keys import Order
 from emulator.cluster.newest_findings import read_newest
 from emulator.cluster.orphaned_resources import left_by
+from emulator.faults.link_fault_kinds import RuleError
 
 
 def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
@@ -37,7 +38,7 @@ def live_status_command(cluster: str | None, watch: bool, json: bool) -> int:
     def act(order: Order) -> str:
         try:
             return outcome_text(order, ask(registration, request_of(order)))
-        except Refused as error:
+        except (Refused, RuleError) as error:
             return f"{order.verb}: {error}"
 
     return status_command(look, watch, json, act=act)

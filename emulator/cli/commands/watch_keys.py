@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from emulator.cluster.control_requests import Answer, Ask, Heal, LinkFault, Machine
 from emulator.cluster.dashboard.keys import Order, Typed, keys_in, pressed, told
+from emulator.faults.link_words import parse
 
 READ_BYTES: Final = 256
 Act = Callable[[Ask], Answer]
@@ -88,11 +89,11 @@ class Hands:
 
 
 def request_of(order: Order) -> Ask:
-    """The request of `faultline VERB WORD...`."""
+    """The request of `faultline VERB WORD...`. Raises RuleError."""
     words = list(order.words)
     match order.verb:
         case "cut":
-            return LinkFault(["cut", *words])
+            return LinkFault(parse(["cut", *words]))
         case "heal":
             return Heal(words)
         case "kill" | "pause" | "resume" | "start" as fault:

@@ -13,7 +13,7 @@ from emulator.cluster.dashboard.az_box import BAD, DOUBT, FRAME, GOOD, TITLE, dr
 from emulator.cluster.dashboard.canvas import Canvas
 from emulator.cluster.dashboard.contradictions import controllers
 from emulator.cluster.dashboard.rates import client_figures
-from emulator.faults.rule_model import shown_bytes
+from emulator.faults.link_fault_kinds import shown_bytes
 
 WIDTH_MAX = 132
 IN_A_ROW_MAX = 3

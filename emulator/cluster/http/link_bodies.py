@@ -1,14 +1,26 @@
-"""Faults on links as JSON: from a body to the words of a command. Pure.
+"""Faults on links as JSON bodies, derived from `emulator.faults.link_fault_kinds`. Pure.
 
     {"fault": "cut", "places": ["az-0"]}
     {"fault": "delay", "places": ["client-0", "broker-1"], "direction": "one-way", "delay_ms": 50, "jitter_ms": 10}
 """
 
-from typing import Annotated, Final, Literal
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal, Union
 
 import msgspec
 
-from emulator.cluster.control_requests import LinkFault, Words
+from emulator.cluster.control_requests import LinkFault, NotThere, Words
+from emulator.faults.link_fault_kinds import (
+    LINK_FAULTS,
+    AzLinks,
+    Links,
+    OneWayLinks,
+    OpenedLinks,
+    PairLinks,
+    Recovery,
+    of_kind,
+)
+from emulator.faults.link_rule_building import UnknownWord, picked
 
 NAME: Final = "[A-Za-z][A-Za-z0-9_.-]*"
 PLACE: Final = f"^(?:(?:leader:|leader of )[A-Za-z0-9_.-]+|(?:active )?{NAME})$"
@@ -17,7 +29,6 @@ Place = Annotated[str, msgspec.Meta(max_length=300, pattern=PLACE)]
 
 Options and arrows, which a command's words may have, do not match.
 """
-Milliseconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e9)]
 
 
 class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="fault", kw_only=True):
@@ -34,61 +45,50 @@ class LinkBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fiel
     only: Words = []
     purposes: Words = []
     client_ids: Words = []
-    recovery: Literal["rto", "instant"] = "rto"
+    recovery: Recovery = "rto"
 
 
-class Cut(LinkBody, frozen=True, tag="cut"):
-    """Packets vanish; nothing is reset."""
+def _bodies() -> Iterable[type[LinkBody]]:
+    """The body of each fault: the common fields, and its own as they are encoded."""
+    for verb, kind in LINK_FAULTS.items():
+        own: list[Any] = [
+            (one.encode_name, one.type) if one.required else (one.encode_name, one.type, one.default)
+            for one in kind.own_fields()
+        ]
+        body: Any = msgspec.defstruct(
+            kind.__name__, own, bases=(LinkBody,), namespace={"__doc__": kind.__doc__}, module=__name__, frozen=True,
+            kw_only=True, forbid_unknown_fields=True, tag=verb,
+        )  # fmt: skip
+        yield body
 
 
-class Hold(LinkBody, frozen=True, tag="hold"):
-    """Frames wait, in order, until the heal."""
+BODIES: Final = tuple(_bodies())
+AnyLinkBody: Final[Any] = Union[BODIES]  # noqa: UP007
 
 
-class Delay(LinkBody, frozen=True, tag="delay"):
-    """Each frame takes `delay_ms` longer, and up to `jitter_ms` more."""
-
-    delay_ms: Milliseconds
-    jitter_ms: Milliseconds = 0.0
-
-
-class Loss(LinkBody, frozen=True, tag="loss"):
-    """That share of the packets is lost, which TCP turns into delay."""
-
-    share: Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
-
-
-class Bandwidth(LinkBody, frozen=True, tag="bandwidth"):
-    """Limits a node's bytes per second over these links, all its connections together."""
-
-    bytes_per_s: Annotated[float, msgspec.Meta(ge=1.0, le=1e12)]
+def link_fault(body: LinkBody) -> LinkFault:
+    """The request of a body. Raises NotThere."""
+    try:
+        purposes, apis = picked(body.only)
+    except UnknownWord as error:
+        raise NotThere(str(error)) from error
+    kind = str(body.__struct_config__.tag)
+    own = {one.name: getattr(body, one.encode_name) for one in LINK_FAULTS[kind].own_fields()}
+    return LinkFault(
+        of_kind(
+            kind, links=_links(body), purposes=(*purposes, *body.purposes), apis=apis,
+            client_ids=tuple(body.client_ids), recovery=body.recovery, **own,
+        )
+    )  # fmt: skip
 
 
-AnyLinkBody = Cut | Hold | Delay | Loss | Bandwidth
-
-
-def link_fault(body: AnyLinkBody) -> LinkFault:
-    """The body as the command has it."""
-    match body.direction, body.places:
-        case "one-way", [a, *b]:
-            places = [a, "->", *b]
-        case "opened-by", [a, b]:
-            places = ["opened_by", a, "to", b]
-        case _:
-            places = list(body.places) if body.direction == "both" else ["opened_by", *body.places]
-    options = [f"--recovery={body.recovery}"]
-    options += [f"--only={','.join(body.only)}"] if body.only else []
-    options += [f"--purposes={','.join(body.purposes)}"] if body.purposes else []
-    options += [f"--client-id={','.join(body.client_ids)}"] if body.client_ids else []
-    return LinkFault([str(body.__struct_config__.tag), *places, *_amounts(body), *options])
-
-
-def _amounts(body: AnyLinkBody) -> list[str]:
-    match body:
-        case Delay(delay_ms=delay_ms, jitter_ms=jitter_ms):
-            return [f"{delay_ms!r}ms", f"{jitter_ms!r}ms"]
-        case Loss(share=share):
-            return [f"{share!r}"]
-        case Bandwidth(bytes_per_s=bytes_per_s):
-            return [f"{bytes_per_s!r}B"]
-    return []
+def _links(body: LinkBody) -> Links:
+    a, *more = body.places
+    b = more[0] if more else ""
+    match body.direction:
+        case "one-way":
+            return OneWayLinks(a, b)
+        case "opened-by":
+            return OpenedLinks(a, b)
+        case "both":
+            return PairLinks((a, b)) if b else AzLinks(a)

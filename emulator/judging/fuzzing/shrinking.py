@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
+from emulator.faults.link_fault_kinds import ends_of, with_ends
 from emulator.judging.fuzzing.generator import RETRY, SAFE
 from emulator.judging.fuzzing.mutation import at
 from emulator.judging.fuzzing.schedule import at_once
 from emulator.scenario import scenario_model as m
 from emulator.scenario.conditions import Registered
-from emulator.scenario.link_fault_steps import ends_of, with_ends
 from emulator.topology import Topology, broker_name, identifier_named, three_azs
 from protocol.ids import BrokerId
 

@@ -4,10 +4,10 @@ import msgspec
 
 from emulator.faults import actions as act
 from emulator.faults.actions import ActDone
-from emulator.faults.rule_model import RuleError
+from emulator.faults.link_fault_kinds import RuleError
+from emulator.faults.link_rule_building import rule_of
 from emulator.scenario import scenario_model as m
 from emulator.scenario.conditions import Registered
-from emulator.scenario.link_fault_steps import rule_of
 from emulator.scenario.player.player_context import Stage
 from emulator.scenario.player.target_resolution import TargetResolution
 from emulator.scenario.player.tasks import StepFailed, Steps, together

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from emulator.faults.link_fault_kinds import ends_of, with_ends
 from emulator.faults.targets import shown, target_in
 from emulator.scenario import scenario_model as m
 from emulator.scenario.client_steps import OF_BROKER
-from emulator.scenario.link_fault_steps import ends_of, with_ends
 from emulator.scenario.player.observing import Observing
 from emulator.topology import identifier_named
 

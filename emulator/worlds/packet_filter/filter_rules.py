@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from emulator.faults.rule_model import RuleError
+from emulator.faults.link_fault_kinds import RuleError
 from protocol.link_rules import LinkRule
 from protocol.purposes import BROKER_PORT
 

@@ -6,8 +6,9 @@ import msgspec
 
 from emulator.faults.enforcement import LinkState
 from emulator.faults.link_paths import Path
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.faults.links import DATA, ORPHAN_TRIES, SEGMENTS, SYN, given_up_at, retransmission_at
-from emulator.faults.rule_model import parse
 from emulator.faults.stopped_frames import Stopped
 from emulator.topology import three_azs
 from protocol.events import FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
@@ -17,8 +18,7 @@ TOPOLOGY = three_azs()
 
 
 def rule(words: str, name: str = "r") -> LinkRule:
-    made = parse(words.split(), TOPOLOGY, name)
-    assert isinstance(made, LinkRule)
+    made = rule_of(TOPOLOGY, name, parse(words.split()))
     return made
 
 

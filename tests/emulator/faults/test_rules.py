@@ -2,7 +2,9 @@
 
 import pytest
 
-from emulator.faults.rule_model import Heal, RuleError, halves, isolate_every_az, matrix, parse
+from emulator.faults.link_fault_kinds import RuleError
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.topology import three_azs
 from protocol.link_rules import LinkRule
 from protocol.purposes import BROKER_PORT
@@ -12,18 +14,16 @@ AZ_0 = ("broker-0", "session-0", "client-0")
 
 
 def parsed(command: str) -> LinkRule:
-    rule = parse(command.split(), TOPOLOGY, "r")
-    assert isinstance(rule, LinkRule)
+    rule = rule_of(TOPOLOGY, "r", parse(command.split()))
     return rule
 
 
 def test_one_rule_cuts_a_broker_off_the_whole_session_service() -> None:
-    found = parse(["cut", "broker-0", "session"], TOPOLOGY, "r")
-    assert isinstance(found, LinkRule)
+    found = rule_of(TOPOLOGY, "r", parse(["cut", "broker-0", "session"]))
     assert (found.a, found.b) == (("broker-0",), ("session-0", "session-1", "session-2"))
     assert (found.purposes, found.what) == ((), "cut broker-0 session"), "everything between them"
-    opened = parse(["cut", "opened_by", "broker-0", "to", "session"], TOPOLOGY, "r")
-    assert isinstance(opened, LinkRule) and opened.opened_by_a and len(opened.b) == 3
+    opened = rule_of(TOPOLOGY, "r", parse(["cut", "opened_by", "broker-0", "to", "session"]))
+    assert opened.opened_by_a and len(opened.b) == 3
 
 
 def test_an_az_is_cut_from_nodes_of_other_azs_and_the_player_from_no_node() -> None:
@@ -83,15 +83,10 @@ def test_amounts_and_options() -> None:
     assert only.apis == ("Fetch", "Produce") and "not physical" in only.what
 
 
-def test_heal() -> None:
-    assert parse(["heal"], TOPOLOGY, "r") == parse(["heal", "all"], TOPOLOGY, "r") == Heal(None)
-    assert parse(["heal", "rule-2"], TOPOLOGY, "r") == Heal("rule-2")
-
-
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("", "a fault starts with cut, hold, delay, loss, bandwidth or heal"),
+        ("", "a fault starts with cut, hold, delay, loss or bandwidth"),
         ("cutt az-0", "no fault 'cutt'; did you mean cut?"),
         ("cut broker-9", "no node or AZ 'broker-9'; did you mean broker-"),
         ("cut xyz", "no node or AZ 'xyz'; there is broker-0, "),
@@ -121,24 +116,9 @@ def test_heal() -> None:
         ("bandwidth az-0 0B", "a bandwidth is at least 1 byte a second, not 0"),
         ("bandwidth az-0 1GB", "'1GB' is no number (of B)"),
         ("loss az-0 150%", "a loss is a share of frames above 0 and below 1, not 1.5"),
-        ("heal a b", "heal takes one rule or all"),
     ],
 )
 def test_a_wrong_word_is_answered_with_the_nearest_right_one(command: str, message: str) -> None:
     with pytest.raises(RuleError) as error:
-        parse(command.split(), TOPOLOGY, "r")
+        rule_of(TOPOLOGY, "r", parse(command.split()))
     assert message in str(error.value)
-
-
-def test_presets() -> None:
-    assert [rule.rule for rule in isolate_every_az(TOPOLOGY, "r")] == ["r.az-0", "r.az-1", "r.az-2"]
-    (one, two) = halves(TOPOLOGY, "r", ["az-0"])
-    assert (one.what, two.what) == ("cut az-0 az-1", "cut az-0 az-2")
-
-
-def test_the_matrix_shows_each_direction_that_a_rule_touches() -> None:
-    rules = [parsed("cut broker-0 -> broker-1"), parsed("cut broker-1 broker-0")]
-    assert matrix(TOPOLOGY, rules) == {
-        ("broker-0", "broker-1"): ("cut broker-0 -> broker-1", "cut broker-1 broker-0"),
-        ("broker-1", "broker-0"): ("cut broker-1 broker-0",),
-    }

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.faults.rule_model import PURPOSE_NAMES
+from emulator.faults.link_rule_building import PURPOSE_NAMES
 from emulator.scenario.expectations import SUBJECTS
 from emulator.scenario.load import KEYS
 from emulator.scenario.scenario_model import CHECKS

@@ -41,7 +41,7 @@ class World(Protocol):
         """Start a dead node's next incarnation, with the same script and files."""
 
     async def cut(self, words: str) -> str:
-        """Impose the rule "cut " + words (`emulator.faults.rule_model.parse`); return its id.
+        """Impose the rule "cut " + words (`emulator.faults.link_words.parse`); return its id.
 
         The rule is in force on return.
         """

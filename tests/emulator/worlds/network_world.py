@@ -10,13 +10,13 @@ from typing import Any
 
 import trio
 
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.faults.machine_fault_kinds import HardwareFault
-from emulator.faults.rule_model import parse
 from emulator.topology import three_azs
 from emulator.worlds.network.node_supervisor import Cluster
 from emulator.worlds.network.reports import NodeExit
 from emulator.worlds.network.spec import MachineSpec
-from protocol.link_rules import LinkRule
 from tests.emulator.worlds.conformance import LIMIT_MS, Sighting
 from tests.emulator.worlds.scripted import JOURNAL
 
@@ -91,8 +91,7 @@ class NetworkWorld:
 
     async def impose(self, words: str) -> str:
         self._rules += 1
-        rule = parse(words.split(), self.topology, f"rule-{self._rules}")
-        assert isinstance(rule, LinkRule)
+        rule = rule_of(self.topology, f"rule-{self._rules}", parse(words.split()))
         await self.cluster.apply(rule)
         return rule.rule
 

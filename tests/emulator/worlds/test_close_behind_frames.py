@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.faults.links import DATA, ORPHAN_TRIES, given_up_at
 from emulator.faults.machine_fault_kinds import SlowDisk
-from emulator.faults.rule_model import parse
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node, three_azs
 from emulator.worlds.simulated.latencies import CALM, ROUGH
 from emulator.worlds.simulated.node import SimulatedNode
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.link_rules import LinkRule
 from protocol.machine import (
     ConnectionAccepted,
     ConnectionLost,
@@ -172,8 +172,7 @@ def played(talk: Talk, healed_ms: float = HEALED_MS) -> tuple[dict[str, Talker],
 
     world = SimulatedWorld(topology, make, talk.seed, latencies=ROUGH if talk.rough else CALM, after_step=look)
     for number, fault in enumerate(talk.faults):
-        rule = parse(fault.words.split(), topology, f"rule-{number}")
-        assert isinstance(rule, LinkRule)
+        rule = rule_of(topology, f"rule-{number}", parse(fault.words.split()))
         world.at(fault.from_ms, world.apply, rule)
         world.at(fault.to_ms, heal, world, rule.rule)
     for one in talk.standstills:
@@ -275,7 +274,7 @@ def test_what_waits_at_a_dead_nodes_gate_is_its_kernels(what: str, received: lis
         return talkers[node.name]
 
     world = SimulatedWorld(topology, make, 1)
-    rule: Any = parse(delay.words.split(), topology, "rule")
+    rule: Any = rule_of(topology, "rule", parse(delay.words.split()))
     world.at(100.0, world.apply, rule)
     world.at(1_000.0, lambda: world.kill(OPENER, what))
     world.start(ACCEPTOR)

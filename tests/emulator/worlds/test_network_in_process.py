@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from emulator.faults import actions as act
-from emulator.faults.rule_model import parse
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import OBSERVER
 from emulator.worlds.network import switchboard
@@ -14,7 +15,6 @@ from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.network.spec import EXIT_CRASHED, MachineSpec
 from protocol.framing import ProtocolError, encode
 from protocol.kinds import ExitKind
-from protocol.link_rules import LinkRule
 from protocol.machine import Exit, Input, Now, Started
 from protocol.messages.message_base import Message
 from protocol.messages.session_messages import PingRequest
@@ -48,8 +48,7 @@ class Player:
 async def test_extra_effects_are_done_beside_the_machine_and_answered_by_inputs(tmp_path: Path) -> None:
     async with network_world(tmp_path) as world:
         cluster = world.cluster
-        cut = parse(["cut", "az-0"], world.topology, "rule-1")
-        assert isinstance(cut, LinkRule)
+        cut = rule_of(world.topology, "rule-1", parse(["cut", "az-0"]))
         cluster.specify("broker-0", MachineSpec(FACTORY, {}))
 
         async def carry_out(order: act.Act) -> act.ActDone:
@@ -127,8 +126,7 @@ async def test_a_peer_that_does_not_read_costs_a_bounded_number_of_bytes(
     monkeypatch.setattr(switchboard, "OUTGOING_BYTES_MAX", 2_000)
     async with network_world(tmp_path) as world:
         await world.spawn("broker-0", {})
-        rule = parse(["hold", "broker-0", "broker-1"], world.topology, "r")
-        assert isinstance(rule, LinkRule)
+        rule = rule_of(world.topology, "r", parse(["hold", "broker-0", "broker-1"]))
         machine = build(None, MemoryFiles(), {"open_to": ["broker-0"], "every_ms": 1.0})
         await world.cluster.run_here("broker-1", machine)
         await seen(world, "broker-1", "opened")

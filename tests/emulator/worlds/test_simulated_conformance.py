@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.faults.machine_fault_kinds import HardwareFault
-from emulator.faults.rule_model import parse
 from emulator.storage.memory_files import MemoryFiles
 from emulator.topology import Node, three_azs
 from emulator.worlds.simulated.world import SimulatedWorld
-from protocol.link_rules import LinkRule
 from protocol.messages.session_messages import PingRequest
 from tests.emulator.worlds.conformance import *  # noqa: F403
 from tests.emulator.worlds.conformance import LIMIT_MS, Sighting, numbers, seen, texts
@@ -50,8 +50,7 @@ class Simulated:
 
     async def impose(self, words: str) -> str:
         self._rules += 1
-        rule = parse(words.split(), self._topology, f"rule-{self._rules}")
-        assert isinstance(rule, LinkRule)
+        rule = rule_of(self._topology, f"rule-{self._rules}", parse(words.split()))
         self._world.apply(rule)
         return rule.rule
 

@@ -21,6 +21,7 @@ from emulator.cli.commands.watch_keys import Hands, opened, outcome_text, reques
 from emulator.cluster.cluster_status import as_json
 from emulator.cluster.control_requests import Answer, Heal, LinkFault, Machine
 from emulator.cluster.dashboard.keys import Order
+from emulator.faults.link_words import parse
 from tests.emulator.cluster.dashboard.pictured import played, status
 from tests.patience import PATIENCE_S
 from tests.simulated.cluster import BEGIN
@@ -83,7 +84,7 @@ def test_without_a_keyboard_it_is_a_picture(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("order", "ask"),
     [
-        (Order("cut", ("az-0",)), LinkFault(["cut", "az-0"])),
+        (Order("cut", ("az-0",)), LinkFault(parse(["cut", "az-0"]))),
         (Order("heal", ()), Heal([])),
         (Order("heal", ("rule-1",)), Heal(["rule-1"])),
         (Order("kill", ("broker-0", "az-1")), Machine("kill", ["broker-0", "az-1"])),

@@ -10,9 +10,9 @@ from rich.console import Console
 
 from emulator.cluster.cluster_status import ClusterStatus, Life, LinkFault, as_json, status_of
 from emulator.cluster.dashboard.view import view
-from emulator.faults.rule_model import parse
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.topology import Topology
-from protocol.link_rules import LinkRule
 from protocol.machine import Now, ReportsStatus
 from protocol.messages.status_messages import NodeStatus, WorkloadStatus
 from tests.simulated.cluster import BEGIN, Cluster
@@ -64,8 +64,7 @@ def status(cluster: Cluster, *faults: str, name: str = "three-az", workloads: bo
 
 
 def fault(topology: Topology, rule_id: str, words: str, at_ms: float) -> LinkFault:
-    rule = parse(words.split(), topology, rule_id)
-    assert isinstance(rule, LinkRule)
+    rule = rule_of(topology, rule_id, parse(words.split()))
     return LinkFault(rule, at_ms - 12_400.0, at_ms - 12_300.0, None, 48)
 
 

@@ -3,6 +3,7 @@
 from typing import Any, Final, NamedTuple
 
 from emulator.cluster import control_requests as r
+from emulator.faults.link_words import parse
 from protocol.ids import Offset
 from tests.ids import brokers
 
@@ -26,7 +27,7 @@ SAMPLES: Final = (
     Sample("GET", "/v1/settings", None, r.DescribeSettings()),
     Sample("GET", "/v1/faults", None, r.Status()),
     Sample(
-        "POST", "/v1/faults", {"fault": "cut", "places": ["az-0"]}, r.LinkFault(["cut", "az-0", "--recovery=rto"])
+        "POST", "/v1/faults", {"fault": "cut", "places": ["az-0"]}, r.LinkFault(parse(["cut", "az-0"]))
     ),
     Sample("DELETE", "/v1/faults/rule-2", None, r.Heal(["rule-2"])),
     Sample("DELETE", "/v1/faults?place=az-0&place=broker-1&kind=cut", None, r.Heal(["az-0", "broker-1"], "cut")),

@@ -6,13 +6,13 @@ import pytest
 
 from emulator.cluster import control_requests as r
 from emulator.cluster.http.admission import HttpRefused
-from emulator.cluster.http.link_bodies import AnyLinkBody
+from emulator.cluster.http.link_bodies import BODIES
 from emulator.cluster.http.request_parsing import read_request
 from emulator.cluster.http.routes import ROUTES
+from emulator.faults.link_fault_kinds import KINDS, Cut, PairLinks
+from emulator.faults.link_rule_building import rule_of
 from emulator.faults.machine_fault_kinds import LIVE_FAULTS
-from emulator.faults.rule_model import KINDS, parse
 from emulator.worlds.cluster_file.compose_files import named_topology, read_cluster_file
-from protocol.link_rules import LinkRule
 from tests.emulator.cluster.http.samples import SAMPLES, Sample
 
 TOPOLOGY = read_cluster_file(named_topology("three-az")).topology
@@ -31,7 +31,7 @@ def test_every_request_and_every_fault_can_be_requested() -> None:
     bodies = [json.dumps(one.body).encode() if one.body else b"" for one in SAMPLES]
     requested = [read_request(one.method, one.target, body) for one, body in zip(SAMPLES, bodies, strict=True)]
     assert {one.route.name for one in requested} == {route.name for route in ROUTES}
-    assert {str(kind.__struct_config__.tag) for kind in AnyLinkBody.__args__} == set(KINDS)
+    assert {str(kind.__struct_config__.tag) for kind in BODIES} == set(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_every_request_and_every_fault_can_be_requested() -> None:
         Sample("DELETE", "/v1/faults?place=leader:t-0", None, r.Heal(["leader:t-0"])),
         Sample(
             "POST", "/v1/faults", {"fault": "cut", "places": ["leader of t-0", "active-controller"]},
-            r.LinkFault(["cut", "leader of t-0", "active-controller", "--recovery=rto"]),
+            r.LinkFault(Cut(links=PairLinks(("leader of t-0", "active-controller")))),
         ),
     ],
 )  # fmt: skip
@@ -76,8 +76,7 @@ def test_how_long_it_waits() -> None:
 def test_a_fault_on_links_is_the_rule_of_the_command(body: dict[str, object], what: str) -> None:
     ask = read_request("POST", "/v1/faults", json.dumps(body).encode()).ask
     assert isinstance(ask, r.LinkFault)
-    rule = parse(ask.words, TOPOLOGY, "rule-1")
-    assert isinstance(rule, LinkRule) and rule.what == what
+    assert rule_of(TOPOLOGY, "rule-1", ask.fault).what == what
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from emulator.faults.rule_model import parse
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.machines.node.broker_node import BrokerNode
 from emulator.storage.log_directory import CLEAN_SHUTDOWN
 from emulator.topology import OBSERVER
 from protocol.events import NodeStopped, SessionEnded
 from protocol.kinds import ExitKind
-from protocol.link_rules import LinkRule
 from protocol.versions import LADDER
 from tests.simulated.cluster import BEGIN, Cluster
 
@@ -31,8 +31,7 @@ def played(script: str, version: str = "2.6", topology: str = "{brokers: 3}", **
 
 
 def impose(cluster: Cluster, words: str) -> str:
-    rule = parse(words.split(), cluster.world.topology, RULE)
-    assert isinstance(rule, LinkRule)
+    rule = rule_of(cluster.world.topology, RULE, parse(words.split()))
     cluster.world.apply(rule)
     return rule.rule
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from emulator.faults.rule_model import parse
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.topology import three_azs
 from emulator.worlds.network.reports import ClusterError
 from emulator.worlds.packet_filter import namespaces as subject
@@ -52,8 +53,7 @@ def reaches(machines: NamespaceMachines, source: str, target: str) -> bool:
 
 
 def cut(text: str, name: str) -> LinkRule:
-    rule = parse(text.split(), TOPOLOGY, name)
-    assert isinstance(rule, LinkRule)
+    rule = rule_of(TOPOLOGY, name, parse(text.split()))
     return rule
 
 

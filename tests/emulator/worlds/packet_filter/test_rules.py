@@ -2,7 +2,9 @@
 
 import pytest
 
-from emulator.faults.rule_model import RuleError, parse
+from emulator.faults.link_fault_kinds import RuleError
+from emulator.faults.link_rule_building import rule_of
+from emulator.faults.link_words import parse
 from emulator.topology import three_azs
 from emulator.worlds.packet_filter.filter_rules import require_possible, table_text
 from protocol.link_rules import LinkRule
@@ -13,8 +15,7 @@ PORT = 9092
 
 
 def rule(text: str) -> LinkRule:
-    parsed = parse(text.split(), TOPOLOGY, "rule-1")
-    assert isinstance(parsed, LinkRule)
+    parsed = rule_of(TOPOLOGY, "rule-1", parse(text.split()))
     return parsed
 
 

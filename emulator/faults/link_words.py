@@ -1,0 +1,98 @@
+"""Words of the command line to faults on links: `az-0`, `az-0 az-1 50ms 10ms`. Pure.
+
+    cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
+    bandwidth PLACE [[->] PLACE] BYTES   KIND opened_by PLACE to PLACE ...
+    Options: --only API|PURPOSE,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant
+    --expects-nothing
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from emulator.faults.link_fault_kinds import (
+    KINDS,
+    LINK_FAULTS,
+    AnyLinkFault,
+    AzLinks,
+    Links,
+    OneWayLinks,
+    OpenedLinks,
+    PairLinks,
+    RuleError,
+    of_kind,
+)
+from emulator.faults.link_rule_building import RECOVERIES, one_of, picked, wrong_places
+from emulator.faults.targets import joined
+
+
+def parse(words: Sequence[str]) -> AnyLinkFault:
+    """Parse one command. Raises RuleError; names of nodes are not checked."""
+    if not words:
+        raise RuleError(f"a fault starts with {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    kind = one_of("fault", words[0], KINDS)
+    options, rest = _options(joined(words[1:]))
+    amounts: list[str] = []
+    while rest and (rest[-1][:1].isdigit() or rest[-1][:1] == "."):
+        amounts.insert(0, rest.pop())
+    shown = LINK_FAULTS[kind].SHOWN
+    if shown and not amounts and len(rest) > 1:
+        raise RuleError(f"{kind} ends with {shown}; {rest[-1]!r} is no number")
+    links = links_in(kind, rest)
+    own = LINK_FAULTS[kind].amounts_in(amounts)
+    if own is None:
+        not_these = f"not {' '.join(amounts)}" if amounts else "and none is given"
+        raise RuleError(f"{kind} takes {shown or 'no amount'}, {not_these}")
+    purposes, apis = picked(_listed(options.get("--only")))
+    recovery: Any = one_of("recovery", options.get("--recovery") or "rto", RECOVERIES)
+    fault = of_kind(
+        kind,
+        links=links,
+        purposes=(*purposes, *_listed(options.get("--purposes"))),
+        apis=apis,
+        client_ids=_listed(options.get("--client-id")),
+        recovery=recovery,
+        expects_traffic="--expects-nothing" not in options,
+        **own,
+    )
+    fault.check()
+    return fault
+
+
+def links_in(kind: str, places: Sequence[str]) -> Links:
+    """The links that places and arrows name; `kind`: of the fault. Raises RuleError."""
+    words = joined(places)
+    match words:
+        case ["opened_by", a, "to", b]:
+            return OpenedLinks(a, b)
+        case [a, "->", b]:
+            return OneWayLinks(a, b)
+        case [a, "->"] if a not in ("->", "opened_by"):
+            return OneWayLinks(a)
+        case [a] if a not in ("->", "opened_by"):
+            return AzLinks(a)
+        case [a, b] if "->" not in words and "opened_by" not in words:
+            return PairLinks((a, b))
+    raise wrong_places(kind, " ".join(words))
+
+
+def _options(words: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    valued, flags = ("--only", "--purposes", "--client-id", "--recovery"), ("--expects-nothing",)
+    options: dict[str, str] = {}
+    rest: list[str] = []
+    waiting = iter(words)
+    for word in waiting:
+        if not word.startswith("--"):
+            rest.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        name = one_of("option", name, (*valued, *flags))
+        if name in valued and not equals:
+            value = next(waiting, "")
+        if name in valued and not value:
+            raise RuleError(f"{name} needs a value")
+        options[name] = value
+    return options, rest
+
+
+def _listed(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
