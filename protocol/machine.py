@@ -67,6 +67,8 @@ class Loss(StrEnum):
     """TCP has given up."""
     CLOSED = "closed by peer"
     """The peer closed an established connection, or sent bytes that are no frame."""
+    RESET = "connection reset"
+    """A fault reset it here; the peer sees CLOSED."""
 
 
 class ConnectionLost(msgspec.Struct, frozen=True, gc=False, tag="lost"):

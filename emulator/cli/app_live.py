@@ -4,6 +4,7 @@
 `--wait` it returns within 2 s.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
@@ -11,6 +12,7 @@ from typing import Annotated, Final
 from cyclopts import App, Group, Parameter
 
 from emulator.cli.cluster_options import DEFAULTS, Asked, Json
+from emulator.faults.link_fault_kinds import LINK_FAULTS, Cut, LinkFault
 from emulator.runs.deployment_options import Driver, Engine
 from protocol.link_rules import LinkFaultKind
 
@@ -154,72 +156,28 @@ class Part:
 
 
 ALL: Final = Part()
+PLACES: Final = "az-0, leader:TOPIC-N, active-controller, A B, A '->' B (one way), or opened_by A to B."
 
 
-def _link_fault(kind: str, words: tuple[str, ...], part: Part, options: Asked) -> int:
-    from emulator.cli.commands.live_faults import link_fault_command
+def _link_command(fault: type[LinkFault]) -> Callable[..., int]:
+    def command(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
+        from emulator.cli.commands.live_faults import link_fault_command
 
-    return link_fault_command(options.asking(kind), words, part.only, part.purposes, part.client_id)
+        return link_fault_command(options.asking(fault.VERB), places, part.only, part.purposes, part.client_id)
 
-
-@app.command
-def cut(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
-    """Drop all packets between two places; connections are not reset.
-
-    Parameters
-    ----------
-    places
-        az-0, leader:TOPIC-N, active-controller, A B, A '->' B (one way), or opened_by A to B.
-    """
-    return _link_fault("cut", places, part, options)
-
-
-@app.command
-def hold(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
-    """Queue frames between two places, in order, until `release`.
+    same = f"Same as for cut{f', then {fault.HELP_AMOUNTS}' if fault.HELP_AMOUNTS else ''}."
+    command.__doc__ = f"""{fault.HELP}
 
     Parameters
     ----------
     places
-        Same as for cut.
+        {PLACES if fault is Cut else same}
     """
-    return _link_fault("hold", places, part, options)
+    return command
 
 
-@app.command
-def delay(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
-    """Delay frames between two places.
-
-    Parameters
-    ----------
-    places
-        Same as for cut, then the delay in milliseconds, then an optional jitter: az-0 50ms 10ms.
-    """
-    return _link_fault("delay", places, part, options)
-
-
-@app.command
-def loss(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
-    """Lose a share of the packets, which TCP turns into delay.
-
-    Parameters
-    ----------
-    places
-        Same as for cut, then the share: az-0 5%.
-    """
-    return _link_fault("loss", places, part, options)
-
-
-@app.command
-def bandwidth(*places: Words, part: Part = ALL, options: Asked = DEFAULTS) -> int:
-    """Limit a node's bytes per second over a link, all its connections together.
-
-    Parameters
-    ----------
-    places
-        Same as for cut, then the bytes per second: az-0 10kB.
-    """
-    return _link_fault("bandwidth", places, part, options)
+for _verb, _fault in LINK_FAULTS.items():
+    app.command(_link_command(_fault), name=_verb)
 
 
 @app.command
@@ -252,4 +210,4 @@ def release(*places: Words, options: Asked = DEFAULTS) -> int:
     return heal_command(options.asking("release"), places, "hold")
 
 
-_COMMANDS = ("up", "attach", "down", "status", "cut", "heal", "delay", "loss", "bandwidth", "hold", "release")
+_COMMANDS = ("up", "attach", "down", "status", *LINK_FAULTS, "heal", "release")

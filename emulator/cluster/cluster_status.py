@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from emulator.faults.link_fault_kinds import LINK_FAULTS
 from emulator.topology import OBSERVER, Node, Topology
 from protocol.hardware import SOUND, Hardware
 from protocol.link_rules import LinkRule
@@ -221,7 +222,7 @@ def _fault_view(fault: LinkFault) -> FaultView:
     )
 
 
-WORST_FIRST = ("cut", "hold", "loss", "bandwidth", "delay")
+WORST_FIRST = sorted(LINK_FAULTS, key=lambda kind: LINK_FAULTS[kind].RANK)
 
 
 def _links(topology: Topology, rules: Iterable[LinkRule]) -> list[LinkView]:

@@ -7,12 +7,13 @@ gate at the receiver's end stops the frames that were in flight when the gate wa
 Use by a world, for each node:
 
     links = LinkState("broker-0", seed)
-    out, back = links.connect(peer, purpose, opened_here=True)
+    out, back = links.connect(now, peer, purpose, opened_here=True)
     opening = links.opening(out, back)
     opening.attempt(now)                                # the SYN
     stopped = out.offer(now, payload, api)              # None: send it; otherwise it is kept, or dropped
     out.take(now)                                       # at out.next_ms: what passes now, in order
     links.apply(now, rule); links.heal(now, rule.rule)  # then look at every next_ms again
+    out.loss(now), back.loss(now)                       # at next_ms: whether the connection ends
     links.take_events()                                 # events to write
 
 The end of a stream is offered like a frame, at both ends and with `ends`. It passes behind all that was offered before,
@@ -61,7 +62,7 @@ class LinkState:
         self._openings: dict[int, Opening] = {}
         self._events: list[Event] = []
 
-    def connect(self, peer: str, purpose: str, opened_here: bool) -> tuple[Path, Path]:
+    def connect(self, now_ms: float, peer: str, purpose: str, opened_here: bool) -> tuple[Path, Path]:
         """The two directions of a new connection with `peer`: ours to it, and back."""
         opener = self.node if opened_here else peer
         out = Path(self, self.node, peer, opener, purpose, True)
@@ -70,9 +71,10 @@ class LinkState:
             self._paths[id(path)] = path
             if self.in_force or self._healed:
                 self._rule_path(path)
+                path.began(now_ms)
         return out, back
 
-    def called(self, client_id: str, *paths: Path) -> None:
+    def called(self, now_ms: float, client_id: str, *paths: Path) -> None:
         """Set the client id of a Kafka client's connection.
 
         Rules that name the id are in force there, too.
@@ -80,6 +82,7 @@ class LinkState:
         for path in paths:
             path.client_id = client_id
             self._rule_path(path)
+            path.began(now_ms)
 
     def opening(self, there: Path, back: Path) -> Opening:
         """The gate of a connection's opener, until the connection is established or given up."""
@@ -100,6 +103,8 @@ class LinkState:
         self.frames_stopped.setdefault(rule.rule, 0)
         self._events.append(FaultInForce(rule=rule.rule, what=rule.what))
         self._rule_paths()
+        for path in self._paths.values():
+            path.applied(now_ms, rule)
 
     def heal(self, now_ms: float, rule_id: str, packets_dropped: int = 0) -> bool:
         """Lift the rule; False: it was not in force. Afterwards every `next_ms` may have changed.

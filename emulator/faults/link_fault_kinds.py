@@ -98,10 +98,15 @@ class LinkFault(Step, frozen=True, kw_only=True, forbid_unknown_fields=True, tag
     unless this is false.
 
     - VERB: name in scenarios, on the command line and over HTTP, and the rule's kind.
+    - HELP: what the command does. HELP_AMOUNTS: the words after its places, with an example.
     - AMOUNTS: {own field: the rule's field}. SHOWN: amounts as the command line takes them; "": none.
+    - RANK: on a map that shows one fault of a link, that of the lowest rank.
     """
 
     VERB: ClassVar[LinkFaultKind]
+    HELP: ClassVar[str]
+    HELP_AMOUNTS: ClassVar[str] = ""
+    RANK: ClassVar[int] = 0
     AMOUNTS: ClassVar[dict[str, str]] = {}
     SHOWN: ClassVar[str] = ""
 
@@ -134,18 +139,24 @@ class Cut(LinkFault, frozen=True, kw_only=True, tag="cut"):
     """Packets vanish; nothing is reset."""
 
     VERB = "cut"
+    HELP = "Drop all packets between two places; connections are not reset."
 
 
 class Hold(LinkFault, frozen=True, kw_only=True, tag="hold"):
     """Frames wait at the rule and go on, in order, when it is healed."""
 
     VERB = "hold"
+    HELP = "Queue frames between two places, in order, until `release`."
+    RANK = 1
 
 
 class Delay(LinkFault, frozen=True, kw_only=True, tag="delay"):
     """Each frame takes `delay_ms` longer, and up to `jitter_ms` more."""
 
     VERB = "delay"
+    HELP = "Delay frames between two places."
+    HELP_AMOUNTS = "the delay in milliseconds, then an optional jitter: az-0 50ms 10ms"
+    RANK = 4
     AMOUNTS = {"delay_ms": "delay_ms", "jitter_ms": "jitter_ms"}
     SHOWN = "milliseconds, then jitter if any, such as 50ms 10ms"
 
@@ -171,6 +182,9 @@ class Loss(LinkFault, frozen=True, kw_only=True, tag="loss"):
     """A share (0 to 1) of the packets is lost, which TCP turns into delay."""
 
     VERB = "loss"
+    HELP = "Lose a share of the packets, which TCP turns into delay."
+    HELP_AMOUNTS = "the share: az-0 5%"
+    RANK = 2
     AMOUNTS = {"rate": "loss"}
     SHOWN = "one share such as 0.05 or 5%"
 
@@ -195,6 +209,9 @@ class Bandwidth(LinkFault, frozen=True, kw_only=True, tag="bandwidth"):
     """A node's traffic over these links has `bytes_per_s` of scenario time, in all connections."""
 
     VERB = "bandwidth"
+    HELP = "Limit a node's bytes per second over a link, all its connections together."
+    HELP_AMOUNTS = "the bytes per second: az-0 10kB"
+    RANK = 3
     AMOUNTS = {"bytes_per_s": "bytes_per_s"}
     SHOWN = "bytes a second such as 500B, 10kB or 1MB"
 

@@ -9,6 +9,7 @@ from emulator.faults.links import DATA, SYN, Retransmission, fires_at, retransmi
 from emulator.faults.stopped_frames import QUEUED, Stopped
 from protocol.chance import Chance
 from protocol.link_rules import LinkRule
+from protocol.machine import Loss
 
 STOPPING: Final = ("cut", "hold")
 
@@ -58,6 +59,7 @@ class Path:
         "_aside",
         "_awaiting",
         "_end",
+        "_ends_ms",
         "_frame_rules",
         "_gate",
         "_last_ready_ms",
@@ -92,6 +94,8 @@ class Path:
         self._last_ready_ms = 0.0
         self.stopping: LinkRule | None = None
         """The rule in force that lets nothing through."""
+        self._ends_ms: dict[str, float] = {}
+        """{rule: time at which it ends the connection}."""
         self._shaping: tuple[LinkRule, ...] = ()
         self._frame_rules: tuple[LinkRule, ...] = ()
         self._awaiting: tuple[str, ...] = ()
@@ -168,12 +172,31 @@ class Path:
     @property
     def next_ms(self) -> float | None:
         """Time of the next `take` if no rule changes before; None: never."""
+        passes_ms, ends_ms = self._passes_ms, self.ends_ms
+        return passes_ms if ends_ms is None else ends_ms if passes_ms is None else min(passes_ms, ends_ms)
+
+    @property
+    def _passes_ms(self) -> float | None:
         gate = self._gate
         if gate.first_lost_ms is not None:
             if self.stopping is None:
                 return gate.release_ms
             return gate.gives_up_ms if self.outgoing else None
         return self._line[0].ready_ms if self._line else None
+
+    @property
+    def ends_ms(self) -> float | None:
+        """Time at which a rule ends the connection here; None: never."""
+        return min(self._ends_ms.values()) if self._ends_ms else None
+
+    def loss(self, now_ms: float) -> Loss | None:
+        """Loss that ends the connection now, counted for its rule; None: it stands."""
+        for rule_id, ends_ms in self._ends_ms.items():
+            if now_ms >= ends_ms:
+                self._ends_ms.clear()
+                self._links.count(rule_id)
+                return Loss.RESET
+        return Loss.TIMED_OUT if self.given_up(now_ms) else None
 
     def given_up(self, now_ms: float) -> bool:
         """Whether TCP at the sender's end has given the connection up (about 15 min into a cut)."""
@@ -259,8 +282,20 @@ class Path:
         self._awaiting = awaiting
         self._reckon_calm()
 
+    @property
+    def accepted(self) -> bool:
+        """Whether the peer opened the connection. Rules that end connections do so at this end."""
+        return self.opener == (self.receiver if self.outgoing else self.sender)
+
+    def applied(self, now_ms: float, rule: LinkRule) -> None:
+        """React to a rule that came into force, after `ruled`."""
+
+    def began(self, now_ms: float) -> None:
+        """React to the rules under which the connection was opened, after `ruled`."""
+
     def healed(self, now_ms: float, rule: LinkRule) -> None:
         """React to a lifted rule, after `ruled`."""
+        self._ends_ms.pop(rule.rule, None)
         for waiting in [w for w in self._aside if w.stopped_by == rule.rule]:
             self._aside.remove(waiting)
             waiting.ready_ms = max(now_ms, self._last_ready_ms)
@@ -295,7 +330,7 @@ class Path:
         self._last_ready_ms = ready_ms
 
     def _reckon_calm(self) -> None:
-        ruled = self.stopping is not None or self._shaping or self._frame_rules or self._awaiting
+        ruled = self.stopping is not None or self._shaping or self._frame_rules or self._awaiting or self._ends_ms
         self.calm = not (ruled or self._line or self._aside or self._gate.first_lost_ms is not None)
 
 

@@ -23,7 +23,7 @@ GAP_MIN = 7
 ROOMY = 96
 LINKS_AS_WORDS_MAX = 4
 SIGNS = {"cut": "✂", "hold": "‖"}
-STYLES = {"cut": BAD, "hold": DOUBT, "delay": DOUBT, "loss": DOUBT, "bandwidth": DOUBT}
+STYLES = {"cut": BAD}
 
 
 def az_map(status: ClusterStatus, width: int, previous: ClusterStatus | None = None, height_max: int = 40) -> Text:
@@ -104,7 +104,7 @@ def _line(length: int, link: LinkView | None, head: str = "") -> str:
 
 
 def _style(link: LinkView | None) -> str:
-    return STYLES[link.kind] if link is not None else GOOD
+    return STYLES.get(link.kind, DOUBT) if link is not None else GOOD
 
 
 def _draw_link(canvas: Canvas, x: int, y: int, width: int, there: LinkView | None, back: LinkView | None) -> None:

@@ -142,7 +142,7 @@ def _simpler_steps(scenario: m.Scenario) -> Candidates:
                 yield _with(scenario, place, replace(step, idempotent=False, consumers=False))
             case m.Background(step=(m.Start() | m.ElectPreferred() | m.ElectController()) as plain):
                 yield _with(scenario, place, plain)
-            case (m.Hold() | m.Delay() | m.Loss() | m.Bandwidth()) as rule:
+            case m.LinkFault() as rule if not isinstance(rule, m.Cut):
                 cut = m.Cut(links=rule.links, purposes=rule.purposes, apis=rule.apis, expects_traffic=False)
                 yield _with(scenario, place, replace(cut, at_s=rule.at_s))
             case m.LinkFault(purposes=(_, *_)) | m.LinkFault(apis=(_, *_)):

@@ -27,6 +27,7 @@ EXCEPTIONS = {
     Loss.REFUSED: "ConnectionRefusedError",
     Loss.TIMED_OUT: "TimeoutError",
     Loss.CLOSED: "ConnectionResetError",
+    Loss.RESET: "ConnectionResetError",
 }
 """Exception of a plain socket for each kind of loss."""
 

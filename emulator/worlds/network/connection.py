@@ -7,6 +7,7 @@ not take go through the drain task.
 
 import contextlib
 import socket
+import struct
 from enum import Enum
 from typing import Any, Protocol
 
@@ -177,6 +178,13 @@ class Connection:
         with trio.move_on_after(LINGER_REAL_S):
             await self.over.wait()
         self.close_socket()
+
+    def reset_at_close(self) -> None:
+        """Make the close of the socket an RST; what the kernel has not sent is discarded."""
+        if self.sock is not None:
+            self.buffer.clear()
+            with contextlib.suppress(OSError):  # the peer is gone already
+                self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def close_socket(self) -> None:
         if self.sock is not None:

@@ -101,7 +101,7 @@ class Switchboard:
     def open(self, effect: Open, cause: str) -> None:
         assert effect.connection > 0 and effect.connection not in self._connections, effect
         name = f"{self._host.name}.{self._host.settings.life.incarnation}#{effect.connection}"
-        out, back = self.links.connect(effect.to, effect.purpose, opened_here=True)
+        out, back = self.links.connect(self._host.now.mono_ms, effect.to, effect.purpose, opened_here=True)
         connection = Connection(effect.connection, name, effect.to, effect.purpose, out, back, State.OPENING)
         if self._accepted_messages is not None:
             connection.conversation = Conversation(self._accepted_messages, effect.purpose, opened=True)
@@ -380,7 +380,7 @@ class Switchboard:
         """Accept a peer's connection whose Hello is valid."""
         self._host.look_at_clock()
         self._accepted += 1
-        out, back = self.links.connect(hello.node, hello.purpose, opened_here=False)
+        out, back = self.links.connect(self._host.now.mono_ms, hello.node, hello.purpose, opened_here=False)
         name = f"{hello.node}.{hello.incarnation}#{hello.connection}"
         connection = Connection(-self._accepted, name, hello.node, hello.purpose, out, back, State.STANDING)
         connection.sock = sock
@@ -388,17 +388,19 @@ class Switchboard:
             connection.conversation = Conversation(self._accepted_messages, hello.purpose, opened=False)
         self._connections[connection.id] = connection
         self._offer_in(connection, Marker.ACCEPTED)
+        self._watch(connection)
         return connection
 
     def accepted_in_translation(self, name: str, peer: str, sock: socket.socket, translator: Translator) -> Connection:
         """Accept a client with another protocol. Rules concern it as they concern node `peer`."""
         self._host.look_at_clock()
         self._accepted += 1
-        out, back = self.links.connect(peer, CLIENT, opened_here=False)
+        out, back = self.links.connect(self._host.now.mono_ms, peer, CLIENT, opened_here=False)
         connection = Connection(-self._accepted, name, peer, CLIENT, out, back, State.STANDING)
         connection.sock, connection.translator = sock, translator
         self._connections[connection.id] = connection
         self._offer_in(connection, Marker.ACCEPTED)
+        self._watch(connection)
         return connection
 
     def offer_in_translation(self, connection: Connection, frame: Frame, client_id: str) -> None:
@@ -409,7 +411,8 @@ class Switchboard:
         if not self._is_answerable(connection):
             return
         if client_id != connection.back.client_id:
-            self.links.called(client_id, connection.out, connection.back)
+            self.links.called(self._host.now.mono_ms, client_id, connection.out, connection.back)
+            self._watch(connection)
         payload = b""
         if self._host.settings.record_inputs and not isinstance(frame.message, AnsweredHere):
             payload = encode(frame.message, frame.correlation_id, frame.version)[4:]
@@ -498,11 +501,14 @@ class Switchboard:
             connection.can_read.set()
         self._emit_link_events()
         self._moved.set()
-        if connection.out.given_up(now_ms):
+        loss = connection.out.loss(now_ms) or connection.back.loss(now_ms)
+        if loss is not None:
+            if loss is Loss.RESET:
+                connection.reset_at_close()
             if connection.state is State.CLOSING:
                 self.end(connection)
             else:
-                self._lose(connection, Loss.TIMED_OUT.value, Loss.TIMED_OUT)
+                self._lose(connection, loss.value, loss)
             return
         self.write_out()
         self._watch(connection)

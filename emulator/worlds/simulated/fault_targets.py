@@ -140,6 +140,8 @@ class Breakable(Heap):
             self._note_link_events(node)
             if node.leaving:
                 self._let_go(node)
+            for end in node.ends.values():
+                self._watch_end(end)
 
     def heal(self, rule_id: str) -> dict[str, int]:
         """Lift a rule everywhere; {node: frames stopped}."""

@@ -82,7 +82,7 @@ class Transport:
 
     def _open(self, node: SimulatedNode, order: Open) -> None:
         wire = Wire(f"{node.node.name}.{node.incarnation}#{order.connection}", order.purpose)
-        out, back = node.links.connect(order.to, order.purpose, True)
+        out, back = node.links.connect(self.now_ms, order.to, order.purpose, True)
         end = End(wire, node.node.name, node.incarnation, order.connection, out, back)
         wire.opener = end
         node.ends[order.connection] = end
@@ -125,12 +125,13 @@ class Transport:
             self.at(refused_ms, self._lose, node, end, Loss.REFUSED)
             return
         peer.accepted += 1
-        out, back = peer.links.connect(node.node.name, end.wire.purpose, False)
+        out, back = peer.links.connect(self.now_ms, node.node.name, end.wire.purpose, False)
         other = End(end.wire, to, peer.incarnation, -peer.accepted, out, back)
         end.wire.acceptor = other
         end.peer, other.peer = other, end
         other.opened = True
         peer.ends[other.connection] = other
+        self._watch_end(other)
         self._connection_changed(peer, other, node.node.name, "accepted")
         accepted = ConnectionAccepted(other.connection, node.node.name, end.wire.purpose)
         self._step(peer, accepted, f"{end.wire.name}/0")
@@ -158,8 +159,8 @@ class Transport:
         node.links.forget(end.out)
         node.ends.pop(end.connection, None)
         self._connection_changed(node, end, "", "refused" if loss is Loss.REFUSED else "lost", loss.value)
-        if loss is Loss.TIMED_OUT and end.peer is not None and not end.peer.closed:
-            self._travel(end, EOF)  # the cut hides it from the peer, until it is over
+        if loss in (Loss.TIMED_OUT, Loss.RESET) and end.peer is not None and not end.peer.closed:
+            self._travel(end, EOF)  # a cut hides it from the peer, until it is over
         self._step(node, ConnectionLost(end.connection, loss.value, loss), f"{end.wire.name}/lost")
 
     def _close(self, end: End, reason: str, *, kernel_lives: bool = True) -> None:
@@ -310,6 +311,11 @@ class Transport:
         """Look at a shut gate again when it may open."""
         self._look_again(path.next_ms, self._pass_gate, end, path)
 
+    def _watch_end(self, end: End) -> None:
+        """Look again when a rule ends the connection."""
+        for path in (end.out, end.back):
+            self._look_again(path.ends_ms, self._pass_gate, end, path)
+
     def _look_again(self, at_ms: float | None, what: Callable[..., None], *arguments: Any) -> None:
         if at_ms is not None:
             self.at(max(at_ms, self.now_ms), what, *arguments)
@@ -318,11 +324,12 @@ class Transport:
         node = self.nodes[end.node]
         if end.closed and not (path.outgoing and end in node.leaving):
             return
-        if path.given_up(self.now_ms):
+        loss = path.loss(self.now_ms)
+        if loss is not None:
             if end.closed:
                 self._leave(node, end)
             else:
-                self._lose(node, end, Loss.TIMED_OUT)
+                self._lose(node, end, loss)
             return
         passing: list[Any] = path.take(self.now_ms)
         self._note_link_events(node)

@@ -24,7 +24,7 @@ def rule(words: str, name: str = "r") -> LinkRule:
 
 def link(node: str = "broker-0", peer: str = "broker-1", purpose: str = "fetcher") -> tuple[LinkState, Path, Path]:
     links = LinkState(node, seed=1)
-    out, back = links.connect(peer, purpose, opened_here=True)
+    out, back = links.connect(0.0, peer, purpose, opened_here=True)
     return links, out, back
 
 
@@ -134,7 +134,7 @@ def test_a_new_connection_can_prove_a_heal_too() -> None:
     links.apply(0.0, rule("cut az-0"))
     links.heal(10.0, "r")
     links.take_events()
-    _, back = links.connect("broker-1", "session", opened_here=False)
+    _, back = links.connect(0.0, "broker-1", "session", opened_here=False)
     assert back.offer(12.0, "b") is None and len(links.take_events()) == 1
 
 
@@ -142,7 +142,7 @@ def test_who_connects_has_tried() -> None:
     """A link that a kernel still cuts is asked for, and never stands."""
     links, _, _ = link()
     links.apply(0.0, rule("cut az-0"))
-    opening = links.opening(*links.connect("broker-1", "session", opened_here=True))
+    opening = links.opening(*links.connect(0.0, "broker-1", "session", opened_here=True))
     assert opening.attempt(5.0) is not None
     links.heal(10.0, "r")
     links.take_events()
@@ -284,8 +284,8 @@ def test_all_that_a_node_sends_over_a_link_shares_its_bandwidth() -> None:
     Waiting data passes at a heal.
     """
     links = LinkState("broker-0", seed=1)
-    (one, _), (other, _) = (links.connect("broker-1", purpose, opened_here=True) for purpose in ("fetcher", "client"))
-    away, _ = links.connect("broker-2", "fetcher", opened_here=True)
+    (one, _), (other, _) = (links.connect(0.0, "broker-1", one, opened_here=True) for one in ("fetcher", "client"))
+    away, _ = links.connect(0.0, "broker-2", "fetcher", opened_here=True)
     links.apply(0.0, rule("bandwidth broker-0 broker-1 100B"))
     assert one.offer(0.0, "a", size_bytes=100) == Stopped("r", "delayed")
     assert other.offer(0.0, "b", size_bytes=50) == Stopped("r", "delayed")

@@ -70,7 +70,7 @@ async def test_two_may_wait_for_one_socket_to_take_more() -> None:
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     links = LinkState("broker-0", 1)
-    paths = links.connect("broker-1", "client", opened_here=True)
+    paths = links.connect(0.0, "broker-1", "client", opened_here=True)
     connection = Connection(1, "broker-0.1#1", "broker-1", "client", *paths, State.STANDING)
     size_bytes = 8 * 1024 * 1024
     connection.sock, connection.buffer, connection.pending_bytes = ours, [bytes(size_bytes)], size_bytes
