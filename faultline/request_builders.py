@@ -5,8 +5,8 @@ from typing import Any
 
 from emulator.cluster import control_requests as r
 from emulator.exit_codes import UNKNOWN
-from emulator.faults.link_fault_kinds import LINK_FAULTS, Recovery, RuleError, of_kind
-from emulator.faults.link_rule_building import picked
+from emulator.faults.link_fault_kinds import KINDS, LINK_FAULTS, Recovery, RuleError, of_kind
+from emulator.faults.link_rule_building import one_of, picked
 from emulator.faults.link_words import links_in
 from faultline.errors import Refused
 from protocol.ids import BrokerId
@@ -24,13 +24,13 @@ def link_fault(
     **amounts: float,
 ) -> r.LinkFault:
     """A fault on links, as a request. `amounts`: by their names over HTTP. Raises Refused."""
-    names = {one.encode_name: one.name for one in LINK_FAULTS[kind].own_fields()}
     try:
+        names = {one.encode_name: one.name for one in LINK_FAULTS[one_of("fault", kind, KINDS)].own_fields()}
         purposes, apis = picked(only)
         fault = of_kind(
             kind, links=links_in(kind, places), purposes=purposes, apis=apis,
             client_ids=(client_id,) if client_id else (), recovery=recovery,
-            **{names.get(name, name): amount for name, amount in amounts.items()},
+            **{names[one_of(f"amount of {kind}", name, list(names))]: amount for name, amount in amounts.items()},
         )  # fmt: skip
         fault.check()
     except (RuleError, TypeError) as error:

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
-LinkFaultKind = Literal["cut", "hold", "delay", "loss", "bandwidth"]
+LinkFaultKind = Literal["cut", "hold", "delay", "loss", "bandwidth", "reset"]
 NODES: Final = "nodes"
 KERNEL: Final = "kernel"
 
@@ -19,9 +19,10 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     `purposes`, `apis`: only connections of these purposes; only frames of these APIs (not physical, and the rule's
     text says so).
     `client_ids`: only connections of Kafka clients with this `client.id`; not the nodes' own connections.
-    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss, bandwidth. `delay_ms`, `jitter_ms`: for
-    delay. `loss`: share of frames lost, each coming later by a retransmission. `bytes_per_s`: limit of all frames of a
-    sender together, in scenario time; for bandwidth.
+    `kind`: cut (vanish), hold (kept, delivered at the release), delay, loss, bandwidth, reset.
+    `delay_ms`, `jitter_ms`: for delay. `loss`: share of frames lost, each coming later by a retransmission.
+    `bytes_per_s`: limit of all frames of a sender together, in scenario time; for bandwidth. `every_ms`: age at which
+    later connections are reset; for reset.
     `recovery`: rto (after the heal data flows at the sender's next retransmission) or instant.
     `expects_traffic`: whether a run in which the rule stops nothing is unknown.
     `driver`: component that stops the frames: the nodes, or the kernel's packet filter; then nodes only note the rule.
@@ -41,6 +42,7 @@ class LinkRule(msgspec.Struct, frozen=True, omit_defaults=True):
     jitter_ms: float = 0.0
     loss: float = 0.0
     bytes_per_s: float = 0.0
+    every_ms: float = 0.0
     recovery: str = "rto"
     expects_traffic: bool = True
     driver: str = NODES

@@ -83,6 +83,7 @@ USABLE: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("delay", "places"): ("az-0", "50ms"),
     ("loss", "places"): ("az-0", "5%"),
     ("bandwidth", "places"): ("az-0", "10kB"),
+    ("reset", "places"): ("az-0", "500ms"),
     ("reassign", "moves"): ("t-0=1,2",),
 }
 """{(command, option or position): usable values} where its kind alone does not tell one."""

@@ -18,7 +18,8 @@ Use by a world, for each node:
 
 The end of a stream is offered like a frame, at both ends and with `ends`. It passes behind all that was offered before,
 and vanishes in a cut as data does. TCP gives up what a process sent before it closed (`orphan`) after 105 s. The
-sender's end enforces delay, jitter, bandwidth and loss; both ends enforce cut and hold.
+sender's end enforces delay, jitter, bandwidth and loss; the accepting end enforces reset; both ends enforce cut and
+hold.
 
 Departures from TCP: frames that a cut or a hold stopped die with their process (a kernel would go on sending them). A
 receiver's lost acknowledgements cost nothing.

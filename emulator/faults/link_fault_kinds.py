@@ -17,6 +17,7 @@ from protocol.link_rules import LinkFaultKind
 KINDS: Final[tuple[LinkFaultKind, ...]] = get_args(LinkFaultKind)
 DELAY_MS_MAX: Final = 86_400_000.0
 """A day; also of the jitter."""
+RESET_EVERY_MS_MIN: Final = 1.0
 BYTES_PER_S_MAX: Final = 1e12
 BYTES: Final = {"MB": 1_000_000.0, "kB": 1_000.0, "B": 1.0}
 
@@ -235,7 +236,33 @@ class Bandwidth(LinkFault, frozen=True, kw_only=True, tag="bandwidth"):
         return f" {shown_bytes(self.bytes_per_s)}/s"
 
 
-AnyLinkFault = Cut | Hold | Delay | Loss | Bandwidth
+class Reset(LinkFault, frozen=True, kw_only=True, tag="reset"):
+    """Connections are reset once; with `every_ms` later ones, too, each at that age."""
+
+    VERB = "reset"
+    HELP = "Reset all connections between two places, once or at an age."
+    HELP_AMOUNTS = "the age in milliseconds at which each later connection is reset, if any: az-0 500ms"
+    RANK = 2
+    AMOUNTS = {"every_ms": "every_ms"}
+    SHOWN = "milliseconds at most once, such as 500ms"
+
+    every_ms: Milliseconds = 0.0
+
+    @classmethod
+    def amounts_in(cls, texts: Sequence[str]) -> dict[str, float] | None:
+        return {"every_ms": number(texts[0], "ms")} if len(texts) == 1 else None if texts else {}
+
+    def check(self) -> None:
+        if self.every_ms and not RESET_EVERY_MS_MIN <= self.every_ms <= DELAY_MS_MAX:
+            raise RuleError(f"a reset is every {RESET_EVERY_MS_MIN:g} ms to a day, not {self.every_ms:g} ms")
+        if self.apis:
+            raise RuleError(f"a reset ends whole connections, not frames of {', '.join(self.apis)}; name a purpose")
+
+    def amount_text(self) -> str:
+        return f" {self.every_ms:g}ms" if self.every_ms else ""
+
+
+AnyLinkFault = Cut | Hold | Delay | Loss | Bandwidth | Reset
 LINK_FAULTS: Final[dict[str, type[LinkFault]]] = {kind.VERB: kind for kind in get_args(AnyLinkFault)}
 """{verb: its class}."""
 

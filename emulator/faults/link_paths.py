@@ -282,16 +282,22 @@ class Path:
         self._awaiting = awaiting
         self._reckon_calm()
 
-    @property
-    def accepted(self) -> bool:
-        """Whether the peer opened the connection. Rules that end connections do so at this end."""
-        return self.opener == (self.receiver if self.outgoing else self.sender)
+    def _ends_under(self, rule: LinkRule) -> bool:
+        """Whether the rule ends the connection here: on one path of the accepting end, thus once."""
+        accepted = self.opener == (self.receiver if self.outgoing else self.sender)
+        return rule.kind == "reset" and accepted and (rule.one_way or not self.outgoing)
 
     def applied(self, now_ms: float, rule: LinkRule) -> None:
         """React to a rule that came into force, after `ruled`."""
+        if rule in self._shaping and self._ends_under(rule):
+            self._ends_ms[rule.rule] = now_ms
+            self._reckon_calm()
 
     def began(self, now_ms: float) -> None:
         """React to the rules under which the connection was opened, after `ruled`."""
+        for rule in self._shaping:
+            if rule.every_ms and self._ends_under(rule):
+                self._ends_ms.setdefault(rule.rule, now_ms + rule.every_ms)
 
     def healed(self, now_ms: float, rule: LinkRule) -> None:
         """React to a lifted rule, after `ruled`."""

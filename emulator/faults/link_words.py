@@ -1,7 +1,7 @@
 """Words of the command line to faults on links: `az-0`, `az-0 az-1 50ms 10ms`. Pure.
 
     cut|hold PLACE [[->] PLACE]   delay PLACE [[->] PLACE] MS [JITTER]   loss PLACE [[->] PLACE] SHARE
-    bandwidth PLACE [[->] PLACE] BYTES   KIND opened_by PLACE to PLACE ...
+    bandwidth PLACE [[->] PLACE] BYTES   reset PLACE [[->] PLACE] [MS]   KIND opened_by PLACE to PLACE ...
     Options: --only API|PURPOSE,...  --purposes PURPOSE,...  --client-id ID,...  --recovery rto|instant
     --expects-nothing
 """
@@ -35,7 +35,7 @@ def parse(words: Sequence[str]) -> AnyLinkFault:
     while rest and (rest[-1][:1].isdigit() or rest[-1][:1] == "."):
         amounts.insert(0, rest.pop())
     shown = LINK_FAULTS[kind].SHOWN
-    if shown and not amounts and len(rest) > 1:
+    if not amounts and len(rest) > 1 and LINK_FAULTS[kind].amounts_in([]) is None:
         raise RuleError(f"{kind} ends with {shown}; {rest[-1]!r} is no number")
     links = links_in(kind, rest)
     own = LINK_FAULTS[kind].amounts_in(amounts)

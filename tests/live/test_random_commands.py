@@ -94,13 +94,13 @@ def some(chance: Random) -> Ask:
 
 
 def link_words(chance: Random) -> list[str]:
-    kind = chance.choice(["cut", "cut", "hold", "delay", "loss", "bandwidth", "ctu"])
+    kind = chance.choice(["cut", "cut", "hold", "delay", "loss", "bandwidth", "reset", "ctu"])
     places = [chance.choice(PLACES) for _ in range(chance.choice([1, 1, 2, 2, 3]))]
     if len(places) == 2 and chance.random() < 0.4:
         places.insert(1, "->")
     elif len(places) == 2 and chance.random() < 0.2:
         places = ["opened_by", places[0], "to", places[1]]
-    amount = {"delay": ["20ms", "5ms"], "loss": ["5%"], "bandwidth": ["9kB"]}.get(kind, [])
+    amount = {"delay": ["20ms", "5ms"], "loss": ["5%"], "bandwidth": ["9kB"], "reset": ["500ms"]}.get(kind, [])
     options = chance.choice([[], [], [], ["--only=fetch"], ["--purposes=controller"], ["--purposes", "x"], ["-->"]])
     return [kind, *places, *(amount if chance.random() < 0.9 else ["much"]), *options]
 

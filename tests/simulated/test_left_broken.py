@@ -35,6 +35,7 @@ LEFT = [
     "delay: {az: 0, delay_ms: 500}",
     "loss: {az: 0, rate: 0.5}",
     "bandwidth: {az: 0, bytes_per_s: 8000}",
+    "reset: {az: 0, every_ms: 100}",
     "{background: again, start: 2}",
 ]
 

@@ -13,6 +13,7 @@ from emulator.faults.stopped_frames import Stopped
 from emulator.topology import three_azs
 from protocol.events import FaultHealed, FaultInForce, FaultLasted, FaultTraffic, FaultTried
 from protocol.link_rules import KERNEL, LinkRule
+from protocol.machine import Loss
 
 TOPOLOGY = three_azs()
 
@@ -374,3 +375,33 @@ def test_a_cut_in_between_changes_nothing_of_what_rules_did_before() -> None:
     links.heal(20.0, "cut")
     links.heal(30.0, "narrow")
     assert out.take(30.0) == ["a", "b"]
+
+
+def test_the_accepting_end_resets_a_connection_once() -> None:
+    links = LinkState("broker-1", seed=1)
+    out, back = links.connect(0.0, "broker-0", "fetcher", opened_here=False)
+    opened, _ = links.connect(0.0, "broker-0", "fetcher", opened_here=True)
+    links.apply(100.0, rule("reset broker-0 broker-1"))
+    assert back.next_ms == 100.0 and (out.next_ms, opened.next_ms) == (None, None)
+    assert back.loss(99.0) is None and back.loss(100.0) is Loss.RESET and back.loss(101.0) is None
+    assert links.frames_stopped == {"r": 1}
+    _, later = links.connect(200.0, "broker-0", "fetcher", opened_here=False)
+    assert later.next_ms is None
+
+
+def test_a_reset_of_an_age_is_over_with_the_heal() -> None:
+    links = LinkState("broker-1", seed=1)
+    links.apply(0.0, rule("reset broker-1 -> broker-0 500ms"))
+    out, back = links.connect(200.0, "broker-0", "fetcher", opened_here=False)
+    assert (out.next_ms, back.next_ms) == (700.0, None)
+    links.heal(300.0, "r")
+    assert out.next_ms is None and out.loss(700.0) is None
+
+
+def test_a_reset_by_client_id_begins_when_the_client_id_is_known() -> None:
+    links = LinkState("broker-1", seed=1)
+    links.apply(0.0, rule("reset az-0 500ms --client-id orders"))
+    out, back = links.connect(100.0, "client-0", "client", opened_here=False)
+    assert back.next_ms is None
+    links.called(150.0, "orders", out, back)
+    assert back.next_ms == 650.0

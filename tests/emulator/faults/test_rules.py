@@ -71,6 +71,8 @@ def test_amounts_and_options() -> None:
     for text, bytes_per_s in (("500", 500.0), ("500B", 500.0), ("10kB", 10_000.0), ("1.5MB/s", 1_500_000.0)):
         assert parsed(f"bandwidth az-0 {text}").bytes_per_s == bytes_per_s
     assert parsed("bandwidth az-0 -> az-1 1500B").what == "bandwidth az-0 -> az-1 1.5kB/s"
+    assert (parsed("reset broker-0 broker-1").every_ms, parsed("reset az-0 500ms").every_ms) == (0.0, 500.0)
+    assert parsed("reset broker-0 -> broker-1 500").what == "reset broker-0 -> broker-1 500ms"
     assert parsed("cut az-0 --recovery instant").recovery == "instant"
     assert parsed("cut az-0 --purposes=session").purposes == ("session",)
     assert not parsed("cut az-0 --expects-nothing").expects_traffic
@@ -86,7 +88,7 @@ def test_amounts_and_options() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("", "a fault starts with cut, hold, delay, loss or bandwidth"),
+        ("", "a fault starts with cut, hold, delay, loss, bandwidth or reset"),
         ("cutt az-0", "no fault 'cutt'; did you mean cut?"),
         ("cut broker-9", "no node or AZ 'broker-9'; did you mean broker-"),
         ("cut xyz", "no node or AZ 'xyz'; there is broker-0, "),
@@ -115,6 +117,9 @@ def test_amounts_and_options() -> None:
         ("bandwidth az-0", "bandwidth takes bytes a second such as 500B, 10kB or 1MB, and none is given"),
         ("bandwidth az-0 0B", "a bandwidth is at least 1 byte a second, not 0"),
         ("bandwidth az-0 1GB", "'1GB' is no number (of B)"),
+        ("reset az-0 0.1", "a reset is every 1 ms to a day, not 0.1 ms"),
+        ("reset az-0 1 2", "reset takes milliseconds at most once, such as 500ms, not 1 2"),
+        ("reset az-0 --only fetch,fetcher", "a reset ends whole connections, not frames of Fetch; name a purpose"),
         ("loss az-0 150%", "a loss is a share of frames above 0 and below 1, not 1.5"),
     ],
 )

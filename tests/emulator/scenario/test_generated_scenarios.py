@@ -56,6 +56,7 @@ def test_each_key_of_the_grammar_has_a_usable_value_in_the_generator() -> None:
         "commit: {group: " + "g" * 255 + ", limit_s: 5, offset: 4611686018427387904, leader_epoch: 2147483647}",
         "delay: {az: az-0, delay_ms: 0, jitter_ms: 1, expects_traffic: false}",
         "bandwidth: {az: az-0, bytes_per_s: 1, expects_traffic: false}",
+        "reset: {az: az-0, every_ms: 1, expects_traffic: false}",
         "library-produce: {values: [a], settings: {acks: all, message.timeout.ms: 1000, retries: 2147483647}}",
     ],
 )
@@ -79,6 +80,8 @@ def test_values_at_their_bounds_are_played(step: str, tmp_path: Path, capsys: py
         ("delay: {az: az-0, delay_ms: 0}", 33, "a delay needs milliseconds above 0"),
         ("loss: {az: az-0, rate: 1}", 28, "a loss is a share of frames above 0 and below 1, not 1"),
         ("bandwidth: {az: az-0, bytes_per_s: 0}", 40, "a bandwidth is at least 1 byte a second, not 0"),
+        ("reset: {az: az-0, every_ms: 0.5}", 32, "a reset is every 1 ms to a day, not 0.5 ms"),
+        ("reset: {az: az-0, only: fetch}", 10, "a reset ends whole connections, not frames of Fetch; name a purpose"),
         ("cut: {link: [az-0, session]}", 10, "session-0 is on both sides of az-0 and session"),
         ("kill: session", 11, "unknown node 'session'; nearest: session-0"),
         ('snapshot: "\\ud800"', 15, "'\\ud800' is no text: it has half of a surrogate pair"),

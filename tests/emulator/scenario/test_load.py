@@ -4,6 +4,7 @@ from textwrap import dedent
 
 import pytest
 
+from emulator.faults.link_fault_kinds import Reset
 from emulator.faults.machine_fault_kinds import ClockJump, SlowDisk
 from emulator.scenario import conditions as c
 from emulator.scenario import scenario_model as m
@@ -55,6 +56,8 @@ GOOD: list[tuple[str, m.AnyStep]] = [
     ("hold: {az: 0, only: controller}", m.Hold(links=AZ0, purposes=("controller",))),
     ("delay: {az: 0, delay_ms: 5, jitter_ms: 0.5}", m.Delay(links=AZ0, delay_ms=5, jitter_ms=0.5)),
     ("loss: {az: 0, rate: 0.1}", m.Loss(links=AZ0, rate=0.1)),
+    ("reset: az-0", Reset(links=AZ0)),
+    ("reset: {az: 0, every_ms: 500}", Reset(links=AZ0, every_ms=500)),
     ("bandwidth: {az: 0, bytes_per_s: 2000}", m.Bandwidth(links=AZ0, bytes_per_s=2000)),
     ("slow-disk: {node: 1, takes_ms: 20}", SlowDisk("broker-1", 20.0)),
     ("clock-jump: {node: 1, jump_ms: 20}", ClockJump("broker-1", 20.0)),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.faults.link_fault_kinds import Reset
 from emulator.scenario import conditions as c
 from emulator.scenario import scenario_model as m
 from emulator.scenario.load import load_scenario
@@ -41,6 +42,8 @@ STEPS: tuple[m.AnyStep, ...] = (
     m.Delay(links=m.AzLinks("az-1"), delay_ms=5, jitter_ms=1.5),
     m.Loss(links=m.OpenedLinks("broker-0", "broker-1"), rate=0.25),
     m.Bandwidth(links=m.AzLinks("az-0"), bytes_per_s=1500.0),
+    Reset(links=m.AzLinks("az-0")),
+    Reset(links=LINKS, every_ms=250.0, purposes=("fetcher",)),
     m.Heal(links=LINKS),
     m.Heal(),
     m.Heal(kind="cut"),

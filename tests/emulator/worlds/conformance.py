@@ -439,6 +439,57 @@ async def test_a_link_of_little_bandwidth_lets_one_frame_through_after_the_other
     assert numbers(world, "broker-1", "got") == list(range(1, len(numbers(world, "broker-1", "got")) + 1))
 
 
+async def test_a_reset_ends_a_connection_at_both_ends_once(world: World) -> None:
+    """The opener connects again, and the new connection stays."""
+    await world.spawn("broker-1", {})
+    await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0, "reopen_ms": 100.0})
+    await seen(world, "broker-0", "answer 3")
+    rule = await world.impose("reset broker-0 broker-1")
+    await seen(world, "broker-0", "lost ours closed by peer")
+    await seen(world, "broker-1", "lost theirs RESET")
+    await seen(world, "broker-1", "accepted broker-0", 2)
+    answers = len(texts(world, "broker-0", "answer"))
+    await seen(world, "broker-0", "answer", answers + 20)
+    assert len(texts(world, "broker-0", "lost")) == len(texts(world, "broker-1", "lost")) == 1
+    stopped = await world.heal(rule)
+    assert (stopped["broker-0"], stopped["broker-1"]) == (0, 1), "the accepting end resets"
+
+
+async def test_a_reset_at_an_age_ends_later_connections_too(world: World) -> None:
+    await world.spawn("broker-1", {})
+    await world.impose("reset broker-1 -> broker-0 2000ms")
+    await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0, "reopen_ms": 100.0})
+    await seen(world, "broker-1", "lost theirs RESET", 3)
+    accepted = [one.at_ms for one in world.sightings("broker-1") if one.text.startswith("accepted")]
+    lost = [one.at_ms for one in world.sightings("broker-1") if one.text.startswith("lost")]
+    ages = [end - begin for begin, end in zip(accepted, lost, strict=False)]
+    assert all(2_000.0 - SLACK_MS <= age_ms <= 2_000.0 + SLACK_MS for age_ms in ages), ages
+
+
+async def test_a_reset_spares_other_links_and_connections_that_the_other_end_opened(world: World) -> None:
+    await world.spawn("broker-1", {})
+    await world.spawn("broker-2", {})
+    await world.spawn("broker-0", {"open_to": ["broker-1", "broker-2"], "every_ms": 100.0})
+    await seen(world, "broker-0", "answer 3")
+    await world.impose("reset opened_by broker-1 to broker-0")
+    await world.impose("reset broker-0 session")
+    await seen(world, "broker-0", "answer", len(texts(world, "broker-0", "answer")) + 20)
+    assert not texts(world, "broker-0", "lost")
+
+
+async def test_a_cut_hides_a_reset_from_the_other_end(world: World) -> None:
+    await world.spawn("broker-1", {})
+    await world.spawn("broker-0", {"open_to": ["broker-1"], "every_ms": 100.0})
+    await seen(world, "broker-0", "answer 3")
+    cut = await world.cut("broker-0 broker-1 --recovery instant")
+    await world.impose("reset broker-0 broker-1")
+    lost = await seen(world, "broker-1", "lost theirs RESET")
+    await world.until(lambda: world.now_ms() >= lost.at_ms + 2_000.0)
+    assert not texts(world, "broker-0", "lost")
+    await world.heal(cut)
+    await seen(world, "broker-0", "lost")
+
+
 async def test_a_node_knows_the_rules_in_force_before_its_first_connection(world: World) -> None:
     await world.spawn("broker-1", {})
     await world.cut("az-0")

@@ -69,6 +69,8 @@ def test_how_long_it_waits() -> None:
          "delay az-0 az-1 1e-05ms 5e+07ms"),
         ({"fault": "loss", "places": ["az-0"], "share": 0.00001}, "loss az-0 1e-05"),
         ({"fault": "bandwidth", "places": ["az-0"], "bytes_per_s": 1500}, "bandwidth az-0 1.5kB/s"),
+        ({"fault": "reset", "places": ["az-0"]}, "reset az-0"),
+        ({"fault": "reset", "places": ["az-0"], "every_ms": 500}, "reset az-0 500ms"),
         ({"fault": "cut", "places": ["session"], "only": ["Fetch", "produce"]},
          "cut session (frames of Fetch, Produce out of their streams; not physical)"),
     ],

@@ -71,6 +71,7 @@ def test_connections_opened_by_one_side_are_distinguished_by_the_port_they_dial(
     [
         ("delay az-0 100", "makes cuts only, not delay"),
         ("hold az-0", "makes cuts only, not hold"),
+        ("reset az-0", "makes cuts only, not reset; the nodes can: --driver nodes"),
         ("cut az-0 --only fetch", "cannot tell Fetch from other frames"),
         ("cut az-0 --client-id orders", "cannot tell the connections of orders from others"),
         ("cut az-0 --purposes fetcher", "cannot tell connections for fetcher"),
