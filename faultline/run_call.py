@@ -1,19 +1,27 @@
 """Scenarios played from a program: one run, or many seeds of one scenario."""
 
-import contextlib
 import io
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from emulator.cli.commands.run_scenario import RunOptions, run_command
-from emulator.exit_codes import UNKNOWN
+from emulator.cli.commands.run_scenario import (
+    NOT_PLAYED,
+    UNUSABLE_INPUT,
+    RunOptions,
+    checked,
+    not_played,
+    play_and_audit,
+)
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.judging.judged import play_and_judge
+from emulator.runs.directory import prepare
 from emulator.runs.resolve import Resolved, resolve
 from emulator.runs.scenario_sources import find_scenario
 from emulator.runs.verdict_file import from_json
 from emulator.scenario.player.steps import StepFailed
+from emulator.screen import Screen
 from emulator.worlds.simulated.heap import RunTooLong
 from faultline.errors import Refused
 from faultline.verdict import Verdict
@@ -40,13 +48,19 @@ def run(
     given = tuple(f"{name}={value}" for name, value in (settings or {}).items())
     options = RunOptions(
         scenario=str(scenario), world=world, engine="process", driver="nodes", seed=seed, speed=None,
-        kafka_version=kafka_version, settings=given, out=place, audit=None, json=False,
+        kafka_version=kafka_version, settings=given, out=place, audit=None, json=True,
     )  # fmt: skip
-    errors = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
-        code = run_command(options)
-    if not (place / VERDICT).exists():
-        raise Refused(errors.getvalue().strip() or "it was not judged", unknown=code == UNKNOWN)
+    try:
+        resolved = checked(options)
+        prepare(place)
+        if world == "sim":
+            judge_into(place, resolved, seed)
+        else:
+            play_and_audit(options, resolved, place.resolve(), Screen(quiet=True, file=io.StringIO()))
+    except UNUSABLE_INPUT as error:
+        raise Refused(f"faultline run: {error}") from error
+    except (*NOT_PLAYED, RunTooLong) as error:
+        raise Refused(not_played(options.scenario, error), unknown=True) from error
     return Verdict(from_json((place / VERDICT).read_bytes()), place)
 
 

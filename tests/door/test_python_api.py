@@ -4,14 +4,20 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 import faultline
+from emulator.cli.commands.run_simulated import judge_into
 from emulator.cluster.cluster_registry import registered
-from faultline import audit_call
+from emulator.scenario.player.steps import StepFailed
+from faultline import audit_call, run_call
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.network
 ROOT = Path(__file__).parents[2]
@@ -105,6 +111,33 @@ def test_scenarios_played_from_a_program(tmp_path: Path) -> None:
     assert several[1].violated == verdict.violated and set(several) == {1, 2}
     with pytest.raises(faultline.Refused, match="no scenario"):
         faultline.run("no-such-scenario")
+
+
+def test_runs_in_threads_print_nothing_and_leave_the_output_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = threading.Barrier(2)
+
+    def judged(*arguments: Any) -> object:
+        both.wait(PATIENCE_S)
+        print("of a program")
+        return judge_into(*arguments)
+
+    monkeypatch.setattr(run_call, "judge_into", judged)
+    with ThreadPoolExecutor(2) as threads:
+        places = [tmp_path / "one", tmp_path / "two"]
+        one, two = threads.map(lambda place: faultline.run("az-isolated-leader", directory=place), places)
+    assert one.violated == two.violated and capsys.readouterr() == ("of a program\n" * 2, "")
+
+
+def test_a_run_that_is_not_played_to_its_end_is_unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def ended(*_: object) -> None:
+        raise StepFailed("no leader")
+
+    monkeypatch.setattr(run_call, "judge_into", ended)
+    with pytest.raises(faultline.Refused, match="was not played to its end: no leader") as refused:
+        faultline.run("az-isolated-leader", directory=tmp_path / "run")
+    assert refused.value.unknown
 
 
 FAKE = """

@@ -7,6 +7,7 @@ the verdict comes shortly after the last step.
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import trio
@@ -80,27 +81,8 @@ class RunOptions(msgspec.Struct, frozen=True):
 def run_command(options: RunOptions) -> int:
     """Play and judge; returns the exit code of a run (see exit_codes)."""
     try:
-        resolved = resolved_from(
-            options.scenario, options.kafka_version, options.settings, options.settings_files, options.parameters
-        )
-        check_seed(options.seed)
-        if options.world == "sim" and options.of_network:
-            words = ", ".join(options.of_network)
-            raise UnusableOption(f"{words}: no effect on a simulated run; leave it out, or give --world network")
-        if options.world == "network" and options.audit == "oracle":
-            raise UnusableOption(
-                "--audit oracle: judges only simulated runs; give --world sim, or --audit spark or none"
-            )
-        if options.for_machines.options and options.audit == "none":
-            words = ", ".join(options.for_machines.options)
-            raise UnusableOption(f"{words}: no verdict to write with --audit none; leave out one of them")
-        if options.speed is not None:
-            check_speed(options.speed, options.driver)
-        if options.world != "sim":
-            require_machines(options.engine, options.driver)
-        check_places(options.for_machines.places, options.out or RUNS)
-        judge = options.audit or ("oracle" if options.world == "sim" else "spark")
-        _require_judge(judge)
+        resolved = checked(options)
+        judge = _judge_of(options)
         directory = options.out or fresh(resolved.scenario.id)
         if options.world == "sim":
             from emulator.cli.commands.run_simulated import run_simulated
@@ -117,6 +99,33 @@ def run_command(options: RunOptions) -> int:
     except UNUSABLE_INPUT as error:
         print(f"faultline run: {error}", file=sys.stderr)
         return UNUSABLE
+
+
+def checked(options: RunOptions) -> Resolved:
+    """The scenario of options that can be played here. Raises the exceptions of UNUSABLE_INPUT."""
+    resolved = resolved_from(
+        options.scenario, options.kafka_version, options.settings, options.settings_files, options.parameters
+    )
+    check_seed(options.seed)
+    if options.world == "sim" and options.of_network:
+        words = ", ".join(options.of_network)
+        raise UnusableOption(f"{words}: no effect on a simulated run; leave it out, or give --world network")
+    if options.world == "network" and options.audit == "oracle":
+        raise UnusableOption("--audit oracle: judges only simulated runs; give --world sim, or --audit spark or none")
+    if options.for_machines.options and options.audit == "none":
+        words = ", ".join(options.for_machines.options)
+        raise UnusableOption(f"{words}: no verdict to write with --audit none; leave out one of them")
+    if options.speed is not None:
+        check_speed(options.speed, options.driver)
+    if options.world != "sim":
+        require_machines(options.engine, options.driver)
+    check_places(options.for_machines.places, options.out or RUNS)
+    _require_judge(_judge_of(options))
+    return resolved
+
+
+def _judge_of(options: RunOptions) -> str:
+    return options.audit or ("oracle" if options.world == "sim" else "spark")
 
 
 def _require_judge(judge: str) -> None:
@@ -157,32 +166,23 @@ def resolved_from(
 
 
 def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> int:
-    speed = speed_of(options, resolved.scenario.speed)
     console = for_lines(stderr=options.json)
-    judge = options.audit or "spark"
     began = time.monotonic()
-    write_scenario(directory, resolved, seed=options.seed, speed=speed)
-    with (
-        playing(directory, resolved.scenario.id, options.engine, options.driver),
-        spark_ahead(directory, wanted=judge == "spark") as spark,
-    ):
-        try:
-            observations = _play(options, resolved, directory, speed, console, spark)
-        except NOT_PLAYED as error:
-            print(not_played(options.scenario, error), file=sys.stderr)
-            options.for_machines.write_not_played(resolved.scenario.id, str(error))
-            return UNKNOWN
-        except KeyboardInterrupt:
-            print(f"faultline run: interrupted; its files are in {directory}", file=sys.stderr)
-            return INTERRUPTED
-        if spark is None:
-            equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations)
-            where = escape(shown(directory))
-            console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
-            return HELD
-        played_s = round(time.monotonic() - began, 3)
-        with Progress(console, text="Spark judges"):
-            verdict, code = spark.judge(resolved.scenario.id, began, played_s)
+    try:
+        observations, judged = play_and_audit(options, resolved, directory, console)
+    except NOT_PLAYED as error:
+        print(not_played(options.scenario, error), file=sys.stderr)
+        options.for_machines.write_not_played(resolved.scenario.id, str(error))
+        return UNKNOWN
+    except KeyboardInterrupt:
+        print(f"faultline run: interrupted; its files are in {directory}", file=sys.stderr)
+        return INTERRUPTED
+    if judged is None:
+        equals = equal_recording(resolved.scenario, resolved.spec.kafka_version, observations)
+        where = escape(shown(directory))
+        console.print(f"not judged; the run is in {where}" + (f"; it equals {equals}" if equals else ""))
+        return HELD
+    verdict, code = judged
     options.for_machines.write([verdict])
     if options.json:
         print(msgspec.json.encode(verdict).decode())
@@ -192,6 +192,28 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
             f"[dim]{time.monotonic() - began:.1f} s; report:[/] {escape(shown(directory))}/report.html"
         )
     return code
+
+
+def play_and_audit(
+    options: RunOptions, resolved: Resolved, directory: Path, console: Console
+) -> tuple[Observations, tuple[dict[str, Any], int] | None]:
+    """Play into a prepared directory; returns also the verdict and its exit code, None: with `--audit none`.
+
+    `console`: shows the progress. Raises the exceptions of NOT_PLAYED and UNUSABLE_INPUT.
+    """
+    speed = speed_of(options, resolved.scenario.speed)
+    began = time.monotonic()
+    write_scenario(directory, resolved, seed=options.seed, speed=speed)
+    with (
+        playing(directory, resolved.scenario.id, options.engine, options.driver),
+        spark_ahead(directory, wanted=_judge_of(options) == "spark") as spark,
+    ):
+        observations = _play(options, resolved, directory, speed, console, spark)
+        if spark is None:
+            return observations, None
+        played_s = round(time.monotonic() - began, 3)
+        with Progress(console, text="Spark judges"):
+            return observations, spark.judge(resolved.scenario.id, began, played_s)
 
 
 def not_played(scenario: str, error: BaseException) -> str:
