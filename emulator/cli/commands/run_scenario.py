@@ -197,9 +197,9 @@ def _run_network(options: RunOptions, resolved: Resolved, directory: Path) -> in
 def play_and_audit(
     options: RunOptions, resolved: Resolved, directory: Path, console: Console
 ) -> tuple[Observations, tuple[dict[str, Any], int] | None]:
-    """Play into a prepared directory; returns also the verdict and its exit code, None: with `--audit none`.
+    """Play into a prepared directory; with the verdict and its exit code, or None.
 
-    `console`: shows the progress. Raises the exceptions of NOT_PLAYED and UNUSABLE_INPUT.
+    None: `--audit none`. `console`: shows the progress. Raises the exceptions of NOT_PLAYED and UNUSABLE_INPUT.
     """
     speed = speed_of(options, resolved.scenario.speed)
     began = time.monotonic()
