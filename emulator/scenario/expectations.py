@@ -28,6 +28,7 @@ from typing import Any
 
 from ruamel.yaml.nodes import MappingNode, Node
 
+from emulator.check_table import CHECKS
 from emulator.scenario import scenario_model as m
 from emulator.scenario.document import nearest, plain, shown
 from emulator.scenario.observations.races import MAX_RACES, SECTIONS, Addition, Race, Substitution
@@ -121,7 +122,7 @@ def _resets(reader: StepReader, node: Node) -> list[str]:
 
 
 def _check_name(reader: StepReader, node: Node) -> str | None:
-    return reader.word(node, "check", m.CHECKS)
+    return reader.word(node, "check", tuple(CHECKS))
 
 
 def _checkpointed(reader: StepReader, node: Node) -> int | str | None:

@@ -78,7 +78,6 @@ __all__ = [
     "ALL_ACKS",
     "ANY_BROKER",
     "ANY_PARTITION",
-    "CHECKS",
     "FAULTS",
     "LINK_FAULTS",
     "MACHINE_STEPS",
@@ -257,42 +256,6 @@ def plain_steps(steps: Iterable[AnyStep]) -> Iterator[AnyStep]:
 
 
 # --- expectations ---
-
-
-CHECKS = (
-    "lost-acknowledged",
-    "duplicate",
-    "reordered",
-    "acknowledged-below-min-insync",
-    "read-then-lost",
-    "phantom-read",
-    "read-above-high-watermark",
-    "read-gap",
-    "non-monotonic-read",
-    "skipped-read",
-    "unseen",
-    "inconsistent-offsets",
-    "offset-out-of-range",
-    "group-ahead-of-log",
-    "committed-offset-regression",
-    "replica-divergence",
-    "log-matching",
-    "dual-leader",
-    "dual-controller",
-    "high-watermark-regression",
-    "high-watermark-above-log-end",
-    "leader-epoch-monotonicity",
-    "partition-state",
-    "fenced-leader-change",
-    "committed-truncated",
-    "epoch-cache",
-    "checkpoint-ahead",
-    "no-leader",
-    "under-replicated",
-    "unanswered-request",
-    "too-few-copies",
-)
-"""Names of the audit's checks, as in verdict.json."""
 
 
 class Expectation(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from emulator.check_table import CHECKS, checks_of
 from emulator.settings.setting import BROKER, Setting, Value
 
 Standing = Literal["modelled", "without bearing", "set here", "not modelled"]
@@ -17,37 +18,17 @@ WITHOUT_BEARING: Standing = "without bearing"
 SET_HERE: Standing = "set here"
 NOT_MODELLED: Standing = "not modelled"
 
-LOST, DUPLICATE, REORDERED = "lost-acknowledged", "duplicate", "reordered"
-BELOW_MIN = "acknowledged-below-min-insync"
-READ_LOST, PHANTOM = "read-then-lost", "phantom-read"
-READ_ABOVE, READ_GAP = "read-above-high-watermark", "read-gap"
-NON_MONOTONIC, SKIPPED, UNSEEN = "non-monotonic-read", "skipped-read", "unseen"
-INCONSISTENT, OUT_OF_RANGE = "inconsistent-offsets", "offset-out-of-range"
-GROUP_AHEAD, COMMITTED_BACK = "group-ahead-of-log", "committed-offset-regression"
-DIVERGENCE, MATCHING = "replica-divergence", "log-matching"
-DUAL_LEADER, DUAL_CONTROLLER = "dual-leader", "dual-controller"
-WATERMARK, ABOVE_END = "high-watermark-regression", "high-watermark-above-log-end"
-EPOCHS, STATE, FENCED = "leader-epoch-monotonicity", "partition-state", "fenced-leader-change"
-TRUNCATED, CACHE, CHECKPOINT = "committed-truncated", "epoch-cache", "checkpoint-ahead"
-NO_LEADER, UNDER_REPLICATED, UNANSWERED = "no-leader", "under-replicated", "unanswered-request"
-TOO_FEW = "too-few-copies"
-WRITES = (LOST, DUPLICATE, REORDERED)
+WRITES = checks_of("writes")
 """Checks of produced records."""
-READS = (
-    *(READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, WATERMARK),
-    *(NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE),
-)
+READS = (*checks_of("batches read"), *checks_of("positions"))
 """Checks of consumers' reads."""
-RECORDS = (*WRITES, READ_LOST, READ_GAP, SKIPPED, UNSEEN, INCONSISTENT, OUT_OF_RANGE, GROUP_AHEAD, DIVERGENCE, TOO_FEW)
+RECORDS = checks_of("records")
 """Checks of records."""
-CONTENT = (*RECORDS, PHANTOM, MATCHING, WATERMARK, EPOCHS, CACHE)
+CONTENT = (*RECORDS, *checks_of("bytes"))
 """Checks of records and their bytes."""
-ALL = (
-    *(*WRITES, BELOW_MIN, READ_LOST, PHANTOM, READ_ABOVE, READ_GAP, NON_MONOTONIC, SKIPPED, UNSEEN, INCONSISTENT),
-    *(OUT_OF_RANGE, GROUP_AHEAD, COMMITTED_BACK, DIVERGENCE, MATCHING, DUAL_LEADER, DUAL_CONTROLLER),
-    *(WATERMARK, ABOVE_END, EPOCHS, STATE, FENCED, TRUNCATED, CACHE, CHECKPOINT, NO_LEADER, UNDER_REPLICATED),
-    *(UNANSWERED, TOO_FEW),
-)
+TERMS = checks_of("leaders")
+"""Checks of terms of leaders."""
+ALL = tuple(CHECKS)
 """Every check: for settings that change connections and timing."""
 
 

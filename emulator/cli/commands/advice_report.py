@@ -10,11 +10,11 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from emulator.check_table import ADVICE
 from emulator.judging.advice.advice import CAUSES_MAX, Advice, PairsAdvice
 from emulator.judging.advice.advice_output import Told, shown_of
 from emulator.judging.advice.advice_runs import Base
 from emulator.judging.advice.advice_text import (
-    TITLES,
     change_words,
     pairs_verdicts,
     seeds_words,
@@ -114,7 +114,7 @@ def _table(summaries: list[FaultSummary]) -> Table:
     table.add_column("fault", overflow="fold")
     table.add_column("when")
     for check in checks:
-        table.add_column(TITLES[check], justify="right")
+        table.add_column(ADVICE[check].heading, justify="right")
     azs = ", ".join(dict.fromkeys(az for one in summaries for az in one.writes.waited_ms))
     table.add_column(f"writes wait, s\n{azs}", justify="right")
     table.add_column("reads wait, s", justify="right")

@@ -10,13 +10,13 @@ from html import escape
 from importlib.resources import files
 from itertools import islice
 
+from emulator.check_table import ADVICE
 from emulator.html_file import html_file
 from emulator.judging import campaigns
 from emulator.judging.advice.advice import CAUSES_MAX, Advice, PairsAdvice
 from emulator.judging.advice.advice_output import Told, shown_of
 from emulator.judging.advice.advice_runs import Base
 from emulator.judging.advice.advice_text import (
-    TITLES,
     change_words,
     pairs_verdicts,
     seeds_words,
@@ -132,7 +132,7 @@ def _faults(advice: Advice) -> str:
         )
         if span
     )  # fmt: skip
-    names = [f'<abbr title="{escape(PROMISES[check])}">{TITLES[check]}</abbr>' for check in PROMISES]
+    names = [f'<abbr title="{escape(PROMISES[check])}">{ADVICE[check].heading}</abbr>' for check in PROMISES]
     columns = "".join(f'<th scope="col">{name}</th>' for name in (*names, *map(escape, azs), *map(escape, azs)))
     head = f'<tr><th scope="col" rowspan="2">fault</th>{groups}</tr><tr>{columns}</tr>'
     table = _framed("Shares of runs in which a promise is broken; longest waits by AZ", head, rows, "matrix")

@@ -4,32 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from emulator.check_table import ADVICE
 from emulator.judging.advice.advice import Advice, PairsAdvice
+from emulator.judging.advice.outcomes import PROMISES
 from emulator.judging.advice.recommendation import Finding, Recommendation, cost_of
 from emulator.judging.advice.summary import FaultSummary
-
-TITLES: Final = {
-    "lost-acknowledged": "lost",
-    "duplicate": "twice",
-    "reordered": "order",
-    "replica-divergence": "differ",
-    "read-then-lost": "read, gone",
-    "non-monotonic-read": "read again",
-    "skipped-read": "skipped",
-    "unseen": "unseen",
-}
-"""{check: heading of its column}"""
-VERBS: Final = {
-    "lost-acknowledged": "lose acknowledged records",
-    "duplicate": "leave records twice",
-    "reordered": "break the order",
-    "replica-divergence": "leave replicas that differ",
-    "read-then-lost": "lose records that were read",
-    "non-monotonic-read": "return records to consumers again",
-    "skipped-read": "skip records at a change of leader",
-    "unseen": "let consumers skip records",
-}
-
 
 SUMMARY_LINES_MAX: Final = 12
 CHANGES_MAX: Final = 6
@@ -50,7 +29,7 @@ def summary_lines(
     if not broken:
         return [*([f"No promise is broken by {len(tell)} {exhausted}."] if tell else []), *lines]
     counts = Counter(found.check for one in broken for found in one.broken)
-    named = ", ".join(f"{check} ({counts[check]})" for check in VERBS if counts[check])
+    named = ", ".join(f"{check} ({counts[check]})" for check in PROMISES if counts[check])
     lines.insert(0, f"{len(broken)} of {len(tell)} {exhausted} break a promise: {named}.")
     if recommendation is None:
         return [*lines, "No change of settings that was tried ends a finding."]
@@ -88,10 +67,10 @@ def verdicts(summaries: Sequence[FaultSummary]) -> list[str]:
     """A sentence for each broken promise, or one for all; and the count of inconclusive faults."""
     tell = telling(summaries)
     sentences = []
-    for check, verb in VERBS.items():
+    for check in PROMISES:
         count = sum(any(one.check == check for one in summary.broken) for summary in tell)
         if count:
-            sentences.append(f"With these settings, {count} of {len(tell)} faults {verb}.")
+            sentences.append(f"With these settings, {count} of {len(tell)} faults {ADVICE[check].verb}.")
     if tell and not sentences:
         sentences = [f"With these settings, none of {len(tell)} faults loses, doubles or reorders records."]
     return [*sentences, *_untold(len(summaries) - len(tell), "fault", bool(tell))]
@@ -104,10 +83,10 @@ def pairs_verdicts(pairs: PairsAdvice) -> list[str]:
     sentences = [f"Pairs of faults, {every} {pairs.of} runs; {left_out}."]
     summaries = pairs.advice.summaries
     tell = telling(summaries)
-    for check, verb in VERBS.items():
+    for check in PROMISES:
         count = sum(any(one.check == check for one in summary.broken) for summary in tell)
         if count:
-            sentences.append(f"{count} of {len(tell)} pairs {verb}, and neither of the two does.")
+            sentences.append(f"{count} of {len(tell)} pairs {ADVICE[check].verb}, and neither of the two does.")
     if len(sentences) == 1 and (tell or not summaries):
         sentences.append("No pair breaks a promise that single faults leave whole.")
     return [*sentences, *_untold(len(summaries) - len(tell), "pair")]

@@ -4,23 +4,14 @@ from typing import Final
 
 import msgspec
 
+from emulator.check_table import ADVICE
 from emulator.judging.advice.availability import Waits, reads_of, writes_of
 from emulator.judging.advice.reasons import reason_of
 from emulator.judging.judged import JudgedRun
 from emulator.runs.resolve import Resolved
 
-WRITES: Final = {
-    "lost-acknowledged": "no acknowledged record is lost",
-    "duplicate": "none is there twice",
-    "reordered": "order is kept",
-    "replica-divergence": "replicas do not differ",
-}
-READS: Final = {
-    "read-then-lost": "a record that was read stays",
-    "non-monotonic-read": "no consumer reads a record again",
-    "skipped-read": "a change of leader leaves nothing out",
-    "unseen": "a consumer that reads on has read all records before",
-}
+WRITES: Final = {name: words.promise for name, words in ADVICE.items() if not words.of_reads}
+READS: Final = {name: words.promise for name, words in ADVICE.items() if words.of_reads}
 PROMISES: Final = WRITES | READS
 """{check: its promise}"""
 

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import msgspec
 
+from emulator.check_table import ADVICE
 from emulator.judging.advice.advice_runs import IDEMPOTENT, Choice
-from emulator.judging.advice.outcomes import READS, Outcome
+from emulator.judging.advice.outcomes import Outcome
 
 PARTS_MAX: Final = 2
 SAFE_VERSION: Final = "2.8"
@@ -50,7 +51,7 @@ def parts_for(
     each = of_each or (settings,)
     least, unclean, flush = (own if own in settings else name for name, own in OF_THE_TOPIC.items())
     acks, safe = str(settings.get("producer.acks", "")), _true(settings.get("producer.enable.idempotence"))
-    stored = ("lost-acknowledged", "replica-divergence", *READS)
+    stored = tuple(name for name, words in ADVICE.items() if words.copies)
     found = [
         (acks not in ("all", "-1") and not safe, Part("producer.acks=all")),
         (not safe, Part(IDEMPOTENT)),

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
+from emulator.check_table import CHECKS
 from emulator.judging.campaigns.row import Row
-from emulator.judging.oracle.judge import SUBJECTS
 from emulator.scenario.missed_waits import whenever
 
 COUNTED: Final = ("acknowledged", "refused", "undecided", "lost", "duplicated", "reordered", "diverged")
@@ -23,7 +23,7 @@ UNAVAILABLE: Final = "unavailable_ms"
 """Measured by AZ: the measure is called `unavailable_ms.az-0`."""
 HARM: Final = ("lost", "duplicated", "reordered", "diverged")
 """Measures whose every value above zero is harm."""
-PROMISES: Final = tuple(SUBJECTS)
+PROMISES: Final = tuple(CHECKS)
 REASONS_MAX: Final = 5
 OUTCOMES_MAX: Final = 1_000
 """Maximum of different outcomes in one cell."""

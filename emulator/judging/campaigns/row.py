@@ -8,6 +8,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
+from emulator.check_table import CHECKS
+
 FORMAT: Final = 1
 """Version of the rows and of campaign.json.
 
@@ -79,12 +81,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PARTITIONED_BY: Final = ("scenario", "kafka_version")
-COUNTS: Final = {
-    "lost": "lost-acknowledged",
-    "duplicated": "duplicate",
-    "reordered": "reordered",
-    "diverged": "replica-divergence",
-}
+COUNTS: Final = {record.column: name for name, record in CHECKS.items() if record.column}
 """{column: the check whose violations it counts}"""
 
 

@@ -9,20 +9,17 @@ from math import inf
 
 import msgspec
 
+from emulator.check_table import checks_despite
 from emulator.judging.crash_testing.recoveries import Recovery
 from emulator.judging.crash_testing.run_history import History, Stated
+from emulator.judging.oracle.anomalies import ANOMALIES
 from emulator.judging.oracle.group_promises import group_ahead_of_log
 from emulator.judging.oracle.leadership_promises import (
     dual_controller,
-    high_watermark_above_log_end,
     high_watermark_regression,
     leader_epoch_monotonicity,
-    partition_state,
 )
-from emulator.judging.oracle.promise_registry import acknowledged_below_min_insync
-from emulator.judging.oracle.read_promises import phantom_read, read_above_high_watermark, read_gap
 from emulator.judging.oracle.record_promises import duplicate, lost_acknowledged, replica_divergence
-from emulator.judging.oracle.replica_promises import fenced_leader_change
 from emulator.judging.oracle.truth import NO_PARTITION, Batch, Truth, Violation
 from emulator.topology import identifier_named
 from protocol.ids import TopicPartition
@@ -68,14 +65,8 @@ def committed_beyond_all(truth: Truth) -> Iterator[Violation]:
 
 
 ALWAYS_KEPT: dict[str, Callable[[Truth], Iterator[Violation]]] = {
-    "acknowledged-below-min-insync": acknowledged_below_min_insync,
+    **{name: ANOMALIES[name] for name in checks_despite("crashes")},
     "group-ahead-of-log": committed_beyond_all,
-    "phantom-read": phantom_read,
-    "read-above-high-watermark": read_above_high_watermark,
-    "read-gap": read_gap,
-    "high-watermark-above-log-end": high_watermark_above_log_end,
-    "fenced-leader-change": fenced_leader_change,
-    "partition-state": partition_state,
 }
 """Checks of the oracle that machines pass whatever dies."""
 

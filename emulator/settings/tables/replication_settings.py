@@ -2,9 +2,9 @@
 
 from emulator.settings.bearing import (
     ALWAYS,
-    DUAL_LEADER,
     READS,
     RECORDS,
+    TERMS,
     Around,
     Bears,
     Group,
@@ -86,7 +86,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Orders apart from clients' requests",
         "orders of the controller wait behind other requests",
-        (*RECORDS, DUAL_LEADER),
+        (*RECORDS, *TERMS),
         (text("control.plane.listener.name", since="2.2"), ALWAYS),
         (integer("controller.message.queue.size", INT_MAX, until="0.8.2", unit="orders"), below(1000)),
     ),

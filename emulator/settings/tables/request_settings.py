@@ -5,8 +5,8 @@ from typing import Any
 from emulator.settings.bearing import (
     ALL,
     ALWAYS,
-    DUAL_LEADER,
     RECORDS,
+    TERMS,
     Around,
     Bears,
     Group,
@@ -69,7 +69,7 @@ GROUPS: tuple[Group, ...] = (
     not_modelled(
         "Bytes in the queue",
         "the queue of requests has a length, no size",
-        (*RECORDS, DUAL_LEADER),
+        (*RECORDS, *TERMS),
         (long("queued.max.request.bytes", -1, since="1.0"), QUEUE),
     ),
     not_modelled(

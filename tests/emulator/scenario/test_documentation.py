@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from emulator.check_table import CHECKS
 from emulator.faults.link_rule_building import PURPOSE_NAMES
 from emulator.scenario.expectations import SUBJECTS
 from emulator.scenario.load import KEYS
-from emulator.scenario.scenario_model import CHECKS
 from emulator.scenario.verbs import VERBS
 from emulator.scenario.waits import KEYS as CONDITION_KEYS
 from emulator.scenario.waits import WORDS

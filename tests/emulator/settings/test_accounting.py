@@ -7,7 +7,7 @@ import pytest
 from emulator.settings.account import Account, NotModelled, lines
 from emulator.settings.accounting import Everything, account, check
 from emulator.settings.applied import Given, Layer
-from emulator.settings.bearing import ALL, LOST, RECORDS
+from emulator.settings.bearing import ALL, RECORDS
 from emulator.settings.setting_registry import UnusableSetting, parse_assignment
 
 
@@ -116,9 +116,10 @@ def test_what_one_broker_a_topic_or_a_step_has_counts_too() -> None:
 
 def test_a_check_is_in_doubt_if_the_run_lasted_so_long() -> None:
     output = Account(not_modelled=(NotModelled("log.retention.ms", 50_000, RECORDS, "logs keep everything", 50_000.0),))
-    assert output.doubts_about(LOST, 49_999.0) == ""
-    assert output.doubts_about(LOST, 50_000.0) == "log.retention.ms=50000 could change it, and is not modelled"
-    assert output.reasons_about(LOST, 60_000.0) == ["log.retention.ms=50000 is not modelled: logs keep everything"]
+    lost = "lost-acknowledged"
+    assert output.doubts_about(lost, 49_999.0) == ""
+    assert output.doubts_about(lost, 50_000.0) == "log.retention.ms=50000 could change it, and is not modelled"
+    assert output.reasons_about(lost, 60_000.0) == ["log.retention.ms=50000 is not modelled: logs keep everything"]
     assert [name for name in ALL if output.doubts_about(name, 60_000.0)] == list(RECORDS)
 
 
